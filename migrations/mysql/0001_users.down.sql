@@ -1,0 +1,2 @@
+drop table if exists users_property;
+drop table if exists users;

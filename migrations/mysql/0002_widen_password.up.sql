@@ -1,0 +1,1 @@
+alter table users modify password varchar(255) not null;

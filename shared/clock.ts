@@ -1,0 +1,5 @@
+/** Milliseconds since the epoch. Passed in wherever time matters, so that a test can stand at a boundary. */
+export type Clock = () => number
+
+/** Whole seconds since the epoch: a NumericDate (RFC 7519 §2). */
+export const toNumericDate = (milliseconds: number): number => Math.floor(milliseconds / 1000)

@@ -1,0 +1,94 @@
+import pg from 'pg'
+import pgPromise from 'pg-promise'
+import type { Database, DatabaseOptions, Queryable, SqlValue, Statement } from './database.ts'
+import { retryDeadlocks } from './retry-deadlocks.ts'
+import { toAppError } from './unavailable.ts'
+
+const { PreparedStatement } = pgPromise
+const pgp = pgPromise({ noWarnings: true })
+
+/** SQLSTATE deadlock_detected and serialization_failure. */
+const DEADLOCKS = new Set(['40P01', '40001'])
+
+/** `timestamp` columns of an adopted database hold UTC, as ours do; `pg` would read them as local time. */
+const TIMESTAMP_OID = 1114
+const types = new pg.TypeOverrides()
+types.setTypeParser(TIMESTAMP_OID, (text: string) => new Date(`${text.replace(' ', 'T')}Z`))
+
+/** Opens a pool on PostgreSQL. Connects at the first statement, and again after any loss. */
+export function openPostgres(
+  url: string,
+  { poolSize = 10, onConnectionError }: DatabaseOptions = {},
+): Database {
+  const db = pgp({
+    connectionString: url,
+    max: poolSize,
+    connectionTimeoutMillis: 3_000,
+    query_timeout: 15_000,
+    keepAlive: true,
+    application_name: 'latchkey',
+    types,
+  })
+  db.$pool.on('error', (error: Error) => onConnectionError?.(error))
+
+  return {
+    ...createQueryable(db),
+    transaction: (work) =>
+      guard(() =>
+        retryDeadlocks(
+          () => db.tx((transaction) => work(createQueryable(transaction))),
+          (error) => DEADLOCKS.has(String((error as { code?: unknown }).code)),
+        ),
+      ),
+    // Migrations may take long and wait long: on a connection of their own, without the pool's time limit.
+    runScript: (sql) => guard(() => withClient(url, async (client) => void (await client.query(sql)))),
+    withLock: (name, work) =>
+      guard(() =>
+        withClient(url, async (client) => {
+          await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [name])
+          return work()
+        }),
+      ),
+    close: () => db.$pool.end(),
+  }
+}
+
+/** Ending the connection frees the session's lock. */
+async function withClient<Result>(
+  url: string,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 3_000,
+    application_name: 'latchkey',
+  })
+  client.on('error', () => undefined) // The statement in hand reports the loss.
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+function createQueryable(db: pgPromise.IBaseProtocol<object>): Queryable {
+  const prepare = ({ name, text }: Statement, values: readonly SqlValue[]) =>
+    new PreparedStatement({ name, text, values: [...values] })
+  return {
+    dialect: 'postgres',
+    query: (statement, values = []) => guard(() => db.any(prepare(statement, values))),
+    execute: (statement, values = []) =>
+      guard(() => db.result(prepare(statement, values), undefined, (r) => r.rowCount)),
+    toUuidValue: (uuid) => uuid,
+    fromUuidValue: (value) => String(value),
+  }
+}
+
+async function guard<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw toAppError(error)
+  }
+}

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { SettingsError } from './settings.ts'
+
+/** The folder `config/` of this checkout or image. */
+export const CONFIG_DIR: string = join(import.meta.dirname, '..', 'config')
+
+/**
+ * The environment a service runs with: `config/<APP_ENV>/settings.env`, over it `credentials.env`, over both
+ * the process environment. A missing `credentials.env` is no fault: the secrets may come from the process.
+ */
+export function loadEnvironment(
+  processEnvironment: NodeJS.ProcessEnv,
+  configDir: string = CONFIG_DIR,
+): Record<string, string | undefined> {
+  const name = processEnvironment.APP_ENV || 'dev'
+  // Checked before it becomes part of a path.
+  if (!/^[a-z][a-z0-9-]*$/.test(name)) {
+    throw new SettingsError([
+      'APP_ENV must be lower-case letters, digits and dashes. For example: APP_ENV=prod',
+    ])
+  }
+  const given = Object.entries(processEnvironment).filter(([, value]) => value !== '')
+  return {
+    ...readEnvFile(join(configDir, name, 'settings.env')),
+    ...readEnvFile(join(configDir, name, 'credentials.env')),
+    ...Object.fromEntries(given),
+    APP_ENV: name,
+  }
+}
+
+function readEnvFile(path: string): Record<string, string | undefined> {
+  try {
+    return parseEnv(readFileSync(path, 'utf8'))
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {}
+    throw error
+  }
+}

@@ -1,0 +1,54 @@
+/** The specification's settings. REQUIRE_* are least counts, ALLOW_* are 1 or 0. */
+export interface PasswordPolicy {
+  MINIMUM_CHARS: number
+  REQUIRE_UPPERCASE: number
+  REQUIRE_LOWERCASE: number
+  REQUIRE_SYMBOLS: number
+  REQUIRE_NUMBERS: number
+  ALLOW_WHITESPACE: number
+  ALLOW_SEQUENTIAL: number
+  ALLOW_REPEATED: number
+}
+
+export type PolicyRule = keyof PasswordPolicy | 'MAXIMUM_CHARS'
+
+/** A bound on the work that a password can cause, far above what a person types. */
+export const MAXIMUM_CHARS = 256
+
+/** The rules that `password` breaks, in the order of the specification; none when it may be set. */
+export function findViolations(password: string, policy: PasswordPolicy): PolicyRule[] {
+  const text = password.normalize('NFC')
+  const characters = [...text]
+  const count = (pattern: RegExp) => characters.filter((character) => pattern.test(character)).length
+  const broken: Record<PolicyRule, boolean> = {
+    MINIMUM_CHARS: characters.length < policy.MINIMUM_CHARS,
+    MAXIMUM_CHARS: characters.length > MAXIMUM_CHARS,
+    REQUIRE_UPPERCASE: count(/\p{Lu}/u) < policy.REQUIRE_UPPERCASE,
+    REQUIRE_LOWERCASE: count(/\p{Ll}/u) < policy.REQUIRE_LOWERCASE,
+    REQUIRE_SYMBOLS: count(/[^\p{L}\p{Nd}\p{White_Space}]/u) < policy.REQUIRE_SYMBOLS,
+    REQUIRE_NUMBERS: count(/\p{Nd}/u) < policy.REQUIRE_NUMBERS,
+    ALLOW_WHITESPACE: policy.ALLOW_WHITESPACE === 0 && /\p{White_Space}/u.test(text),
+    ALLOW_SEQUENTIAL: policy.ALLOW_SEQUENTIAL === 0 && hasSequence(text),
+    ALLOW_REPEATED: policy.ALLOW_REPEATED === 0 && REPEATED.test(text),
+  }
+  return (Object.keys(broken) as PolicyRule[]).filter((rule) => broken[rule])
+}
+
+/** One or two characters three times over: `aaa`, `ababab`. */
+const REPEATED = /(.{1,2})\1\1/su
+
+const RUN_LENGTH = 3
+// The digits end with 0 again, as on a keyboard: 890 is a run.
+const RUNS = ['abcdefghijklmnopqrstuvwxyz', '01234567890'].flatMap((run) => [
+  run,
+  [...run].reverse().join(''),
+])
+
+function hasSequence(text: string): boolean {
+  const lower = text.toLowerCase()
+  for (let start = 0; start + RUN_LENGTH <= lower.length; start++) {
+    const piece = lower.slice(start, start + RUN_LENGTH)
+    if (RUNS.some((run) => run.includes(piece))) return true
+  }
+  return false
+}

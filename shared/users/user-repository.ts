@@ -1,0 +1,194 @@
+import { AppError } from '../app-error.ts'
+import { type Queryable, type Statement, violatedIndex } from '../database/database.ts'
+import { fold } from './fold.ts'
+import type { User, UserProperty } from './user.ts'
+
+export type LoginField = 'email' | 'username'
+
+export interface NewUser {
+  name?: string | null
+  email?: string | null
+  username: string
+  passwordHash: string
+  role?: string | null
+}
+
+interface UserRow {
+  userid: unknown
+  name: string | null
+  email: string | null
+  username: string
+  password: string
+  role: string | null
+  created_at: Date | null
+  updated_at: Date | null
+  deleted_at: Date | null
+  property_id: number | null
+  property_name: string | null
+  property_value: string | null
+}
+
+const SELECT_USER = `
+  select u.userid, u.name, u.email, u.username, u.password, u.role, u.created_at, u.updated_at, u.deleted_at,
+    p.id as property_id, p.name as property_name, p.value as property_value
+  from users u left join users_property p on p.userid = u.userid`
+
+const FIND_BY_ID: Statement = { name: 'user-by-id', text: `${SELECT_USER} where u.userid = $1 order by p.id` }
+
+const findBy = (field: LoginField): Statement => ({
+  name: `user-by-${field}`,
+  text: `${SELECT_USER} where lower(u.${field}) = lower($1) order by u.userid, p.id`,
+  // The column's collation leaves case aside; lower() would keep the index from being used.
+  mysql: `${SELECT_USER} where u.${field} = $1 order by u.userid, p.id`,
+})
+const FIND_BY: Record<LoginField, Statement> = { email: findBy('email'), username: findBy('username') }
+
+const LOCK: Statement = { name: 'user-lock', text: 'select userid from users where userid = $1 for update' }
+
+const INSERT: Statement = {
+  name: 'user-insert',
+  text: 'insert into users (userid, name, email, username, password, role) values ($1, $2, $3, $4, $5, $6)',
+}
+
+const UPDATE_NAME: Statement = { name: 'user-set-name', text: 'update users set name = $2 where userid = $1' }
+const UPDATE_EMAIL: Statement = {
+  name: 'user-set-email',
+  text: 'update users set email = $2 where userid = $1',
+}
+const UPDATE_ROLE: Statement = { name: 'user-set-role', text: 'update users set role = $2 where userid = $1' }
+const TOUCH: Statement = {
+  name: 'user-touch',
+  text: 'update users set updated_at = current_timestamp where userid = $1',
+}
+const SET_PASSWORD: Statement = {
+  name: 'user-set-password',
+  text: 'update users set password = $2 where userid = $1',
+}
+
+const KEEP_UPDATED_AT: Statement = {
+  name: 'user-keep-updated-at',
+  text: "select set_config('latchkey.keep_updated_at', 'on', true)",
+  mysql: 'select 1',
+}
+const REPLACE_HASH: Statement = {
+  name: 'user-replace-hash',
+  text: 'update users set password = $2 where userid = $1 and password = $3',
+  mysql: 'update users set password = $2, updated_at = updated_at where userid = $1 and password = $3',
+}
+
+const DELETE_PROPERTIES: Statement = {
+  name: 'property-delete',
+  text: 'delete from users_property where userid = $1 and name = $2',
+}
+const INSERT_PROPERTY: Statement = {
+  name: 'property-insert',
+  text: 'insert into users_property (userid, name, value) values ($1, $2, $3)',
+}
+
+export type UserRepository = ReturnType<typeof createUserRepository>
+
+/** Users and their properties. Given a transaction instead of the pool, it works inside that transaction. */
+export function createUserRepository(db: Queryable) {
+  async function find(statement: Statement, value: Parameters<Queryable['query']>[1]): Promise<User[]> {
+    return toUsers(db, await db.query<UserRow>(statement, value))
+  }
+
+  return {
+    async findById(userid: string): Promise<User | undefined> {
+      const [user] = await find(FIND_BY_ID, [db.toUuidValue(userid)])
+      return user
+    },
+
+    /** By e-mail or username, without regard to case; deleted users are found too. */
+    async findByLogin(field: LoginField, login: string): Promise<User | undefined> {
+      const users = await find(FIND_BY[field], [login.normalize('NFC')])
+      return users.find((user) => fold(user[field] ?? '') === fold(login))
+    },
+
+    /** Locks the user's row until the transaction ends; false when there is none. */
+    async lock(userid: string): Promise<boolean> {
+      return (await db.query(LOCK, [db.toUuidValue(userid)])).length > 0
+    },
+
+    /** Stores a user under a fresh id, which it returns; throws `email_taken` or `username_taken`. */
+    async insert({ name, email, username, passwordHash, role }: NewUser): Promise<string> {
+      const userid = crypto.randomUUID()
+      await refuseTaken(() =>
+        db.execute(INSERT, [
+          db.toUuidValue(userid),
+          name ?? null,
+          email?.normalize('NFC') ?? null,
+          username.normalize('NFC'),
+          passwordHash,
+          role ?? null,
+        ]),
+      )
+      return userid
+    },
+
+    setName: (userid: string, name: string | null) => db.execute(UPDATE_NAME, [db.toUuidValue(userid), name]),
+
+    /** Throws `email_taken`. */
+    setEmail: (userid: string, email: string | null) =>
+      refuseTaken(() => db.execute(UPDATE_EMAIL, [db.toUuidValue(userid), email?.normalize('NFC') ?? null])),
+
+    setRole: (userid: string, role: string | null) => db.execute(UPDATE_ROLE, [db.toUuidValue(userid), role]),
+
+    setPassword: (userid: string, passwordHash: string) =>
+      db.execute(SET_PASSWORD, [db.toUuidValue(userid), passwordHash]),
+
+    /**
+     * Puts a better hash of the same password in the place of `oldHash`, and leaves `updated_at` alone. Does
+     * nothing when the password was changed meanwhile. Wants a transaction.
+     */
+    async replaceHash(userid: string, oldHash: string, newHash: string): Promise<void> {
+      await db.query(KEEP_UPDATED_AT)
+      await db.execute(REPLACE_HASH, [db.toUuidValue(userid), newHash, oldHash])
+    },
+
+    /** Leaves one row with this name, or none for null. Wants a transaction that holds the user's lock. */
+    async setProperty(userid: string, name: string, value: string | null): Promise<void> {
+      await db.execute(DELETE_PROPERTIES, [db.toUuidValue(userid), name])
+      if (value !== null) await db.execute(INSERT_PROPERTY, [db.toUuidValue(userid), name, value])
+    },
+
+    /** Sets `updated_at`, for a change that lies in the properties alone. */
+    touch: (userid: string) => db.execute(TOUCH, [db.toUuidValue(userid)]),
+  }
+}
+
+/** Rows come ordered by user, one for each property. */
+function toUsers(db: Queryable, rows: readonly UserRow[]): User[] {
+  const users = new Map<string, User & { properties: UserProperty[] }>()
+  for (const row of rows) {
+    const userid = db.fromUuidValue(row.userid)
+    const user = users.get(userid) ?? { ...toUser(row), userid, properties: [] }
+    users.set(userid, user)
+    if (row.property_id !== null)
+      user.properties.push({ name: row.property_name ?? '', value: row.property_value })
+  }
+  return [...users.values()]
+}
+
+const toUser = (row: UserRow) => ({
+  name: row.name,
+  email: row.email,
+  username: row.username,
+  passwordHash: row.password.trimEnd(), // CHAR(40) of a database that is not migrated yet pads.
+  role: row.role,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+  deletedAt: row.deleted_at,
+})
+
+async function refuseTaken<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    const index = violatedIndex(error)
+    if (!index) throw error
+    const code = index.includes('username') ? 'username_taken' : 'email_taken'
+    const field = index.includes('username') ? 'username' : 'e-mail address'
+    throw new AppError(code, `This ${field} is already in use`, { cause: error })
+  }
+}
