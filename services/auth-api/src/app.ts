@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto'
+import cors from '@fastify/cors'
+import type { Clock } from '@latchkey/shared/clock.ts'
+import type { Database } from '@latchkey/shared/database/database.ts'
+import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
+import { Registry } from 'prom-client'
+import type { Config } from './config.ts'
+import { createDatabaseCheck } from './features/health/check-database.ts'
+import { createReadiness, type Readiness } from './features/health/readiness.ts'
+import { healthRoutes } from './features/health/routes.ts'
+import { createLogIn } from './features/login/log-in.ts'
+import { loginRoutes } from './features/login/routes.ts'
+import { profileRoutes } from './features/profile/routes.ts'
+import { createUpdateProfile } from './features/profile/update-profile.ts'
+import { sampleProtectedRoutes } from './features/sample-protected/routes.ts'
+import { createTokenIssuer } from './features/tokens/issue-token.ts'
+import { createRefreshToken } from './features/tokens/refresh-token.ts'
+import { tokenRoutes } from './features/tokens/routes.ts'
+import { importSigningKey } from './features/tokens/signing-key.ts'
+import { createTokenValidity } from './features/tokens/token-validity.ts'
+import { createTokenVerifier } from './features/tokens/verify-token.ts'
+import { authenticate } from './plugins/authenticate.ts'
+import { jsonBody } from './plugins/json-body.ts'
+import { metrics } from './plugins/metrics.ts'
+import { openapi } from './plugins/openapi.ts'
+import { fromStatus, problemDetails, sendProblem } from './plugins/problem-details.ts'
+import { responseHeaders } from './plugins/response-headers.ts'
+
+export interface AppDependencies {
+  db: Database
+  passwords: PasswordHasher
+  logger: FastifyBaseLogger
+  clock?: Clock
+  registry?: Registry
+}
+
+export interface App {
+  server: FastifyInstance
+  readiness: Readiness
+}
+
+const MAX_BODY_BYTES = 16 * 1024
+
+/** Joins the parts of auth-api. Opens and closes nothing: `main.ts` does. */
+export async function buildApp(config: Config, dependencies: AppDependencies): Promise<App> {
+  const { db, passwords, logger, clock = Date.now, registry = new Registry() } = dependencies
+  const users = createUserRepository(db)
+  const { issuer, lifetimeSeconds, refreshWindowSeconds, revocationCacheSeconds } = config.tokens
+  const key = await importSigningKey(config.tokens.secret)
+  const previous = config.tokens.previousSecret && (await importSigningKey(config.tokens.previousSecret))
+
+  const issueToken = createTokenIssuer({ key, issuer, lifetimeSeconds })
+  const verifier = createTokenVerifier({ keys: previous ? [key, previous] : [key], issuer, clock })
+  const validity = createTokenValidity({ users, cacheSeconds: revocationCacheSeconds })
+  const readiness = createReadiness({ database: createDatabaseCheck(db, createMigrator(db)) }, clock)
+  const replaceHash = (userid: string, oldHash: string, newHash: string) =>
+    db.transaction((transaction) => createUserRepository(transaction).replaceHash(userid, oldHash, newHash))
+
+  const server = createServer(config, logger)
+  await server.register(problemDetails)
+  await server.register(responseHeaders)
+  await server.register(metrics, { registry })
+  await server.register(jsonBody)
+  if (config.http.corsOrigins.length > 0) await server.register(cors, { origin: config.http.corsOrigins })
+  await server.register(authenticate, { verifier, validity })
+  await server.register(openapi, { publicUrl: config.http.publicUrl })
+
+  await server.register(healthRoutes, { readiness })
+  await server.register(loginRoutes, {
+    logIn: createLogIn({ users, replaceHash, passwords, issueToken, clock, field: config.login.field }),
+  })
+  await server.register(tokenRoutes, {
+    refreshToken: createRefreshToken({ users, issueToken, refreshWindowSeconds, clock }),
+  })
+  await server.register(profileRoutes, {
+    users,
+    updateProfile: createUpdateProfile({
+      transaction: (work) => db.transaction(work),
+      usersOf: createUserRepository,
+    }),
+  })
+  await server.register(sampleProtectedRoutes)
+  return { server, readiness }
+}
+
+function createServer(config: Config, logger: FastifyBaseLogger): FastifyInstance {
+  const server = Fastify({
+    loggerInstance: logger,
+    // An ingress logs each request; here one costs a line only at the level debug.
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: MAX_BODY_BYTES,
+    trustProxy: config.http.trustedProxies.length > 0 ? config.http.trustedProxies : false,
+    requestIdHeader: false,
+    genReqId: ({ headers }) => acceptedRequestId(headers['x-request-id']) ?? randomUUID(),
+    // A request on a kept connection is answered while the service stops: the proxy could not know.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    requestTimeout: 30_000,
+    keepAliveTimeout: 72_000,
+    frameworkErrors: (error, request, reply) => {
+      reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
+      return sendProblem(request as FastifyRequest, reply, fromStatus(error.statusCode ?? 400, error.code))
+    },
+  })
+  server.setValidatorCompiler(validatorCompiler)
+  server.setSerializerCompiler(serializerCompiler)
+  return server
+}
+
+/** An id that came from outside is taken over only when it can do no harm in a log or a header. */
+const acceptedRequestId = (header: string | string[] | undefined): string | undefined =>
+  typeof header === 'string' && /^[\w.-]{8,64}$/.test(header) ? header : undefined

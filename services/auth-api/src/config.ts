@@ -1,0 +1,60 @@
+import { parseSettings } from '@latchkey/shared/settings.ts'
+
+const NAMES = [
+  'APP_ENV',
+  'HOST',
+  'PORT',
+  'METRICS_PORT',
+  'API_SERVER',
+  'JWT_SECRET',
+  'JWT_SECRET_PREVIOUS',
+  'TOKEN_LIFETIME',
+  'REFRESH_WINDOW',
+  'REVOCATION_CACHE',
+  'LOGIN_FIELD',
+  'PASSWORD_HASH',
+  'HASH_CONCURRENCY',
+  'HASH_QUEUE',
+  'DATABASE_URL',
+  'DATABASE_POOL',
+  'CORS_ORIGINS',
+  'TRUST_PROXY',
+  'LOG_LEVEL',
+  'SHUTDOWN_GRACE',
+  'SHUTDOWN_DELAY',
+] as const
+
+export type Config = ReturnType<typeof parseConfig>
+
+/** The settings of auth-api, grouped by who needs them; throws `SettingsError`. */
+export function parseConfig(environment: Record<string, string | undefined>) {
+  const settings = parseSettings(NAMES, environment)
+  return {
+    environment: settings.APP_ENV,
+    http: {
+      host: settings.HOST,
+      port: settings.PORT,
+      metricsPort: settings.METRICS_PORT,
+      corsOrigins: settings.CORS_ORIGINS,
+      trustedProxies: settings.TRUST_PROXY,
+      publicUrl: settings.API_SERVER,
+    },
+    shutdown: { graceSeconds: settings.SHUTDOWN_GRACE, delaySeconds: settings.SHUTDOWN_DELAY },
+    tokens: {
+      issuer: settings.API_SERVER,
+      secret: settings.JWT_SECRET,
+      previousSecret: settings.JWT_SECRET_PREVIOUS,
+      lifetimeSeconds: settings.TOKEN_LIFETIME,
+      refreshWindowSeconds: settings.REFRESH_WINDOW,
+      revocationCacheSeconds: settings.REVOCATION_CACHE,
+    },
+    login: { field: settings.LOGIN_FIELD },
+    passwords: {
+      scheme: settings.PASSWORD_HASH,
+      concurrency: settings.HASH_CONCURRENCY,
+      queueLimit: settings.HASH_QUEUE,
+    },
+    database: { url: settings.DATABASE_URL, poolSize: settings.DATABASE_POOL },
+    log: { level: settings.LOG_LEVEL },
+  }
+}

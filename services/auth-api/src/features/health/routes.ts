@@ -1,0 +1,36 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { ProblemResponse } from '../../plugins/problem-details.ts'
+import type { Readiness } from './readiness.ts'
+
+const HealthResponse = z
+  .object({ status: z.literal('ok'), checks: z.record(z.string(), z.string()) })
+  .meta({ id: 'Health' })
+
+export const healthRoutes: FastifyPluginAsyncZod<{ readiness: Readiness }> = async (app, { readiness }) => {
+  app.get(
+    '/health/live',
+    { schema: { summary: 'The process runs', tags: ['health'], response: { 200: HealthResponse } } },
+    async () => ({ status: 'ok' as const, checks: {} }),
+  )
+
+  app.get(
+    '/health/ready',
+    {
+      schema: {
+        summary: 'The process should get requests',
+        tags: ['health'],
+        response: { 200: HealthResponse, 503: ProblemResponse },
+      },
+    },
+    async () => {
+      const { isReady, checks } = await readiness.read()
+      if (isReady) return { status: 'ok' as const, checks }
+      throw new AppError('unavailable', 'Not ready for requests', {
+        details: { checks },
+        retryAfterSeconds: 1,
+      })
+    },
+  )
+}

@@ -1,0 +1,38 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
+import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import type { LoginField, UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { IssuedToken, IssueToken } from '../tokens/issue-token.ts'
+
+export interface LogInDependencies {
+  users: Pick<UserRepository, 'findByLogin'>
+  /** Stores a better hash of the same password, if it is still the one that was verified. */
+  replaceHash: (userid: string, oldHash: string, newHash: string) => Promise<void>
+  passwords: Pick<PasswordHasher, 'verify'>
+  issueToken: IssueToken
+  field: LoginField
+  clock: Clock
+}
+
+export interface Credentials {
+  /** The e-mail or the username, whichever `field` says. */
+  username: string
+  password: string
+}
+
+export type LogIn = ReturnType<typeof createLogIn>
+
+/** Exchanges credentials for a token; throws `invalid_credentials`, whatever was wrong with them. */
+export function createLogIn({ users, replaceHash, passwords, issueToken, field, clock }: LogInDependencies) {
+  return async ({ username, password }: Credentials): Promise<IssuedToken> => {
+    const readAt = toNumericDate(clock())
+    const user = await users.findByLogin(field, username)
+    // Verified even without a user, and even for a deleted one: the time must not tell which logins exist.
+    const verification = await passwords.verify(password, user?.passwordHash)
+    if (!user || user.deletedAt || !verification.matches) {
+      throw new AppError('invalid_credentials', 'The username or the password is wrong')
+    }
+    if (verification.rehashed) await replaceHash(user.userid, user.passwordHash, verification.rehashed)
+    return issueToken(user, readAt)
+  }
+}

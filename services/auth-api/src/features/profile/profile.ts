@@ -1,0 +1,49 @@
+import {
+  INTERNAL_PROPERTY_PREFIX,
+  LANGUAGES,
+  languageOf,
+  roleOf,
+  type User,
+} from '@latchkey/shared/users/user.ts'
+import { z } from 'zod'
+
+/** A user as the API shows it. Times are ISO 8601 in UTC. */
+export const Profile = z
+  .object({
+    userid: z.uuid(),
+    name: z.string().nullable(),
+    email: z.string().nullable(),
+    username: z.string(),
+    role: z.string(),
+    language: z.enum(LANGUAGES),
+    created_at: z.string().nullable(),
+    updated_at: z.string().nullable(),
+    properties: z
+      .record(z.string(), z.union([z.string().nullable(), z.array(z.string().nullable())]))
+      .describe('An array where a name occurs more than once.'),
+  })
+  .meta({ id: 'Profile' })
+
+export type Profile = z.output<typeof Profile>
+
+export const toProfile = (user: User): Profile => ({
+  userid: user.userid,
+  name: user.name,
+  email: user.email,
+  username: user.username,
+  role: roleOf(user),
+  language: languageOf(user),
+  created_at: user.createdAt?.toISOString() ?? null,
+  updated_at: user.updatedAt?.toISOString() ?? null,
+  properties: toProperties(user),
+})
+
+function toProperties(user: User): Profile['properties'] {
+  const values = new Map<string, (string | null)[]>()
+  for (const { name, value } of user.properties) {
+    if (!name.startsWith(INTERNAL_PROPERTY_PREFIX)) values.set(name, [...(values.get(name) ?? []), value])
+  }
+  return Object.fromEntries(
+    [...values].map(([name, list]) => [name, list.length === 1 ? (list[0] ?? null) : list]),
+  )
+}

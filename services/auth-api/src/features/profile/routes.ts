@@ -1,0 +1,63 @@
+import { LANGUAGES, MAX_LENGTH, type User } from '@latchkey/shared/users/user.ts'
+import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { emailAddress } from '../../email-address.ts'
+import { ProblemResponse } from '../../plugins/problem-details.ts'
+import { boundedText } from '../../storable-text.ts'
+import { revokedToken } from '../tokens/token-validity.ts'
+import { Profile, toProfile } from './profile.ts'
+import type { UpdateProfile } from './update-profile.ts'
+
+const ProfileUpdate = z
+  .object(
+    {
+      name: boundedText(MAX_LENGTH.name).optional(),
+      email: emailAddress().optional(),
+      language: z.enum(LANGUAGES, `must be one of ${LANGUAGES.join(', ')}`).optional(),
+    },
+    'must be a JSON object',
+  )
+  .meta({ id: 'ProfileUpdate' })
+
+export interface ProfileRoutesOptions {
+  users: Pick<UserRepository, 'findById'>
+  updateProfile: UpdateProfile
+}
+
+export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async (
+  app,
+  { users, updateProfile },
+) => {
+  app.get(
+    '/profile',
+    {
+      auth: 'authenticated',
+      schema: {
+        summary: "The caller's own profile",
+        tags: ['profile'],
+        response: { 200: Profile, 401: ProblemResponse },
+      },
+    },
+    async (request) => present(await users.findById(request.jwt.sub)),
+  )
+
+  app.put(
+    '/profile',
+    {
+      auth: 'authenticated',
+      schema: {
+        summary: "Change the caller's name, e-mail or language",
+        tags: ['profile'],
+        body: ProfileUpdate,
+        response: { 200: Profile, 400: ProblemResponse, 401: ProblemResponse, 409: ProblemResponse },
+      },
+    },
+    async (request) => present(await updateProfile(request.jwt.sub, request.body)),
+  )
+}
+
+function present(user: User | undefined): Profile {
+  if (!user || user.deletedAt) throw revokedToken()
+  return toProfile(user)
+}

@@ -1,0 +1,18 @@
+import { z } from 'zod'
+
+/** What a handler learns of the caller: the specification's claims. */
+const UserClaims = z.object({ userid: z.uuid(), name: z.string(), role: z.string().min(1) })
+
+/** The whole payload of a Latchkey token (RFC 7519 §4.1 and `data`). Times are seconds since the epoch. */
+export const Claims = z.object({
+  iss: z.string(),
+  sub: z.uuid(),
+  iat: z.number(),
+  nbf: z.number(),
+  exp: z.number(),
+  jti: z.string(),
+  data: UserClaims,
+})
+
+export type UserClaims = z.output<typeof UserClaims>
+export type Claims = z.output<typeof Claims>

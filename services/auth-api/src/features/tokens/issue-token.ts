@@ -1,0 +1,39 @@
+import { randomUUID, type webcrypto } from 'node:crypto'
+import { roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
+import { SignJWT } from 'jose'
+import type { UserClaims } from './claims.ts'
+
+export interface IssueTokenOptions {
+  key: webcrypto.CryptoKey
+  issuer: string
+  lifetimeSeconds: number
+}
+
+export interface IssuedToken {
+  token: string
+  data: UserClaims
+}
+
+export type IssueToken = ReturnType<typeof createTokenIssuer>
+
+/**
+ * Makes the function that signs an HS512 token for `user`, as the user was read at `readAt` (whole seconds since
+ * the epoch). Not the moment of signing: what changed since the user was read must make this token invalid.
+ */
+export function createTokenIssuer({ key, issuer, lifetimeSeconds }: IssueTokenOptions) {
+  return async (user: User, readAt: number): Promise<IssuedToken> => {
+    const data = { userid: user.userid, name: user.name ?? '', role: roleOf(user) }
+    // The valid-from mark may lie a second or two ahead, and a token issued after the change must pass it.
+    const issuedAt = Math.max(readAt, validFromOf(user))
+    const token = await new SignJWT({ data })
+      .setProtectedHeader({ alg: 'HS512', typ: 'JWT' })
+      .setIssuer(issuer)
+      .setSubject(user.userid)
+      .setIssuedAt(issuedAt)
+      .setNotBefore(readAt)
+      .setExpirationTime(readAt + lifetimeSeconds)
+      .setJti(randomUUID())
+      .sign(key)
+    return { token, data }
+  }
+}

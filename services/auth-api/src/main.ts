@@ -1,0 +1,92 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { loadEnvironment } from '@latchkey/shared/environment.ts'
+import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings.ts'
+import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { buildApp } from './app.ts'
+import { type Config, parseConfig } from './config.ts'
+import { buildMetricsServer } from './metrics-server.ts'
+
+const config = readConfig()
+const logger = createLogger('auth-api', config.log.level)
+if (config.passwords.scheme === 'sha1') {
+  logger.warn('PASSWORD_HASH is sha1: stolen hashes are found out within hours. Set PASSWORD_HASH=argon2id.')
+}
+
+const registry = new Registry()
+collectDefaultMetrics({ register: registry })
+const db = openDatabase(config.database.url, {
+  poolSize: config.database.poolSize,
+  onConnectionError: (error) => logger.warn({ err: error }, 'a database connection broke'),
+})
+const passwords = createPasswordHasher(config.passwords)
+const { server, readiness } = await buildApp(config, { db, passwords, logger, registry })
+const metricsServer = buildMetricsServer(registry)
+
+process.once('SIGTERM', () => void stop('SIGTERM'))
+process.once('SIGINT', () => void stop('SIGINT'))
+// `npm start` spawns this process; when that ends without a word, there is nobody left to serve.
+process.once('disconnect', () => void stop('disconnect'))
+
+await listen()
+readiness.serve()
+await reportReadiness()
+
+async function listen(): Promise<void> {
+  try {
+    await server.listen({ host: config.http.host, port: config.http.port })
+    await metricsServer.listen({ host: config.http.host, port: config.http.metricsPort })
+  } catch (error) {
+    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+    logger.fatal(
+      isTaken ? {} : { err: error },
+      isTaken ? `${(error as Error).message}: another process listens there` : 'cannot listen',
+    )
+    process.exit(1)
+  }
+}
+
+/** Says once that requests are answered, or keeps saying what that waits for. */
+async function reportReadiness(): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    const { isReady, checks } = await readiness.read()
+    if (isReady) break
+    if (attempt % 10 === 0) logger.warn({ checks }, 'not ready, waiting')
+    await wait(500, undefined, { ref: false })
+  }
+  logger.info({ address: server.listeningOrigin }, 'ready')
+  process.send?.({ ready: true, address: server.listeningOrigin })
+}
+
+/** Lets the load balancer notice, answers what is in hand, then closes what was opened, in reverse order. */
+async function stop(reason: string): Promise<void> {
+  logger.info({ reason }, 'stopping')
+  readiness.drain()
+  const deadline = setTimeout(
+    () => {
+      logger.error('requests were still in hand at the end of SHUTDOWN_GRACE')
+      process.exit(1)
+    },
+    (config.shutdown.delaySeconds + config.shutdown.graceSeconds) * 1000,
+  )
+  deadline.unref()
+  await wait(config.shutdown.delaySeconds * 1000)
+  await server.close()
+  await metricsServer.close()
+  await passwords.close()
+  await db.close()
+  logger.info('stopped')
+  process.exit(0)
+}
+
+function readConfig(): Config {
+  try {
+    return parseConfig(loadEnvironment(process.env))
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exit(EXIT_CONFIGURATION)
+  }
+}

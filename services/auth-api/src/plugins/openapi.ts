@@ -1,0 +1,49 @@
+import helmet from '@fastify/helmet'
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import fp from 'fastify-plugin'
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
+
+/** What the page may load: its own files. No `upgrade-insecure-requests`, which would break it on plain HTTP. */
+const DOCS_POLICY = {
+  'default-src': ["'self'"],
+  'img-src': ["'self'", 'data:'],
+  'style-src': ["'self'", "'unsafe-inline'"],
+  'object-src': ["'none'"],
+  'base-uri': ["'none'"],
+  'frame-ancestors': ["'none'"],
+}
+
+/** `/openapi.json`, from the same schemas that validate, and `/docs`, a page to try them on. */
+export const openapi = fp<{ publicUrl: string }>(
+  async (app, { publicUrl }) => {
+    await app.register(swagger, {
+      openapi: {
+        openapi: '3.1.0',
+        info: {
+          title: 'Latchkey',
+          description:
+            'Checks credentials, issues and refreshes JSON Web Tokens, resets passwords, serves the profile.',
+          version: '1.0.0',
+        },
+        servers: [{ url: publicUrl }],
+        components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } } },
+      },
+      transform: jsonSchemaTransform,
+      transformObject: jsonSchemaTransformObject,
+    })
+
+    // A marked route says in the document that it wants a token.
+    app.addHook('onRoute', (route) => {
+      if (route.auth !== undefined) route.schema = { ...route.schema, security: [{ bearer: [] }] }
+    })
+
+    app.get('/openapi.json', { schema: { hide: true }, config: { isCacheable: true } }, () => app.swagger())
+
+    await app.register(async (docs) => {
+      await docs.register(helmet, { contentSecurityPolicy: { useDefaults: false, directives: DOCS_POLICY } })
+      await docs.register(swaggerUi, { routePrefix: '/docs', uiConfig: { persistAuthorization: false } })
+    })
+  },
+  { name: 'openapi' },
+)

@@ -1,0 +1,136 @@
+import { STATUS_CODES } from 'node:http'
+import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+
+const PROBLEMS = {
+  invalid_credentials: { status: 401, title: 'Wrong username or password' },
+  invalid_token: { status: 401, title: 'Authentication required' },
+  token_not_refreshable: { status: 401, title: 'Token cannot be refreshed yet' },
+  forbidden: { status: 403, title: 'Role required' },
+  email_taken: { status: 409, title: 'E-mail address already in use' },
+  username_taken: { status: 409, title: 'Username already in use' },
+  invalid_input: { status: 400, title: 'Invalid request' },
+  reset_refused: { status: 422, title: 'Password reset refused' },
+  password_refused: { status: 422, title: 'Password refused' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  overloaded: { status: 503, title: 'Too many requests in hand' },
+  unavailable: { status: 503, title: 'Temporarily unavailable' },
+} satisfies Record<ErrorCode, { status: number; title: string }>
+
+/** An error as RFC 9457 describes it. */
+export interface Problem {
+  type: string
+  title: string
+  status: number
+  detail?: string | undefined
+  [member: string]: unknown
+}
+
+/** `Problem` for the OpenAPI document. */
+export const ProblemResponse = z
+  .looseObject({
+    type: z.string().describe('`urn:latchkey:problem:<slug>`'),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().optional(),
+    instance: z.string().describe('The id of the request, as in X-Request-Id.'),
+    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    violations: z.array(z.string()).optional().describe('The password rules that were broken.'),
+  })
+  .meta({ id: 'Problem' })
+
+const typeOf = (slug: string) => `urn:latchkey:problem:${slug}`
+
+/** Describes any failure to the caller; an unexpected one shows nothing but its status. */
+export function toProblem(error: Error): Problem {
+  if (error instanceof AppError) {
+    return {
+      type: typeOf(error.code.replaceAll('_', '-')),
+      ...PROBLEMS[error.code],
+      detail: error.message,
+      ...error.details,
+    }
+  }
+  if (hasZodFastifySchemaValidationErrors(error)) {
+    const errors = error.validation.map(({ instancePath, message }) => ({
+      path: instancePath.slice(1).replaceAll('/', '.'),
+      message: message ?? 'is not valid',
+    }))
+    return {
+      type: typeOf('invalid-input'),
+      ...PROBLEMS.invalid_input,
+      detail: 'The body is not valid',
+      errors,
+    }
+  }
+  return fromStatus('statusCode' in error ? Number(error.statusCode) : 500, (error as FastifyError).code)
+}
+
+/** What Fastify's own refusals say in our words: its messages may repeat parts of the request. */
+const DETAILS: Readonly<Record<string, string>> = {
+  FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than 16 KiB',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The body must be application/json',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is not as long as Content-Length says',
+  FST_ERR_BAD_URL: 'The path is not valid',
+  FST_ERR_MAX_PARAM_LENGTH: 'The path is too long',
+}
+
+/** The problem of a bare status, for example one that Fastify answers before a route is known. */
+export function fromStatus(statusCode: number, code = ''): Problem {
+  const status = statusCode >= 400 && statusCode < 600 ? statusCode : 500
+  const title = STATUS_CODES[status] ?? 'Error'
+  const slug = title.toLowerCase().replaceAll(/[^a-z]+/g, '-')
+  return { type: typeOf(slug), title, status, detail: DETAILS[code] }
+}
+
+/** The one place that writes errors: RFC 9457, logged once when they are ours. */
+export const problemDetails = fp(
+  async (app) => {
+    const methodsOf = new Map<string, Set<string>>()
+    app.addHook('onRoute', ({ url, method }) => {
+      const methods = methodsOf.get(url) ?? new Set()
+      for (const each of [method].flat()) methods.add(each)
+      methodsOf.set(url, methods)
+    })
+
+    app.setErrorHandler((error: Error, request, reply) => {
+      const problem = toProblem(error)
+      if (problem.status >= 500) request.log.error({ err: error }, 'the request failed')
+      if (error instanceof AppError && error.retryAfterSeconds)
+        reply.header('retry-after', error.retryAfterSeconds)
+      if (problem.status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', 1)
+      if (problem.status === 401 || problem.status === 403) challenge(request, reply, problem)
+      return sendProblem(request, reply, problem)
+    })
+
+    app.setNotFoundHandler((request, reply) => {
+      const path = request.url.split('?', 1)[0] ?? ''
+      const allowed = methodsOf.get(path)
+      if (!allowed) return sendProblem(request, reply, fromStatus(404))
+      reply.header('allow', [...allowed].sort().join(', '))
+      return sendProblem(request, reply, fromStatus(405))
+    })
+  },
+  { name: 'problem-details' },
+)
+
+/** RFC 6750 §3: what kind of token is wanted, and what was wrong with the one that was sent. */
+function challenge(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
+  const base = 'Bearer realm="latchkey"'
+  const error = problem.status === 403 ? 'insufficient_scope' : 'invalid_token'
+  const isAboutToken = request.routeOptions.config.isProtected && request.headers.authorization !== undefined
+  const description = isAboutToken ? `, error="${error}", error_description="${problem.detail}"` : ''
+  reply.header('www-authenticate', base + description)
+}
+
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
+  return reply
+    .code(problem.status)
+    .type('application/problem+json')
+    .serializer(JSON.stringify)
+    .send({ ...problem, instance: request.id })
+}

@@ -1,0 +1,23 @@
+import fp from 'fastify-plugin'
+
+/**
+ * What every answer carries. `no-store` stands on all but the documentation: an answer holds a token or a profile,
+ * or tells the state of one moment.
+ */
+export const responseHeaders = fp(
+  async (app) => {
+    app.addHook('onRequest', (request, reply, done) => {
+      reply.header('x-request-id', request.id)
+      reply.header('x-content-type-options', 'nosniff')
+      if (!request.routeOptions.config.isCacheable) reply.header('cache-control', 'no-store')
+      done()
+    })
+  },
+  { name: 'response-headers' },
+)
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    isCacheable?: boolean
+  }
+}
