@@ -82,7 +82,7 @@ export const Settings = z.object({
   MAIL_CONCURRENCY: z.coerce.number('must be a whole number').int().positive().default(8),
   MAIL_RATE: z.coerce.number('must be a whole number of mails a second').int().positive().default(50),
   OUTBOX_SWEEP: seconds(5),
-  // All three or none; the key is a PEM private key, its line ends may be written \\n.
+  // All three or none; the key is a PEM private key, its line ends may be written \n.
   DKIM_DOMAIN: z.string().optional(),
   DKIM_SELECTOR: z.string().optional(),
   DKIM_KEY: z
