@@ -34,6 +34,17 @@ export function createReadiness(checks: Readonly<Record<string, Check>>, clock: 
   }
 }
 
+/** The check, asked again only `holdsMs` after it passed: for a server that others should not be bothered with. */
+export function rememberingSuccess(check: Check, holdsMs: number, clock: Clock): Check {
+  let passedAt = Number.NEGATIVE_INFINITY
+  return async () => {
+    if (clock() - passedAt < holdsMs) return 'ok'
+    const result = await check()
+    if (result === 'ok') passedAt = clock()
+    return result
+  }
+}
+
 /** Serves `/health/live`, `/health/ready` and `/metrics`; for the cluster, never for clients. */
 export function buildHealthServer(readiness: Pick<Readiness, 'read'>, registry: Registry): FastifyInstance {
   const server = Fastify({ forceCloseConnections: true })

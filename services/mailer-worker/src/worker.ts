@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Config } from './config.ts'
 import type { MailEnvelope } from './envelope/mail-envelope.ts'
-import { buildHealthServer, createReadiness } from './health.ts'
+import { buildHealthServer, createReadiness, rememberingSuccess } from './health.ts'
 import { createMailMetrics } from './mail-metrics.ts'
 import { createResetPurge } from './purge-resets.ts'
 import { registerQueueGauges } from './queue-gauges.ts'
@@ -27,6 +27,8 @@ export interface WorkerDependencies {
   clock?: Clock
 }
 
+/** Each check is a connection and a login of its own. */
+const MAIL_CHECK_HOLDS_MS = 30_000
 const HOUR_MS = 3_600_000
 const PING = { name: 'health-ping', text: 'select 1 as ok' }
 
@@ -41,7 +43,7 @@ export function startWorker(config: Config, dependencies: WorkerDependencies) {
     {
       database: async () => (await db.query(PING)) && 'ok',
       queue: async () => (await queue.ping()) ?? 'ok',
-      mail: async () => (await sender.verify()) ?? 'ok',
+      mail: rememberingSuccess(async () => (await sender.verify()) ?? 'ok', MAIL_CHECK_HOLDS_MS, clock),
     },
     clock,
   )

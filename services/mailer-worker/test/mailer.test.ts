@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { hasDocker } from './support/docker.ts'
@@ -208,6 +208,37 @@ describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('mail on %s', (combinat
     await waitFor(() => addresses.every((each) => mailbox.to(each).length > 0))
     await wait(1_000)
     expect(addresses.map((each) => mailbox.to(each).length)).toEqual(addresses.map(() => 1))
+  })
+
+  it('starts no more mails a second than MAIL_RATE says', async () => {
+    const addresses = Array.from({ length: 30 }, (_, index) => `${index}-${address}`)
+    await Promise.all(addresses.map((each) => producer.request(each)))
+    const isDone = () => addresses.every((each) => mailbox.to(each).length > 0)
+    await using _worker = await startWorker({ MAIL_RATE: '10' })
+    await waitFor(() => addresses.some((each) => mailbox.to(each).length > 0))
+    const start = Date.now()
+    await waitFor(isDone)
+    expect(Date.now() - start).toBeGreaterThan(1_500)
+  })
+
+  it('deletes resets that expired more than a day ago', async () => {
+    const insert = (id: string, expiresAt: Date) =>
+      producer.db.execute(
+        {
+          name: 'test-insert-reset',
+          text: `insert into password_reset (id, email, token_hash, code_hash, expires_at)
+            values ($1, $2, $3, $3, $4)`,
+        },
+        [producer.db.toUuidValue(id), address, 'a'.repeat(64), expiresAt],
+      )
+    await insert(randomUUID(), new Date(Date.now() - 25 * 3_600_000))
+    const young = randomUUID()
+    await insert(young, new Date(Date.now() - 23 * 3_600_000))
+    await using _worker = await startWorker()
+    const find = { name: 'test-find-resets', text: 'select id from password_reset where email = $1' }
+    await waitFor(async () => (await producer.db.query(find, [address])).length === 1)
+    const [left] = await producer.db.query<{ id: unknown }>(find, [address])
+    expect(producer.db.fromUuidValue(left?.id)).toBe(young)
   })
 
   it('loses nothing when it is killed again and again, and repeats under the same Message-ID', async () => {
