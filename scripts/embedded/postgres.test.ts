@@ -25,6 +25,8 @@ const pgp = pgPromise({ noWarnings: true })
 const isRoot = process.getuid?.() === 0
 const ROOT_ONLY = isRoot ? '' : ' (skipped: takes root to try)'
 const NOBODY = 65_534
+/** Below the range that systems give out by themselves, and another one for each run of the tests. */
+const PORT = 20_000 + (process.pid % 10_000)
 
 // The tests look for processes in /proc.
 describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', { timeout: 60_000 }, () => {
@@ -251,13 +253,12 @@ function aDataDir() {
 const start = (
   dataDir: string,
   options: { port?: number; log?: (line: string) => void } = {},
-): Promise<EmbeddedServer> =>
-  startEmbeddedPostgres({ dataDir, database: 'latchkey', port: 54_399, ...options })
+): Promise<EmbeddedServer> => startEmbeddedPostgres({ dataDir, database: 'latchkey', port: PORT, ...options })
 
 const LAUNCHER = `
   const { startEmbeddedPostgres } = await import(process.argv[1])
   try {
-    const { url, port, stop } = await startEmbeddedPostgres({ dataDir: process.argv[2], database: 'latchkey', port: 54399 })
+    const { url, port, stop } = await startEmbeddedPostgres({ dataDir: process.argv[2], database: 'latchkey', port: ${PORT} })
     process.once('SIGTERM', stop)
     console.log(JSON.stringify({ url, port }))
   } catch (error) {

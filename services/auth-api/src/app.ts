@@ -67,7 +67,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
 
   const server = createServer(config, logger)
   await server.register(problemDetails)
-  await server.register(responseHeaders)
+  await server.register(responseHeaders, { isDraining: readiness.isDraining })
   await server.register(metrics, { registry })
   await server.register(jsonBody)
   if (config.http.corsOrigins.length > 0) await server.register(cors, { origin: config.http.corsOrigins })

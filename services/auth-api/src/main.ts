@@ -73,7 +73,10 @@ async function stop(reason: string): Promise<void> {
   )
   deadline.unref()
   await wait(config.shutdown.delaySeconds * 1000)
+  // Connections that fall idle once their answer is out would otherwise hold the close back.
+  const sweep = setInterval(() => server.server.closeIdleConnections(), 50)
   await server.close()
+  clearInterval(sweep)
   await metricsServer.close()
   await passwords.close()
   await db.close()
