@@ -62,6 +62,7 @@ async function reportReadiness(): Promise<void> {
 
 /** Lets the load balancer notice, answers what is in hand, then closes what was opened, in reverse order. */
 async function stop(reason: string): Promise<void> {
+  if (readiness.isDraining()) return
   logger.info({ reason }, 'stopping')
   readiness.drain()
   const deadline = setTimeout(
