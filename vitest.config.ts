@@ -26,6 +26,14 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       })),
+      {
+        test: {
+          name: 'mailer',
+          include: ['services/mailer-worker/test/**/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+        },
+      },
     ],
   },
 })
