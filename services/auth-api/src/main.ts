@@ -1,6 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { loadEnvironment } from '@latchkey/shared/environment.ts'
+import { createOutboxDispatcher } from '@latchkey/shared/mail-queue/dispatch-outbox.ts'
+import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { createOutboxRepository } from '@latchkey/shared/mail-queue/outbox-repository.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings.ts'
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
@@ -22,7 +25,11 @@ const db = openDatabase(config.database.url, {
   onConnectionError: (error) => logger.warn({ err: error }, 'a database connection broke'),
 })
 const passwords = createPasswordHasher(config.passwords)
-const { server, readiness } = await buildApp(config, { db, passwords, logger, registry })
+const queue = openMailQueue(config.mail.queueUrl, {
+  onError: (error) => logger.debug({ err: error }, 'the mail queue is away; mail waits in the outbox'),
+})
+const dispatcher = createOutboxDispatcher({ outbox: createOutboxRepository(db), queue, logger })
+const { server, readiness } = await buildApp(config, { db, passwords, dispatcher, logger, registry })
 const metricsServer = buildMetricsServer(registry)
 
 process.once('SIGTERM', () => void stop('SIGTERM'))
@@ -62,6 +69,7 @@ async function reportReadiness(): Promise<void> {
 
 /** Lets the load balancer notice, answers what is in hand, then closes what was opened, in reverse order. */
 async function stop(reason: string): Promise<void> {
+  if (readiness.isDraining()) return
   logger.info({ reason }, 'stopping')
   readiness.drain()
   const deadline = setTimeout(
@@ -73,8 +81,13 @@ async function stop(reason: string): Promise<void> {
   )
   deadline.unref()
   await wait(config.shutdown.delaySeconds * 1000)
+  // Connections that fall idle once their answer is out would otherwise hold the close back.
+  const sweep = setInterval(() => server.server.closeIdleConnections(), 50)
   await server.close()
+  clearInterval(sweep)
   await metricsServer.close()
+  await dispatcher.close()
+  await queue.close()
   await passwords.close()
   await db.close()
   logger.info('stopped')

@@ -13,6 +13,10 @@ export const metrics = fp<{ registry: Registry }>(
     })
     app.addHook('onResponse', (request, reply, done) => {
       const route = request.routeOptions.url ?? 'unmatched'
+      request.log.debug(
+        { method: request.method, route, status: reply.statusCode, ms: reply.elapsedTime },
+        'answered',
+      )
       duration.labels(request.method, route, String(reply.statusCode)).observe(reply.elapsedTime / 1000)
       done()
     })

@@ -36,6 +36,7 @@ export function createReadiness(checks: Checks, clock: Clock) {
     drain() {
       phase = 'draining'
     },
+    isDraining: () => phase === 'draining',
   }
 }
 

@@ -1,0 +1,25 @@
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+
+const KEPT = 12
+
+/** Remembers the last lines that PostgreSQL said, to be quoted in an error. */
+export function createLastLines() {
+  const lines: string[] = []
+  return {
+    add: (line: string): void => {
+      lines.push(line)
+      if (lines.length > KEPT) lines.shift()
+    },
+    includes: (text: string): boolean => lines.some((line) => line.includes(text)),
+    quote: (): string => (lines.length > 0 ? `\nPostgreSQL said:\n  ${lines.join('\n  ')}` : ''),
+  }
+}
+
+/** Calls back for each line that is not empty. */
+export function readLines(stream: Readable | null, onLine: (line: string) => void): void {
+  if (!stream) return
+  createInterface({ input: stream }).on('line', (line) => {
+    if (line.trim()) onLine(line)
+  })
+}

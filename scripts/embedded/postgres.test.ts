@@ -1,0 +1,357 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import { type EmbeddedServer, startEmbeddedPostgres } from './postgres.ts'
+
+const isRoot = process.getuid?.() === 0
+const ROOT_ONLY = isRoot ? '' : ' (skipped: takes root to try)'
+const NOBODY = 65_534
+/** Below the range that systems give out by themselves, and another one for each run of the tests. */
+const PORT = 20_000 + (process.pid % 10_000)
+
+// The tests look for processes in /proc.
+describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', { timeout: 60_000 }, () => {
+  it('is there after the first start, knows letters beyond ASCII, and keeps its data for the next', async () => {
+    await using folder = aDataDir()
+    const first = await start(folder.path)
+    await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text")
+    expect(await query(first.url, "SELECT lower('ÉÄŽ') AS text")).toEqual([{ text: 'éäž' }])
+    await first.stop()
+    expect(await first.exited).toBeUndefined()
+
+    await using second = await start(folder.path)
+    expect(await query(second.url, 'SELECT text FROM note')).toEqual([{ text: 'kept' }])
+    expect(second.port).toBe(first.port)
+    expect(second.url).toBe(first.url)
+  })
+
+  it('leaves no process, no port and no lock behind when it stops, with a client still connected', async () => {
+    await using folder = aDataDir()
+    const server = await start(folder.path)
+    const client = await connect(server.url)
+    const sleeping = client.query('SELECT pg_sleep(60)').catch((error: unknown) => error)
+    await sleep(200)
+    await Promise.all([server.stop(), server.stop()])
+    expect(await sleeping).toBeInstanceOf(Error)
+    await client.end()
+    expect(serverProcesses(folder.path)).toEqual([])
+    expect(readdirSync(folder.path).sort()).toEqual(['launcher.lock', 'postgres'])
+    expect(existsSync(join(folder.path, 'postgres/data/postmaster.pid'))).toBe(false)
+  })
+
+  it('asks for its generated password, which only its owner may read and no log line shows', async () => {
+    await using folder = aDataDir()
+    const lines: string[] = []
+    await using server = await start(folder.path, { log: (line) => lines.push(line) })
+    const file = join(folder.path, 'postgres/password')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const password = readFileSync(file, 'utf8')
+    expect(password).toMatch(/^[\w-]{32}$/)
+    await expect(query(server.url.replace(password, 'guess'), 'SELECT 1')).rejects.toThrow('authentication')
+    await query(server.url, 'CREATE TABLE secret (hash text UNIQUE)')
+    await query(server.url, "INSERT INTO secret VALUES ('5ecret')")
+    await expect(query(server.url, "INSERT INTO secret VALUES ('5ecret')")).rejects.toThrow('duplicate')
+    expect(lines.join('\n')).toContain('duplicate key')
+    expect(lines.join('\n')).not.toMatch(new RegExp(`5ecret|${password}`))
+  })
+
+  it('takes another port when its own is taken, and says so', async () => {
+    await using folder = aDataDir()
+    await using other = await listen()
+    const lines: string[] = []
+    await using server = await start(folder.path, { port: other.port, log: (line) => lines.push(line) })
+    expect(server.port).not.toBe(other.port)
+    expect(lines).toContain(`Port ${other.port} is taken; PostgreSQL listens on ${server.port}`)
+    expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+  })
+
+  it('refuses a second launcher at once, naming the first, which goes on', async () => {
+    await using folder = aDataDir()
+    await using first = await launch(folder.path)
+    const began = performance.now()
+    await expect(start(folder.path)).rejects.toThrow(
+      `Latchkey is already running on the data folder ${folder.path} with pid ${first.pid} (PostgreSQL on port ${first.port})`,
+    )
+    expect(performance.now() - began).toBeLessThan(1000)
+    expect(await query(first.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+  })
+
+  it('lets exactly one of several simultaneous first starts win', async () => {
+    await using folder = aDataDir()
+    const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => launch(folder.path)))
+    const won = outcomes.filter((outcome) => outcome.status === 'fulfilled')
+    const lost = outcomes.filter((outcome) => outcome.status === 'rejected')
+    expect(won).toHaveLength(1)
+    for (const { reason } of lost) {
+      expect(String(reason)).toContain(
+        `already running on the data folder ${folder.path} with pid ${won[0]?.value.pid}`,
+      )
+    }
+    await won[0]?.value[Symbol.asyncDispose]()
+  })
+
+  it('stops the server that a killed launcher left behind, and goes on with its data', async () => {
+    await using folder = aDataDir()
+    const first = await launch(folder.path)
+    await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text")
+    await first.kill()
+    const leftover = postmasterPid(folder.path)
+    expect(serverProcesses(folder.path)).toContain(leftover)
+
+    await using second = await start(folder.path)
+    expect(await query(second.url, 'SELECT text FROM note')).toEqual([{ text: 'kept' }])
+    expect(second.port).toBe(first.port)
+    expect(serverProcesses(folder.path)).not.toContain(leftover)
+  })
+
+  it('recovers after a kill -9 of launcher and server, with an orphan still busy', async () => {
+    await using folder = aDataDir()
+    const first = await launch(folder.path)
+    await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text")
+    const busy = query(first.url, 'SELECT count(*) FROM generate_series(1, 1e12::bigint)').catch(
+      () => undefined,
+    )
+    await sleep(300)
+    await first.kill()
+    process.kill(postmasterPid(folder.path), 'SIGKILL')
+    await sleep(100)
+    expect(serverProcesses(folder.path).length).toBeGreaterThan(0)
+
+    await using second = await start(folder.path)
+    expect(await query(second.url, 'SELECT text FROM note')).toEqual([{ text: 'kept' }])
+    await busy
+  })
+
+  it('recovers after a kill -9 of all processes at once', async () => {
+    await using folder = aDataDir()
+    const first = await launch(folder.path)
+    await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text")
+    const all = serverProcesses(folder.path)
+    await first.kill()
+    for (const pid of all) killIfThere(pid)
+
+    await using second = await start(folder.path)
+    expect(await query(second.url, 'SELECT text FROM note')).toEqual([{ text: 'kept' }])
+  })
+
+  it('goes on by itself when only the children of the server are killed', async () => {
+    await using folder = aDataDir()
+    await using server = await start(folder.path)
+    const postmaster = postmasterPid(folder.path)
+    for (const pid of serverProcesses(folder.path).filter((child) => child !== postmaster)) killIfThere(pid)
+    await expect
+      .poll(() => query(server.url, 'SELECT 1 AS one').catch(() => []), { timeout: 10_000 })
+      .toHaveLength(1)
+  })
+
+  it('tells when the server dies, and can still be stopped and started', async () => {
+    await using folder = aDataDir()
+    const server = await start(folder.path)
+    process.kill(postmasterPid(folder.path), 'SIGKILL')
+    expect((await server.exited)?.message).toContain('was ended by SIGKILL')
+    await server.stop()
+    expect(serverProcesses(folder.path)).toEqual([])
+    await using next = await start(folder.path)
+    expect(await query(next.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+  })
+
+  it('begins again when a kill -9 cut the first start short in initdb', async () => {
+    await using folder = aDataDir()
+    const starting = launchProcess(folder.path)
+    await expect.poll(() => isInitialising(folder.path), { timeout: 10_000, interval: 5 }).toBe(true)
+    await kill(starting)
+    expect(existsSync(join(folder.path, 'postgres'))).toBe(false)
+
+    await using server = await start(folder.path)
+    expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+    expect(readdirSync(folder.path).filter((name) => name.startsWith('postgres.init-'))).toEqual([])
+  })
+
+  it('is not held up by a postmaster.pid whose pid belongs to another process by now', async () => {
+    await using folder = aDataDir()
+    await (await start(folder.path)).stop()
+    const file = join(folder.path, 'postgres/data/postmaster.pid')
+    writeFileSync(file, `${process.pid}\n${folder.path}/postgres/data\n1700000000\n54329\n\n127.0.0.1\n`)
+    await using server = await start(folder.path)
+    expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+  })
+
+  it('refuses the data of another version, and says what PostgreSQL said to broken ones', async () => {
+    await using folder = aDataDir()
+    await (await start(folder.path)).stop()
+    const data = join(folder.path, 'postgres/data')
+    writeFileSync(join(data, 'PG_VERSION'), '17\n')
+    await expect(start(folder.path)).rejects.toThrow('made by PostgreSQL 17, and this is PostgreSQL 18')
+    writeFileSync(join(data, 'PG_VERSION'), '18\n')
+    rmSync(join(data, 'global/pg_control'))
+    await expect(start(folder.path)).rejects.toThrow(/PostgreSQL said:[\s\S]*pg_control/)
+  })
+
+  it.skipIf(!isRoot)(`runs under root in a folder that only root may enter${ROOT_ONLY}`, async () => {
+    await using folder = aDataDir()
+    const closed = join(folder.path, 'closed')
+    mkdirSync(closed, { mode: 0o700 })
+    chmodSync(folder.path, 0o700)
+    const server = await start(join(closed, 'data'))
+    expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+    expect(statSync(`/proc/${postmasterPid(join(closed, 'data'))}`).uid).not.toBe(0)
+    await server.stop()
+    await using again = await start(join(closed, 'data'))
+    expect(await query(again.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+  })
+
+  it.skipIf(!isRoot)(
+    `runs for a normal user, and tells another one whose data it is${ROOT_ONLY}`,
+    async () => {
+      await using folder = aDataDir()
+      chownSync(folder.path, NOBODY, NOBODY)
+      const first = await launch(folder.path, NOBODY)
+      expect(await query(first.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+      expect(statSync(`/proc/${postmasterPid(folder.path)}`).uid).toBe(NOBODY)
+      await first[Symbol.asyncDispose]()
+      await expect(launch(folder.path, 1)).rejects.toThrow(
+        `data folder ${folder.path} (DATA_DIR) cannot be locked`,
+      )
+      // Root goes on with the data of the user, without taking them away.
+      await (await start(folder.path)).stop()
+      expect(statSync(join(folder.path, 'postgres/data')).uid).toBe(NOBODY)
+    },
+  )
+})
+
+function aDataDir() {
+  const path = mkdtempSync(join(tmpdir(), 'latchkey-embedded-'))
+  chmodSync(path, 0o755)
+  return {
+    path,
+    [Symbol.asyncDispose]: async () => {
+      for (const pid of serverProcesses(path)) killIfThere(pid)
+      rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+    },
+  }
+}
+
+const start = (
+  dataDir: string,
+  options: { port?: number; log?: (line: string) => void } = {},
+): Promise<EmbeddedServer> => startEmbeddedPostgres({ dataDir, database: 'latchkey', port: PORT, ...options })
+
+const LAUNCHER = `
+  const { startEmbeddedPostgres } = await import(process.argv[1])
+  try {
+    const { url, port, stop } = await startEmbeddedPostgres({ dataDir: process.argv[2], database: 'latchkey', port: ${PORT} })
+    process.once('SIGTERM', stop)
+    console.log(JSON.stringify({ url, port }))
+  } catch (error) {
+    console.log(JSON.stringify({ error: error.message }))
+  }
+`
+
+function launchProcess(dataDir: string, uid?: number): ChildProcess {
+  const module = fileURLToPath(import.meta.resolve('./postgres.ts'))
+  return spawn(process.execPath, ['--input-type=module', '-e', LAUNCHER, module, dataDir], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+  })
+}
+
+/** A launcher in a process of its own, because a lock and a kill -9 are between processes. */
+async function launch(dataDir: string, uid?: number) {
+  const child = launchProcess(dataDir, uid)
+  let said = ''
+  child.stdout?.on('data', (chunk) => {
+    said += chunk
+  })
+  await expect
+    .poll(() => said.includes('\n') || child.exitCode !== null, { timeout: 20_000, interval: 10 })
+    .toBe(true)
+  const answer: { url: string; port: number; error?: string } = JSON.parse(said)
+  if (answer.error) throw new Error(answer.error)
+  return {
+    pid: child.pid,
+    url: answer.url,
+    port: answer.port,
+    kill: () => kill(child),
+    [Symbol.asyncDispose]: () => kill(child, 'SIGTERM'),
+  }
+}
+
+function kill(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve())
+    child.kill(signal)
+  })
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // Its parent was quicker.
+  }
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => undefined) // Servers end under their clients here.
+  await client.connect()
+  return client
+}
+
+async function query(url: string, statement: string): Promise<unknown[]> {
+  const client = await connect(url)
+  try {
+    return (await client.query(statement)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+const postmasterPid = (dataDir: string): number =>
+  Number(readFileSync(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0])
+
+const isInitialising = (dataDir: string): boolean =>
+  readdirSync(dataDir).some((name) => existsSync(join(dataDir, name, 'data/PG_VERSION')))
+
+function serverProcesses(dataDir: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readlinkSync(`/proc/${pid}/cwd`).startsWith(dataDir)
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+}
+
+async function listen() {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  return {
+    port: typeof address === 'object' && address ? address.port : 0,
+    [Symbol.asyncDispose]: async () => {
+      server.close()
+    },
+  }
+}

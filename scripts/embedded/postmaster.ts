@@ -1,0 +1,109 @@
+import type { ChildProcess } from 'node:child_process'
+import { createLastLines, readLines } from './last-lines.ts'
+import type { PostgresBinaries } from './postgres-binaries.ts'
+import type { ServerAccount } from './server-account.ts'
+
+const READY = 'database system is ready to accept connections'
+/** A fast shutdown writes a checkpoint; what takes longer than this on a laptop will not end by itself. */
+const FAST_SHUTDOWN_MS = 30_000
+/** After a kill -9 a child of the server may hold its stderr open. */
+const LAST_WORDS_MS = 200
+
+export interface PostmasterOptions {
+  dataDirectory: string
+  port: number
+  binaries: PostgresBinaries
+  account: ServerAccount
+  log: (line: string) => void
+}
+
+export interface Postmaster {
+  port: number
+  /** Undefined after `stop()`, else what happened. */
+  exited: Promise<Error | undefined>
+  stop(): Promise<void>
+}
+
+/** Something else listens on the port. */
+export class PortTakenError extends Error {}
+
+/** Starts the server process and waits until it accepts connections; throws with the last lines that it said. */
+export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster> {
+  const { account, binaries, log, port } = options
+  const child = account.spawn(binaries.postgres, serverArguments(options), {
+    // A session of its own: Ctrl-C in the terminal is for the launcher, which stops the server last.
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const killWithLauncher = () => child.kill('SIGINT')
+  process.once('exit', killWithLauncher)
+
+  const lastLines = createLastLines()
+  const ready = Promise.withResolvers<void>()
+  readLines(child.stderr, (line) => {
+    lastLines.add(line)
+    log(line)
+    if (line.includes(READY)) ready.resolve()
+  })
+
+  let isStopping = false
+  const exited = waitForEnd(child).then((how) => {
+    process.off('exit', killWithLauncher)
+    return isStopping ? undefined : new Error(`The embedded PostgreSQL ${how}${lastLines.quote()}`)
+  })
+  const failure = await Promise.race([ready.promise, exited])
+  if (failure) throw lastLines.includes('could not bind') ? new PortTakenError(failure.message) : failure
+
+  return {
+    port,
+    exited,
+    stop: async () => {
+      isStopping = true
+      child.kill('SIGINT')
+      const timer = setTimeout(() => child.kill('SIGQUIT'), FAST_SHUTDOWN_MS)
+      await exited
+      clearTimeout(timer)
+    },
+  }
+}
+
+function serverArguments({ dataDirectory, port }: PostmasterOptions): string[] {
+  const settings = {
+    port: String(port),
+    listen_addresses: '127.0.0.1',
+    // A socket's path may have 107 bytes, and a checkout may sit deeper.
+    unix_socket_directories: '',
+    max_connections: '60',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    // English, as READY is looked for.
+    lc_messages: 'C',
+    logging_collector: 'off',
+    log_destination: 'stderr',
+    // Details and statements hold row values: a hash, an address, a sealed mail.
+    log_error_verbosity: 'terse',
+    log_min_error_statement: 'panic',
+    log_checkpoints: 'off',
+  }
+  return [
+    '-D',
+    dataDirectory,
+    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ]
+}
+
+/** Waits for the process, and then for its last lines. */
+async function waitForEnd(child: ChildProcess): Promise<string> {
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const how = await new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(`could not be started: ${error.message}`))
+    child.once('exit', (code, signal) =>
+      resolve(signal ? `was ended by ${signal}` : `ended with code ${code}`),
+    )
+  })
+  const { promise: late, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, LAST_WORDS_MS)
+  await Promise.race([closed, late])
+  clearTimeout(timer)
+  return how
+}

@@ -1,0 +1,179 @@
+import { join, resolve } from 'node:path'
+import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { CONFIG_DIR, loadEnvironment } from '@latchkey/shared/environment.ts'
+import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { ENVIRONMENTS, writeCredentials } from '@latchkey/shared/secrets/credentials-file.ts'
+import { EXIT_CONFIGURATION, parseSettings, SettingsError } from '@latchkey/shared/settings.ts'
+import { startEmbeddedPostgres } from '../embedded/postgres.ts'
+import { DEMO_PASSWORD, DEMO_USERS, seedDemoUsers } from './demo-users.ts'
+import { isPortTaken } from './ports.ts'
+import { type ServiceProcess, startService } from './service-process.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+
+/** The environments whose demo users everybody may know. */
+const DEMO_ENVIRONMENTS = ['dev', 'test']
+
+type Environment = Record<string, string | undefined>
+
+/** Something to stop; what was started last is stopped first. */
+type Stop = () => Promise<void>
+
+/**
+ * Starts all of Latchkey and keeps it running until it is told to stop or a part of it ends; returns the exit code.
+ * Whatever happens, everything that was started is stopped.
+ */
+export async function launch(processEnvironment: NodeJS.ProcessEnv): Promise<number> {
+  const startedAt = performance.now()
+  const told = new Promise<'told'>((tell) => {
+    // Not `once`: npm passes Ctrl-C on, so it comes twice, and the second would end this process in mid-stop.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => tell('told'))
+  })
+  const stops: Stop[] = []
+  try {
+    const started = start(processEnvironment, stops)
+    const outcome = await Promise.race([started, told])
+    if (outcome === 'told') {
+      // What is half started registers its stop when it is there.
+      await started.catch(() => undefined)
+      return 0
+    }
+    say(welcome(outcome, Math.round(performance.now() - startedAt)))
+    const end = await Promise.race([told, outcome.ended])
+    if (end === 'told') return 0
+    complain(`${end} Everything is stopped.`)
+    return 1
+  } catch (error) {
+    complain(error instanceof Error ? error.message : String(error))
+    return error instanceof SettingsError ? EXIT_CONFIGURATION : 1
+  } finally {
+    for (const stop of stops.reverse()) await stop().catch((error: unknown) => complain(String(error)))
+    if (stops.length > 0) say('Stopped.')
+  }
+}
+
+interface Running {
+  environment: Environment
+  address: string
+  hasDemoUsers: boolean
+  /** Resolves, saying which, when a part ends by itself. */
+  ended: Promise<string>
+}
+
+async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Promise<Running> {
+  for (const name of ENVIRONMENTS) {
+    if (await writeCredentials(CONFIG_DIR, name)) say(`Made fresh secrets: config/${name}/credentials.env`)
+  }
+  const given = loadEnvironment(processEnvironment)
+  await refuseTakenPorts(given)
+
+  const { environment, ended: databaseEnded } = await startEmbedded(given, stops)
+  const api = startService('auth-api', join(ROOT, 'services/auth-api/src/main.ts'), environment)
+  stops.push(api.stop)
+  const services = [api]
+
+  const hasDemoUsers = DEMO_ENVIRONMENTS.includes(environment.APP_ENV ?? '')
+  // The services load meanwhile; they are not ready before the tables are.
+  await prepareDatabase(environment, hasDemoUsers)
+  const [{ address = '' }] = await Promise.all([readyOf(api)])
+  return {
+    environment,
+    address,
+    hasDemoUsers,
+    ended: Promise.race([
+      databaseEnded,
+      ...services.map(async ({ name, exited }) => `${name} ended with ${await exited}.`),
+    ]),
+  }
+}
+
+async function readyOf(service: ServiceProcess) {
+  try {
+    return await service.ready
+  } catch (error) {
+    throw new Error(
+      `${service.name} ${error instanceof Error ? error.message : String(error)}; it says why above.`,
+    )
+  }
+}
+
+async function refuseTakenPorts(environment: Environment): Promise<void> {
+  const { HOST, PORT, METRICS_PORT } = parseSettings(['HOST', 'PORT', 'METRICS_PORT'], environment)
+  for (const [name, port] of Object.entries({ PORT, METRICS_PORT })) {
+    if (port !== 0 && (await isPortTaken(HOST, port))) {
+      throw new Error(
+        `Something already listens on ${HOST}:${port}, perhaps another \`npm start\`. Stop it, or set ${name} to another port.`,
+      )
+    }
+  }
+}
+
+/** Starts what no setting replaces, and returns the environment in which every part has its address. */
+async function startEmbedded(
+  given: Environment,
+  stops: Stop[],
+): Promise<{ environment: Environment; ended: Promise<string> }> {
+  const database = given.DATABASE_URL
+  const needsPostgres = !database || (!given.QUEUE_URL && !/^postgres/.test(database))
+  const never = new Promise<string>(() => undefined)
+  const server = needsPostgres ? await startPostgres(given, stops) : undefined
+  const databaseUrl = database || server?.url || ''
+  const queueUrl = given.QUEUE_URL || (/^postgres/.test(databaseUrl) ? databaseUrl : server?.url) || ''
+  return {
+    environment: {
+      LOG_LEVEL: 'warn',
+      ...given,
+      DATABASE_URL: databaseUrl,
+      QUEUE_URL: queueUrl,
+      MAIL_URL: given.MAIL_URL || 'null:',
+    },
+    ended: server ? server.exited.then((error) => `The embedded PostgreSQL ended: ${error?.message}`) : never,
+  }
+}
+
+async function startPostgres(given: Environment, stops: Stop[]) {
+  const server = await startEmbeddedPostgres({
+    dataDir: resolve(ROOT, given.DATA_DIR || '.data'),
+    database: 'latchkey',
+    // What the server does as always is of no interest; when it fails, the error holds its last lines.
+    log: (line) => void (/ LOG: /.test(line) || say(line)),
+  })
+  stops.push(server.stop)
+  return server
+}
+
+async function prepareDatabase(environment: Environment, hasDemoUsers: boolean): Promise<void> {
+  const { DATABASE_URL } = parseSettings(['DATABASE_URL'], environment)
+  const db = openDatabase(DATABASE_URL, { poolSize: 2 })
+  try {
+    await createMigrator(db).up()
+    if (!hasDemoUsers) return
+    const { PASSWORD_HASH } = parseSettings(['PASSWORD_HASH'], environment)
+    const passwords = createPasswordHasher({ scheme: PASSWORD_HASH, concurrency: 1, queueLimit: 10 })
+    await seedDemoUsers(db, passwords)
+    await passwords.close()
+  } finally {
+    await db.close()
+  }
+}
+
+function welcome({ environment, address, hasDemoUsers }: Running, milliseconds: number): string {
+  const where = (url = '') => {
+    const { protocol, host, pathname } = new URL(url)
+    return `${protocol}//${host}${pathname}`
+  }
+  const users = DEMO_USERS.map(({ email, role }) => `${email} (${role})`).join(', ')
+  return `
+Latchkey is ready after ${milliseconds} ms (environment ${environment.APP_ENV}).
+
+  API        ${address}
+  try it     ${address}/docs
+  database   ${where(environment.DATABASE_URL)}
+${hasDemoUsers ? `  users      ${users}, password ${DEMO_PASSWORD}\n` : ''}
+Ctrl-C stops everything.
+`
+}
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`)
+const complain = (text: string): void => void process.stderr.write(`${text}\n`)

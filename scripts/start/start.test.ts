@@ -1,0 +1,155 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DEMO_PASSWORD } from './demo-users.ts'
+import { freePort } from './ports.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+
+let dataDir: string
+let settings: Record<string, string>
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'latchkey-start-'))
+  const port = async () => String(await freePort('127.0.0.1', 0))
+  settings = {
+    DATA_DIR: dataDir,
+    PORT: await port(),
+    METRICS_PORT: await port(),
+    DATABASE_URL: '',
+    QUEUE_URL: '',
+    MAIL_URL: '',
+  }
+})
+afterAll(() => rm(dataDir, { recursive: true, force: true }))
+
+interface Start extends AsyncDisposable {
+  process: ChildProcess
+  output: () => string
+  exited: Promise<number | null>
+  untilReady(): Promise<void>
+}
+
+/** `npm start` as a user runs it, in a process group of its own as a terminal gives it. */
+function npmStart(given: Record<string, string> = {}): Start {
+  const child = spawn('npm', ['start'], {
+    cwd: ROOT,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, APP_ENV: 'dev', ...settings, ...given },
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += chunk
+    })
+  }
+  const exited = once(child, 'close').then(([code]) => code as number | null)
+  return {
+    process: child,
+    output: () => output,
+    exited,
+    async untilReady() {
+      await expect.poll(() => output, { timeout: 30_000 }).toMatch(/Latchkey is ready|ended|error|already/i)
+      expect(output).toContain('Latchkey is ready')
+    },
+    async [Symbol.asyncDispose]() {
+      signalGroup(child, 'SIGTERM')
+      await exited
+    },
+  }
+}
+
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-(child.pid ?? 0), signal)
+  } catch {
+    // The group is gone, as it should be.
+  }
+}
+
+const logIn = (password = DEMO_PASSWORD) =>
+  fetch(`http://127.0.0.1:${settings.PORT}/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username: 'user@example.com', password }),
+  })
+
+const answers = () =>
+  fetch(`http://127.0.0.1:${settings.PORT}/health/live`).then(
+    () => true,
+    () => false,
+  )
+
+describe('npm start', () => {
+  it('serves the demo users from nothing, and stops whole at Ctrl-C', async () => {
+    await using start = npmStart()
+    await start.untilReady()
+    expect((await logIn()).status).toBe(200)
+    expect((await fetch(`http://127.0.0.1:${settings.PORT}/health/ready`)).status).toBe(200)
+    expect(start.output()).not.toMatch(/secret=|:[^@\s]{16,}@/i)
+    signalGroup(start.process, 'SIGINT')
+    await start.exited // npm itself ends by the signal; its output closes when the last process is gone.
+    expect(start.output()).toContain('Stopped.')
+    expect(await answers()).toBe(false)
+  })
+
+  it('keeps what was changed, and refuses a second start on the same data or port', async () => {
+    await using start = npmStart()
+    await start.untilReady()
+    const { token } = (await (await logIn()).json()) as { token: string }
+    const update = await fetch(`http://127.0.0.1:${settings.PORT}/profile`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify({ name: 'Changed' }),
+    })
+    expect(update.status).toBe(200)
+
+    await using samePort = npmStart({ DATA_DIR: join(dataDir, 'other') })
+    expect(await samePort.exited).toBe(1)
+    expect(samePort.output()).toMatch(new RegExp(`already listens on 127\\.0\\.0\\.1:${settings.PORT}`))
+    const otherPorts = { PORT: '0', METRICS_PORT: '0' }
+    await using sameData = npmStart(otherPorts)
+    expect(await sameData.exited).toBe(1)
+    expect(sameData.output()).toContain(`already running on the data folder ${dataDir}`)
+
+    expect((await logIn()).status, 'the first goes on').toBe(200)
+    start.process.kill('SIGTERM')
+    expect(await start.exited).toBe(0)
+
+    await using again = npmStart()
+    await again.untilReady()
+    expect(((await (await logIn()).json()) as { data: { name: string } }).data.name).toBe('Changed')
+  })
+
+  it('recovers from kill -9: nothing of it lives on, and the next start goes well', async () => {
+    await using start = npmStart()
+    await start.untilReady()
+    signalGroup(start.process, 'SIGKILL')
+    await start.exited
+    await expect.poll(answers, { timeout: 10_000 }).toBe(false)
+    await using next = npmStart()
+    await next.untilReady()
+    expect((await logIn()).status).toBe(200)
+  })
+
+  it('says what is wrong with a setting', async () => {
+    await using start = npmStart({ DATABASE_URL: 'oracle://db/x' })
+    expect(await start.exited).toBe(78)
+    expect(start.output()).toMatch(/DATABASE_URL must be a URL that starts with postgres:/)
+  })
+
+  it('makes no demo users in prod', async () => {
+    await using start = npmStart({
+      APP_ENV: 'prod',
+      HOST: '127.0.0.1',
+      API_SERVER: 'http://localhost',
+      DATA_DIR: join(dataDir, 'prod'),
+    })
+    await start.untilReady()
+    expect(start.output()).not.toContain('example.com')
+    expect((await logIn()).status).toBe(401)
+  })
+})

@@ -1,0 +1,211 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aToken, aUser, bearer, startApp, type TestApp } from './support/start-app.ts'
+
+let app: TestApp
+beforeAll(async () => {
+  app = await startApp({ settings: { CORS_ORIGINS: 'https://app.example.com' } })
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+const postLogin = (payload: string | Buffer, headers: Record<string, string> = JSON_TYPE) =>
+  app.server.inject({ method: 'POST', url: '/login', headers, payload })
+
+describe('every answer', () => {
+  it.each([
+    { method: 'GET', url: '/health/live' },
+    { method: 'GET', url: '/nowhere' },
+    { method: 'GET', url: '/%zz' },
+    { method: 'DELETE', url: '/login' },
+    { method: 'GET', url: '/profile' },
+    { method: 'GET', url: '/docs' },
+  ] as const)('carries a request id and nosniff: $method $url', async ({ method, url }) => {
+    const { headers } = await app.server.inject({ method, url })
+    expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+    expect(headers['x-content-type-options']).toBe('nosniff')
+  })
+
+  it.each([
+    { id: 'trace-0123456789', kept: true },
+    { id: 'short', kept: false },
+    { id: 'a b c d e f g h', kept: false },
+    { id: '"}\\u000a{"level":"fatal', kept: false },
+    { id: 'x'.repeat(65), kept: false },
+  ])('takes over a request id only when it is harmless: $id', async ({ id, kept }) => {
+    const { headers } = await app.server.inject({ url: '/nowhere', headers: { 'x-request-id': id } })
+    expect(headers['x-request-id'] === id).toBe(kept)
+  })
+})
+
+describe('a problem', () => {
+  it.each([
+    { why: 'an unknown path', method: 'GET', url: '/nowhere', status: 404, type: 'not-found' },
+    { why: 'a trailing slash', method: 'GET', url: '/profile/', status: 404, type: 'not-found' },
+    { why: 'another case', method: 'GET', url: '/Profile', status: 404, type: 'not-found' },
+    { why: 'a doubled slash', method: 'GET', url: '//profile', status: 404, type: 'not-found' },
+    { why: 'a path that cannot be decoded', method: 'GET', url: '/%c3%28', status: 400, type: 'bad-request' },
+    { why: 'another method', method: 'DELETE', url: '/profile', status: 405, type: 'method-not-allowed' },
+    {
+      why: 'a method nobody has',
+      method: 'PROPFIND',
+      url: '/login?x=1',
+      status: 405,
+      type: 'method-not-allowed',
+    },
+  ] as const)('tells of $why', async ({ method, url, status, type }) => {
+    const response = await app.server.inject({ method: method as 'GET', url })
+    expect(response.statusCode).toBe(status)
+    expect(response.headers['content-type']).toBe('application/problem+json')
+    expect(response.json()).toMatchObject({
+      type: `urn:latchkey:problem:${type}`,
+      status,
+      instance: response.headers['x-request-id'],
+    })
+  })
+
+  it('names the methods of a path in Allow', async () => {
+    expect((await app.server.inject({ method: 'DELETE', url: '/profile' })).headers.allow).toBe(
+      'GET, HEAD, PUT',
+    )
+    expect((await app.server.inject({ method: 'GET', url: '/login' })).headers.allow).toBe('POST')
+  })
+})
+
+describe('the content-type gate', () => {
+  it.each([
+    'application/json',
+    'Application/JSON',
+    'application/json;charset=utf-8',
+    'application/json; charset="UTF-8"',
+  ])('lets %s in', async (type) => {
+    const response = await postLogin('{"username":"a@example.com","password":"x"}', { 'content-type': type })
+    expect(response.statusCode).toBe(401)
+  })
+
+  it.each([
+    'text/plain',
+    'application/json; charset=latin1',
+    'application/json; charset=utf-8; charset=utf-16',
+    'application/jsonp',
+    'application/problem+json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'text/plain; application/json',
+    'application/json, text/plain',
+    '',
+  ])('answers 415 to %j', async (type) => {
+    const response = await postLogin('{"username":"a@example.com","password":"x"}', { 'content-type': type })
+    expect(response.statusCode).toBe(415)
+    expect(response.json().type).toBe('urn:latchkey:problem:unsupported-media-type')
+  })
+
+  it('answers 415 to a compressed body', async () => {
+    expect((await postLogin('{}', { ...JSON_TYPE, 'content-encoding': 'gzip' })).statusCode).toBe(415)
+  })
+
+  it.each([
+    { why: 'cut JSON', body: '{"username":' },
+    { why: 'a bare word', body: 'nope' },
+    { why: 'bytes that are not UTF-8', body: Buffer.from([0x22, 0xff, 0xfe, 0x22]) },
+    {
+      why: 'a polluting property',
+      body: '{"username":"a@example.com","password":"x","__proto__":{"role":"admin"}}',
+    },
+    {
+      why: 'a polluting constructor',
+      body: '{"username":"a","password":"x","constructor":{"prototype":{}}}',
+    },
+  ])('answers 400 to $why', async ({ body }) => {
+    const response = await postLogin(body)
+    expect(response.statusCode).toBe(400)
+    expect(response.json().type).toMatch(/bad-request|invalid-input/)
+  })
+
+  it('takes 16 KiB and answers 413 to a byte more', async () => {
+    const body = (length: number) => `{"username":"a@example.com","password":"${'x'.repeat(length - 42)}"}`
+    expect(body(16_384)).toHaveLength(16_384)
+    expect((await postLogin(body(16_384))).statusCode).toBe(401)
+    expect((await postLogin(body(16_385))).statusCode).toBe(413)
+  })
+})
+
+describe('cross-origin requests', () => {
+  it('are allowed to the origins of CORS_ORIGINS alone', async () => {
+    const ask = (origin: string) => app.server.inject({ url: '/health/live', headers: { origin } })
+    expect((await ask('https://app.example.com')).headers['access-control-allow-origin']).toBe(
+      'https://app.example.com',
+    )
+    expect(
+      (await ask('https://app.example.com.evil.com')).headers['access-control-allow-origin'],
+    ).toBeUndefined()
+    expect((await ask('null')).headers['access-control-allow-origin']).toBeUndefined()
+  })
+})
+
+describe('a broken HTTP request', () => {
+  it('is answered without the service ending', async () => {
+    const address = new URL(await app.server.listen({ port: 0, host: '127.0.0.1' }))
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(address.port), address.hostname, () =>
+        socket.write('GET / HTTP/9.9\r\n\r\n'),
+      )
+      let text = ''
+      socket.on('data', (chunk) => {
+        text += chunk
+      })
+      socket.on('close', () => resolve(text))
+      socket.on('error', reject)
+    })
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect((await fetch(new URL('/health/live', address))).status).toBe(200)
+  })
+})
+
+describe('the documentation', () => {
+  it('describes every route, with the same limits that validate', async () => {
+    const document = (await app.server.inject({ url: '/openapi.json' })).json()
+    expect(document.openapi).toBe('3.1.0')
+    const routes = Object.entries(document.paths as Record<string, Record<string, unknown>>).flatMap(
+      ([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    expect(routes).toEqual(
+      expect.arrayContaining([
+        'POST /login',
+        'POST /refreshtoken',
+        'GET /profile',
+        'PUT /profile',
+        'GET /sampleprotected/ping',
+        'GET /sampleprotected/pingadm',
+        'GET /health/live',
+        'GET /health/ready',
+      ]),
+    )
+    expect(document.paths['/profile'].get.security).toEqual([{ bearer: [] }])
+    expect(document.paths['/login'].post.security).toBeUndefined()
+    const references = JSON.stringify(document).match(/#\/components\/schemas\/\w+/g) ?? []
+    for (const reference of references) {
+      expect(document.components.schemas, reference).toHaveProperty(reference.split('/').at(-1) ?? '')
+    }
+  })
+
+  it('has a page that loads nothing from elsewhere', async () => {
+    const page = await app.server.inject({ url: '/docs' })
+    expect(page.statusCode).toBe(200)
+    expect(page.headers['content-security-policy']).toContain("default-src 'self'")
+    expect(page.body).not.toMatch(/(src|href)="https?:/)
+  })
+})
+
+describe('a failure inside', () => {
+  it('shows nothing of itself', async () => {
+    await using broken = await startApp()
+    const user = await aUser(broken)
+    const token = await aToken(broken, user)
+    await broken.database.db.runScript('drop table users_property')
+    const response = await broken.server.inject({ url: '/profile', headers: bearer(token) })
+    expect(response.statusCode).toBe(500)
+    expect(Object.keys(response.json()).sort()).toEqual(['instance', 'status', 'title', 'type'])
+    expect(broken.logLines.join('')).toContain('users_property')
+  })
+})

@@ -1,0 +1,166 @@
+import { hash } from 'node:crypto'
+import { createMigrator, readMigrations } from '@latchkey/shared/database/migrations.ts'
+import { describe, expect, inject, it } from 'vitest'
+import { bearer, logIn, PASSWORD, startApp } from './support/start-app.ts'
+import { createEmptyDatabase, createTestDatabase } from './support/test-database.ts'
+
+const isMariaDb = () => inject('adminUrl').startsWith('mariadb:')
+const NAMES = readMigrations('postgres').map(({ name }) => name)
+
+/** The specified tables as somebody else made them, with whatever defaults their server has. */
+const HAND_MADE = {
+  mysql: `
+    create table users (
+      userid binary(16) default (uuid_to_bin(uuid())) not null,
+      name varchar(50),
+      email varchar(120),
+      username varchar(20) not null,
+      password char(40) not null,
+      created_at datetime default (now()),
+      updated_at datetime on update now(),
+      deleted_at datetime,
+      role varchar(50),
+      constraint pk_users primary key (userid)
+    );
+    create unique index ix_email on users (email);
+    create unique index ix_username on users (username);
+    create table users_property (
+      id integer auto_increment not null,
+      name varchar(50),
+      value varchar(250),
+      userid binary(16) not null,
+      constraint pk_users_property primary key (id),
+      constraint fk_user_property foreign key (userid) references users (userid)
+    );`,
+  postgres: `
+    create table users (
+      userid uuid default gen_random_uuid() primary key,
+      name varchar(50),
+      email varchar(120),
+      username varchar(20) not null,
+      password char(40) not null,
+      created_at timestamp default (now() at time zone 'utc'),
+      updated_at timestamp,
+      deleted_at timestamp,
+      role varchar(50)
+    );
+    create unique index ix_email on users (email);
+    create unique index ix_username on users (username);
+    create table users_property (
+      id serial primary key,
+      name varchar(50),
+      value varchar(250),
+      userid uuid not null constraint fk_user_property references users (userid)
+    );`,
+}
+
+describe('migrations', () => {
+  it('run once each when several start at the same moment', async () => {
+    await using database = await createEmptyDatabase()
+    const ran = await Promise.all([1, 2, 3].map(() => createMigrator(database.db).up()))
+    expect(ran.flat().sort()).toEqual(NAMES)
+    const status = await createMigrator(database.db).status()
+    expect(status.every(({ appliedAt, adopted }) => appliedAt instanceof Date && !adopted)).toBe(true)
+  })
+
+  it('can be asked what is pending before anything is there', async () => {
+    await using database = await createEmptyDatabase()
+    const status = await createMigrator(database.db).status()
+    expect(status.map(({ name, appliedAt }) => [name, appliedAt])).toEqual(
+      NAMES.map((name) => [name, undefined]),
+    )
+  })
+
+  it('go down one by one and up again', async () => {
+    await using database = await createTestDatabase()
+    const migrator = createMigrator(database.db)
+    for (const name of [...NAMES].reverse()) expect(await migrator.down()).toEqual([name])
+    expect(await migrator.down()).toEqual([])
+    expect(await migrator.up()).toEqual(NAMES)
+  })
+
+  it('run again after a kill between a script and its record', async () => {
+    await using database = await createTestDatabase()
+    await database.db.runScript('delete from latchkey_migrations')
+    expect(await createMigrator(database.db).up()).toEqual(NAMES)
+  })
+
+  it('refuse a file that was changed after it ran', async () => {
+    await using database = await createTestDatabase()
+    const [first, ...rest] = readMigrations(database.db.dialect)
+    if (!first) throw new Error('There are no migrations')
+    const changed = createMigrator(database.db, [{ ...first, checksum: '0'.repeat(64) }, ...rest])
+    await expect(changed.up()).rejects.toThrow(`Migration ${first.name} ran with another text`)
+  })
+
+  it('leave the migrations of a newer release alone', async () => {
+    await using database = await createTestDatabase()
+    const older = createMigrator(database.db, readMigrations(database.db.dialect).slice(0, 2))
+    expect(await older.up()).toEqual([])
+  })
+
+  it('keep long hashes: taking back the widened column fails and loses nothing', async () => {
+    await using app = await startApp()
+    await app.users.insert({ username: 'long', passwordHash: `$argon2id$${'x'.repeat(80)}` })
+    const migrator = createMigrator(app.database.db)
+    await expect(migrator.down(NAMES.length - 1)).rejects.toThrow()
+    expect((await app.users.findByLogin('username', 'long'))?.passwordHash).toHaveLength(90)
+  })
+
+  it("leave a table users alone that is somebody else's", async () => {
+    await using database = await createEmptyDatabase()
+    await database.db.runScript('create table users (id integer primary key, nick varchar(20))')
+    await expect(createMigrator(database.db).up()).rejects.toThrow(/users has no column userid/)
+    const [row] = await database.db.query({
+      name: 'test-users',
+      text: 'select count(*) as "n" from users',
+      mysql: 'select count(*) as n from users',
+    })
+    expect(Number((row as { n: unknown }).n)).toBe(0)
+  })
+})
+
+describe('a database made by hand with the specified tables', () => {
+  it('is served as it is: its users log in, their hashes are replaced, nothing else of theirs changes', async () => {
+    await using database = await createEmptyDatabase()
+    const { db } = database
+    const uuidDefault = isMariaDb() ? "unhex(replace(uuid(), '-', ''))" : 'uuid_to_bin(uuid())'
+    await db.runScript(HAND_MADE[db.dialect].replace('uuid_to_bin(uuid())', uuidDefault))
+    const createdAt = new Date('2019-03-04T05:06:07Z')
+    const insert = {
+      name: 'test-adopt',
+      text: 'insert into users (name, email, username, password, role, created_at) values ($1, $2, $3, $4, $5, $6)',
+    }
+    await db.execute(insert, ['Ada', 'Ada@Example.com', 'ada', hash('sha1', PASSWORD), 'admin', createdAt])
+    await db.execute(insert, [null, null, 'ghost', hash('sha1', 'x'), null, createdAt])
+    const readAll = () =>
+      db.query<Record<string, unknown>>({
+        name: 'test-adopt-all',
+        text: 'select userid, name, email, username, role, created_at, updated_at, deleted_at from users order by username',
+      })
+    const before = await readAll()
+
+    expect(await createMigrator(db).up()).toEqual(NAMES)
+    await using app = await startApp({ database })
+    const response = await logIn(app, 'ada@example.com')
+    expect(response.json().data).toMatchObject({ name: 'Ada', role: 'admin' })
+    const profile = await app.server.inject({ url: '/profile', headers: bearer(response.json().token) })
+    expect(profile.json()).toMatchObject({
+      email: 'Ada@Example.com',
+      created_at: createdAt.toISOString(),
+      updated_at: null,
+    })
+    expect(await readAll()).toEqual(before)
+    expect((await app.users.findByLogin('username', 'ada'))?.passwordHash).toMatch(/^\$argon2id\$/)
+    expect((await app.users.findByLogin('username', 'ghost'))?.passwordHash).toBe(hash('sha1', 'x'))
+
+    const status = await createMigrator(db).status()
+    expect(status[0]?.adopted).toBe(true)
+    await app.users.setPassword(
+      (await app.users.findByLogin('username', 'ada'))?.userid ?? '',
+      hash('sha1', PASSWORD),
+    )
+    await expect(createMigrator(db).down(NAMES.length)).rejects.toThrow(/does not drop/)
+    expect(await readAll()).toHaveLength(2)
+  })
+})

@@ -1,0 +1,53 @@
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { describe, expect, it } from 'vitest'
+import { startSeverableProxy } from './support/severable-proxy.ts'
+import { aToken, aUser, bearer, logIn, startApp } from './support/start-app.ts'
+import { createTestDatabase } from './support/test-database.ts'
+
+describe('a database that goes away', () => {
+  it('is answered with 503 and Retry-After, and served again when it is back', async () => {
+    await using database = await createTestDatabase()
+    await using proxy = await startSeverableProxy(database.url)
+    const db = openDatabase(proxy.url, { poolSize: 4, onConnectionError: () => undefined })
+    await using app = await startApp({
+      database: { url: proxy.url, db, [Symbol.asyncDispose]: () => db.close() },
+    })
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const readProfile = () => app.server.inject({ url: '/profile', headers: bearer(token) })
+    const readReady = () => app.server.inject({ url: '/health/ready' })
+    await expect.poll(async () => (await readReady()).statusCode).toBe(200)
+
+    proxy.sever()
+    for (const response of await Promise.all([readProfile(), logIn(app, user.email), readProfile()])) {
+      expect(response.statusCode).toBe(503)
+      expect(Number(response.headers['retry-after'])).toBeGreaterThan(0)
+      expect(response.json().type).toBe('urn:latchkey:problem:unavailable')
+      expect(response.body).not.toMatch(/ECONN|127\.0\.0\.1|password|select/i)
+    }
+    await expect.poll(async () => (await readReady()).statusCode, { timeout: 10_000 }).toBe(503)
+    const unready = await readReady()
+    expect(unready.json().checks.database).toBe('unreachable')
+    expect((await app.server.inject({ url: '/health/live' })).statusCode, 'the process itself is well').toBe(
+      200,
+    )
+
+    proxy.restore()
+    await expect.poll(async () => (await readProfile()).statusCode, { timeout: 10_000 }).toBe(200)
+    await expect.poll(async () => (await readReady()).statusCode, { timeout: 10_000 }).toBe(200)
+    expect((await logIn(app, user.email)).statusCode).toBe(200)
+    await db.close()
+  })
+
+  it('makes the service unready before it was ever there', async () => {
+    const nowhere = openDatabase('postgres://nobody:secret@127.0.0.1:1/none')
+    await using database = await createTestDatabase()
+    await using app = await startApp({ database: { ...database, db: nowhere } })
+    const response = await app.server.inject({ url: '/health/ready' })
+    expect(response.statusCode).toBe(503)
+    expect(response.headers['retry-after']).toBeDefined()
+    expect(response.json()).toMatchObject({ status: 503, checks: { database: 'unreachable' } })
+    expect(app.logLines.join('')).not.toContain('secret')
+    await nowhere.close()
+  })
+})

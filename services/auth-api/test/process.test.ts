@@ -1,0 +1,205 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aUser, PASSWORD, type TestUser } from './support/start-app.ts'
+import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
+
+const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts')
+
+let database: TestDatabase
+let user: TestUser
+beforeAll(async () => {
+  database = await createTestDatabase()
+  user = await aUser({ users: createUserRepository(database.db) })
+})
+afterAll(() => database[Symbol.asyncDispose]())
+
+interface Service extends AsyncDisposable {
+  process: ChildProcess
+  output: () => string
+  exited: Promise<number | null>
+}
+
+/** auth-api as it runs in production: its own process, settings from the environment. */
+function startService(settings: Record<string, string> = {}): Service {
+  const child = spawn(process.execPath, [MAIN], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: {
+      PATH: process.env.PATH,
+      // An environment without files: what a checkout happens to hold in config/ has no say here.
+      APP_ENV: 'nowhere',
+      PASSWORD_HASH: 'argon2id',
+      HOST: '127.0.0.1',
+      PORT: '0',
+      METRICS_PORT: '0',
+      SHUTDOWN_DELAY: '0',
+      API_SERVER: 'https://login.example.com',
+      JWT_SECRET: randomBytes(64).toString('base64'),
+      MAIL_SECRET: randomBytes(32).toString('base64'),
+      DATABASE_URL: database.url,
+      QUEUE_URL: 'redis://127.0.0.1:1',
+      MAIL_URL: 'null:',
+      MAIL_FROM: 'no-reply@example.com',
+      ...settings,
+    },
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk) => {
+      output += chunk
+    })
+  }
+  const exited = once(child, 'exit').then(([code]) => code as number | null)
+  return {
+    process: child,
+    output: () => output,
+    exited,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
+
+async function address(service: Service): Promise<string> {
+  const [message] = await Promise.race([
+    once(service.process, 'message'),
+    service.exited.then((code) => Promise.reject(new Error(`exited with ${code}: ${service.output()}`))),
+  ])
+  return (message as { address: string }).address
+}
+
+const logInAt = (url: string) =>
+  fetch(`${url}/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username: user.email, password: PASSWORD }),
+  })
+
+describe('settings', () => {
+  it.each([
+    { why: 'no JWT_SECRET', settings: { JWT_SECRET: '' }, says: /JWT_SECRET is missing.*npm run secret/ },
+    {
+      why: 'a short one',
+      settings: { JWT_SECRET: randomBytes(63).toString('base64') },
+      says: /JWT_SECRET decodes to 63 bytes, and at least 64/,
+    },
+    {
+      why: 'one that is not base64',
+      settings: { JWT_SECRET: 'correct horse battery staple '.repeat(4) },
+      says: /JWT_SECRET is not base64/,
+    },
+    {
+      why: 'one that is not random',
+      settings: { JWT_SECRET: Buffer.alloc(64).toString('base64') },
+      says: /JWT_SECRET repeats/,
+    },
+    { why: 'no DATABASE_URL', settings: { DATABASE_URL: '' }, says: /DATABASE_URL is missing/ },
+    {
+      why: 'a database nobody knows',
+      settings: { DATABASE_URL: 'oracle://scott:tiger@db/x' },
+      says: /DATABASE_URL must be a URL/,
+    },
+  ])('that hold $why end the service with 78 and say so', async ({ settings, says }) => {
+    await using service = startService(settings)
+    expect(await service.exited).toBe(78)
+    expect(service.output()).toMatch(says)
+    expect(service.output()).not.toMatch(/at .*\.ts:\d+/)
+    for (const value of Object.values(settings).filter(Boolean)) expect(service.output()).not.toContain(value)
+  })
+
+  it('are all checked at once', async () => {
+    await using service = startService({
+      JWT_SECRET: '',
+      DATABASE_URL: 'x',
+      PORT: 'ten',
+      LOGIN_FIELD: 'phone',
+      PASSWORD_HASH: 'md5',
+    })
+    expect(await service.exited).toBe(78)
+    for (const name of ['JWT_SECRET', 'DATABASE_URL', 'PORT', 'LOGIN_FIELD', 'PASSWORD_HASH']) {
+      expect(service.output()).toContain(name)
+    }
+  })
+
+  it('with sha1 are warned of', async () => {
+    await using service = startService({ PASSWORD_HASH: 'sha1' })
+    await address(service)
+    expect(service.output()).toMatch(/"level":"warn".*PASSWORD_HASH=argon2id/)
+  })
+})
+
+describe('the process', () => {
+  it('answers what is in hand after SIGTERM, and exits 0', async () => {
+    await using service = startService()
+    const url = await address(service)
+    expect((await logInAt(url)).status).toBe(200)
+    const inHand = Array.from({ length: 8 }, () => logInAt(url))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    service.process.kill('SIGTERM')
+    const statuses = (await Promise.all(inHand)).map(({ status }) => status)
+    expect(statuses).toEqual(Array(8).fill(200))
+    expect(await service.exited).toBe(0)
+  })
+
+  it('finishes a body that was still on its way at SIGTERM', async () => {
+    await using service = startService()
+    const url = new URL(await address(service))
+    const body = JSON.stringify({ username: user.email, password: PASSWORD })
+    const slow = request({
+      host: url.hostname,
+      port: url.port,
+      path: '/login',
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+    })
+    slow.write(body.slice(0, 10))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    service.process.kill('SIGTERM')
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    slow.end(body.slice(10))
+    const [response] = await once(slow, 'response')
+    expect(response.statusCode).toBe(200)
+    response.resume()
+    expect(await service.exited).toBe(0)
+  })
+
+  it('says that it is draining for SHUTDOWN_DELAY seconds, and answers meanwhile', async () => {
+    await using service = startService({ SHUTDOWN_DELAY: '2' })
+    const url = await address(service)
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200)
+    service.process.kill('SIGTERM')
+    await expect.poll(async () => (await fetch(`${url}/health/ready`)).status).toBe(503)
+    const draining = await fetch(`${url}/health/ready`)
+    expect(await draining.json()).toMatchObject({ checks: { service: 'draining' } })
+    expect((await logInAt(url)).status).toBe(200)
+    expect(await service.exited).toBe(0)
+  })
+
+  it('stops when the process that spawned it is gone', async () => {
+    await using service = startService()
+    await address(service)
+    service.process.disconnect()
+    expect(await service.exited).toBe(0)
+  })
+
+  it('says which address is taken', async () => {
+    await using first = startService()
+    const { port } = new URL(await address(first))
+    await using second = startService({ PORT: port })
+    expect(await second.exited).toBe(1)
+    expect(second.output()).toMatch(new RegExp(`${port}: another process listens there`))
+  })
+
+  it('comes up unready without its database, says what it waits for, and never shows the password', async () => {
+    await using service = startService({ DATABASE_URL: 'postgres://latchkey:s3cr3t@127.0.0.1:1/latchkey' })
+    await expect
+      .poll(() => service.output(), { timeout: 10_000 })
+      .toMatch(/"database":"unreachable".*not ready, waiting/)
+    expect(service.output()).not.toContain('s3cr3t')
+  })
+})

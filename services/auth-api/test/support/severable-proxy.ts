@@ -1,0 +1,59 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export interface SeverableProxy extends AsyncDisposable {
+  /** `url` with this proxy's address in the place of its host and port. */
+  url: string
+  /** Ends every connection and refuses new ones. */
+  sever(): void
+  /** Keeps connections open and passes nothing on, as a network does that lost its way. */
+  stall(): void
+  restore(): void
+}
+
+/** Stands between a client and the server that `url` names, to be cut. */
+export async function startSeverableProxy(url: string): Promise<SeverableProxy> {
+  const target = new URL(url)
+  const sockets = new Set<Socket>()
+  let state: 'open' | 'severed' | 'stalled' = 'open'
+  const server = createServer((client) => {
+    if (state === 'severed') return void client.destroy()
+    const upstream = connect(Number(target.port), target.hostname)
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from)
+      from.on('data', (chunk) => state === 'open' && to.write(chunk))
+      from.on('error', () => to.destroy())
+      from.on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const through = new URL(url)
+  through.hostname = '127.0.0.1'
+  through.port = String((server.address() as AddressInfo).port)
+  const destroyAll = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    url: through.href,
+    sever() {
+      state = 'severed'
+      destroyAll()
+    },
+    stall() {
+      state = 'stalled'
+    },
+    restore() {
+      if (state === 'stalled') destroyAll()
+      state = 'open'
+    },
+    async [Symbol.asyncDispose]() {
+      destroyAll()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,138 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { Clock } from '@latchkey/shared/clock.ts'
+import { createOutboxDispatcher } from '@latchkey/shared/mail-queue/dispatch-outbox.ts'
+import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
+import { createOutboxRepository } from '@latchkey/shared/mail-queue/outbox-repository.ts'
+import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
+import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { FastifyInstance } from 'fastify'
+import { SignJWT } from 'jose'
+import { buildApp } from '../../src/app.ts'
+import { type Config, parseConfig } from '../../src/config.ts'
+import { createTestDatabase, type TestDatabase } from './test-database.ts'
+
+export interface TestApp extends AsyncDisposable {
+  server: FastifyInstance
+  database: TestDatabase
+  users: UserRepository
+  config: Config
+  /** Everything that was logged, one JSON line each. */
+  logLines: string[]
+  /** What was handed to the queue, which stands in memory here: mailer-worker's tests have real ones. */
+  queued: Map<string, MailJob>
+  /** Moves the service's clock; it otherwise follows the real one. */
+  setClock(now: number | undefined): void
+}
+
+export interface StartAppOptions {
+  /** Settings by their names, over those of the tests. */
+  settings?: Record<string, string>
+  database?: TestDatabase
+}
+
+/** auth-api on a database of its own; requests go in through `inject`. */
+export async function startApp({ settings = {}, database }: StartAppOptions = {}): Promise<TestApp> {
+  const ownDatabase = database ?? (await createTestDatabase())
+  const config = parseConfig({
+    APP_ENV: 'test',
+    API_SERVER: 'http://localhost:8080',
+    JWT_SECRET: randomBytes(64).toString('base64'),
+    MAIL_SECRET: randomBytes(32).toString('base64'),
+    PASSWORD_HASH: 'argon2id',
+    DATABASE_URL: ownDatabase.url,
+    QUEUE_URL: 'redis://127.0.0.1:1',
+    REVOCATION_CACHE: '0',
+    ...settings,
+  })
+  const logLines: string[] = []
+  const logger = createLogger('auth-api', 'debug', { write: (line) => void logLines.push(line) })
+  const passwords = createPasswordHasher(config.passwords)
+  let fixedNow: number | undefined
+  const clock: Clock = () => fixedNow ?? Date.now()
+  const queued = new Map<string, MailJob>()
+  const queue = { add: async (id: string, job: MailJob) => void queued.set(id, job) }
+  const dispatcher = createOutboxDispatcher({ outbox: createOutboxRepository(ownDatabase.db), queue, logger })
+  const { server, readiness } = await buildApp(config, {
+    db: ownDatabase.db,
+    passwords,
+    dispatcher,
+    logger,
+    clock,
+  })
+  readiness.serve()
+  return {
+    server,
+    config,
+    logLines,
+    queued,
+    database: ownDatabase,
+    users: createUserRepository(ownDatabase.db),
+    setClock(now) {
+      fixedNow = now
+    },
+    async [Symbol.asyncDispose]() {
+      await server.close()
+      await dispatcher.close()
+      await passwords.close()
+      if (!database) await ownDatabase[Symbol.asyncDispose]()
+    },
+  }
+}
+
+export const PASSWORD = 'c0rrect-Horse!'
+
+export interface TestUser {
+  userid: string
+  email: string
+  username: string
+  role: string
+}
+
+let counter = 0
+
+/** Stores a user with the password `PASSWORD`, by default under a SHA-1 hash, which costs no time. */
+export async function aUser(
+  { users }: Pick<TestApp, 'users'>,
+  given: { email?: string; name?: string; username?: string; role?: string; passwordHash?: string } = {},
+): Promise<TestUser> {
+  const username = given.username ?? `u${++counter}-${randomBytes(4).toString('hex')}`
+  const user = { username, email: `${username}@example.com`, name: 'Ada', role: 'user', ...given }
+  const userid = await users.insert({ passwordHash: hash('sha1', PASSWORD), ...user })
+  return { userid, ...user }
+}
+
+export const logIn = ({ server }: Pick<TestApp, 'server'>, username: string, password = PASSWORD) =>
+  server.inject({ method: 'POST', url: '/login', payload: { username, password } })
+
+/** A token for `user`, got by logging in. */
+export async function aToken(app: TestApp, user: TestUser): Promise<string> {
+  const response = await logIn(app, user.email)
+  if (response.statusCode !== 200)
+    throw new Error(`The login was answered ${response.statusCode}: ${response.body}`)
+  return response.json().token
+}
+
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+/** Signs a token by hand: by default just the one that the service would issue for `user` now. */
+export function signToken(
+  app: TestApp,
+  user: TestUser,
+  given: { claims?: Record<string, unknown>; header?: Record<string, unknown>; secret?: Uint8Array } = {},
+): Promise<string> {
+  const now = Math.floor(Date.now() / 1000)
+  const claims: Record<string, unknown> = {
+    iss: app.config.tokens.issuer,
+    sub: user.userid,
+    iat: now,
+    nbf: now,
+    exp: now + 3600,
+    jti: crypto.randomUUID(),
+    data: { userid: user.userid, name: 'Ada', role: user.role },
+    ...given.claims,
+  }
+  return new SignJWT(claims)
+    .setProtectedHeader({ alg: 'HS512', typ: 'JWT', ...given.header })
+    .sign(given.secret ?? app.config.tokens.secret)
+}

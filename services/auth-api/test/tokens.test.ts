@@ -1,0 +1,337 @@
+import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
+import { SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  aToken,
+  aUser,
+  bearer,
+  logIn,
+  signToken,
+  startApp,
+  type TestApp,
+  type TestUser,
+} from './support/start-app.ts'
+
+let app: TestApp
+let user: TestUser
+beforeAll(async () => {
+  app = await startApp()
+  user = await aUser(app)
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+const ping = (headers: Record<string, string>, on = app) =>
+  on.server.inject({ url: '/sampleprotected/ping', headers })
+const now = () => Math.floor(Date.now() / 1000)
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+/** A token whose parts are joined and signed by hand, where jose refuses to make it. */
+function rawToken(
+  header: unknown,
+  claims: unknown,
+  algorithm = 'sha512',
+  secret: Uint8Array = app.config.tokens.secret,
+) {
+  const input = `${encode(header)}.${encode(claims)}`
+  return `${input}.${createHmac(algorithm, secret).update(input).digest('base64url')}`
+}
+
+const goodClaims = () => ({
+  iss: app.config.tokens.issuer,
+  sub: user.userid,
+  iat: now(),
+  nbf: now(),
+  exp: now() + 3600,
+  jti: crypto.randomUUID(),
+  data: { userid: user.userid, name: 'Ada', role: 'user' },
+})
+const without = (name: string) =>
+  Object.fromEntries(Object.entries(goodClaims()).filter(([key]) => key !== name))
+const HEADER = { alg: 'HS512', typ: 'JWT' }
+
+async function flipped(part: number): Promise<string> {
+  const parts = (await signToken(app, user)).split('.')
+  const text = parts[part] ?? ''
+  const middle = Math.floor(text.length / 2)
+  parts[part] = text.slice(0, middle) + (text[middle] === 'A' ? 'B' : 'A') + text.slice(middle + 1)
+  return parts.join('.')
+}
+
+const REFUSED: Record<string, () => Promise<string> | string> = {
+  ...Object.fromEntries(
+    ['none', 'None', 'NONE', 'nOnE'].flatMap((alg) => [
+      [`alg ${alg} without a signature`, () => `${encode({ alg, typ: 'JWT' })}.${encode(goodClaims())}.`],
+      [`alg ${alg} with the right signature`, () => rawToken({ alg, typ: 'JWT' }, goodClaims())],
+    ]),
+  ),
+  'alg HS256 with the right secret': () => rawToken({ alg: 'HS256', typ: 'JWT' }, goodClaims(), 'sha256'),
+  'alg HS384 with the right secret': () => rawToken({ alg: 'HS384', typ: 'JWT' }, goodClaims(), 'sha384'),
+  'alg HS512 signed by SHA-256': () => rawToken(HEADER, goodClaims(), 'sha256'),
+  'alg hs512': () => rawToken({ alg: 'hs512', typ: 'JWT' }, goodClaims()),
+  'alg as a list': () => rawToken({ alg: ['HS512'], typ: 'JWT' }, goodClaims()),
+  'no alg': () => rawToken({ typ: 'JWT' }, goodClaims()),
+  'alg RS512 signed by a key of its own': () =>
+    new SignJWT(goodClaims())
+      .setProtectedHeader({ alg: 'RS512', typ: 'JWT' })
+      .sign(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey),
+  'another secret': () => signToken(app, user, { secret: randomBytes(64) }),
+  'the empty secret': () => rawToken(HEADER, goodClaims(), 'sha512', new Uint8Array()),
+  'the secret not decoded': () =>
+    rawToken(
+      HEADER,
+      goodClaims(),
+      'sha512',
+      Buffer.from(Buffer.from(app.config.tokens.secret).toString('base64')),
+    ),
+  'the public issuer as secret': () =>
+    rawToken(HEADER, goodClaims(), 'sha512', Buffer.from(app.config.tokens.issuer)),
+  expired: () => signToken(app, user, { claims: { exp: now() - 1 } }),
+  'expires now': () => signToken(app, user, { claims: { exp: now() } }),
+  'not yet valid': () => signToken(app, user, { claims: { nbf: now() + 60 } }),
+  'no exp': () => rawToken(HEADER, without('exp')),
+  'exp as text': () => rawToken(HEADER, { ...goodClaims(), exp: String(now() + 3600) }),
+  'exp null': () => rawToken(HEADER, { ...goodClaims(), exp: null }),
+  'no nbf': () => rawToken(HEADER, without('nbf')),
+  'no iat': () => rawToken(HEADER, without('iat')),
+  'iat as text': () => rawToken(HEADER, { ...goodClaims(), iat: String(now()) }),
+  'no jti': () => rawToken(HEADER, without('jti')),
+  'no sub': () => rawToken(HEADER, without('sub')),
+  'another issuer': () => signToken(app, user, { claims: { iss: 'https://evil.example.com' } }),
+  'an issuer that starts like ours': () =>
+    signToken(app, user, { claims: { iss: `${app.config.tokens.issuer}.evil` } }),
+  'no issuer': () => rawToken(HEADER, without('iss')),
+  'the issuer in a list': () => rawToken(HEADER, { ...goodClaims(), iss: [app.config.tokens.issuer] }),
+  'an unknown crit': () => rawToken({ ...HEADER, crit: ['x'], x: 1 }, goodClaims()),
+  'crit b64': () => rawToken({ ...HEADER, crit: ['b64'], b64: false }, goodClaims()),
+  'a key of its own in jwk': () => {
+    const secret = randomBytes(64)
+    return rawToken(
+      { ...HEADER, jwk: { kty: 'oct', k: secret.toString('base64url') } },
+      goodClaims(),
+      'sha512',
+      secret,
+    )
+  },
+  'a jwk beside the right signature': () =>
+    rawToken({ ...HEADER, jwk: { kty: 'oct', k: 'AA' } }, goodClaims()),
+  'a kid that is a path': () =>
+    rawToken({ ...HEADER, kid: '../../../../dev/null' }, goodClaims(), 'sha512', new Uint8Array()),
+  'a kid that is SQL': () =>
+    rawToken({ ...HEADER, kid: "' union select 'secret" }, goodClaims(), 'sha512', Buffer.from('secret')),
+  'a jku': () => rawToken({ ...HEADER, jku: 'http://127.0.0.1/keys' }, goodClaims()),
+  'another typ': () => rawToken({ alg: 'HS512', typ: 'at+jwt' }, goodClaims()),
+  'no typ': () => rawToken({ alg: 'HS512' }, goodClaims()),
+  'no signature': async () => `${(await signToken(app, user)).split('.').slice(0, 2).join('.')}.`,
+  'two parts': async () => (await signToken(app, user)).split('.').slice(0, 2).join('.'),
+  'four parts': async () => `${await signToken(app, user)}.AAAA`,
+  'a cut signature': async () => (await signToken(app, user)).slice(0, -4),
+  'a signature of half the length': async () => (await signToken(app, user)).slice(0, -43),
+  'a changed signature': () => flipped(2),
+  'a changed payload': () => flipped(1),
+  'a changed header': () => flipped(0),
+  'a payload with another role under the old signature': async () => {
+    const [header, , signature] = (await signToken(app, user)).split('.')
+    const claims = { ...goodClaims(), data: { userid: user.userid, name: 'Ada', role: 'admin' } }
+    return `${header}.${encode(claims)}.${signature}`
+  },
+  'no data': () => rawToken(HEADER, without('data')),
+  'data as text': () => rawToken(HEADER, { ...goodClaims(), data: 'admin' }),
+  'data null': () => rawToken(HEADER, { ...goodClaims(), data: null }),
+  'data without a role': () =>
+    rawToken(HEADER, { ...goodClaims(), data: { userid: user.userid, name: 'Ada' } }),
+  'role as a list': () =>
+    rawToken(HEADER, { ...goodClaims(), data: { userid: user.userid, name: 'Ada', role: ['admin'] } }),
+  'a userid that is no UUID': () =>
+    rawToken(HEADER, { ...goodClaims(), sub: '1', data: { userid: '1', name: '', role: 'user' } }),
+  'a sub that is not the userid': () => rawToken(HEADER, { ...goodClaims(), sub: crypto.randomUUID() }),
+  'a user who does not exist': () => {
+    const stranger = { ...user, userid: crypto.randomUUID() }
+    return signToken(app, stranger)
+  },
+  'a payload that is a list': () => rawToken(HEADER, []),
+  'text that is no token': () => 'abc',
+}
+
+describe('a protected route', () => {
+  it('accepts the token that the refused ones below are made from', async () => {
+    expect((await ping(bearer(await signToken(app, user)))).statusCode).toBe(200)
+    expect((await ping(bearer(rawToken(HEADER, goodClaims())))).statusCode).toBe(200)
+  })
+
+  it.each(Object.entries(REFUSED))('refuses a token with %s, on every call', async (_, make) => {
+    const token = await make()
+    for (const attempt of ['first', 'second']) {
+      const response = await ping(bearer(token))
+      expect(response.statusCode, attempt).toBe(401)
+      expect(response.headers['www-authenticate']).toContain('error="invalid_token"')
+      expect(response.json().type).toBe('urn:latchkey:problem:invalid-token')
+    }
+  })
+
+  it.each([
+    { why: 'no header', headers: {}, challenge: 'Bearer realm="latchkey"' },
+    { why: 'basic', headers: { authorization: 'Basic YTpi' }, challenge: /error="invalid_token"/ },
+    { why: 'no token', headers: { authorization: 'Bearer ' }, challenge: /error="invalid_token"/ },
+    {
+      why: 'two tokens',
+      headers: { authorization: 'Bearer a.b.c d.e.f' },
+      challenge: /error="invalid_token"/,
+    },
+  ])('challenges a request with $why', async ({ headers, challenge }) => {
+    const response = await ping(headers as Record<string, string>)
+    expect(response.statusCode).toBe(401)
+    expect(response.headers['www-authenticate']).toEqual(
+      typeof challenge === 'string' ? challenge : expect.stringMatching(challenge),
+    )
+  })
+
+  it('takes the scheme in any case', async () => {
+    const token = await signToken(app, user)
+    expect((await ping({ authorization: `bearer ${token}` })).statusCode).toBe(200)
+  })
+
+  it('does not take a token from the query or a cookie', async () => {
+    const token = await signToken(app, user)
+    const response = await app.server.inject({
+      url: `/sampleprotected/ping?token=${token}&access_token=${token}`,
+      headers: { cookie: `token=${token}` },
+    })
+    expect(response.statusCode).toBe(401)
+  })
+
+  it('lets a role in, and no other', async () => {
+    const admin = await aUser(app, { role: 'admin' })
+    const pingadm = (token: string) =>
+      app.server.inject({ url: '/sampleprotected/pingadm', headers: bearer(token) })
+    expect((await pingadm(await aToken(app, admin))).json()).toEqual({ result: 'pongadm' })
+    const refused = await pingadm(await aToken(app, user))
+    expect(refused.statusCode).toBe(403)
+    expect(refused.headers['www-authenticate']).toContain('insufficient_scope')
+    const lookalike = await aUser(app, { role: 'Admin' })
+    expect((await pingadm(await aToken(app, lookalike))).statusCode).toBe(403)
+  })
+
+  it('is as if a bad token were absent where none is needed', async () => {
+    const response = await app.server.inject({ url: '/health/live', headers: bearer('rubbish') })
+    expect(response.statusCode).toBe(200)
+  })
+
+  it('guards HEAD as it guards GET', async () => {
+    expect((await app.server.inject({ method: 'HEAD', url: '/sampleprotected/ping' })).statusCode).toBe(401)
+  })
+
+  it('refuses at the very second a token expires, also one that it remembers', async () => {
+    const token = await signToken(app, user)
+    const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+    try {
+      expect((await ping(bearer(token))).statusCode).toBe(200)
+      app.setClock(exp * 1000 - 1)
+      expect((await ping(bearer(token))).statusCode, 'a millisecond before').toBe(200)
+      app.setClock(exp * 1000)
+      expect((await ping(bearer(token))).statusCode, 'at the second').toBe(401)
+    } finally {
+      app.setClock(undefined)
+    }
+  })
+})
+
+describe('the valid-from mark', () => {
+  const setMark = (userid: string, mark: number) =>
+    app.users.setProperty(userid, VALID_FROM_PROPERTY, String(mark))
+
+  it('ends the tokens issued before it, remembered or not, and none issued after', async () => {
+    const revoked = await aUser(app)
+    const old = await aToken(app, revoked)
+    expect((await ping(bearer(old))).statusCode).toBe(200)
+    await setMark(revoked.userid, now() + 2)
+    expect((await ping(bearer(old))).statusCode).toBe(401)
+    const fresh = await aToken(app, revoked)
+    expect((await ping(bearer(fresh))).statusCode, 'a login right after').toBe(200)
+  })
+
+  it('is noticed within REVOCATION_CACHE seconds, with one query for many requests', async () => {
+    await using cached = await startApp({ database: app.database, settings: { REVOCATION_CACHE: '1' } })
+    const revoked = await aUser(cached)
+    const token = await aToken(cached, revoked)
+    expect((await ping(bearer(token), cached)).statusCode).toBe(200)
+    await setMark(revoked.userid, now() + 2)
+    expect((await ping(bearer(token), cached)).statusCode, 'still remembered').toBe(200)
+    await expect.poll(async () => (await ping(bearer(token), cached)).statusCode, { timeout: 5000 }).toBe(401)
+  })
+
+  it('ends the tokens of a deleted user', async () => {
+    const gone = await aUser(app)
+    const token = await aToken(app, gone)
+    await app.database.db.execute(
+      { name: 'test-delete', text: 'update users set deleted_at = current_timestamp where userid = $1' },
+      [app.database.db.toUuidValue(gone.userid)],
+    )
+    for (const url of ['/sampleprotected/ping', '/profile']) {
+      expect((await app.server.inject({ url, headers: bearer(token) })).statusCode, url).toBe(401)
+    }
+  })
+})
+
+describe('POST /refreshtoken', () => {
+  const refresh = (token: string) =>
+    app.server.inject({ method: 'POST', url: '/refreshtoken', headers: bearer(token) })
+
+  it.each([
+    { left: 301, status: 401 },
+    { left: 300, status: 200 },
+    { left: 1, status: 200 },
+    { left: 0, status: 401 },
+  ])('answers $status with $left seconds left', async ({ left, status }) => {
+    const token = await signToken(app, user)
+    const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+    try {
+      app.setClock((exp - left) * 1000)
+      const response = await refresh(token)
+      expect(response.statusCode).toBe(status)
+      if (left === 301) expect(response.json().type).toBe('urn:latchkey:problem:token-not-refreshable')
+      if (status === 200) expect((await ping(bearer(response.json().token))).statusCode).toBe(200)
+    } finally {
+      app.setClock(undefined)
+    }
+  })
+
+  it('gives the name and the role that the user has now', async () => {
+    const promoted = await aUser(app, { name: 'Old' })
+    const token = await signToken(app, promoted, { claims: { exp: now() + 200 } })
+    await app.users.setName(promoted.userid, 'New')
+    await app.users.setRole(promoted.userid, 'admin')
+    const response = await refresh(token)
+    expect(response.json().data).toEqual({ userid: promoted.userid, name: 'New', role: 'admin' })
+  })
+
+  it('accepts an announced JSON body that is empty', async () => {
+    const token = await signToken(app, user, { claims: { exp: now() + 200 } })
+    const headers = { ...bearer(token), 'content-type': 'application/json' }
+    expect((await app.server.inject({ method: 'POST', url: '/refreshtoken', headers })).statusCode).toBe(200)
+  })
+
+  it('refuses after the password was changed', async () => {
+    const changed = await aUser(app)
+    const token = await signToken(app, changed, { claims: { exp: now() + 200 } })
+    await app.users.setProperty(changed.userid, VALID_FROM_PROPERTY, String(now() + 2))
+    expect((await refresh(token)).statusCode).toBe(401)
+  })
+})
+
+describe('a new JWT_SECRET', () => {
+  it('leaves the tokens of the previous one valid, and signs with its own', async () => {
+    const previous = Buffer.from(app.config.tokens.secret).toString('base64')
+    await using rotated = await startApp({
+      database: app.database,
+      settings: { JWT_SECRET_PREVIOUS: previous },
+    })
+    const old = await signToken(app, user)
+    expect((await ping(bearer(old), rotated)).statusCode).toBe(200)
+    const { token } = (await logIn(rotated, user.email)).json()
+    expect((await ping(bearer(token), rotated)).statusCode).toBe(200)
+    expect((await ping(bearer(token))).statusCode, 'at a replica that has the old one alone').toBe(401)
+    const expired = await signToken(app, user, { claims: { exp: now() - 1 } })
+    expect((await ping(bearer(expired), rotated)).statusCode).toBe(401)
+  })
+})

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest'
+import { findViolations, type PasswordPolicy } from './password-policy.ts'
+
+const POLICY: PasswordPolicy = {
+  MINIMUM_CHARS: 12,
+  REQUIRE_UPPERCASE: 1,
+  REQUIRE_LOWERCASE: 1,
+  REQUIRE_SYMBOLS: 1,
+  REQUIRE_NUMBERS: 1,
+  ALLOW_WHITESPACE: 0,
+  ALLOW_SEQUENTIAL: 0,
+  ALLOW_REPEATED: 0,
+}
+const GOOD = '!P4ssw0rdstr!'
+
+describe('findViolations', () => {
+  it.each([GOOD, 'Ünïcödé-Wörd7', 'ПарольКорот-7', '🗝Kx7🗝Lw9🗝Mz2', 'a1!Ba1!Ba2?C'])(
+    'accepts %s',
+    (password) => {
+      expect(findViolations(password, POLICY)).toEqual([])
+    },
+  )
+
+  it.each([
+    ['Sh0rt!', ['MINIMUM_CHARS']],
+    ['🗝🗝🗝🗝🗝A7b', ['MINIMUM_CHARS', 'ALLOW_REPEATED']],
+    ['!p4ssw0rdstr!', ['REQUIRE_UPPERCASE']],
+    ['!P4SSW0RDSTR!', ['REQUIRE_LOWERCASE']],
+    ['xP4ssw0rdstrx', ['REQUIRE_SYMBOLS']],
+    ['!Passwordstr!', ['REQUIRE_NUMBERS']],
+    ['!P4ss w0rdstr', ['ALLOW_WHITESPACE']],
+    ['!P4ss\u00a0w0rdstr', ['ALLOW_WHITESPACE']],
+    ['!P4sswabcrdst!', ['ALLOW_SEQUENTIAL']],
+    ['!P4sswCbArdst!', ['ALLOW_SEQUENTIAL']],
+    ['!Passw890rdst!', ['ALLOW_SEQUENTIAL']],
+    ['!Passw098rdst!', ['ALLOW_SEQUENTIAL']],
+    ['!P4sswxYzrdst!', ['ALLOW_SEQUENTIAL']],
+    ['!P4sssw0rdstr!', ['ALLOW_REPEATED']],
+    ['!P4ababab0rdt!', ['ALLOW_REPEATED']],
+    [
+      '            ',
+      [
+        'REQUIRE_UPPERCASE',
+        'REQUIRE_LOWERCASE',
+        'REQUIRE_SYMBOLS',
+        'REQUIRE_NUMBERS',
+        'ALLOW_WHITESPACE',
+        'ALLOW_REPEATED',
+      ],
+    ],
+    [`!P4${'qw7X'.repeat(64)}`, ['MAXIMUM_CHARS']],
+  ])('refuses %s', (password, violations) => {
+    expect(
+      findViolations(password, POLICY).filter(
+        (rule) => rule !== 'ALLOW_REPEATED' || violations.includes(rule),
+      ),
+    ).toEqual(violations)
+  })
+
+  it.each(['za!', '901', 'ab1', 'aab', 'abab'])(
+    'does not take %s for a sequence or a repetition',
+    (piece) => {
+      expect(findViolations(`X!${piece}-kQ7w-mP4`, POLICY)).toEqual([])
+    },
+  )
+
+  it('counts a composed character as one, however it was typed', () => {
+    expect('Pa\u0308sswo\u0308rt-1x').toHaveLength(13)
+    expect(findViolations('Pa\u0308sswo\u0308rt-1x', POLICY)).toEqual(['MINIMUM_CHARS'])
+  })
+
+  it.each([
+    ['MINIMUM_CHARS', 20, '!P4ssw0rdstr!', ['MINIMUM_CHARS']],
+    ['REQUIRE_SYMBOLS', 3, '!P4ssw0rdstr!', ['REQUIRE_SYMBOLS']],
+    ['REQUIRE_SYMBOLS', 0, 'xP4ssw0rdstrx', []],
+    ['REQUIRE_UPPERCASE', 0, '!p4ssw0rdstr!', []],
+    ['ALLOW_WHITESPACE', 1, '!P4ss w0rdstr', []],
+    ['ALLOW_SEQUENTIAL', 1, '!P4sswabcrdst!', []],
+    ['ALLOW_REPEATED', 1, '!P4sssw0rdstr!', []],
+  ] as const)('follows %s=%i', (rule, value, password, violations) => {
+    expect(findViolations(password, { ...POLICY, [rule]: value })).toEqual(violations)
+  })
+})

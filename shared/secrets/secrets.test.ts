@@ -1,0 +1,66 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { parseSettings } from '../settings.ts'
+import { credentialsPath, writeCredentials } from './credentials-file.ts'
+import { isPublishedSecret } from './published-secrets.ts'
+import { decodeSecret, generateSecret } from './secret.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+
+describe('writeCredentials', () => {
+  it('writes secrets once, for their owner alone, and again only when told', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'latchkey-credentials-'))
+    try {
+      const writes = await Promise.all([1, 2, 3, 4].map(() => writeCredentials(folder, 'dev')))
+      expect(writes.filter(Boolean)).toHaveLength(1)
+      const path = credentialsPath(folder, 'dev')
+      expect((await stat(path)).mode & 0o777).toBe(0o600)
+      const text = await readFile(path, 'utf8')
+      expect(await writeCredentials(folder, 'dev')).toBe(false)
+      expect(await readFile(path, 'utf8')).toBe(text)
+      expect(await writeCredentials(folder, 'dev', { overwrite: true })).toBe(true)
+      expect(await readFile(path, 'utf8')).not.toBe(text)
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  })
+})
+
+describe('decodeSecret', () => {
+  it('accepts what generateSecret makes, to the byte', () => {
+    expect(decodeSecret(generateSecret(64), 64)).toEqual({ bytes: expect.any(Uint8Array) })
+    expect(decodeSecret(generateSecret(63), 64).fault).toContain('63 bytes')
+  })
+})
+
+describe('a secret that stands in this repository', () => {
+  const tracked = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  })
+    .split('\0')
+    .filter((file) => file && !/package-lock\.json$|\.(png|jpg|woff2?)$/.test(file))
+
+  /** Base64 text that could be used as one of the two secrets; digests in hexadecimal are none. */
+  const published = tracked.flatMap((file) => {
+    const text = readFileSync(join(ROOT, file), 'utf8')
+    return [...text.matchAll(/(?<![\w+/=])[A-Za-z0-9+/]{43,}={0,2}(?![\w+/=])/g)]
+      .map(([secret]) => ({ file, secret }))
+      .filter(({ secret }) => !/^[0-9a-f]+$/.test(secret) && decodeSecret(secret, 32).fault === undefined)
+  })
+
+  it.each(published)('is refused in prod: $file', ({ secret }) => {
+    expect(isPublishedSecret(secret)).toBe(true)
+    expect(() => parseSettings(['MAIL_SECRET'], { APP_ENV: 'prod', MAIL_SECRET: secret })).toThrow(
+      /published/,
+    )
+  })
+
+  it('is found by this test', () => {
+    expect(published.map(({ file }) => file)).toContain('docs/security.md')
+  })
+})

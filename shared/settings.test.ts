@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { parseSettings, SettingsError } from './settings.ts'
+
+const faultsOf = (work: () => unknown): readonly string[] => {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof SettingsError) return error.faults
+    throw error
+  }
+  return []
+}
+
+describe('parseSettings', () => {
+  it('takes the defaults of the specification where nothing is given', () => {
+    const settings = parseSettings(
+      ['PASSWORD_HASH', 'LOGIN_FIELD', 'MINIMUM_CHARS', 'ALLOW_REPEATED', 'REFRESH_WINDOW', 'PORT'],
+      { PORT: '' },
+    )
+    expect(settings).toEqual({
+      PASSWORD_HASH: 'sha1',
+      LOGIN_FIELD: 'email',
+      MINIMUM_CHARS: 12,
+      ALLOW_REPEATED: 0,
+      REFRESH_WINDOW: 300,
+      PORT: 8080,
+    })
+  })
+
+  it('gives no service a setting that it did not ask for', () => {
+    expect(Object.keys(parseSettings(['PORT'], { JWT_SECRET: randomBytes(64).toString('base64') }))).toEqual([
+      'PORT',
+    ])
+  })
+
+  it('decodes secrets, with and without padding', () => {
+    const secret = randomBytes(64)
+    for (const text of [secret.toString('base64'), secret.toString('base64').replaceAll('=', '')]) {
+      expect(parseSettings(['JWT_SECRET'], { JWT_SECRET: text }).JWT_SECRET).toEqual(secret)
+    }
+  })
+
+  it('reports every fault at once and no value of any', () => {
+    const environment = {
+      JWT_SECRET: 'hunter2-hunter2',
+      DATABASE_URL: 'ftp://user:hunter2@db',
+      PORT: 'hunter2',
+      TOKEN_LIFETIME: '-1',
+      LOG_LEVEL: 'loud',
+    }
+    const faults = faultsOf(() =>
+      parseSettings(
+        ['JWT_SECRET', 'MAIL_SECRET', 'DATABASE_URL', 'PORT', 'TOKEN_LIFETIME', 'LOG_LEVEL'],
+        environment,
+      ),
+    )
+    expect(faults.map((fault) => fault.split(' ', 1)[0]).sort()).toEqual([
+      'DATABASE_URL',
+      'JWT_SECRET',
+      'LOG_LEVEL',
+      'MAIL_SECRET',
+      'PORT',
+      'TOKEN_LIFETIME',
+    ])
+    expect(faults.join()).not.toContain('hunter2')
+    expect(faults.find((fault) => fault.startsWith('MAIL_SECRET'))).toContain('npm run secret 32')
+  })
+
+  it.each(['1e2', '0x10', ' 7 ', '3.5', 'NaN', 'Infinity'])('takes a number only as one: %j', (text) => {
+    const faults = faultsOf(() => parseSettings(['RESET_ATTEMPTS'], { RESET_ATTEMPTS: text }))
+    const isWhole = Number.isInteger(Number(text))
+    expect(faults.length === 0).toBe(isWhole)
+  })
+})
