@@ -2,15 +2,24 @@ import { join, resolve } from 'node:path'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { CONFIG_DIR, loadEnvironment } from '@latchkey/shared/environment.ts'
+import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { ENVIRONMENTS, writeCredentials } from '@latchkey/shared/secrets/credentials-file.ts'
 import { EXIT_CONFIGURATION, parseSettings, SettingsError } from '@latchkey/shared/settings.ts'
 import { startEmbeddedPostgres } from '../embedded/postgres.ts'
 import { DEMO_PASSWORD, DEMO_USERS, seedDemoUsers } from './demo-users.ts'
-import { isPortTaken } from './ports.ts'
+import { freePort, isPortTaken } from './ports.ts'
 import { type ServiceProcess, startService } from './service-process.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
+
+/** Where mailer-worker serves health and metrics when METRICS_PORT is auth-api's. */
+const WORKER_METRICS_PORT = 9465
+
+/** MailDev's own ports; another is taken where something listens there already. */
+const INBOX_HOST = '127.0.0.1'
+const INBOX_SMTP_PORT = 1025
+const INBOX_WEB_PORT = 1080
 
 /** The environments whose demo users everybody may know. */
 const DEMO_ENVIRONMENTS = ['dev', 'test']
@@ -56,6 +65,7 @@ export async function launch(processEnvironment: NodeJS.ProcessEnv): Promise<num
 interface Running {
   environment: Environment
   address: string
+  inboxAddress: string | undefined
   hasDemoUsers: boolean
   /** Resolves, saying which, when a part ends by itself. */
   ended: Promise<string>
@@ -68,22 +78,30 @@ async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Prom
   const given = loadEnvironment(processEnvironment)
   await refuseTakenPorts(given)
 
-  const { environment, ended: databaseEnded } = await startEmbedded(given, stops)
-  const api = startService('auth-api', join(ROOT, 'services/auth-api/src/main.ts'), environment)
-  stops.push(api.stop)
-  const services = [api]
+  const { environment, inbox, ended: databaseEnded } = await startEmbedded(given, stops)
+  const services = [
+    startService('auth-api', join(ROOT, 'services/auth-api/src/main.ts'), environment),
+    startService('mailer-worker', join(ROOT, 'services/mailer-worker/src/main.ts'), {
+      ...environment,
+      METRICS_PORT: String(await freePort(environment.HOST ?? INBOX_HOST, WORKER_METRICS_PORT)),
+    }),
+  ] as const
+  stops.push(async () => void (await Promise.all(services.map(({ stop }) => stop()))))
 
   const hasDemoUsers = DEMO_ENVIRONMENTS.includes(environment.APP_ENV ?? '')
   // The services load meanwhile; they are not ready before the tables are.
   await prepareDatabase(environment, hasDemoUsers)
-  const [{ address = '' }] = await Promise.all([readyOf(api)])
+  const [{ address = '' }] = await Promise.all([readyOf(services[0]), readyOf(services[1])])
+  const inboxAddress = inbox && (await readyOf(inbox)).address
+  const parts = inbox ? [...services, inbox] : services
   return {
     environment,
     address,
+    inboxAddress,
     hasDemoUsers,
     ended: Promise.race([
       databaseEnded,
-      ...services.map(async ({ name, exited }) => `${name} ended with ${await exited}.`),
+      ...parts.map(async ({ name, exited }) => `${name} ended with ${await exited}.`),
     ]),
   }
 }
@@ -109,27 +127,48 @@ async function refuseTakenPorts(environment: Environment): Promise<void> {
   }
 }
 
-/** Starts what no setting replaces, and returns the environment in which every part has its address. */
-async function startEmbedded(
-  given: Environment,
-  stops: Stop[],
-): Promise<{ environment: Environment; ended: Promise<string> }> {
+interface Embedded {
+  environment: Environment
+  inbox: ServiceProcess | undefined
+  ended: Promise<string>
+}
+
+/** Starts what no setting replaces, and gives the environment in which every part has its address. */
+async function startEmbedded(given: Environment, stops: Stop[]): Promise<Embedded> {
   const database = given.DATABASE_URL
-  const needsPostgres = !database || (!given.QUEUE_URL && !/^postgres/.test(database))
-  const never = new Promise<string>(() => undefined)
+  const needsPostgres = !database || (!given.QUEUE_URL && !isPostgres(database))
   const server = needsPostgres ? await startPostgres(given, stops) : undefined
   const databaseUrl = database || server?.url || ''
-  const queueUrl = given.QUEUE_URL || (/^postgres/.test(databaseUrl) ? databaseUrl : server?.url) || ''
+  const queueUrl = given.QUEUE_URL || (isPostgres(databaseUrl) ? databaseUrl : server?.url) || ''
+  const mail = given.MAIL_URL ? undefined : await startInbox(given, stops)
+  const never = new Promise<string>(() => undefined)
   return {
     environment: {
       LOG_LEVEL: 'warn',
       ...given,
       DATABASE_URL: databaseUrl,
       QUEUE_URL: queueUrl,
-      MAIL_URL: given.MAIL_URL || 'null:',
+      MAIL_URL: given.MAIL_URL || mail?.url,
     },
+    inbox: mail?.inbox,
     ended: server ? server.exited.then((error) => `The embedded PostgreSQL ended: ${error?.message}`) : never,
   }
+}
+
+const isPostgres = (url: string): boolean => /^postgres(ql)?:/.test(url)
+
+async function startInbox(
+  given: Environment,
+  stops: Stop[],
+): Promise<{ inbox: ServiceProcess; url: string }> {
+  const smtpPort = await freePort(INBOX_HOST, INBOX_SMTP_PORT)
+  const inbox = startService('mail inbox', join(import.meta.dirname, 'mail-inbox.ts'), {
+    ...given,
+    MAILDEV_SMTP_PORT: String(smtpPort),
+    MAILDEV_WEB_PORT: String(await freePort(INBOX_HOST, INBOX_WEB_PORT)),
+  })
+  stops.push(inbox.stop)
+  return { inbox, url: `smtp://${INBOX_HOST}:${smtpPort}` }
 }
 
 async function startPostgres(given: Environment, stops: Stop[]) {
@@ -148,6 +187,7 @@ async function prepareDatabase(environment: Environment, hasDemoUsers: boolean):
   const db = openDatabase(DATABASE_URL, { poolSize: 2 })
   try {
     await createMigrator(db).up()
+    await prepareQueue(environment.QUEUE_URL ?? '')
     if (!hasDemoUsers) return
     const { PASSWORD_HASH } = parseSettings(['PASSWORD_HASH'], environment)
     const passwords = createPasswordHasher({ scheme: PASSWORD_HASH, concurrency: 1, queueLimit: 10 })
@@ -158,7 +198,10 @@ async function prepareDatabase(environment: Environment, hasDemoUsers: boolean):
   }
 }
 
-function welcome({ environment, address, hasDemoUsers }: Running, milliseconds: number): string {
+function welcome(
+  { environment, address, inboxAddress, hasDemoUsers }: Running,
+  milliseconds: number,
+): string {
   const where = (url = '') => {
     const { protocol, host, pathname } = new URL(url)
     return `${protocol}//${host}${pathname}`
@@ -170,6 +213,8 @@ Latchkey is ready after ${milliseconds} ms (environment ${environment.APP_ENV}).
   API        ${address}
   try it     ${address}/docs
   database   ${where(environment.DATABASE_URL)}
+  queue      ${where(environment.QUEUE_URL)}
+  mail       ${inboxAddress ? `${inboxAddress} (every mail lands in this inbox)` : where(environment.MAIL_URL)}
 ${hasDemoUsers ? `  users      ${users}, password ${DEMO_PASSWORD}\n` : ''}
 Ctrl-C stops everything.
 `

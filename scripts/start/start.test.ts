@@ -135,6 +135,41 @@ describe('npm start', () => {
     expect((await logIn()).status).toBe(200)
   })
 
+  it('shows the mail of a password reset in its inbox', async () => {
+    await using start = npmStart()
+    await start.untilReady()
+    const api = `http://127.0.0.1:${settings.PORT}`
+    const post = async (path: string, body: object) =>
+      fetch(`${api}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    const email = 'user@example.com'
+    const { token } = (await (await post('/login/resetrequest', { email })).json()) as { token: string }
+    const inbox = /mail {7}(http:\S+)/.exec(start.output())?.[1] ?? ''
+    const readMails = async () =>
+      (await (await fetch(`${inbox}/email`)).json()) as { subject: string; text: string }[]
+    await expect.poll(readMails, { timeout: 20_000 }).toHaveLength(1)
+    const [mail] = await readMails()
+    expect(mail?.subject).toMatch(/^\[dev\] /)
+    const code =
+      /\b(\d{3}) ?(\d{3})\b/
+        .exec(mail?.text ?? '')
+        ?.slice(1, 3)
+        .join('') ?? ''
+    expect((await post('/login/confirmcode', { email, code, token })).status).toBe(200)
+    const password = 'N3w-p4ssw0rd!'
+    expect((await post('/login/resetpassword', { email, token, password })).status).toBe(200)
+    expect((await logIn()).status).toBe(401)
+    expect((await logIn(password)).status).toBe(200)
+    expect((await post('/login/resetrequest', { email })).status).toBe(200)
+    // The inbox ends with the rest.
+    start.process.kill('SIGTERM')
+    await start.exited
+    await expect(fetch(inbox)).rejects.toThrow()
+  })
+
   it('says what is wrong with a setting', async () => {
     await using start = npmStart({ DATABASE_URL: 'oracle://db/x' })
     expect(await start.exited).toBe(78)
@@ -146,6 +181,7 @@ describe('npm start', () => {
       APP_ENV: 'prod',
       HOST: '127.0.0.1',
       API_SERVER: 'http://localhost',
+      MAIL_FROM: 'no-reply@localhost',
       DATA_DIR: join(dataDir, 'prod'),
     })
     await start.untilReady()
