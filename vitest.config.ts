@@ -26,6 +26,22 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       })),
+      {
+        test: {
+          name: 'mailer',
+          include: ['services/mailer-worker/test/**/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'scriptify',
+          include: ['services/scriptify/test/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 300_000,
+        },
+      },
     ],
   },
 })

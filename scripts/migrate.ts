@@ -3,15 +3,16 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import { createMigrator, type Migrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { loadEnvironment } from '@latchkey/shared/environment.ts'
+import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { EXIT_CONFIGURATION, parseSettings, SettingsError } from '@latchkey/shared/settings.ts'
 
 const USAGE = `Usage: npm run migrate [-- <up | down [--steps n] | status>]
 
-  up               apply what is pending (the default)
+  up               apply what is pending (the default); where the queue is kept in PostgreSQL, BullMQ's tables too
   down --steps n   take back the newest n migrations, 1 by default: data in dropped tables are lost
   status           list the migrations and when each was applied
 
-The database is the one that DATABASE_URL names.
+The database is the one that DATABASE_URL names, the queue the one that QUEUE_URL names (DATABASE_URL when unset).
 `
 
 const COMMANDS: Record<string, (migrator: Migrator, steps: number) => Promise<string[]>> = {
@@ -43,10 +44,14 @@ async function run(args: string[]): Promise<number> {
 }
 
 async function migrate(command: (typeof COMMANDS)[string], steps: number): Promise<number> {
-  const { DATABASE_URL } = parseSettings(['DATABASE_URL'], loadEnvironment(process.env))
+  const { DATABASE_URL, QUEUE_URL } = parseSettings(
+    ['DATABASE_URL', 'QUEUE_URL'],
+    loadEnvironment(process.env),
+  )
   const db = openDatabase(DATABASE_URL, { poolSize: 2 })
   try {
     const lines = await command(createMigrator(db), steps)
+    if (command === COMMANDS.up) await prepareQueue(QUEUE_URL ?? DATABASE_URL)
     process.stdout.write(lines.length > 0 ? `${lines.join('\n')}\n` : 'Nothing to do.\n')
     return 0
   } finally {

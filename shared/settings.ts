@@ -79,6 +79,17 @@ export const Settings = z.object({
   QUEUE_URL: url(['redis', 'rediss', 'postgres', 'postgresql']).optional(),
   MAIL_URL: z.string('is missing').refine((text) => URL.canParse(text), 'must be a URL'),
   MAIL_FROM: z.string('is missing').min(3, 'must be an e-mail address'),
+  MAIL_CONCURRENCY: z.coerce.number('must be a whole number').int().positive().default(8),
+  MAIL_RATE: z.coerce.number('must be a whole number of mails a second').int().positive().default(50),
+  OUTBOX_SWEEP: seconds(5),
+  // All three or none; the key is a PEM private key, its line ends may be written \n.
+  DKIM_DOMAIN: z.string().optional(),
+  DKIM_SELECTOR: z.string().optional(),
+  DKIM_KEY: z
+    .string()
+    .transform((text) => text.replaceAll('\\n', '\n'))
+    .refine((text) => text.includes('PRIVATE KEY'), 'must be a private key as PEM')
+    .optional(),
   CORS_ORIGINS: list,
   TRUST_PROXY: list,
   RATE_LIMIT_LOGIN: count(10),

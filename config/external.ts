@@ -1,0 +1,18 @@
+import type { MailEnvelope } from '@latchkey/mailer-worker/src/envelope/mail-envelope.ts'
+import { createTemplateRenderer } from '@latchkey/mailer-worker/src/envelope/render-template.ts'
+import { BUILT_IN_SENDERS } from '@latchkey/mailer-worker/src/senders/built-in-senders.ts'
+import type { SenderRegistry } from '@latchkey/mailer-worker/src/senders/sender.ts'
+
+// What Latchkey does with the world outside. `config/<APP_ENV>/external.ts` wins over this file where it exists.
+
+const render = createTemplateRenderer()
+
+/** Makes each mail: docs/mail.md tells how to change it. */
+export const MAIL_ENVELOPE: MailEnvelope = async (to, subject, template, variables, language, context) => {
+  const rendered = await render(template, language, variables)
+  const prefix = context.environment === 'prod' ? '' : `[${context.environment}] `
+  return { ...rendered, from: context.from, to, subject: `${prefix}${subject || rendered.subject}` }
+}
+
+/** Sends each mail, by the scheme of MAIL_URL. */
+export const SENDERS: SenderRegistry = BUILT_IN_SENDERS

@@ -1,0 +1,2 @@
+drop table if exists mail_outbox;
+drop table if exists password_reset;

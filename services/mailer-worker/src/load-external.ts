@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { CONFIG_DIR } from '@latchkey/shared/environment.ts'
+import { SettingsError } from '@latchkey/shared/settings.ts'
+import type { MailEnvelope } from './envelope/mail-envelope.ts'
+import { BUILT_IN_SENDERS } from './senders/built-in-senders.ts'
+import type { SenderFactory, SenderRegistry } from './senders/sender.ts'
+
+export interface External {
+  envelope: MailEnvelope
+  senders: SenderRegistry
+}
+
+/** Loads `config/<environment>/external.ts`, or `config/external.ts` where there is none. */
+export async function loadExternal(environment: string, configDir: string = CONFIG_DIR): Promise<External> {
+  const own = join(configDir, environment, 'external.ts')
+  const path = existsSync(own) ? own : join(configDir, 'external.ts')
+  const {
+    MAIL_ENVELOPE,
+    SENDERS = BUILT_IN_SENDERS,
+  }: { MAIL_ENVELOPE?: MailEnvelope; SENDERS?: SenderRegistry } = await import(pathToFileURL(path).href)
+  if (typeof MAIL_ENVELOPE !== 'function')
+    throw new SettingsError([`${path} exports no function MAIL_ENVELOPE`])
+  return { envelope: MAIL_ENVELOPE, senders: SENDERS }
+}
+
+/** The sender for the scheme of MAIL_URL; throws `SettingsError`, which does not show the URL. */
+export function pickSender(senders: SenderRegistry, url: string): SenderFactory {
+  const scheme = new URL(url).protocol.slice(0, -1)
+  const factory = Object.hasOwn(senders, scheme) ? senders[scheme] : undefined
+  if (factory) return factory
+  const known = Object.keys(senders).map((name) => `${name}:`)
+  throw new SettingsError([
+    `MAIL_URL has the scheme ${scheme}:, and there is no such sender, only ${known.join(', ')}.`,
+  ])
+}

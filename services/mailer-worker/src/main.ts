@@ -1,0 +1,99 @@
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { loadEnvironment } from '@latchkey/shared/environment.ts'
+import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings.ts'
+import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { parseConfig } from './config.ts'
+import { loadExternal, pickSender } from './load-external.ts'
+import { repeatEvery } from './repeat-every.ts'
+import { startWorker } from './worker.ts'
+
+const POOL_SIZE = 4
+const READINESS_CHECK_MS = 2_000
+
+const { config, envelope, createSender } = await readConfig()
+const logger = createLogger('mailer-worker', config.log.level)
+const registry = new Registry()
+collectDefaultMetrics({ register: registry })
+
+const db = openDatabase(config.database.url, {
+  poolSize: POOL_SIZE,
+  onConnectionError: (error) => logger.warn({ err: error }, 'a database connection broke'),
+})
+const queue = openMailQueue(config.queue.url, {
+  onError: (error) => logger.debug({ reason: error.message }, 'the queue of mails'),
+})
+const { concurrency } = config.queue
+const sender = createSender(config.mail.url, {
+  concurrency,
+  ...(config.mail.dkim ? { dkim: config.mail.dkim } : {}),
+})
+const worker = startWorker(config, { db, queue, sender, envelope, logger, registry })
+
+let isStopping = false
+process.on('SIGTERM', () => void stop('SIGTERM'))
+process.on('SIGINT', () => void stop('SIGINT'))
+// `npm start` spawns this process; when that ends without a word, this one ends too.
+process.once('disconnect', () => void stop('disconnect'))
+
+await listen()
+const reporting = reportReadiness()
+
+async function listen(): Promise<void> {
+  try {
+    await worker.server.listen({ host: config.http.host, port: config.http.port })
+  } catch (error) {
+    logger.fatal({ reason: error instanceof Error ? error.message : String(error) }, 'cannot listen')
+    process.exit(1)
+  }
+}
+
+/** Says when mail can be sent, and what that waits for while it cannot. */
+function reportReadiness() {
+  let said = ''
+  let wasReady = false
+  const report = async () => {
+    const { isReady, checks } = await worker.readiness.read()
+    const now = JSON.stringify(checks)
+    if (now === said) return
+    said = now
+    if (!isReady) return logger.warn({ checks }, 'not ready, waiting')
+    const address = worker.server.listeningOrigin
+    logger.info({ address }, 'ready')
+    if (!wasReady) process.send?.({ ready: true, address })
+    wasReady = true
+  }
+  return repeatEvery(READINESS_CHECK_MS, report, () => undefined)
+}
+
+/** Finishes what is in hand, then closes what was opened, in reverse order. */
+async function stop(reason: string): Promise<void> {
+  if (isStopping) return
+  isStopping = true
+  logger.info({ reason }, 'stopping')
+  setTimeout(() => {
+    logger.error('a mail was still in hand at the end of SHUTDOWN_GRACE; it will be sent again')
+    process.exit(1)
+  }, config.shutdown.graceSeconds * 1_000).unref()
+  await worker.stop()
+  await reporting.stop()
+  await worker.server.close()
+  await sender.close()
+  await queue.close()
+  await db.close()
+  logger.info('stopped')
+  process.exit(0)
+}
+
+async function readConfig() {
+  try {
+    const config = parseConfig(loadEnvironment(process.env))
+    const { envelope, senders } = await loadExternal(config.environment)
+    return { config, envelope, createSender: pickSender(senders, config.mail.url) }
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exit(EXIT_CONFIGURATION)
+  }
+}

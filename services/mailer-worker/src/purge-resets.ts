@@ -1,0 +1,11 @@
+import type { Clock } from '@latchkey/shared/clock.ts'
+import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
+
+/** For a day an admin can see what was asked for. */
+const KEEP_MS = 24 * 3_600_000
+
+const PURGE: Statement = { name: 'reset-purge', text: 'delete from password_reset where expires_at < $1' }
+
+/** Deletes resets that expired more than a day ago; returns how many. */
+export const createResetPurge = (db: Pick<Queryable, 'execute'>, clock: Clock) => (): Promise<number> =>
+  db.execute(PURGE, [new Date(clock() - KEEP_MS)])

@@ -1,0 +1,34 @@
+import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import type { OutboxRepository } from '@latchkey/shared/mail-queue/outbox-repository.ts'
+import { Gauge, type Registry } from 'prom-client'
+
+const SHOWN_STATES = ['waiting', 'active', 'delayed', 'failed'] as const
+
+export interface QueueGaugesDependencies {
+  queue: Pick<MailQueue, 'counts'>
+  outbox: Pick<OutboxRepository, 'count'>
+}
+
+/** How many mails wait, read at each scrape; no value while the server that knows is away. */
+export function registerQueueGauges(registry: Registry, { queue, outbox }: QueueGaugesDependencies): void {
+  new Gauge({
+    name: 'latchkey_mail_jobs',
+    help: 'Jobs of the mail queue by state',
+    labelNames: ['state'],
+    registers: [registry],
+    async collect() {
+      const counts = await queue.counts().catch(() => undefined)
+      if (!counts) return this.reset()
+      for (const state of SHOWN_STATES) this.set({ state }, counts[state])
+    },
+  })
+  new Gauge({
+    name: 'latchkey_mail_outbox_rows',
+    help: 'Mails accepted and not in the queue yet',
+    registers: [registry],
+    async collect() {
+      const rows = await outbox.count().catch(() => undefined)
+      this.set(rows ?? Number.NaN)
+    },
+  })
+}

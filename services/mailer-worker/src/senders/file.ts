@@ -1,0 +1,27 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createTransport } from 'nodemailer'
+import { toMessage } from './message.ts'
+import type { SenderFactory } from './sender.ts'
+
+/** Writes each mail to the folder that `file:///…` names, as `<job id>.eml`; a repeat overwrites its own. */
+export const createFileSender: SenderFactory = (url, { dkim }) => {
+  const folder = fileURLToPath(url)
+  const transport = createTransport({ streamTransport: true, buffer: true, ...(dkim ? { dkim } : {}) })
+  const prepare = () => mkdir(folder, { recursive: true, mode: 0o700 })
+  return {
+    async send(mail) {
+      await prepare()
+      const { message } = await transport.sendMail(toMessage(mail))
+      const name = mail.messageId.replace(/^<|@.*$/g, '').replace(/[^\w-]/g, '_')
+      // Whoever watches the folder for *.eml sees whole files only.
+      const unfinished = join(folder, `.${name}-${randomUUID()}.tmp`)
+      await writeFile(unfinished, message, { mode: 0o600 })
+      await rename(unfinished, join(folder, `${name}.eml`))
+    },
+    verify: async () => void (await prepare()),
+    close: async () => undefined,
+  }
+}

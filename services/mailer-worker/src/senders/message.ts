@@ -1,0 +1,19 @@
+import type { SendMailOptions } from 'nodemailer'
+import type { Mail } from './sender.ts'
+
+/** The mail as Nodemailer wants it. */
+export function toMessage({ messageId, from, to, subject, html, text }: Mail): SendMailOptions {
+  return {
+    messageId,
+    from,
+    // As an object: never parsed, so it cannot become a list.
+    to: { name: '', address: to },
+    subject,
+    html,
+    text,
+    // RFC 3834: no holiday note comes back.
+    headers: { 'Auto-Submitted': 'auto-generated' },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  }
+}

@@ -1,0 +1,81 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { BACKOFF, backoffMs } from '@latchkey/shared/mail-queue/job-options.ts'
+import { type BullWorker, type Opened, openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import type { Outcome, QueuedMail } from './send-mail.ts'
+
+export interface WorkQueueOptions {
+  url: string
+  concurrency: number
+  ratePerSecond: number
+  sendMail: (job: QueuedMail) => Promise<Outcome>
+  onError: (error: Error) => void
+  onStalled: (jobId: string) => void
+}
+
+/** A worker that has not renewed its lock by then is dead, and another one takes its mail over. */
+const LOCK_MS = 10_000
+const STALLED_CHECK_MS = 5_000
+/** A mail is not given up because workers die around it; it ends when it expires. */
+const MAX_STALLED = 1_000
+const REOPEN_PAUSE_MS = 1_000
+
+/** Works the mail queue off until it is closed. Waits for the queue's server, at the start and at any time later. */
+export function workQueue({
+  url,
+  concurrency,
+  ratePerSecond,
+  sendMail,
+  onError,
+  onStalled,
+}: WorkQueueOptions) {
+  let opened: Opened<BullWorker> | undefined
+  let isClosing = false
+  const running = run()
+
+  async function run(): Promise<void> {
+    while (!isClosing) {
+      opened = open()
+      try {
+        await opened.thing.waitUntilReady()
+        await opened.thing.run()
+      } catch (error) {
+        onError(error instanceof Error ? error : new Error(String(error)))
+      }
+      if (isClosing) return
+      // BullMQ remembers a failed start for ever: the next one begins anew.
+      await opened.close(true)
+      await wait(REOPEN_PAUSE_MS)
+    }
+  }
+
+  function open(): Opened<BullWorker> {
+    const made = openBullWorker<unknown>(
+      url,
+      (job) => sendMail(job),
+      {
+        autorun: false,
+        concurrency,
+        limiter: { max: ratePerSecond, duration: 1_000 },
+        lockDuration: LOCK_MS,
+        stalledInterval: STALLED_CHECK_MS,
+        maxStalledCount: MAX_STALLED,
+        settings: {
+          backoffStrategy: (attemptsMade, type) => (type === BACKOFF ? backoffMs(attemptsMade) : 1_000),
+        },
+      },
+      onError,
+    )
+    made.thing.on('error', onError)
+    made.thing.on('stalled', onStalled)
+    return made
+  }
+
+  return {
+    /** Takes no more mail, and resolves when what is in hand is done. */
+    async close(): Promise<void> {
+      isClosing = true
+      await opened?.close()
+      await running
+    },
+  }
+}

@@ -1,0 +1,92 @@
+import type { Clock } from '@latchkey/shared/clock.ts'
+import type { Database } from '@latchkey/shared/database/database.ts'
+import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { createOutboxRepository } from '@latchkey/shared/mail-queue/outbox-repository.ts'
+import { createSealer } from '@latchkey/shared/mail-queue/seal-variables.ts'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import type { Config } from './config.ts'
+import type { MailEnvelope } from './envelope/mail-envelope.ts'
+import { buildHealthServer, createReadiness } from './health.ts'
+import { createMailMetrics } from './mail-metrics.ts'
+import { createResetPurge } from './purge-resets.ts'
+import { registerQueueGauges } from './queue-gauges.ts'
+import { repeatEvery } from './repeat-every.ts'
+import { createSendMail } from './send-mail.ts'
+import type { Sender } from './senders/sender.ts'
+import { createOutboxSweep } from './sweep-outbox.ts'
+import { workQueue } from './work-queue.ts'
+
+export interface WorkerDependencies {
+  db: Database
+  queue: MailQueue
+  sender: Sender
+  envelope: MailEnvelope
+  logger: Logger
+  registry: Registry
+  clock?: Clock
+}
+
+const HOUR_MS = 3_600_000
+const PING = { name: 'health-ping', text: 'select 1 as ok' }
+
+/** Joins the parts of mailer-worker and sets them to work. Opens no connection of its own but the queue's. */
+export function startWorker(config: Config, dependencies: WorkerDependencies) {
+  const { db, queue, sender, envelope, logger, registry, clock = Date.now } = dependencies
+  const metrics = createMailMetrics(registry)
+  const outbox = createOutboxRepository(db)
+  registerQueueGauges(registry, { queue, outbox })
+
+  const readiness = createReadiness(
+    {
+      database: async () => (await db.query(PING)) && 'ok',
+      queue: async () => (await queue.ping()) ?? 'ok',
+      mail: async () => (await sender.verify()) ?? 'ok',
+    },
+    clock,
+  )
+
+  const sendMail = createSendMail({
+    open: createSealer(config.mail.secret).open,
+    envelope,
+    context: { from: config.mail.from, environment: config.environment },
+    domain: config.mail.domain,
+    send: sender.send,
+    metrics,
+    logger,
+    clock,
+  })
+  const sweep = createOutboxSweep({
+    outbox,
+    queue,
+    metrics,
+    logger,
+    clock,
+    minimumAgeMs: config.outbox.sweepSeconds * 1_000,
+  })
+
+  const consumer = workQueue({
+    ...config.queue,
+    sendMail,
+    onError: (error) => logger.debug({ reason: error.message }, 'the queue of mails'),
+    onStalled: (mailId) => logger.warn({ mailId }, 'a worker died with this mail in hand; it is sent again'),
+  })
+  const sweeping = repeatEvery(config.outbox.sweepSeconds * 1_000, sweep, (error) =>
+    logger.warn({ reason: reasonOf(error) }, 'the outbox cannot be swept'),
+  )
+  const purging = repeatEvery(HOUR_MS, createResetPurge(db, clock), (error) =>
+    logger.warn({ reason: reasonOf(error) }, 'old resets cannot be deleted'),
+  )
+
+  return {
+    server: buildHealthServer(readiness, registry),
+    readiness,
+    /** Takes no more mail, finishes what is in hand. */
+    async stop(): Promise<void> {
+      readiness.drain()
+      await Promise.all([consumer.close(), sweeping.stop(), purging.stop()])
+    },
+  }
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { waitFor } from './support/wait-for.ts'
+import { startWorkerProcess } from './support/worker-process.ts'
+
+const SECRET = randomBytes(32).toString('base64')
+const AWAY = {
+  DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x',
+  QUEUE_URL: 'redis://127.0.0.1:1',
+  MAIL_SECRET: SECRET,
+}
+
+describe('starting mailer-worker', () => {
+  it.each([
+    { why: 'no secret', settings: { ...AWAY, MAIL_SECRET: '' }, says: 'MAIL_SECRET' },
+    { why: 'a scheme nobody sends by', settings: { ...AWAY, MAIL_URL: 'pigeon:' }, says: 'pigeon:' },
+    {
+      why: 'two senders',
+      settings: { ...AWAY, MAIL_FROM: 'a@example.com, b@example.com' },
+      says: 'MAIL_FROM',
+    },
+    { why: 'half a DKIM', settings: { ...AWAY, DKIM_DOMAIN: 'example.com' }, says: 'DKIM_KEY' },
+    {
+      why: 'no queue for MySQL',
+      settings: { ...AWAY, DATABASE_URL: 'mysql://x/y', QUEUE_URL: '' },
+      says: 'QUEUE_URL',
+    },
+  ])('refuses $why with exit code 78', async ({ settings, says }) => {
+    await using worker = await startWorkerProcess(settings)
+    await waitFor(() => worker.process.exitCode !== null)
+    expect(worker.process.exitCode).toBe(78)
+    expect(worker.log()).toContain(says)
+    expect(worker.log()).not.toContain(SECRET)
+  })
+
+  it('comes up unready, says what it waits for, and still stops at once', async () => {
+    await using worker = await startWorkerProcess(AWAY)
+    await waitFor(() => worker.log().includes('not ready, waiting'))
+    const ready = await worker.get('/health/ready')
+    expect([ready.status, await ready.json()]).toMatchObject([
+      503,
+      { checks: { database: 'unreachable', queue: 'unreachable', mail: 'ok' } },
+    ])
+    expect((await worker.get('/health/live')).status).toBe(200)
+    expect(await worker.kill('SIGTERM')).toBe(0)
+  })
+})

@@ -1,0 +1,69 @@
+import { once } from 'node:events'
+import PostalMime, { type Email } from 'postal-mime'
+import { SMTPServer } from 'smtp-server'
+import { findFreePort } from './free-port.ts'
+
+export interface Mailbox {
+  port: number
+  url: string
+  /** Each mail as accepted, in order. */
+  mails: Email[]
+  /** The raw text of each. */
+  raw: string[]
+  /** What the server says to the next mails for an address: an SMTP code each, in order; 250 once there is none left. */
+  answers: Map<string, number[]>
+  /** How long the server thinks about each mail. */
+  delayMs: number
+  goDown(): Promise<void>
+  comeUp(): Promise<void>
+  to(address: string): Email[]
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** A real SMTP server in this process, that keeps what it accepts. */
+export async function openMailbox(): Promise<Mailbox> {
+  const port = await findFreePort()
+  let server = await listen()
+
+  async function listen(): Promise<SMTPServer> {
+    const made = new SMTPServer({
+      disabledCommands: ['AUTH', 'STARTTLS'],
+      onRcptTo: ({ address }, _session, callback) => {
+        const code = mailbox.answers.get(address)?.shift() ?? 250
+        if (code === 250) return callback()
+        callback(Object.assign(new Error(`${code} as the test wants`), { responseCode: code }))
+      },
+      onData(stream, _session, callback) {
+        const chunks: Buffer[] = []
+        stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+        stream.on('end', async () => {
+          const raw = Buffer.concat(chunks)
+          await new Promise((resolve) => setTimeout(resolve, mailbox.delayMs))
+          mailbox.mails.push(await PostalMime.parse(raw))
+          mailbox.raw.push(raw.toString('utf8'))
+          callback()
+        })
+      },
+    })
+    made.on('error', () => undefined)
+    made.listen(port, '127.0.0.1')
+    await once(made.server, 'listening')
+    return made
+  }
+
+  const mailbox: Mailbox = {
+    port,
+    url: `smtp://127.0.0.1:${port}`,
+    mails: [],
+    raw: [],
+    answers: new Map(),
+    delayMs: 0,
+    goDown: () => new Promise((resolve) => server.close(() => resolve())),
+    async comeUp() {
+      server = await listen()
+    },
+    to: (address) => mailbox.mails.filter((mail) => mail.to?.some((each) => each.address === address)),
+    [Symbol.asyncDispose]: () => mailbox.goDown(),
+  }
+  return mailbox
+}

@@ -1,0 +1,69 @@
+import { randomInt } from 'node:crypto'
+import type { Database } from '@latchkey/shared/database/database.ts'
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { createOutboxDispatcher } from '@latchkey/shared/mail-queue/dispatch-outbox.ts'
+import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
+import { type MailQueue, openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { createOutboxRepository } from '@latchkey/shared/mail-queue/outbox-repository.ts'
+import { createSealer } from '@latchkey/shared/mail-queue/seal-variables.ts'
+import type { Servers } from './servers.ts'
+
+export interface Producer {
+  db: Database
+  queue: MailQueue
+  outbox: ReturnType<typeof createOutboxRepository>
+  /** Every code that was put into a mail. */
+  codes: string[]
+  aJob(to: string, changes?: Partial<MailJob>): Promise<MailJob>
+  /** Accepts a mail as auth-api does: into the outbox in a transaction, then dispatched. Returns its id. */
+  request(to: string, changes?: Partial<MailJob>): Promise<string>
+  /** Accepts it, and dies before it is dispatched. */
+  requestAndDie(to: string, changes?: Partial<MailJob>): Promise<string>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** What auth-api does with mail. */
+export function openProducer(servers: Servers, secret: Buffer): Producer {
+  const db = openDatabase(servers.databaseUrl, { poolSize: 4 })
+  const queue = openMailQueue(servers.queueUrl)
+  const outbox = createOutboxRepository(db)
+  const sealer = createSealer(secret)
+  const dispatcher = createOutboxDispatcher({ outbox, queue, logger: { warn: () => undefined } })
+  const codes: string[] = []
+
+  async function aJob(to: string, changes: Partial<MailJob> = {}): Promise<MailJob> {
+    const code = String(randomInt(1_000_000)).padStart(6, '0')
+    codes.push(code)
+    return {
+      to,
+      subject: '',
+      template: 'password-reset',
+      language: 'en',
+      variables: await sealer.seal({ code, minutes: '10', name: 'Ada' }),
+      expiresAt: new Date(Date.now() + 600_000).toISOString(),
+      ...changes,
+    }
+  }
+  const store = (job: MailJob) =>
+    db.transaction((transaction) => createOutboxRepository(transaction).insert(job))
+
+  return {
+    db,
+    queue,
+    outbox,
+    codes,
+    aJob,
+    async request(to, changes) {
+      const job = await aJob(to, changes)
+      const id = await store(job)
+      dispatcher.dispatch(id, job)
+      return id
+    },
+    requestAndDie: async (to, changes) => store(await aJob(to, changes)),
+    async [Symbol.asyncDispose]() {
+      await dispatcher.close()
+      await queue.close()
+      await db.close()
+    },
+  }
+}

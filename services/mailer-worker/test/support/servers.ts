@@ -1,0 +1,101 @@
+import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { MySqlContainer } from '@testcontainers/mysql'
+import { PostgreSqlContainer } from '@testcontainers/postgresql'
+import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers'
+import { findFreePort } from './free-port.ts'
+
+export const COMBINATIONS = ['PostgreSQL + Redis', 'MySQL + Redis', 'PostgreSQL alone'] as const
+export type Combination = (typeof COMBINATIONS)[number]
+
+export interface Servers {
+  databaseUrl: string
+  queueUrl: string
+  /** Everything that is stored anywhere, as text. */
+  dump(): Promise<string>
+  /** Stops the queue's server, runs `meanwhile`, starts the server again at the same address. */
+  withoutQueue(meanwhile: () => Promise<void>): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Starts the servers of one combination, migrated. Their ports outlast a restart. */
+export async function startServers(combination: Combination): Promise<Servers> {
+  const database = combination.startsWith('MySQL') ? await startMysql() : await startPostgres()
+  const redis = combination.endsWith('Redis') ? await startRedis() : undefined
+  const db = openDatabase(database.url, { poolSize: 1 })
+  await createMigrator(db).up()
+  await db.close()
+  const queueUrl = redis?.url ?? database.url
+  await prepareQueue(queueUrl)
+  const queueServer = (redis ?? database).container
+  return {
+    databaseUrl: database.url,
+    queueUrl,
+    async dump() {
+      const texts = [await run(database.container, database.dumpCommand)]
+      if (redis) {
+        await run(redis.container, ['redis-cli', 'save'])
+        texts.push(
+          await run(redis.container, ['sh', '-c', 'cat /data/dump.rdb | strings -n 4 || cat /data/dump.rdb']),
+        )
+        texts.push(await run(redis.container, ['sh', '-c', DUMP_REDIS]))
+      }
+      return texts.join('\n')
+    },
+    async withoutQueue(meanwhile) {
+      const { container: engine } = await getContainerRuntimeClient()
+      const container = engine.getById(queueServer.getId())
+      await container.stop({ t: 5 })
+      try {
+        await meanwhile()
+      } finally {
+        await container.start()
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([database.container.stop(), redis?.container.stop()])
+    },
+  }
+}
+
+/** Each key with what it holds. */
+const DUMP_REDIS = `for key in $(redis-cli keys '*'); do
+  echo "$key"; redis-cli hgetall "$key"; redis-cli zrange "$key" 0 -1; redis-cli lrange "$key" 0 -1
+  redis-cli xrange "$key" - +; redis-cli get "$key"
+done 2>&1`
+
+async function run(container: StartedTestContainer, command: string[]): Promise<string> {
+  const { output, exitCode } = await container.exec(command)
+  if (exitCode !== 0) throw new Error(`${command[0]} ended with ${exitCode}: ${output.slice(0, 500)}`)
+  return output
+}
+
+async function startPostgres() {
+  const port = await findFreePort()
+  const container = await new PostgreSqlContainer('postgres:18')
+    .withExposedPorts({ container: 5432, host: port })
+    .start()
+  const credentials = `${container.getUsername()}:${container.getPassword()}`
+  return {
+    container,
+    url: `postgres://${credentials}@127.0.0.1:${port}/${container.getDatabase()}`,
+    dumpCommand: ['pg_dump', '-U', container.getUsername(), container.getDatabase()],
+  }
+}
+
+async function startMysql() {
+  const container = await new MySqlContainer('mysql:9').start()
+  const dump = `mysqldump -uroot -p${container.getRootPassword()} --all-databases --hex-blob=0 || mysql -uroot -p${container.getRootPassword()} -e 'select * from mail_outbox; select * from password_reset' ${container.getDatabase()}`
+  return { container, url: container.getConnectionUri(), dumpCommand: ['sh', '-c', dump] }
+}
+
+async function startRedis() {
+  const port = await findFreePort()
+  const container = await new GenericContainer('redis:8')
+    .withExposedPorts({ container: 6379, host: port })
+    .withCommand(['redis-server', '--appendonly', 'yes', '--maxmemory-policy', 'noeviction'])
+    .withWaitStrategy(Wait.forLogMessage('Ready to accept connections'))
+    .start()
+  return { container, url: `redis://127.0.0.1:${port}` }
+}

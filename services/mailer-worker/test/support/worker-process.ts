@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { findFreePort } from './free-port.ts'
+import { waitFor } from './wait-for.ts'
+
+const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+
+export interface WorkerProcess {
+  process: ChildProcess
+  /** What it has logged. */
+  log(): string
+  ready(): Promise<void>
+  get(path: string): Promise<Response>
+  metric(name: string): Promise<number>
+  kill(signal: NodeJS.Signals): Promise<number | null>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Starts mailer-worker as `npm start` and Kubernetes do: a process of its own. */
+export async function startWorkerProcess(
+  settings: Record<string, string>,
+  { withIpc = false } = {},
+): Promise<WorkerProcess> {
+  const port = await findFreePort()
+  const child = spawn(process.execPath, [MAIN], {
+    env: { PATH: process.env.PATH, APP_ENV: 'test', METRICS_PORT: String(port), ...settings },
+    stdio: ['ignore', 'pipe', 'pipe', ...(withIpc ? (['ipc'] as const) : [])],
+  })
+  let log = ''
+  child.stdout?.on('data', (chunk: Buffer) => {
+    log += chunk
+  })
+  child.stderr?.on('data', (chunk: Buffer) => {
+    log += chunk
+  })
+  const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`)
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null
+
+  const worker: WorkerProcess = {
+    process: child,
+    log: () => log,
+    get,
+    ready: () =>
+      waitFor(async () => {
+        if (hasEnded()) throw new Error(`The worker ended: ${log}`)
+        return (await get('/health/ready').catch(() => undefined))?.ok === true
+      }, 30_000),
+    async metric(name) {
+      const text = await (await get('/metrics')).text()
+      const line = text.split('\n').find((each) => each.startsWith(`${name} `))
+      return Number(line?.slice(name.length + 1))
+    },
+    async kill(signal) {
+      if (!hasEnded()) {
+        child.kill(signal)
+        await once(child, 'exit')
+      }
+      return child.exitCode
+    },
+    async [Symbol.asyncDispose]() {
+      await worker.kill('SIGKILL')
+    },
+  }
+  return worker
+}

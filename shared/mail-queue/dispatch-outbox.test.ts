@@ -1,0 +1,27 @@
+import { describe, expect, it, vi } from 'vitest'
+import { createOutboxDispatcher } from './dispatch-outbox.ts'
+
+const job = { to: 'a@example.com', subject: '', template: 't', language: 'en', variables: 'x', expiresAt: '' }
+const logger = { warn: vi.fn() }
+
+describe('handing the outbox to the queue', () => {
+  it('takes the row out only after the queue has it', async () => {
+    const calls: string[] = []
+    const queue = { add: async () => void calls.push('add') }
+    const outbox = { remove: async () => calls.push('remove') > 0 }
+    const dispatcher = createOutboxDispatcher({ outbox, queue, logger })
+    dispatcher.dispatch('id', job)
+    await dispatcher.close()
+    expect(calls).toEqual(['add', 'remove'])
+  })
+
+  it('leaves the row for the sweep when the queue is away, and throws nothing', async () => {
+    const remove = vi.fn()
+    const queue = { add: () => Promise.reject(new Error('away')) }
+    const dispatcher = createOutboxDispatcher({ outbox: { remove }, queue, logger })
+    dispatcher.dispatch('id', job)
+    await dispatcher.close()
+    expect(remove).not.toHaveBeenCalled()
+    expect(logger.warn).toHaveBeenCalledOnce()
+  })
+})

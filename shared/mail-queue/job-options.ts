@@ -1,0 +1,38 @@
+import type { JobsOptions } from 'bullmq'
+
+/** The first pause, the longest one, and how much of it is left to chance (so that a crowd does not come back at once). */
+const FIRST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 30_000
+const JITTER = 0.5
+
+/** At 15 to 30 s each this outlasts an hour without a mail server; a mail past its `expiresAt` ends sooner. */
+const ATTEMPTS = 150
+
+/** Named in each job and looked up by the worker: BullMQ's own exponential one has no upper bound. */
+export const BACKOFF = 'mail'
+
+/** How long to wait before the next attempt, in milliseconds: exponential up to 30 s, with jitter. */
+export function backoffMs(attemptsMade: number, random: () => number = Math.random): number {
+  const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attemptsMade - 1, 16))
+  return Math.round(pause * (1 - JITTER * random()))
+}
+
+const KEEP_COMPLETED_SECONDS = 3_600
+const KEEP_FAILED_SECONDS = 14 * 24 * 3_600
+const KEEP_FAILED_COUNT = 10_000
+
+/**
+ * How a mail is tried. A sent job's id stays known for twice its mail's life: until then the outbox may still hold
+ * the row (killed between add and remove), and adding it again must do nothing.
+ */
+export function mailJobOptions(id: string, expiresAt: string, now: number = Date.now()): JobsOptions {
+  const lifeSeconds = Math.max(0, Math.ceil((Date.parse(expiresAt) - now) / 1000))
+  return {
+    jobId: id,
+    attempts: ATTEMPTS,
+    backoff: { type: BACKOFF },
+    removeOnComplete: { age: Math.max(KEEP_COMPLETED_SECONDS, 2 * lifeSeconds) },
+    removeOnFail: { age: KEEP_FAILED_SECONDS, count: KEEP_FAILED_COUNT },
+    stackTraceLimit: 1,
+  }
+}

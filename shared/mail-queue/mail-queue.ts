@@ -1,0 +1,129 @@
+import { mailJobOptions } from './job-options.ts'
+import { MAIL_QUEUE, type MailJob } from './mail-job.ts'
+import { type BullQueue, type Opened, openBullQueue } from './queue-backend.ts'
+
+export interface MailQueueOptions {
+  /** Told about every loss of the connection; for the log. */
+  onError?: (error: Error) => void
+  /** How long an operation may take before it counts as failed, in milliseconds. Default 3,000. */
+  timeoutMs?: number
+}
+
+const COUNTED_STATES = ['waiting', 'active', 'delayed', 'failed', 'completed'] as const
+export type MailQueueCounts = Record<(typeof COUNTED_STATES)[number], number>
+
+export interface FailedMail {
+  id: string
+  /** Why it failed for good. Never holds what the mail would have said. */
+  reason: string
+  attempts: number
+  failedAt: Date | undefined
+  data: unknown
+}
+
+export interface MailQueue {
+  /** Adds the job under this id. Adding the same id again does nothing, even after the mail was sent. */
+  add(id: string, job: MailJob): Promise<void>
+  counts(): Promise<MailQueueCounts>
+  listFailed(limit?: number): Promise<FailedMail[]>
+  /** Puts one failed job back to be tried again; false when no such failed job is there. */
+  retryFailed(id: string): Promise<boolean>
+  /** Rejects while the queue's server is away. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * The `mail` queue: on Redis for `redis:` and `rediss:`, in PostgreSQL for `postgres:`. Connects at the first use and
+ * again after any loss; while the server is away each operation rejects within `timeoutMs`.
+ */
+export function openMailQueue(url: string, options: MailQueueOptions = {}): MailQueue {
+  const { onError = () => undefined, timeoutMs = 3_000 } = options
+  let current: Promise<Opened<BullQueue>> | undefined
+  let isClosed = false
+
+  function acquire(): Promise<Opened<BullQueue>> {
+    if (isClosed) return Promise.reject(new Error('The mail queue is closed'))
+    if (current) return current
+    const opening = open(url, timeoutMs, onError)
+    current = opening
+    // BullMQ remembers a failed start for ever: the next use begins anew.
+    opening.catch(() => {
+      if (current === opening) current = undefined
+    })
+    return opening
+  }
+
+  const withQueue = <Result>(work: (queue: BullQueue) => Promise<Result>): Promise<Result> =>
+    within(
+      timeoutMs,
+      acquire().then(({ thing }) => work(thing)),
+    )
+
+  return {
+    add: (id, job) =>
+      withQueue(async (queue) => void (await queue.add(MAIL_QUEUE, job, mailJobOptions(id, job.expiresAt)))),
+    counts: () =>
+      withQueue(async (queue) => {
+        const counts = await queue.getJobCounts(...COUNTED_STATES)
+        return Object.fromEntries(
+          COUNTED_STATES.map((state) => [state, counts[state] ?? 0]),
+        ) as MailQueueCounts
+      }),
+    listFailed: (limit = 100) =>
+      withQueue(async (queue) => (await queue.getFailed(0, limit - 1)).map(toFailedMail)),
+    retryFailed: (id) =>
+      withQueue(async (queue) => {
+        const job = await queue.getJob(id)
+        if (!job || !(await job.isFailed())) return false
+        await job.retry('failed', { resetAttemptsMade: true })
+        return true
+      }),
+    ping: () => withQueue(async (queue) => void (await queue.getJobCounts('failed'))),
+    async close() {
+      isClosed = true
+      const opened = await current?.catch(() => undefined)
+      await opened?.close()
+    },
+  }
+}
+
+async function open(
+  url: string,
+  timeoutMs: number,
+  onError: (error: Error) => void,
+): Promise<Opened<BullQueue>> {
+  const opened = openBullQueue(url, {}, onError)
+  opened.thing.on('error', onError)
+  try {
+    await within(timeoutMs, opened.thing.waitUntilReady())
+    return opened
+  } catch (error) {
+    opened.close().catch(() => undefined)
+    throw error
+  }
+}
+
+/** The result of `work`, or a rejection after `timeoutMs`; `work` itself goes on. */
+async function within<Result>(timeoutMs: number, work: Promise<Result>): Promise<Result> {
+  const { promise: tooLate, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => reject(new Error(`The mail queue did not answer within ${timeoutMs} ms`)),
+    timeoutMs,
+  )
+  try {
+    return await Promise.race([work, tooLate])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function toFailedMail(job: Awaited<ReturnType<BullQueue['getFailed']>>[number]): FailedMail {
+  return {
+    id: job.id ?? '',
+    reason: job.failedReason ?? '',
+    attempts: job.attemptsMade,
+    failedAt: job.finishedOn ? new Date(job.finishedOn) : undefined,
+    data: job.data,
+  }
+}
