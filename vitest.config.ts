@@ -43,14 +43,6 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
-      {
-        test: {
-          name: 'scriptify',
-          include: ['services/scriptify/test/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 300_000,
-        },
-      },
     ],
   },
 })

@@ -1,6 +1,7 @@
 import { chown, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { generateSecret } from '@latchkey/shared/secrets/secret.ts'
+import { connectionsTo, redisConfig } from './deployed-secrets.ts'
 
 /*
  * The one-shot service of docker-compose.yml that makes the secrets. Each service mounts a folder of its own, so
@@ -19,26 +20,21 @@ const mailSecret = await keep('mail_secret', 32)
 const databasePassword = await keep('database_password', 24)
 const redisPassword = await keep('redis_password', 24)
 
-const port = engine === 'postgres' ? 5432 : 3306
-const connections = [
-  `DATABASE_URL=${engine}://latchkey:${encodeURIComponent(databasePassword)}@${engine}:${port}/latchkey`,
-  `QUEUE_URL=redis://:${encodeURIComponent(redisPassword)}@redis:6379`,
-  `MAIL_SECRET=${mailSecret}`,
-]
-const lines = (values: string[]) => `${values.join('\n')}\n`
-await publish('auth-api/credentials.env', lines([`JWT_SECRET=${jwtSecret}`, ...connections]), NODE_USER)
-await publish('mailer-worker/credentials.env', lines(connections), NODE_USER)
+const settings = {
+  ...connectionsTo({ engine, databasePassword, redisPassword }),
+  MAIL_SECRET: mailSecret,
+}
+await publish('auth-api/credentials.env', envFile({ JWT_SECRET: jwtSecret, ...settings }), NODE_USER)
+await publish('mailer-worker/credentials.env', envFile(settings), NODE_USER)
 await publish('database/password', databasePassword)
 await publish('redis/password', redisPassword)
-const redisConfig = [
-  `requirepass "${redisPassword}"`,
-  // BullMQ loses jobs when Redis evicts keys, and a restarted Redis must know what it had accepted.
-  'maxmemory-policy noeviction',
-  'appendonly yes',
-  'appendfsync always',
-  'dir /data',
-]
-await publish('redis/redis.conf', lines(redisConfig))
+await publish('redis/redis.conf', redisConfig(redisPassword))
+
+function envFile(values: Record<string, string>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('')
+}
 
 /** The secret of that name, made when there is none. */
 async function keep(name: string, byteLength: number): Promise<string> {

@@ -17,11 +17,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import pgPromise from 'pg-promise'
+import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { type EmbeddedServer, startEmbeddedPostgres } from './postgres.ts'
 
-const pgp = pgPromise({ noWarnings: true })
 const isRoot = process.getuid?.() === 0
 const ROOT_ONLY = isRoot ? '' : ' (skipped: takes root to try)'
 const NOBODY = 65_534
@@ -47,12 +46,12 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', { timeo
   it('leaves no process, no port and no lock behind when it stops, with a client still connected', async () => {
     await using folder = aDataDir()
     const server = await start(folder.path)
-    const client = pgp({ connectionString: server.url, max: 1 })
-    const sleeping = client.any('SELECT pg_sleep(60)').catch((error: unknown) => error)
+    const client = await connect(server.url)
+    const sleeping = client.query('SELECT pg_sleep(60)').catch((error: unknown) => error)
     await sleep(200)
     await Promise.all([server.stop(), server.stop()])
     expect(await sleeping).toBeInstanceOf(Error)
-    await client.$pool.end()
+    await client.end()
     expect(serverProcesses(folder.path)).toEqual([])
     expect(readdirSync(folder.path).sort()).toEqual(['launcher.lock', 'postgres'])
     expect(existsSync(join(folder.path, 'postgres/data/postmaster.pid'))).toBe(false)
@@ -310,12 +309,19 @@ function killIfThere(pid: number): void {
   }
 }
 
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => undefined) // Servers end under their clients here.
+  await client.connect()
+  return client
+}
+
 async function query(url: string, statement: string): Promise<unknown[]> {
-  const db = pgp({ connectionString: url, max: 1 })
+  const client = await connect(url)
   try {
-    return await db.any(statement)
+    return (await client.query(statement)).rows
   } finally {
-    await db.$pool.end()
+    await client.end()
   }
 }
 

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { resolve } from 'node:path'
-import pgPromise from 'pg-promise'
+import pg from 'pg'
 import { openCluster } from './cluster.ts'
 import { acquireLauncherLock } from './launcher-lock.ts'
 import { stopLeftoverServer } from './leftover-server.ts'
@@ -126,16 +126,15 @@ function probe(port: number): Promise<number> {
   })
 }
 
-const pgp = pgPromise({ noWarnings: true })
-
 async function ensureDatabase(database: string, maintenanceUrl: string): Promise<void> {
-  // One connection, so that no pool outlives it.
-  const db = pgp({ connectionString: maintenanceUrl, max: 1 })
+  const client = new pg.Client({ connectionString: maintenanceUrl })
+  client.on('error', () => undefined) // The statement in hand reports the loss.
+  await client.connect()
   try {
-    const existing = await db.any('SELECT 1 FROM pg_database WHERE datname = $1', [database])
-    if (existing.length === 0) await db.none('CREATE DATABASE $1:name', [database])
+    const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [database])
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${client.escapeIdentifier(database)}`)
   } finally {
-    await db.$pool.end()
+    await client.end()
   }
 }
 

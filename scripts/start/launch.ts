@@ -27,7 +27,8 @@ type Stop = () => Promise<void>
 export async function launch(processEnvironment: NodeJS.ProcessEnv): Promise<number> {
   const startedAt = performance.now()
   const told = new Promise<'told'>((tell) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => tell('told'))
+    // Not `once`: npm passes Ctrl-C on, so it comes twice, and the second would end this process in mid-stop.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => tell('told'))
   })
   const stops: Stop[] = []
   try {

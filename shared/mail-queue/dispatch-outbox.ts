@@ -14,6 +14,8 @@ export interface OutboxDispatcherDependencies {
 export interface OutboxDispatcher {
   /** To be called after the commit. Returns at once and never throws. */
   dispatch(id: string, job: MailJob): void
+  /** Takes out a row that is to be sent to nobody, as quietly as `dispatch` hands one on. */
+  discard(id: string): void
   /** Waits for what is in hand. */
   close(): Promise<void>
 }
@@ -38,11 +40,24 @@ export function createOutboxDispatcher({
     }
   }
 
+  function track(work: Promise<void>): void {
+    const tracked = work.finally(() => inHand.delete(tracked))
+    inHand.add(tracked)
+  }
+
   return {
     dispatch(id, job) {
-      if (inHand.size >= MAX_IN_HAND) return
-      const work = hand(id, job).finally(() => inHand.delete(work))
-      inHand.add(work)
+      if (inHand.size < MAX_IN_HAND) track(hand(id, job))
+    },
+    discard(id) {
+      // What stays behind has expired long ago, and the sweep drops it.
+      if (inHand.size < MAX_IN_HAND)
+        track(
+          outbox.remove(id).then(
+            () => undefined,
+            () => undefined,
+          ),
+        )
     },
     async close() {
       await Promise.all(inHand)

@@ -83,7 +83,8 @@ export function openMailQueue(url: string, options: MailQueueOptions = {}): Mail
     async close() {
       isClosed = true
       const opened = await current?.catch(() => undefined)
-      await opened?.close()
+      // While its server is away BullMQ would wait for ever.
+      if (opened) await within(timeoutMs, opened.close()).catch(() => undefined)
     },
   }
 }

@@ -3,6 +3,9 @@ import cors from '@fastify/cors'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import type { OutboxDispatcher } from '@latchkey/shared/mail-queue/dispatch-outbox.ts'
+import { createOutboxRepository } from '@latchkey/shared/mail-queue/outbox-repository.ts'
+import { createSealer } from '@latchkey/shared/mail-queue/seal-variables.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import Fastify, {
@@ -19,6 +22,12 @@ import { createReadiness, type Readiness } from './features/health/readiness.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { createLogIn } from './features/login/log-in.ts'
 import { loginRoutes } from './features/login/routes.ts'
+import { createConfirmCode } from './features/password-reset/confirm-code.ts'
+import { createRequestReset } from './features/password-reset/request-reset.ts'
+import { createResetRepository } from './features/password-reset/reset-repository.ts'
+import { createResetSecrets } from './features/password-reset/reset-secrets.ts'
+import { passwordResetRoutes } from './features/password-reset/routes.ts'
+import { createSetPassword } from './features/password-reset/set-password.ts'
 import { profileRoutes } from './features/profile/routes.ts'
 import { createUpdateProfile } from './features/profile/update-profile.ts'
 import { sampleProtectedRoutes } from './features/sample-protected/routes.ts'
@@ -38,6 +47,7 @@ import { responseHeaders } from './plugins/response-headers.ts'
 export interface AppDependencies {
   db: Database
   passwords: PasswordHasher
+  dispatcher: OutboxDispatcher
   logger: FastifyBaseLogger
   clock?: Clock
   registry?: Registry
@@ -52,7 +62,7 @@ const MAX_BODY_BYTES = 16 * 1024
 
 /** Joins the parts of auth-api. Opens and closes nothing: `main.ts` does. */
 export async function buildApp(config: Config, dependencies: AppDependencies): Promise<App> {
-  const { db, passwords, logger, clock = Date.now, registry = new Registry() } = dependencies
+  const { db, passwords, dispatcher, logger, clock = Date.now, registry = new Registry() } = dependencies
   const users = createUserRepository(db)
   const { issuer, lifetimeSeconds, refreshWindowSeconds, revocationCacheSeconds } = config.tokens
   const key = await importSigningKey(config.tokens.secret)
@@ -64,6 +74,10 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const readiness = createReadiness({ database: createDatabaseCheck(db, createMigrator(db)) }, clock)
   const replaceHash = (userid: string, oldHash: string, newHash: string) =>
     db.transaction((transaction) => createUserRepository(transaction).replaceHash(userid, oldHash, newHash))
+
+  const transaction: Database['transaction'] = (work) => db.transaction(work)
+  const resets = createResetRepository(db)
+  const secrets = createResetSecrets(config.tokens.secret)
 
   const server = createServer(config, logger)
   await server.register(problemDetails)
@@ -86,6 +100,30 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     updateProfile: createUpdateProfile({
       transaction: (work) => db.transaction(work),
       usersOf: createUserRepository,
+    }),
+  })
+  await server.register(passwordResetRoutes, {
+    requestReset: createRequestReset({
+      users,
+      transaction,
+      resetsOf: createResetRepository,
+      outboxOf: createOutboxRepository,
+      dispatcher,
+      secrets,
+      sealer: createSealer(config.mail.secret),
+      ttlSeconds: config.reset.ttlSeconds,
+      clock,
+    }),
+    confirmCode: createConfirmCode({ resets, secrets, attempts: config.reset.attempts, clock }),
+    setPassword: createSetPassword({
+      transaction,
+      resets,
+      resetsOf: createResetRepository,
+      usersOf: createUserRepository,
+      secrets,
+      passwords,
+      policy: config.policy,
+      clock,
     }),
   })
   await server.register(sampleProtectedRoutes)

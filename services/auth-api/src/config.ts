@@ -1,4 +1,4 @@
-import { parseSettings } from '@latchkey/shared/settings.ts'
+import { parseSettings, SettingsError } from '@latchkey/shared/settings.ts'
 
 const NAMES = [
   'APP_ENV',
@@ -15,6 +15,18 @@ const NAMES = [
   'PASSWORD_HASH',
   'HASH_CONCURRENCY',
   'HASH_QUEUE',
+  'MINIMUM_CHARS',
+  'REQUIRE_UPPERCASE',
+  'REQUIRE_LOWERCASE',
+  'REQUIRE_SYMBOLS',
+  'REQUIRE_NUMBERS',
+  'ALLOW_WHITESPACE',
+  'ALLOW_SEQUENTIAL',
+  'ALLOW_REPEATED',
+  'RESET_TTL',
+  'RESET_ATTEMPTS',
+  'MAIL_SECRET',
+  'QUEUE_URL',
   'DATABASE_URL',
   'DATABASE_POOL',
   'CORS_ORIGINS',
@@ -29,6 +41,8 @@ export type Config = ReturnType<typeof parseConfig>
 /** The settings of auth-api, grouped by who needs them; throws `SettingsError`. */
 export function parseConfig(environment: Record<string, string | undefined>) {
   const settings = parseSettings(NAMES, environment)
+  const { MINIMUM_CHARS, REQUIRE_UPPERCASE, REQUIRE_LOWERCASE, REQUIRE_SYMBOLS, REQUIRE_NUMBERS } = settings
+  const { ALLOW_WHITESPACE, ALLOW_SEQUENTIAL, ALLOW_REPEATED } = settings
   return {
     environment: settings.APP_ENV,
     http: {
@@ -54,7 +68,34 @@ export function parseConfig(environment: Record<string, string | undefined>) {
       concurrency: settings.HASH_CONCURRENCY,
       queueLimit: settings.HASH_QUEUE,
     },
+    policy: {
+      MINIMUM_CHARS,
+      REQUIRE_UPPERCASE,
+      REQUIRE_LOWERCASE,
+      REQUIRE_SYMBOLS,
+      REQUIRE_NUMBERS,
+      ALLOW_WHITESPACE,
+      ALLOW_SEQUENTIAL,
+      ALLOW_REPEATED,
+    },
+    reset: { ttlSeconds: settings.RESET_TTL, attempts: settings.RESET_ATTEMPTS },
+    mail: { secret: settings.MAIL_SECRET, queueUrl: queueUrlOf(settings) },
     database: { url: settings.DATABASE_URL, poolSize: settings.DATABASE_POOL },
     log: { level: settings.LOG_LEVEL },
   }
+}
+
+/** The queue is kept in the database where that is PostgreSQL, unless a setting says otherwise. */
+function queueUrlOf({
+  QUEUE_URL,
+  DATABASE_URL,
+}: {
+  QUEUE_URL?: string | undefined
+  DATABASE_URL: string
+}): string {
+  if (QUEUE_URL) return QUEUE_URL
+  if (/^postgres(ql)?:/.test(DATABASE_URL)) return DATABASE_URL
+  throw new SettingsError([
+    'QUEUE_URL is missing, and only PostgreSQL can keep the queue in DATABASE_URL. For example: QUEUE_URL=redis://queue.example.com:6379',
+  ])
 }

@@ -1,6 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { loadEnvironment } from '@latchkey/shared/environment.ts'
+import { createOutboxDispatcher } from '@latchkey/shared/mail-queue/dispatch-outbox.ts'
+import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { createOutboxRepository } from '@latchkey/shared/mail-queue/outbox-repository.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings.ts'
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
@@ -22,7 +25,11 @@ const db = openDatabase(config.database.url, {
   onConnectionError: (error) => logger.warn({ err: error }, 'a database connection broke'),
 })
 const passwords = createPasswordHasher(config.passwords)
-const { server, readiness } = await buildApp(config, { db, passwords, logger, registry })
+const queue = openMailQueue(config.mail.queueUrl, {
+  onError: (error) => logger.debug({ err: error }, 'the mail queue is away; mail waits in the outbox'),
+})
+const dispatcher = createOutboxDispatcher({ outbox: createOutboxRepository(db), queue, logger })
+const { server, readiness } = await buildApp(config, { db, passwords, dispatcher, logger, registry })
 const metricsServer = buildMetricsServer(registry)
 
 process.once('SIGTERM', () => void stop('SIGTERM'))
@@ -79,6 +86,8 @@ async function stop(reason: string): Promise<void> {
   await server.close()
   clearInterval(sweep)
   await metricsServer.close()
+  await dispatcher.close()
+  await queue.close()
   await passwords.close()
   await db.close()
   logger.info('stopped')

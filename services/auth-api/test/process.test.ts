@@ -30,7 +30,9 @@ function startService(settings: Record<string, string> = {}): Service {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: {
       PATH: process.env.PATH,
-      APP_ENV: 'staging',
+      // An environment without files: what a checkout happens to hold in config/ has no say here.
+      APP_ENV: 'nowhere',
+      PASSWORD_HASH: 'argon2id',
       HOST: '127.0.0.1',
       PORT: '0',
       METRICS_PORT: '0',

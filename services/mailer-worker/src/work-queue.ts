@@ -18,6 +18,8 @@ const STALLED_CHECK_MS = 5_000
 /** A mail is not given up because workers die around it; it ends when it expires. */
 const MAX_STALLED = 1_000
 const REOPEN_PAUSE_MS = 1_000
+/** How long the queue has to take in what was done. */
+const GOODBYE_MS = 2_000
 
 /** Works the mail queue off until it is closed. Waits for the queue's server, at the start and at any time later. */
 export function workQueue({
@@ -30,6 +32,7 @@ export function workQueue({
 }: WorkQueueOptions) {
   let opened: Opened<BullWorker> | undefined
   let isClosing = false
+  let inHand = 0
   const running = run()
 
   async function run(): Promise<void> {
@@ -51,7 +54,14 @@ export function workQueue({
   function open(): Opened<BullWorker> {
     const made = openBullWorker<unknown>(
       url,
-      (job) => sendMail(job),
+      async (job) => {
+        inHand++
+        try {
+          return await sendMail(job)
+        } finally {
+          inHand--
+        }
+      },
       {
         autorun: false,
         concurrency,
@@ -74,8 +84,14 @@ export function workQueue({
     /** Takes no more mail, and resolves when what is in hand is done. */
     async close(): Promise<void> {
       isClosing = true
-      await opened?.close()
-      await running
+      const closed = Promise.all([opened?.close(), running])
+      // While its server is away BullMQ waits for ever; with nothing in hand nobody need wait with it.
+      await Promise.race([closed, idle()])
     },
+  }
+
+  async function idle(): Promise<void> {
+    while (inHand > 0) await wait(100)
+    await wait(GOODBYE_MS)
   }
 }

@@ -1,5 +1,8 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from '@latchkey/shared/clock.ts'
+import { createOutboxDispatcher } from '@latchkey/shared/mail-queue/dispatch-outbox.ts'
+import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
+import { createOutboxRepository } from '@latchkey/shared/mail-queue/outbox-repository.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
 import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
@@ -16,6 +19,8 @@ export interface TestApp extends AsyncDisposable {
   config: Config
   /** Everything that was logged, one JSON line each. */
   logLines: string[]
+  /** What was handed to the queue, which stands in memory here: mailer-worker's tests have real ones. */
+  queued: Map<string, MailJob>
   /** Moves the service's clock; it otherwise follows the real one. */
   setClock(now: number | undefined): void
 }
@@ -36,6 +41,7 @@ export async function startApp({ settings = {}, database }: StartAppOptions = {}
     MAIL_SECRET: randomBytes(32).toString('base64'),
     PASSWORD_HASH: 'argon2id',
     DATABASE_URL: ownDatabase.url,
+    QUEUE_URL: 'redis://127.0.0.1:1',
     REVOCATION_CACHE: '0',
     ...settings,
   })
@@ -44,12 +50,22 @@ export async function startApp({ settings = {}, database }: StartAppOptions = {}
   const passwords = createPasswordHasher(config.passwords)
   let fixedNow: number | undefined
   const clock: Clock = () => fixedNow ?? Date.now()
-  const { server, readiness } = await buildApp(config, { db: ownDatabase.db, passwords, logger, clock })
+  const queued = new Map<string, MailJob>()
+  const queue = { add: async (id: string, job: MailJob) => void queued.set(id, job) }
+  const dispatcher = createOutboxDispatcher({ outbox: createOutboxRepository(ownDatabase.db), queue, logger })
+  const { server, readiness } = await buildApp(config, {
+    db: ownDatabase.db,
+    passwords,
+    dispatcher,
+    logger,
+    clock,
+  })
   readiness.serve()
   return {
     server,
     config,
     logLines,
+    queued,
     database: ownDatabase,
     users: createUserRepository(ownDatabase.db),
     setClock(now) {
@@ -57,6 +73,7 @@ export async function startApp({ settings = {}, database }: StartAppOptions = {}
     },
     async [Symbol.asyncDispose]() {
       await server.close()
+      await dispatcher.close()
       await passwords.close()
       if (!database) await ownDatabase[Symbol.asyncDispose]()
     },

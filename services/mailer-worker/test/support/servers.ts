@@ -23,7 +23,8 @@ export interface Servers {
 export async function startServers(combination: Combination): Promise<Servers> {
   const database = combination.startsWith('MySQL') ? await startMysql() : await startPostgres()
   const redis = combination.endsWith('Redis') ? await startRedis() : undefined
-  const db = openDatabase(database.url, { poolSize: 1 })
+  // One connection holds the lock, the other works.
+  const db = openDatabase(database.url, { poolSize: 2 })
   await createMigrator(db).up()
   await db.close()
   const queueUrl = redis?.url ?? database.url
@@ -35,11 +36,8 @@ export async function startServers(combination: Combination): Promise<Servers> {
     async dump() {
       const texts = [await run(database.container, database.dumpCommand)]
       if (redis) {
-        await run(redis.container, ['redis-cli', 'save'])
-        texts.push(
-          await run(redis.container, ['sh', '-c', 'cat /data/dump.rdb | strings -n 4 || cat /data/dump.rdb']),
-        )
-        texts.push(await run(redis.container, ['sh', '-c', DUMP_REDIS]))
+        // Every command ever, in clear: more than what is stored now.
+        texts.push(await run(redis.container, ['sh', '-c', 'cat /data/appendonlydir/*.aof']))
       }
       return texts.join('\n')
     },
@@ -58,12 +56,6 @@ export async function startServers(combination: Combination): Promise<Servers> {
     },
   }
 }
-
-/** Each key with what it holds. */
-const DUMP_REDIS = `for key in $(redis-cli keys '*'); do
-  echo "$key"; redis-cli hgetall "$key"; redis-cli zrange "$key" 0 -1; redis-cli lrange "$key" 0 -1
-  redis-cli xrange "$key" - +; redis-cli get "$key"
-done 2>&1`
 
 async function run(container: StartedTestContainer, command: string[]): Promise<string> {
   const { output, exitCode } = await container.exec(command)
@@ -94,7 +86,15 @@ async function startRedis() {
   const port = await findFreePort()
   const container = await new GenericContainer('redis:8')
     .withExposedPorts({ container: 6379, host: port })
-    .withCommand(['redis-server', '--appendonly', 'yes', '--maxmemory-policy', 'noeviction'])
+    .withCommand([
+      'redis-server',
+      '--appendonly',
+      'yes',
+      '--auto-aof-rewrite-percentage',
+      '0',
+      '--maxmemory-policy',
+      'noeviction',
+    ])
     .withWaitStrategy(Wait.forLogMessage('Ready to accept connections'))
     .start()
   return { container, url: `redis://127.0.0.1:${port}` }

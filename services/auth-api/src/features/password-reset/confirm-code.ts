@@ -1,0 +1,41 @@
+import type { Clock } from '@latchkey/shared/clock.ts'
+import { fold } from '@latchkey/shared/users/fold.ts'
+import { resetRefused } from './reset-refused.ts'
+import type { ResetRepository } from './reset-repository.ts'
+import type { ResetSecrets } from './reset-secrets.ts'
+
+export interface ConfirmCodeDependencies {
+  resets: Pick<ResetRepository, 'findNewest' | 'countAttempt' | 'confirm'>
+  secrets: Pick<ResetSecrets, 'newToken' | 'hash' | 'isHashOf'>
+  attempts: number
+  clock: Clock
+}
+
+export interface CodeConfirmation {
+  email: string
+  /** Six digits. */
+  code: string
+  /** Of the reset request. Without it the newest open reset of the e-mail is meant. */
+  token?: string | undefined
+}
+
+export type ConfirmCode = ReturnType<typeof createConfirmCode>
+
+/**
+ * Confirms a reset by the code of its mail; returns the token that `resetpassword` wants. Throws `reset_refused`,
+ * whatever was wrong.
+ */
+export function createConfirmCode({ resets, secrets, attempts, clock }: ConfirmCodeDependencies) {
+  return async ({ email, code, token }: CodeConfirmation): Promise<string> => {
+    const now = new Date(clock())
+    const reset = await resets.findNewest(fold(email))
+    if (!reset) throw resetRefused()
+    if (token !== undefined && !secrets.isHashOf(reset.tokenHash, reset.id, token)) throw resetRefused()
+    // Counted before it is compared, by the database: forty guesses at once are still `attempts`.
+    if (!(await resets.countAttempt(reset.id, attempts, now))) throw resetRefused()
+    if (!secrets.isHashOf(reset.codeHash, reset.id, code)) throw resetRefused()
+    const confirmed = token ?? secrets.newToken()
+    if (!(await resets.confirm(reset.id, now, secrets.hash(reset.id, confirmed)))) throw resetRefused()
+    return confirmed
+  }
+}

@@ -1,0 +1,121 @@
+import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
+
+/** One row of `password_reset`. */
+export interface Reset {
+  id: string
+  /** Undefined for a decoy. */
+  userid: string | undefined
+  /** Folded. */
+  email: string
+  tokenHash: string
+  codeHash: string
+  expiresAt: Date
+  confirmedAt: Date | undefined
+  usedAt: Date | undefined
+}
+
+interface ResetRow {
+  id: unknown
+  userid: unknown
+  email: string
+  token_hash: string
+  code_hash: string
+  expires_at: Date
+  confirmed_at: Date | null
+  used_at: Date | null
+}
+
+const INSERT: Statement = {
+  name: 'reset-insert',
+  text: `insert into password_reset (id, userid, email, token_hash, code_hash, created_at, expires_at)
+    values ($1, $2, $3, $4, $5, $6, $7)`,
+}
+
+const CLOSE_OLDER: Statement = {
+  name: 'reset-close-older',
+  text: 'update password_reset set expires_at = $3 where email = $1 and id <> $2 and used_at is null and expires_at > $3',
+}
+
+const FIND_NEWEST: Statement = {
+  name: 'reset-newest',
+  text: `select id, userid, email, token_hash, code_hash, expires_at, confirmed_at, used_at
+    from password_reset where email = $1 order by created_at desc, id desc limit 1`,
+}
+
+const COUNT_ATTEMPT: Statement = {
+  name: 'reset-count-attempt',
+  text: `update password_reset set attempts = attempts + 1
+    where id = $1 and attempts < $2 and confirmed_at is null and used_at is null and expires_at > $3`,
+}
+
+const CONFIRM: Statement = {
+  name: 'reset-confirm',
+  text: `update password_reset set confirmed_at = $2, token_hash = $3
+    where id = $1 and confirmed_at is null and used_at is null and expires_at > $2`,
+}
+
+const USE: Statement = {
+  name: 'reset-use',
+  text: `update password_reset set used_at = $2
+    where id = $1 and confirmed_at is not null and used_at is null and expires_at > $2`,
+}
+
+const END_OTHERS: Statement = {
+  name: 'reset-end-others',
+  text: 'update password_reset set used_at = $3 where userid = $1 and id <> $2 and used_at is null',
+}
+
+export type ResetRepository = ReturnType<typeof createResetRepository>
+
+/** Password resets. Given a transaction instead of the pool, it works inside that transaction. */
+export function createResetRepository(db: Queryable) {
+  return {
+    async insert(
+      reset: Pick<Reset, 'id' | 'userid' | 'email' | 'tokenHash' | 'codeHash' | 'expiresAt'>,
+      now: Date,
+    ) {
+      const { id, userid, email, tokenHash, codeHash, expiresAt } = reset
+      const user = userid === undefined ? null : db.toUuidValue(userid)
+      await db.execute(INSERT, [db.toUuidValue(id), user, email, tokenHash, codeHash, now, expiresAt])
+    },
+
+    /** Ends the resets of this e-mail that were asked for before `id`. */
+    closeOlder: (email: string, id: string, now: Date) =>
+      db.execute(CLOSE_OLDER, [email, db.toUuidValue(id), now]),
+
+    /**
+     * The reset that counts for this e-mail: the newest, whatever became of it. Two requests at the same moment may
+     * both leave theirs open; only one of them is the newest.
+     */
+    async findNewest(email: string): Promise<Reset | undefined> {
+      const [row] = await db.query<ResetRow>(FIND_NEWEST, [email])
+      return row && toReset(db, row)
+    },
+
+    /** Counts a guess before it is looked at; false when none is left, or the reset is over. */
+    countAttempt: async (id: string, maximum: number, now: Date): Promise<boolean> =>
+      (await db.execute(COUNT_ATTEMPT, [db.toUuidValue(id), maximum, now])) === 1,
+
+    /** True for the one call that confirms it. */
+    confirm: async (id: string, now: Date, tokenHash: string): Promise<boolean> =>
+      (await db.execute(CONFIRM, [db.toUuidValue(id), now, tokenHash])) === 1,
+
+    /** True for the one call that uses it. */
+    use: async (id: string, now: Date): Promise<boolean> =>
+      (await db.execute(USE, [db.toUuidValue(id), now])) === 1,
+
+    endOthers: (userid: string, id: string, now: Date) =>
+      db.execute(END_OTHERS, [db.toUuidValue(userid), db.toUuidValue(id), now]),
+  }
+}
+
+const toReset = (db: Queryable, row: ResetRow): Reset => ({
+  id: db.fromUuidValue(row.id),
+  userid: row.userid === null ? undefined : db.fromUuidValue(row.userid),
+  email: row.email,
+  tokenHash: row.token_hash,
+  codeHash: row.code_hash,
+  expiresAt: row.expires_at,
+  confirmedAt: row.confirmed_at ?? undefined,
+  usedAt: row.used_at ?? undefined,
+})

@@ -1,0 +1,24 @@
+import { createHmac, hkdfSync, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
+
+export type ResetSecrets = ReturnType<typeof createResetSecrets>
+
+/**
+ * Makes tokens and codes of resets and their keyed hashes. The database holds the hashes alone: a code has a million
+ * values, so without the key, which is derived from JWT_SECRET (HKDF, RFC 5869), its hash would be found at once.
+ */
+export function createResetSecrets(secret: Uint8Array) {
+  const key = Buffer.from(hkdfSync('sha256', secret, '', 'latchkey password reset', 32))
+  const hash = (resetId: string, value: string) =>
+    createHmac('sha256', key).update(`${resetId}\0${value}`).digest('hex')
+  return {
+    /** 256 random bits. */
+    newToken: (): string => randomBytes(32).toString('base64url'),
+    /** Six digits. */
+    newCode: (): string => String(randomInt(1_000_000)).padStart(6, '0'),
+    /** A hash that no code has. */
+    hashOfNothing: (): string => randomBytes(32).toString('hex'),
+    hash,
+    isHashOf: (stored: string, resetId: string, value: string): boolean =>
+      timingSafeEqual(Buffer.from(stored, 'latin1'), Buffer.from(hash(resetId, value), 'latin1')),
+  }
+}

@@ -1,0 +1,336 @@
+import { createSealer } from '@latchkey/shared/mail-queue/seal-variables.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aToken, aUser, bearer, logIn, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+
+let app: TestApp
+beforeAll(async () => {
+  app = await startApp({ settings: { LOGIN_FIELD: 'email' } })
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+const NEW_PASSWORD = 'N3w-p4ssw0rd!'
+
+const post = (url: string, payload: object) => app.server.inject({ method: 'POST', url, payload })
+const request = (email: string) => post('/login/resetrequest', { email })
+const confirm = (email: string, code: string, token?: string) =>
+  post('/login/confirmcode', { email, code, ...(token === undefined ? {} : { token }) })
+const setPassword = (email: string, token: string, password = NEW_PASSWORD) =>
+  post('/login/resetpassword', { email, token, password })
+
+/** The mails that were queued for `to`, opened as mailer-worker opens them; the newest last. */
+async function mailsTo(to: string) {
+  await expect.poll(() => [...app.queued.values()].some((job) => job.to === to)).toBe(true)
+  const jobs = [...app.queued.values()].filter((job) => job.to === to)
+  const sealer = createSealer(app.config.mail.secret)
+  return Promise.all(jobs.map(async (job) => ({ ...job, opened: await sealer.open(job.variables) })))
+}
+
+async function aReset(email: string): Promise<{ token: string; code: string }> {
+  const before = app.queued.size
+  const { token } = (await request(email)).json()
+  await expect.poll(() => app.queued.size).toBe(before + 1)
+  const mails = await mailsTo(email)
+  return { token, code: mails.at(-1)?.opened.code ?? '' }
+}
+
+async function aConfirmedReset(email: string): Promise<string> {
+  const { token, code } = await aReset(email)
+  return (await confirm(email, code, token)).json().token
+}
+
+const otherThan = (code: string) => (code === '000000' ? '000001' : '000000')
+
+const count = async (table: string): Promise<number> => {
+  const [row] = await app.database.db.query<{ n: number | string }>({
+    name: `test-count-${table}`,
+    text: `select count(*) as n from ${table}`,
+  })
+  return Number(row?.n)
+}
+
+const expectRefused = (response: Awaited<ReturnType<typeof confirm>>) => {
+  const { instance: _instance, ...body } = response.json()
+  expect(response.statusCode).toBe(422)
+  expect(body).toEqual({
+    type: 'urn:latchkey:problem:reset-refused',
+    title: 'Password reset refused',
+    status: 422,
+    detail: 'There is no open password reset that this fits; ask for a new one',
+  })
+}
+
+describe('a forgotten password', () => {
+  it('is reset by request, code and new password, in the language of the user', async () => {
+    const user = await aUser(app, { name: 'Zoë' })
+    await app.users.setProperty(user.userid, 'language', 'pt')
+    const old = await aToken(app, user)
+    const requested = await request(user.email.toUpperCase())
+    expect(requested.statusCode).toBe(200)
+    expect(Object.keys(requested.json())).toEqual(['token'])
+    expect(requested.headers['cache-control']).toBe('no-store')
+    const [mail] = await mailsTo(user.email)
+    expect(mail).toMatchObject({
+      template: 'password-reset',
+      language: 'pt',
+      opened: { minutes: '10', name: 'Zoë' },
+    })
+    expect(mail?.opened.code).toMatch(/^[0-9]{6}$/)
+    expect(Date.parse(mail?.expiresAt ?? '') - Date.now()).toBeGreaterThan(590_000)
+
+    const confirmed = await confirm(user.email, mail?.opened.code ?? '', requested.json().token)
+    expect(confirmed.statusCode).toBe(200)
+    expect((await setPassword(user.email, confirmed.json().token)).statusCode).toBe(200)
+    expect((await logIn(app, user.email)).statusCode, 'with the old password').toBe(401)
+    const fresh = await logIn(app, user.email, NEW_PASSWORD)
+    expect(fresh.statusCode, 'with the new one').toBe(200)
+    const ping = (token: string) =>
+      app.server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })
+    expect((await ping(old)).statusCode, 'an old token').toBe(401)
+    expect((await ping(fresh.json().token)).statusCode, 'a new token, at once').toBe(200)
+  })
+
+  it('can be confirmed without the token, and gets a fresh one', async () => {
+    const user = await aUser(app)
+    const { token, code } = await aReset(user.email)
+    const confirmed = await confirm(user.email, code)
+    expect(confirmed.statusCode).toBe(200)
+    expect(confirmed.json().token).not.toBe(token)
+    expectRefused(await setPassword(user.email, token))
+    expect((await setPassword(user.email, confirmed.json().token)).statusCode).toBe(200)
+  })
+
+  it('keeps the reset usable when the policy refuses the password', async () => {
+    const user = await aUser(app)
+    const token = await aConfirmedReset(user.email)
+    const refused = await setPassword(user.email, token, 'short')
+    expect(refused.statusCode).toBe(422)
+    expect(refused.json()).toMatchObject({
+      type: 'urn:latchkey:problem:password-refused',
+      violations: ['MINIMUM_CHARS', 'REQUIRE_UPPERCASE', 'REQUIRE_SYMBOLS', 'REQUIRE_NUMBERS'],
+    })
+    expect((await setPassword(user.email, token)).statusCode).toBe(200)
+  })
+
+  it('sends the mail to the address in the row, not to the one that was typed', async () => {
+    const user = await aUser(app, { email: 'Émile@example.com' })
+    await request('éMILE@EXAMPLE.com')
+    await mailsTo(user.email)
+    expect([...app.queued.values()].map(({ to }) => to)).not.toContain('éMILE@EXAMPLE.com')
+    const before = app.queued.size
+    expect((await request('Emile@example.com')).statusCode, 'an e-mail that differs by its accent').toBe(200)
+    expect(app.queued.size).toBe(before)
+  })
+})
+
+describe('one and the same refusal', () => {
+  it('meets a reset that was not confirmed, a wrong code, a used one, and none at all', async () => {
+    const user = await aUser(app)
+    const { token, code } = await aReset(user.email)
+    expectRefused(await setPassword(user.email, token))
+    expectRefused(await confirm(user.email, otherThan(code), token))
+    expectRefused(await confirm(user.email, code, 'another token'))
+    expectRefused(await confirm('nobody@example.com', code))
+    expectRefused(await setPassword('nobody@example.com', token))
+    const confirmed = (await confirm(user.email, code, token)).json().token
+    expectRefused(await confirm(user.email, code, confirmed))
+    expect((await setPassword(user.email, confirmed)).statusCode).toBe(200)
+    expectRefused(await setPassword(user.email, confirmed))
+  })
+
+  it('meets the older of two requests', async () => {
+    const user = await aUser(app)
+    const older = await aReset(user.email)
+    const newer = await aReset(user.email)
+    expectRefused(await confirm(user.email, older.code, older.token))
+    expect((await confirm(user.email, newer.code, newer.token)).statusCode).toBe(200)
+  })
+
+  it('meets the code and the confirmed token at the end of RESET_TTL, and not a moment before', async () => {
+    const user = await aUser(app)
+    const now = Date.now()
+    try {
+      app.setClock(now)
+      const late = await aReset(user.email)
+      app.setClock(now + 600_000)
+      expectRefused(await confirm(user.email, late.code, late.token))
+      app.setClock(now + 700_000)
+      const inTime = await aReset(user.email)
+      app.setClock(now + 1_299_999)
+      const confirmed = await confirm(user.email, inTime.code, inTime.token)
+      expect(confirmed.statusCode).toBe(200)
+      app.setClock(now + 1_300_000)
+      expectRefused(await setPassword(user.email, confirmed.json().token))
+    } finally {
+      app.setClock(undefined)
+    }
+  })
+
+  it('meets a deleted user, who gets no mail', async () => {
+    const user = await aUser(app)
+    const token = await aConfirmedReset(user.email)
+    await app.database.db.execute(
+      { name: 'test-delete', text: 'update users set deleted_at = current_timestamp where userid = $1' },
+      [app.database.db.toUuidValue(user.userid)],
+    )
+    expectRefused(await setPassword(user.email, token))
+    const before = app.queued.size
+    expect((await request(user.email)).statusCode).toBe(200)
+    expect(app.queued.size).toBe(before)
+  })
+})
+
+describe('attacks', () => {
+  it('forty wrong codes at once leave the right one useless', async () => {
+    const user = await aUser(app)
+    const { token, code } = await aReset(user.email)
+    const guesses = Array.from({ length: 40 }, (_, index) => String(index).padStart(6, '0')).filter(
+      (guess) => guess !== code,
+    )
+    const answers = await Promise.all(guesses.map((guess) => confirm(user.email, guess, token)))
+    for (const answer of answers) expectRefused(answer)
+    expectRefused(await confirm(user.email, code, token))
+    const [row] = await app.database.db.query<{ attempts: number }>(
+      { name: 'test-attempts', text: 'select attempts from password_reset where userid = $1' },
+      [app.database.db.toUuidValue(user.userid)],
+    )
+    expect(row?.attempts).toBe(5)
+  })
+
+  it('the fifth guess may be right', async () => {
+    const user = await aUser(app)
+    const { token, code } = await aReset(user.email)
+    for (let guess = 0; guess < 4; guess++) expectRefused(await confirm(user.email, otherThan(code), token))
+    expect((await confirm(user.email, code, token)).statusCode).toBe(200)
+  })
+
+  it('eight right codes at once give one 200', async () => {
+    const user = await aUser(app)
+    const { token, code } = await aReset(user.email)
+    const answers = await Promise.all(Array.from({ length: 8 }, () => confirm(user.email, code, token)))
+    expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, ...Array(7).fill(422)])
+  })
+
+  it('eight new passwords at once change it once', async () => {
+    const user = await aUser(app)
+    const token = await aConfirmedReset(user.email)
+    const passwords = Array.from({ length: 8 }, (_, index) => `N3w-p4ssw0rd!${'kqwzxvjb'[index]}`)
+    const answers = await Promise.all(passwords.map((password) => setPassword(user.email, token, password)))
+    expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, ...Array(7).fill(422)])
+    const winner = passwords[answers.findIndex(({ statusCode }) => statusCode === 200)] ?? ''
+    for (const password of passwords) {
+      expect((await logIn(app, user.email, password)).statusCode).toBe(password === winner ? 200 : 401)
+    }
+  })
+
+  it('logins with the old password that race the change hold no token afterwards', async () => {
+    const user = await aUser(app)
+    const token = await aConfirmedReset(user.email)
+    const [changed, ...racing] = await Promise.all([
+      setPassword(user.email, token),
+      ...Array.from({ length: 12 }, () => logIn(app, user.email, PASSWORD)),
+    ])
+    expect(changed?.statusCode).toBe(200)
+    for (const answer of racing.filter(({ statusCode }) => statusCode === 200)) {
+      const headers = bearer(answer.json().token)
+      expect((await app.server.inject({ url: '/sampleprotected/ping', headers })).statusCode).toBe(401)
+    }
+    expect((await logIn(app, user.email, PASSWORD)).statusCode, 'no hash was put back').toBe(401)
+  })
+
+  it('known, unknown and deleted e-mails cause the same answer and the same rows', async () => {
+    const known = await aUser(app)
+    const observed = []
+    for (const email of [known.email, 'nobody-at-all@example.com']) {
+      const before = await count('password_reset')
+      const response = await request(email)
+      await expect.poll(() => count('mail_outbox')).toBe(0)
+      const { 'x-request-id': _id, date: _date, ...headers } = response.headers
+      observed.push({
+        headers,
+        status: response.statusCode,
+        length: response.body.length,
+        rows: (await count('password_reset')) - before,
+      })
+    }
+    expect(observed[1]).toEqual(observed[0])
+    expect(observed[0]).toMatchObject({ status: 200, rows: 1 })
+  })
+
+  it('known and unknown e-mails take the same time', async () => {
+    const known = await aUser(app)
+    const times: Record<string, number[]> = { known: [], unknown: [] }
+    for (let round = 0; round < 40; round++) {
+      for (const [kind, email] of Object.entries({
+        known: known.email,
+        unknown: 'nobody-at-all@example.com',
+      })) {
+        const start = process.hrtime.bigint()
+        expect((await request(email)).statusCode).toBe(200)
+        times[kind]?.push(Number(process.hrtime.bigint() - start) / 1e6)
+      }
+    }
+    const [known50, unknown50] = Object.values(times).map(
+      (list) => list.sort((a, b) => a - b)[list.length / 4] ?? 0,
+    )
+    expect(
+      Math.max(known50 ?? 0, unknown50 ?? 0) / Math.min(known50 ?? 1, unknown50 ?? 1),
+      JSON.stringify(times),
+    ).toBeLessThan(1.5)
+  })
+
+  it('a code for an unknown e-mail does not exist', async () => {
+    const { token } = (await request('ghost@example.com')).json()
+    const guesses = Array.from({ length: 5 }, (_, index) => `00000${index}`)
+    for (const guess of guesses) expectRefused(await confirm('ghost@example.com', guess, token))
+  })
+
+  it('no code, token or password stands in the database or the log', async () => {
+    const user = await aUser(app)
+    const { token, code } = await aReset(user.email)
+    await confirm(user.email, code, token)
+    await setPassword(user.email, token, NEW_PASSWORD)
+    const dump = []
+    for (const table of ['users', 'users_property', 'password_reset', 'mail_outbox']) {
+      dump.push(
+        ...(await app.database.db.query({ name: `test-dump-${table}`, text: `select * from ${table}` })),
+      )
+    }
+    const text = [
+      ...dump.map((row) => JSON.stringify(row)),
+      ...app.logLines,
+      ...[...app.queued.values()].map((job) => JSON.stringify(job)),
+    ].join('\n')
+    expect(text).toContain(user.email)
+    for (const secret of [token, NEW_PASSWORD, PASSWORD]) expect(text).not.toContain(secret)
+    expect(text).not.toMatch(new RegExp(`(?<![0-9a-f])${code}(?![0-9a-f])`))
+  })
+})
+
+describe('bad input', () => {
+  it.each([
+    { url: '/login/resetrequest', body: {}, path: 'email' },
+    { url: '/login/resetrequest', body: { email: 'a@example.com,b@example.com' }, path: 'email' },
+    { url: '/login/resetrequest', body: { email: 'a@example.com\r\nBcc: b@example.com' }, path: 'email' },
+    { url: '/login/resetrequest', body: { email: 'a@example.com\n' }, path: 'email' },
+    { url: '/login/resetrequest', body: { email: 'Eve <a@example.com>' }, path: 'email' },
+    { url: '/login/confirmcode', body: { email: 'a@example.com', code: 123456 }, path: 'code' },
+    { url: '/login/confirmcode', body: { email: 'a@example.com', code: '12345' }, path: 'code' },
+    { url: '/login/confirmcode', body: { email: 'a@example.com', code: '1234567' }, path: 'code' },
+    { url: '/login/confirmcode', body: { email: 'a@example.com', code: '12345\n' }, path: 'code' },
+    { url: '/login/confirmcode', body: { email: 'a@example.com', code: '١٢٣٤٥٦' }, path: 'code' },
+    { url: '/login/confirmcode', body: { email: 'a@example.com', code: '１２３４５６' }, path: 'code' },
+    { url: '/login/confirmcode', body: { email: 'a@example.com', code: '123456', token: 5 }, path: 'token' },
+    { url: '/login/resetpassword', body: { email: 'a@example.com', token: 'x' }, path: 'password' },
+    {
+      url: '/login/resetpassword',
+      body: { email: 'a@example.com', token: 'x', password: '\ud800A1!aaaaaaaa' },
+      path: 'password',
+    },
+  ])('is answered 400 and writes nothing: $url $body', async ({ url, body, path }) => {
+    const before = [await count('password_reset'), await count('mail_outbox')]
+    const response = await post(url, body)
+    expect(response.statusCode).toBe(400)
+    expect(response.json().errors[0].path).toBe(path)
+    expect([await count('password_reset'), await count('mail_outbox')]).toEqual(before)
+  })
+})

@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto'
+import { createSealer } from '@latchkey/shared/mail-queue/seal-variables.ts'
+import { UnrecoverableError } from 'bullmq'
+import { Registry } from 'prom-client'
+import { describe, expect, it, vi } from 'vitest'
+import { createMailMetrics } from './mail-metrics.ts'
+import { PermanentFailure } from './permanent-failure.ts'
+import { createSendMail, type SendMailDependencies } from './send-mail.ts'
+
+const sealer = createSealer(randomBytes(32))
+const NOW = Date.parse('2026-01-01T00:00:00Z')
+const silent = { info: () => undefined, warn: () => undefined }
+
+async function aJob(changes: object = {}, counters: object = {}) {
+  const data = {
+    to: 'ada@example.com',
+    subject: '',
+    template: 'password-reset',
+    language: 'en',
+    variables: await sealer.seal({ code: '123456', minutes: '10' }),
+    expiresAt: '2026-01-01T00:10:00.000Z',
+    ...changes,
+  }
+  return { id: 'job-1', data, attemptsMade: 0, opts: { attempts: 3 }, ...counters }
+}
+
+function aSender(changes: Partial<SendMailDependencies> = {}) {
+  const send = vi.fn(async () => undefined)
+  const metrics = createMailMetrics(new Registry())
+  const sendMail = createSendMail({
+    open: sealer.open,
+    envelope: (to, _subject, _template, { code = '' }) => ({
+      to,
+      from: 'f@x.y',
+      subject: 's',
+      html: code,
+      text: code,
+    }),
+    context: { from: 'f@x.y', environment: 'test' },
+    domain: 'x.y',
+    send,
+    metrics,
+    logger: silent,
+    clock: () => NOW,
+    ...changes,
+  })
+  const count = async (name: 'sent' | 'failed' | 'expired' | 'retried' | 'repeated') =>
+    (await metrics[name].get()).values[0]?.value ?? 0
+  return { send, sendMail, count }
+}
+
+describe('sending one mail', () => {
+  it('opens the variables and derives the Message-ID from the job', async () => {
+    const { send, sendMail, count } = aSender()
+    expect(await sendMail(await aJob())).toBe('sent')
+    expect(send).toHaveBeenCalledWith(expect.objectContaining({ messageId: '<job-1@x.y>', text: '123456' }))
+    expect(await count('sent')).toBe(1)
+  })
+
+  it('drops it at the moment it expires, and counts it', async () => {
+    const { send, sendMail, count } = aSender({ clock: () => Date.parse('2026-01-01T00:10:00Z') })
+    expect(await sendMail(await aJob())).toBe('expired')
+    expect(send).not.toHaveBeenCalled()
+    expect(await count('expired')).toBe(1)
+  })
+
+  it.each([
+    { why: 'a malformed job', changes: { to: 'a@x.y, b@x.y' } },
+    { why: 'variables in clear', changes: { variables: '{"code":"123456"}' } },
+    { why: 'variables that only look sealed', changes: { variables: 'a.b.c.d.e' } },
+  ])('fails for good for $why', async ({ changes }) => {
+    const { sendMail, count } = aSender()
+    await expect(sendMail(await aJob(changes))).rejects.toThrow(UnrecoverableError)
+    expect(await count('failed')).toBe(1)
+  })
+
+  it('tries again when the variables were sealed with another key: another worker may have it', async () => {
+    const { sendMail, count } = aSender({ open: createSealer(randomBytes(32)).open })
+    const failure = sendMail(await aJob())
+    await expect(failure).rejects.toThrow('MAIL_SECRET')
+    await expect(failure).rejects.not.toThrow(UnrecoverableError)
+    expect(await count('retried')).toBe(1)
+  })
+
+  it('keeps what it was sent with out of the message of a failure', async () => {
+    const send = () => Promise.reject(new PermanentFailure('554 spam: "123456" or "123 456"'))
+    const { sendMail } = aSender({ send })
+    await expect(sendMail(await aJob())).rejects.toThrow('554 spam: "[redacted]" or "[redacted]"')
+  })
+
+  it('refuses an envelope to somebody else, or with another header in it', async () => {
+    const made = { from: 'f@x.y', html: '', text: '', subject: 's' }
+    for (const wrong of [
+      { ...made, to: 'eve@example.com' },
+      { ...made, to: 'ada@example.com', subject: 's\r\nBcc: eve@example.com' },
+    ]) {
+      await expect(aSender({ envelope: () => wrong }).sendMail(await aJob())).rejects.toThrow(
+        UnrecoverableError,
+      )
+    }
+  })
+
+  it('counts a mail that a dead worker may have sent already', async () => {
+    const { sendMail, count } = aSender()
+    await sendMail(await aJob({}, { stalledCounter: 1 }))
+    expect(await count('repeated')).toBe(1)
+  })
+
+  it('gives up at the last attempt', async () => {
+    const { sendMail, count } = aSender({ send: () => Promise.reject(new Error('away')) })
+    await expect(sendMail(await aJob({}, { attemptsMade: 1 }))).rejects.not.toThrow(UnrecoverableError)
+    await expect(sendMail(await aJob({}, { attemptsMade: 2 }))).rejects.toThrow(UnrecoverableError)
+    expect([await count('retried'), await count('failed')]).toEqual([1, 1])
+  })
+})
