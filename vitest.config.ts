@@ -28,6 +28,15 @@ export default defineConfig({
       })),
       {
         test: {
+          name: 'ops',
+          // Manifests need kubectl; the compose files a Docker engine.
+          include: ['k8s/**/*.test.ts', ...(hasDocker ? ['services/*.test.ts'] : [])],
+          testTimeout: 180_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
+        test: {
           name: 'mailer',
           include: ['services/mailer-worker/test/**/*.test.ts'],
           testTimeout: 180_000,

@@ -7,8 +7,9 @@ import { SettingsError } from './settings.ts'
 export const CONFIG_DIR: string = join(import.meta.dirname, '..', 'config')
 
 /**
- * The environment a service runs with: `config/<APP_ENV>/settings.env`, over it `credentials.env`, over both
- * the process environment. A missing `credentials.env` is no fault: the secrets may come from the process.
+ * The environment a service runs with: `config/<APP_ENV>/settings.env`, over it `credentials.env`, over that the
+ * file that `CREDENTIALS_FILE` names (a secret mounted into a container), over all the process environment.
+ * A missing `credentials.env` is no fault: the secrets may come from the process. A missing `CREDENTIALS_FILE` is one.
  */
 export function loadEnvironment(
   processEnvironment: NodeJS.ProcessEnv,
@@ -25,8 +26,19 @@ export function loadEnvironment(
   return {
     ...readEnvFile(join(configDir, name, 'settings.env')),
     ...readEnvFile(join(configDir, name, 'credentials.env')),
+    ...readCredentialsFile(processEnvironment.CREDENTIALS_FILE),
     ...Object.fromEntries(given),
     APP_ENV: name,
+  }
+}
+
+function readCredentialsFile(path: string | undefined): Record<string, string | undefined> {
+  if (!path) return {}
+  try {
+    return parseEnv(readFileSync(path, 'utf8'))
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+    throw new SettingsError([`CREDENTIALS_FILE cannot be read (${reason}).`])
   }
 }
 

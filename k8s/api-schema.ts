@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Manifest } from './manifest.ts'
+import { nameOf } from './manifest.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+
+/** The package that carries the models of an API group, made from that API's own published schema. */
+const CUSTOM_RESOURCES: Record<string, string> = {
+  'keda.sh': '@kubernetes-models/keda',
+  'external-secrets.io': '@kubernetes-models/external-secrets',
+}
+
+interface Model {
+  new (data: unknown): { validate(): void }
+}
+
+const moduleOf = ({ apiVersion, kind }: Manifest): string => {
+  const [group = ''] = apiVersion.split('/')
+  return `${CUSTOM_RESOURCES[group] ?? 'kubernetes-models'}/${apiVersion}/${kind}`
+}
+
+/** What the API's schema refuses: types, required fields, formats, enumerations. */
+export async function findSchemaFaults(manifest: Manifest): Promise<string[]> {
+  try {
+    const models: Record<string, Model> = await import(moduleOf(manifest))
+    const Model = models[manifest.kind]
+    if (!Model) return [`${nameOf(manifest)} has no schema`]
+    new Model(manifest).validate()
+    return []
+  } catch (error) {
+    return [`${nameOf(manifest)}: ${error instanceof Error ? error.message : String(error)}`]
+  }
+}
+
+/**
+ * Fields that the API does not know, which its schema lets pass and an API server would drop in silence. The same
+ * packages' types refuse them, so the manifests are checked as typed literals, all in one run of the compiler.
+ */
+export function findUnknownFields(manifests: readonly Manifest[]): string {
+  const folder = mkdtempSync(join(ROOT, 'k8s', '.checked-'))
+  try {
+    const lines = manifests.map(
+      (manifest, index) =>
+        `import type { I${manifest.kind} as T${index} } from '${moduleOf(manifest)}'\n` +
+        `export const m${index}: T${index} = ${JSON.stringify(manifest)}\n`,
+    )
+    const file = join(folder, 'manifests.ts')
+    writeFileSync(file, lines.join(''))
+    const options = ['--noEmit', '--strict', '--skipLibCheck', '--ignoreConfig']
+    const modules = ['--module', 'nodenext', '--types', '']
+    const compiler = join(ROOT, 'node_modules', '.bin', 'tsc')
+    execFileSync(compiler, [...options, ...modules, file], { encoding: 'utf8', cwd: folder })
+    return ''
+  } catch (error) {
+    if (error instanceof Error && 'stdout' in error) return String(error.stdout)
+    throw error
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}

@@ -1,0 +1,18 @@
+import { execFileSync } from 'node:child_process'
+import { parseAllDocuments } from 'yaml'
+
+export interface Manifest {
+  apiVersion: string
+  kind: string
+  metadata: { name: string; namespace?: string }
+  [field: string]: unknown
+}
+
+/** What `kubectl apply -k folder` would send; throws with kubectl's own words. */
+export const render = (folder: string): Manifest[] =>
+  parseManifests(execFileSync('kubectl', ['kustomize', folder], { encoding: 'utf8' }))
+
+export const parseManifests = (text: string): Manifest[] =>
+  parseAllDocuments(text).map((document): Manifest => document.toJS())
+
+export const nameOf = ({ kind, metadata }: Manifest): string => `${kind}/${metadata.name}`

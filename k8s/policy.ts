@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { type Manifest, nameOf } from './manifest.ts'
+
+const Probe = z.record(z.string(), z.unknown())
+
+const Container = z.object({
+  name: z.string(),
+  image: z.string(),
+  env: z.array(z.object({ name: z.string(), value: z.string().optional() })).default([]),
+  startupProbe: Probe.optional(),
+  readinessProbe: Probe.optional(),
+  livenessProbe: Probe.optional(),
+  resources: z
+    .object({
+      requests: z.record(z.string(), z.unknown()).default({}),
+      limits: z.record(z.string(), z.unknown()).default({}),
+    })
+    .default({ requests: {}, limits: {} }),
+  securityContext: z
+    .object({
+      allowPrivilegeEscalation: z.boolean().optional(),
+      readOnlyRootFilesystem: z.boolean().optional(),
+      capabilities: z.object({ drop: z.array(z.string()).default([]) }).optional(),
+    })
+    .default({}),
+})
+
+const PodSpec = z.object({
+  automountServiceAccountToken: z.boolean().optional(),
+  securityContext: z
+    .object({
+      runAsNonRoot: z.boolean().optional(),
+      seccompProfile: z.object({ type: z.string() }).optional(),
+    })
+    .default({}),
+  containers: z.array(Container),
+  initContainers: z.array(Container).default([]),
+})
+
+type Container = z.output<typeof Container>
+
+/** Where each kind keeps its pod. */
+const POD_PATHS: Record<string, readonly string[]> = {
+  Pod: ['spec'],
+  PodTemplate: ['template', 'spec'],
+  Deployment: ['spec', 'template', 'spec'],
+  StatefulSet: ['spec', 'template', 'spec'],
+  Job: ['spec', 'template', 'spec'],
+  CronJob: ['spec', 'jobTemplate', 'spec', 'template', 'spec'],
+}
+
+/** Those whose pods run until they are told to stop, and so are probed. */
+const LONG_RUNNING = ['Deployment', 'StatefulSet']
+
+/** What a manifest does that no manifest of ours may, in words; nothing when it is good. */
+export function findFaults(manifest: Manifest): string[] {
+  const path = POD_PATHS[manifest.kind]
+  const faults = path ? findPodFaults(manifest.kind, PodSpec.parse(dig(manifest, path))) : []
+  if (manifest.kind === 'Secret') faults.push('holds a secret; refer to one by name')
+  if (manifest.kind === 'ConfigMap') {
+    const names = Object.keys(z.record(z.string(), z.string()).parse(manifest.data ?? {}))
+    faults.push(...names.filter(isSecretName).map((name) => `has the secret ${name} in the clear`))
+  }
+  return faults.map((fault) => `${nameOf(manifest)} ${fault}`)
+}
+
+function findPodFaults(kind: string, pod: z.output<typeof PodSpec>): string[] {
+  const containers = [...pod.containers, ...pod.initContainers]
+  const faults = containers.flatMap((container) =>
+    findContainerFaults(container).map((fault) => `${container.name} ${fault}`),
+  )
+  if (LONG_RUNNING.includes(kind)) {
+    faults.push(...pod.containers.flatMap((container) => findProbeFaults(container)))
+  }
+  if (pod.securityContext.runAsNonRoot !== true) faults.push('may run as root')
+  if (pod.securityContext.seccompProfile?.type !== 'RuntimeDefault') faults.push('has no seccomp profile')
+  if (pod.automountServiceAccountToken !== false) faults.push('is given an API token')
+  return faults
+}
+
+function findContainerFaults({ image, resources, securityContext, env }: Container): string[] {
+  const faults: string[] = []
+  if (!/:(?!latest$)[^/:]+$/.test(image)) faults.push('has an image without a fixed tag')
+  for (const resource of ['cpu', 'memory']) {
+    if (!resources.limits[resource]) faults.push(`has no limit of ${resource}`)
+    if (!resources.requests[resource]) faults.push(`requests no ${resource}`)
+  }
+  if (securityContext.readOnlyRootFilesystem !== true) faults.push('can write its root file system')
+  if (securityContext.allowPrivilegeEscalation !== false) faults.push('may gain privileges')
+  if (!securityContext.capabilities?.drop.includes('ALL')) faults.push('keeps capabilities')
+  const clear = env.filter(({ name, value }) => value !== undefined && isSecretName(name))
+  faults.push(...clear.map(({ name }) => `has the secret ${name} in the clear`))
+  return faults
+}
+
+function findProbeFaults(container: Container): string[] {
+  const probes = ['startupProbe', 'readinessProbe', 'livenessProbe'] as const
+  return probes.filter((probe) => !container[probe]).map((probe) => `${container.name} has no ${probe}`)
+}
+
+/** A name with _FILE says where a secret lies. URLs of servers carry their passwords. */
+const isSecretName = (name: string): boolean =>
+  /SECRET|PASSWORD|DATABASE_URL|QUEUE_URL|DKIM_KEY/.test(name) && !name.endsWith('_FILE')
+
+function dig(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (inner, key) =>
+      inner && typeof inner === 'object' ? (inner as Record<string, unknown>)[key] : undefined,
+    value,
+  )
+}

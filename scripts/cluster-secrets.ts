@@ -1,0 +1,23 @@
+import { generateSecret } from '@latchkey/shared/secrets/secret.ts'
+import { connectionsTo, redisConfig } from './deployed-secrets.ts'
+
+/* Prints fresh secrets for k8s/overlays/dev: node scripts/cluster-secrets.ts | kubectl create -n latchkey-dev -f - */
+const databasePassword = generateSecret(24)
+const redisPassword = generateSecret(24)
+const connections = connectionsTo({ engine: 'postgres', databasePassword, redisPassword })
+const MAIL_SECRET = generateSecret(32)
+
+const secret = (name: string, stringData: Record<string, string>) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name },
+  stringData,
+})
+
+const items = [
+  secret('auth-api-secrets', { JWT_SECRET: generateSecret(64), MAIL_SECRET, ...connections }),
+  secret('mailer-worker-secrets', { MAIL_SECRET, ...connections }),
+  secret('postgres-secrets', { password: databasePassword }),
+  secret('redis-secrets', { 'redis.conf': redisConfig(redisPassword) }),
+]
+process.stdout.write(`${JSON.stringify({ apiVersion: 'v1', kind: 'List', items }, undefined, 2)}\n`)
