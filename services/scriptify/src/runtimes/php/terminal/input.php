@@ -119,6 +119,9 @@ final class Input
     /** @param list<\PhpToken> $tokens */
     private static function endsStatement(\PhpToken $token, string $statement, array $tokens, int $index): bool
     {
+        if ($token->id === T_WHITESPACE && str_contains($token->text, "\n")) {
+            return self::endsAtLine($statement, self::nextSignificant($tokens, $index));
+        }
         if (!in_array($token->text, [';', '}'], true) && $token->id !== T_CLOSE_TAG) {
             return false;
         }
@@ -131,6 +134,16 @@ final class Input
             }
         }
         return self::parseError(self::withoutOpenTag($statement)) === null;
+    }
+
+    /** As at the prompt, a line may end an expression without a semicolon, if the next line cannot go on with it. */
+    private static function endsAtLine(string $statement, ?\PhpToken $next): bool
+    {
+        if ($next === null || self::significant($statement) === [] || self::parseError("{$statement}\n;") !== null) {
+            return false;
+        }
+        $message = self::parseError("{$statement} {$next->text}");
+        return $message !== null && preg_match('/unexpected end of file|^Unclosed|^Unterminated/', $message) !== 1;
     }
 
     private static function isBlock(string $statement): bool
