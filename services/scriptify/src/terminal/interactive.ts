@@ -8,6 +8,8 @@ import type { Outcome, Session } from './session.ts'
 const PASTE_ON = '\x1b[?2004h'
 const PASTE_OFF = '\x1b[?2004l'
 const STILL_RUNNING_MS = 700
+/** Moves to the next line, unless the cursor is at the beginning of one already. */
+const freshLine = (columns: number) => `${' '.repeat(columns)}\r\x1b[K`
 const LEAVING = /^\s*(exit|quit|die)\s*(\(\s*\))?\s*;?\s*$/
 
 export interface Prompt {
@@ -84,7 +86,9 @@ export function createPrompt({ runtime, history, environment, isProduction }: Pr
     const evaluate = async (code: string) => {
       interrupts = 0
       cook()
-      show(await session.evaluate(code))
+      const outcome = await session.evaluate(code)
+      output.write(freshLine(output.columns))
+      show(outcome)
     }
 
     const context = { session, history, environment, evaluate, print: (text: string) => void output.write(`${text}\n`) }

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import type { WorkerMessage, WorkerRequest } from '../../terminal/protocol.ts'
 import { completionsOf } from './terminal/completion.ts'
-import { createEvaluator } from './terminal/evaluator.ts'
+import { createEvaluator, ExitCalled } from './terminal/evaluator.ts'
 import { describeError, render } from './terminal/render.ts'
 import { readSnapshot, takeSnapshot } from './terminal/snapshot.ts'
 import { IMPORT, isIncomplete, META, type Prepared, prepare, splitStatements } from './terminal/source.ts'
@@ -174,8 +174,10 @@ function prepareGlobals(): void {
   process.exit = evaluator.exit
   // Ctrl-C reaches every process of the terminal; the front-end decides what it means here.
   process.on('SIGINT', () => {})
-  const report = (kind: string) => (error: unknown) =>
-    send(0, { type: 'log', text: `${kind}: ${describeError(error, { colors })}` })
+  const report = (kind: string) => (error: unknown) => {
+    const text = error instanceof ExitCalled ? error.message : `${kind}: ${describeError(error, { colors })}`
+    send(0, { type: 'log', text })
+  }
   process.on('uncaughtException', report('Uncaught exception'))
   process.on('unhandledRejection', report('Unhandled rejection'))
   ownNames = new Set(Object.getOwnPropertyNames(globalThis))

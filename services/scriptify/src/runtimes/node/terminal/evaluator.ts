@@ -7,6 +7,13 @@ export type Evaluation =
   | { status: 'interrupted' }
   | { status: 'exited'; code: unknown }
 
+/** process.exit in a callback. */
+export class ExitCalled extends Error {
+  constructor(code: unknown) {
+    super(`process.exit(${code ?? ''}) was called`)
+  }
+}
+
 /** A value whose promise the prompt waits for without being asked to, like the one qq() returns. */
 export const AWAITED = Symbol.for('scriptify.awaited')
 const SOURCE_NAME = 'node-shell-code'
@@ -18,6 +25,7 @@ export function createEvaluator() {
   const answered = new Int32Array(new SharedArrayBuffer(4))
   let abandon: ((evaluation: Evaluation) => void) | undefined
   let received: unknown
+  let isInEvaluate = false
 
   const watcher = new Worker(new URL('interrupt-thread.ts', import.meta.url), { workerData: answered.buffer })
   watcher.unref()
@@ -60,11 +68,14 @@ export function createEvaluator() {
 
   const run = async (expression: string): Promise<Evaluation> => {
     try {
-      const { result, exceptionDetails } = await post('Runtime.evaluate', {
+      isInEvaluate = true
+      const answer = post('Runtime.evaluate', {
         expression,
         replMode: true,
         awaitPromise: true,
       } as Runtime.EvaluateParameterType)
+      isInEvaluate = false
+      const { result, exceptionDetails } = await answer
       if (exceptionDetails) {
         return { status: 'thrown', error: exceptionDetails.exception && fetchValue(exceptionDetails.exception) }
       }
@@ -93,11 +104,13 @@ export function createEvaluator() {
   return {
     evaluate,
 
-    /** Replaces process.exit: reports, and stops the code that called it, which no catch can prevent. */
+    /** Replaces process.exit: reports, and stops the code that called it. */
     exit(code: unknown): never {
       abandon?.({ status: 'exited', code })
+      // In a callback of the event loop a termination would corrupt Node's own stack of callbacks.
+      if (!isInEvaluate) throw new ExitCalled(code)
       session.post('Runtime.terminateExecution')
-      for (;;);
+      for (;;); // stopped at once, and no catch can prevent it
     },
 
     /** The names declared by let, const and class at the prompt. */

@@ -174,8 +174,7 @@ final class Renderer
         if ($mangled === '' || $mangled[0] !== "\0") {
             return "+{$mangled}";
         }
-        [, $scope, $name] = explode("\0", $mangled, 3) + ['', '', ''];
-        return ($scope === '*' ? '#' : '-') . $name;
+        return ($mangled[1] === '*' ? '#' : '-') . substr((string) strrchr($mangled, "\0"), 1);
     }
 
     private static function className(object $value): string
