@@ -138,7 +138,7 @@ function byLines(code: string): { code: string; line: number }[] {
 }
 
 function userNames(): string[] {
-  const globals = Object.getOwnPropertyNames(globalThis).filter((name) => !ownNames.has(name))
+  const globals = Object.keys(globalThis).filter((name) => !ownNames.has(name))
   return [...new Set([...evaluator.lexicalNames(), ...globals])].filter((name) => name !== '_')
 }
 
