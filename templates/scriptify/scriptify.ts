@@ -25,7 +25,9 @@ export const executor = createExecutor()
 /** Prints values, bounded. */
 export function dump(...values: unknown[]): void {
   for (const value of values) {
-    console.log(inspect(value, { depth: 4, maxArrayLength: 100, maxStringLength: 2000, colors: process.stdout.isTTY }))
+    console.log(
+      inspect(value, { depth: 4, maxArrayLength: 100, maxStringLength: 2000, colors: process.stdout.isTTY }),
+    )
   }
 }
 
@@ -36,8 +38,10 @@ export function qq(sql: string, parameters: Parameters = {}): Promise<void> {
 
 /** Gives the sixteen bytes of a UUID, written with dashes or without, in braces or not, in either case. */
 export function uuid_to_bin(uuid: string): Buffer {
-  const form = /^(\{)?([0-9a-f]{8})(-?)([0-9a-f]{4})\3([0-9a-f]{4})\3([0-9a-f]{4})\3([0-9a-f]{12})(\})?$/i.exec(uuid)
-  if (!form || (form[1] === undefined) !== (form[8] === undefined)) throw new TypeError(`'${uuid}' is not a UUID`)
+  const form =
+    /^(\{)?([0-9a-f]{8})(-?)([0-9a-f]{4})\3([0-9a-f]{4})\3([0-9a-f]{4})\3([0-9a-f]{12})(\})?$/i.exec(uuid)
+  if (!form || (form[1] === undefined) !== (form[8] === undefined))
+    throw new TypeError(`'${uuid}' is not a UUID`)
   return Buffer.from(uuid.replace(/[{}-]/g, ''), 'hex')
 }
 
@@ -62,7 +66,8 @@ function createExecutor() {
   }
   return {
     /** Runs a statement with named parameters (`:name`); gives its rows. */
-    query: async (sql: string, parameters: Parameters = {}): Promise<Row[]> => (await run(sql, parameters)).rows,
+    query: async (sql: string, parameters: Parameters = {}): Promise<Row[]> =>
+      (await run(sql, parameters)).rows,
     /** Runs a statement with named parameters; gives the number of rows it changed. */
     execute: async (sql: string, parameters: Parameters = {}): Promise<number> =>
       (await run(sql, parameters)).changed ?? 0,
@@ -131,10 +136,13 @@ function numbered(sql: string, parameters: Parameters, placeholder: (index: numb
 /** The same setting the services use: the environment, else config/<APP_ENV>/. */
 function databaseUrl(): string {
   const environment = process.env.APP_ENV || 'dev'
-  const files = ['settings.env', 'credentials.env'].map((name) => `config/${environment}/${name}`).filter(existsSync)
+  const files = ['settings.env', 'credentials.env']
+    .map((name) => `config/${environment}/${name}`)
+    .filter(existsSync)
   const settings = Object.assign({}, ...files.map((file) => parseEnv(readFileSync(file, 'utf8'))))
   const url = process.env.DATABASE_URL || settings.DATABASE_URL
-  if (!url) throw new Error(`DATABASE_URL is not set, neither in the environment nor in config/${environment}/`)
+  if (!url)
+    throw new Error(`DATABASE_URL is not set, neither in the environment nor in config/${environment}/`)
   return url
 }
 
@@ -157,11 +165,21 @@ function table(columns: string[], rows: Row[], maxRows = 1000): string {
       .trimEnd()
   const [titles = [], ...body] = lines
   const hidden = rows.length > maxRows ? [`… ${rows.length - maxRows} more`] : []
-  return [print(titles), widths.map((width) => '-'.repeat(width)).join('-+-'), ...body.map(print), ...hidden, ''].join('\n')
+  return [
+    print(titles),
+    widths.map((width) => '-'.repeat(width)).join('-+-'),
+    ...body.map(print),
+    ...hidden,
+    '',
+  ].join('\n')
 }
 
 function cell(value: unknown, maxWidth = 80): string {
-  const text = cellText(value).replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t').replaceAll('\x1b', '\\e')
+  const text = cellText(value)
+    .replaceAll('\n', '\\n')
+    .replaceAll('\r', '\\r')
+    .replaceAll('\t', '\\t')
+    .replaceAll('\x1b', '\\e')
   return [...text].length > maxWidth ? `${[...text].slice(0, maxWidth - 1).join('')}…` : text
 }
 

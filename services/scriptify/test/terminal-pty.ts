@@ -1,6 +1,6 @@
-import { type IPty, spawn } from '@lydell/node-pty'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
+import { type IPty, spawn } from '@lydell/node-pty'
 
 const WAIT_MS = 20_000
 
@@ -22,7 +22,13 @@ export function startTypist(
   args: string[],
   { prompt, cwd, env }: { prompt: RegExp; cwd: string; env?: Record<string, string> },
 ): Typist {
-  const pty = spawn(file, args, { name: 'xterm', cols: 200, rows: 50, cwd, env: { ...process.env, ...env } as Record<string, string> })
+  const pty = spawn(file, args, {
+    name: 'xterm',
+    cols: 200,
+    rows: 50,
+    cwd,
+    env: { ...process.env, ...env } as Record<string, string>,
+  })
   const state: { seen: string; code?: number } = { seen: '' }
   pty.onData((data) => {
     state.seen += data

@@ -31,7 +31,11 @@ const COMMANDS: Record<string, DotCommand> = {
     },
   },
   exit: { usage: '.exit', effect: 'leaves, like exit, quit and Ctrl-D', run: () => 'leave' },
-  clear: { usage: '.clear', effect: 'forgets everything and begins anew', run: (context) => restart(context, false) },
+  clear: {
+    usage: '.clear',
+    effect: 'forgets everything and begins anew',
+    run: (context) => restart(context, false),
+  },
   reset: { usage: '.reset', effect: 'the same as .clear', run: (context) => restart(context, false) },
   reload: {
     usage: '.reload',
@@ -42,7 +46,13 @@ const COMMANDS: Record<string, DotCommand> = {
     usage: '.history [text]',
     effect: 'lists what was typed, or what of it holds the text',
     run: ({ history, print }, text) => {
-      print(history.entries.slice(0, 200).filter((entry) => entry.includes(text)).reverse().join('\n'))
+      print(
+        history.entries
+          .slice(0, 200)
+          .filter((entry) => entry.includes(text))
+          .reverse()
+          .join('\n'),
+      )
       return undefined
     },
   },

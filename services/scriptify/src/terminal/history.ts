@@ -34,11 +34,17 @@ export function openHistory(path: string | undefined): History {
   return {
     entries,
     add(statement) {
-      if (/^\s/.test(statement) || statement.trim() === '' || SECRETS.some((secret) => secret.test(statement))) return false
+      if (
+        /^\s/.test(statement) ||
+        statement.trim() === '' ||
+        SECRETS.some((secret) => secret.test(statement))
+      )
+        return false
       if (entries[0] === statement) return true
       entries.unshift(statement)
       // One write to a file opened for appending: sessions side by side do not cut each other's lines.
-      if (path !== undefined) tryTo(() => appendFileSync(path, `${JSON.stringify(statement)}\n`, { mode: 0o600 }))
+      if (path !== undefined)
+        tryTo(() => appendFileSync(path, `${JSON.stringify(statement)}\n`, { mode: 0o600 }))
       return true
     },
   }

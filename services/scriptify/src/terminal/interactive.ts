@@ -91,7 +91,13 @@ export function createPrompt({ runtime, history, environment, isProduction }: Pr
       show(outcome)
     }
 
-    const context = { session, history, environment, evaluate, print: (text: string) => void output.write(`${text}\n`) }
+    const context = {
+      session,
+      history,
+      environment,
+      evaluate,
+      print: (text: string) => void output.write(`${text}\n`),
+    }
 
     const remember = (statement: string) => {
       history.add(statement)
@@ -122,7 +128,8 @@ export function createPrompt({ runtime, history, environment, isProduction }: Pr
       if (isBusy) return
       isBusy = true
       try {
-        for (let text = waiting.shift(); text !== undefined && !isOver; text = waiting.shift()) await take(text)
+        for (let text = waiting.shift(); text !== undefined && !isOver; text = waiting.shift())
+          await take(text)
       } finally {
         isBusy = false
       }
@@ -156,7 +163,9 @@ export function createPrompt({ runtime, history, environment, isProduction }: Pr
     input.on('keypress', (_text: string | undefined, key: Key | undefined) => {
       if (key?.name === 'paste-start') pasted = []
     })
-    rl.on('line', (line) => {
+    rl.on('line', (typed) => {
+      // readline keeps the lines of a recalled statement apart by carriage returns.
+      const line = typed.replaceAll('\r', '\n')
       // Inside a paste every line but the last one ends here; the last one ends with the user's Enter.
       if (pasted !== undefined && isPasting) {
         pasted.push(line)
@@ -189,7 +198,8 @@ export function createPrompt({ runtime, history, environment, isProduction }: Pr
       if (interrupts > 1) return session.kill()
       session.interrupt()
       await sleep(STILL_RUNNING_MS, undefined, { ref: false })
-      if (isBusy && interrupts === 1) process.stderr.write('(still running; Ctrl-C again stops it by force)\n')
+      if (isBusy && interrupts === 1)
+        process.stderr.write('(still running; Ctrl-C again stops it by force)\n')
     }
     process.on('SIGINT', onInterrupt)
     let fail: (error: unknown) => void = () => {}

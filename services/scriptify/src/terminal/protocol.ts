@@ -33,7 +33,12 @@ export const WorkerMessage = z.discriminatedUnion('type', [
   }),
   z.object({ id: z.number(), type: z.literal('checked'), incomplete: z.boolean() }),
   z.object({ id: z.number(), type: z.literal('split'), statements: z.array(Statement) }),
-  z.object({ id: z.number(), type: z.literal('completions'), word: z.string(), candidates: z.array(z.string()) }),
+  z.object({
+    id: z.number(),
+    type: z.literal('completions'),
+    word: z.string(),
+    candidates: z.array(z.string()),
+  }),
   z.object({ id: z.number(), type: z.literal('listed'), text: z.string() }),
   z.object({ id: z.number(), type: z.literal('described'), text: z.string() }),
   z.object({ id: z.number(), type: z.literal('snapshot'), snapshot: z.string() }),

@@ -5,7 +5,11 @@ import type { Outcome, Session } from './session.ts'
  * Runs a script's statements in turn, values on stdout and errors on stderr; tells whether all went well. Without
  * keepGoing it ends at the first failure.
  */
-export async function runScript(session: Session, script: string, { keepGoing }: { keepGoing: boolean }): Promise<boolean> {
+export async function runScript(
+  session: Session,
+  script: string,
+  { keepGoing }: { keepGoing: boolean },
+): Promise<boolean> {
   let isWell = true
   for (const { code, line } of await session.split(script)) {
     if (code.trim() === '') continue

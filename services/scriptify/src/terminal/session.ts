@@ -88,7 +88,10 @@ export async function openSession(options: SessionOptions) {
     lastReason = undefined
     if (!error.isRestored) await recover()
     const cause = reason ?? 'its process died'
-    return { status: 'failed', text: `The statement ended the process (${cause}); the session goes on from before it` }
+    return {
+      status: 'failed',
+      text: `The statement ended the process (${cause}); the session goes on from before it`,
+    }
   }
 
   const whenAlive = async () => {
@@ -116,7 +119,10 @@ export async function openSession(options: SessionOptions) {
       isEvaluating = true
       try {
         const done = await worker.ask({ type: 'eval', code, line })
-        declarations = [...declarations.filter((old) => !done.declarations?.includes(old)), ...(done.declarations ?? [])]
+        declarations = [
+          ...declarations.filter((old) => !done.declarations?.includes(old)),
+          ...(done.declarations ?? []),
+        ]
         snapshot = done.snapshot ?? snapshot
         names = done.names ?? names
         if (done.interrupted) return { status: 'interrupted', text: done.error ?? 'Interrupted' }

@@ -40,11 +40,16 @@ export async function startTerminal(options: TerminalOptions): Promise<number> {
   const preload = findPreload(rootdir, options.preload)
   const kind = chooseRuntime(rootdir, { runtime: options.runtime, preload })
   const runtime = kind === 'php' ? await phpTerminal(env, { fork: options.fork }) : nodeTerminal(env)
-  const files = { autoloader: findAutoloader(rootdir, runtime, env), preload: preload ?? ownPreload(rootdir, runtime, options) }
+  const files = {
+    autoloader: findAutoloader(rootdir, runtime, env),
+    preload: preload ?? ownPreload(rootdir, runtime, options),
+  }
   const setup = { runtime, cwd: rootdir, env, ...files }
 
-  if (options.execute !== undefined) return runAsScript(options.execute, { ...setup, stdin: 'inherit' }, options)
-  if (!process.stdin.isTTY) return runAsScript(await text(process.stdin), { ...setup, stdin: 'ignore' }, options)
+  if (options.execute !== undefined)
+    return runAsScript(options.execute, { ...setup, stdin: 'inherit' }, options)
+  if (!process.stdin.isTTY)
+    return runAsScript(await text(process.stdin), { ...setup, stdin: 'ignore' }, options)
   return runInteractively({ ...setup, stdin: 'inherit' }, environment, options)
 }
 
@@ -110,7 +115,9 @@ function banner(
     ...(autoloader === undefined ? [] : [`Autoloader: ${autoloader}`]),
     preload === undefined ? `No preload (${runtime.preload} is not there)` : `Preload: ${preload}`,
     ...(loaded === 0 ? [] : [`Environment variables loaded: ${loaded}`]),
-    ...(runtime.name === 'php' && !forks ? ['No copy by fork: after a crash, only plain variables come back'] : []),
+    ...(runtime.name === 'php' && !forks
+      ? ['No copy by fork: after a crash, only plain variables come back']
+      : []),
     ...notes,
     '.help tells what there is; exit or Ctrl-D leaves',
   ]
@@ -134,7 +141,11 @@ function ownPreload(rootdir: string, runtime: TerminalRuntime, options: Terminal
   return options.preload !== false && existsSync(path) ? path : undefined
 }
 
-function findAutoloader(rootdir: string, runtime: TerminalRuntime, env: NodeJS.ProcessEnv): string | undefined {
+function findAutoloader(
+  rootdir: string,
+  runtime: TerminalRuntime,
+  env: NodeJS.ProcessEnv,
+): string | undefined {
   if (runtime.autoloader === undefined) return undefined
   const named = env.SCRIPTIFY_BOOTLOADER
   const path = resolve(rootdir, named || runtime.autoloader)

@@ -31,7 +31,8 @@ async function readServiceEnvironment(service: string): Promise<Record<string, s
     return parseEnvFile(await readFile(path, 'utf8'))
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'ENOENT') throw new CliError(`The service ${service} has no environment (${path})`, EXIT.notFound)
+    if (code === 'ENOENT')
+      throw new CliError(`The service ${service} has no environment (${path})`, EXIT.notFound)
     if (code === 'EACCES') throw new CliError(`${path} may be read by root only`, EXIT.notPermitted)
     throw error
   }

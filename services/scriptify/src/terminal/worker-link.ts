@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
-import { Duplex, Writable } from 'node:stream'
 import { createInterface } from 'node:readline'
+import { Duplex, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, type AnswerOf, WorkerMessage, type WorkerRequest } from './protocol.ts'
 import type { WorkerCommand } from './terminal-runtime.ts'
@@ -11,7 +11,9 @@ const GRACE_MS = 300
 
 export interface WorkerLink {
   /** Asks the worker; rejects with WorkerDied if it dies before it answers. */
-  ask<T extends WorkerRequest['type']>(request: Extract<WorkerRequest, { type: T }>): Promise<Answer<AnswerOf[T]>>
+  ask<T extends WorkerRequest['type']>(
+    request: Extract<WorkerRequest, { type: T }>,
+  ): Promise<Answer<AnswerOf[T]>>
   interrupt(): void
   kill(): void
   /** Ends the worker in an orderly way, and if it does not end, by force. */
@@ -87,7 +89,10 @@ export function startWorker({ command, cwd, env, stdin, events }: WorkerOptions)
     const message = parsed.data
     if (message.type === 'log') return events.onLog(message.text)
     if (message.type === 'dying') {
-      lastWords = { reason: message.reason, ...(message.snapshot !== undefined && { snapshot: message.snapshot }) }
+      lastWords = {
+        reason: message.reason,
+        ...(message.snapshot !== undefined && { snapshot: message.snapshot }),
+      }
       return
     }
     if (message.type === 'restored') {
@@ -139,10 +144,7 @@ export function startWorker({ command, cwd, env, stdin, events }: WorkerOptions)
       if (isOver) return
       socket.write('{"id":0,"type":"bye"}\n')
       const closed = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-      await Promise.race([
-        isChildGone ? untilDead(pid) : closed,
-        sleep(GRACE_MS),
-      ])
+      await Promise.race([isChildGone ? untilDead(pid) : closed, sleep(GRACE_MS)])
       killQuietly(pid)
       finish()
     },

@@ -57,7 +57,12 @@ async function answer(request: Numbered): Promise<void> {
   }
 }
 
-async function start({ id, preload, declarations, snapshot }: Extract<Numbered, { type: 'start' }>): Promise<void> {
+async function start({
+  id,
+  preload,
+  declarations,
+  snapshot,
+}: Extract<Numbered, { type: 'start' }>): Promise<void> {
   const notes: string[] = []
   if (preload !== undefined) {
     try {
@@ -72,7 +77,14 @@ async function start({ id, preload, declarations, snapshot }: Extract<Numbered, 
     if (evaluation.status === 'thrown') notes.push(describeError(evaluation.error, { colors }))
   }
   for (const [name, value] of snapshot === undefined ? [] : readSnapshot(snapshot)) defineGlobal(name, value)
-  send(id, { type: 'ready', pid: process.pid, version: process.versions.node, forks: false, notes, names: userNames() })
+  send(id, {
+    type: 'ready',
+    pid: process.pid,
+    version: process.versions.node,
+    forks: false,
+    notes,
+    names: userNames(),
+  })
   // The parser and the type stripper load on first use; better now, while the user reads the banner.
   setImmediate(() => prepare('let warm: number = 1'))
 }
@@ -91,9 +103,19 @@ async function evaluate({ id, code, line }: Extract<Numbered, { type: 'eval' }>)
     case 'value':
       return send(id, { type: 'done', ok: true, shown: show(evaluation.value, prepared.shows), ...memory })
     case 'thrown':
-      return send(id, { type: 'done', ok: false, error: describeError(evaluation.error, { colors }), ...memory })
+      return send(id, {
+        type: 'done',
+        ok: false,
+        error: describeError(evaluation.error, { colors }),
+        ...memory,
+      })
     case 'exited':
-      return send(id, { type: 'done', ok: false, error: `process.exit(${evaluation.code ?? ''}) was called`, ...memory })
+      return send(id, {
+        type: 'done',
+        ok: false,
+        error: `process.exit(${evaluation.code ?? ''}) was called`,
+        ...memory,
+      })
     case 'interrupted':
       abandonQueries()
       return send(id, { type: 'done', ok: false, error: 'Interrupted', interrupted: true, ...memory })
@@ -158,7 +180,9 @@ function describe(name: string): string {
   if (!/^[\w$]+(\.[\w$]+)*$/.test(path)) return `${name} is not a name`
   const value = evaluator.read([path]).get(path)
   if (typeof value === 'function') return Function.prototype.toString.call(value)
-  return value === undefined ? `${path} is not defined` : `${path}: ${typeName(value)}\n${render(value, { colors })}`
+  return value === undefined
+    ? `${path} is not defined`
+    : `${path}: ${typeName(value)}\n${render(value, { colors })}`
 }
 
 function defineGlobal(name: string, value: unknown): void {
@@ -168,7 +192,11 @@ function defineGlobal(name: string, value: unknown): void {
 function prepareGlobals(): void {
   Object.defineProperty(globalThis, IMPORT, { value: importFromRoot })
   Object.defineProperty(globalThis, META, {
-    value: { url: here, dirname: process.cwd(), resolve: (specifier: string) => import.meta.resolve(specifier, here) },
+    value: {
+      url: here,
+      dirname: process.cwd(),
+      resolve: (specifier: string) => import.meta.resolve(specifier, here),
+    },
   })
   defineGlobal('require', createRequire(here))
   process.exit = evaluator.exit

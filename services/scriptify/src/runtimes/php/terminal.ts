@@ -7,7 +7,10 @@ const WORKER = fileURLToPath(new URL('terminal-worker.php', import.meta.url))
 const MEMORY_LIMIT = '256M'
 
 /** The php runtime of the terminal; throws exit code 5 if there is no php, or only an old one. */
-export async function phpTerminal(env: NodeJS.ProcessEnv, { fork }: { fork: boolean }): Promise<TerminalRuntime> {
+export async function phpTerminal(
+  env: NodeJS.ProcessEnv,
+  { fork }: { fork: boolean },
+): Promise<TerminalRuntime> {
   const php = await findPhp(env)
   const settings = [
     `memory_limit=${env.SCRIPTIFY_MEMORY_LIMIT ?? MEMORY_LIMIT}`,

@@ -19,7 +19,9 @@ export function completionsOf(
 }
 
 function pick(word: string, names: string[]): { word: string; candidates: string[] } {
-  const fitting = names.filter((name) => name.startsWith(word) && !name.startsWith('__scriptify') && /^[\w$]+$/.test(name))
+  const fitting = names.filter(
+    (name) => name.startsWith(word) && !name.startsWith('__scriptify') && /^[\w$]+$/.test(name),
+  )
   return { word, candidates: [...new Set(fitting)].toSorted().slice(0, MAX_CANDIDATES) }
 }
 

@@ -77,7 +77,10 @@ export function createEvaluator() {
       isInEvaluate = false
       const { result, exceptionDetails } = await answer
       if (exceptionDetails) {
-        return { status: 'thrown', error: exceptionDetails.exception && fetchValue(exceptionDetails.exception) }
+        return {
+          status: 'thrown',
+          error: exceptionDetails.exception && fetchValue(exceptionDetails.exception),
+        }
       }
       const value = fetchValue(result)
       const isAwaited = value instanceof Promise && AWAITED in value

@@ -1,7 +1,8 @@
 // A thread of the worker that waits for Ctrl-C. The main thread may be in an endless loop, so it is first asked, and
 // if it does not answer, stopped through the inspector.
-import { Session } from 'node:inspector/promises'
+
 import { createReadStream } from 'node:fs'
+import { Session } from 'node:inspector/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 

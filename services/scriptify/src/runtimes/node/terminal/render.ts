@@ -21,7 +21,8 @@ function textOf(value: unknown, colors: boolean): string {
 
 /** inspect() bounds arrays and strings, but prints every key of an object. */
 function firstKeys(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype)
+    return value
   const keys = Object.keys(value)
   if (keys.length <= MAX_KEYS) return value
   const shown = Object.fromEntries(keys.slice(0, MAX_KEYS).map((key) => [key, Reflect.get(value, key)]))

@@ -80,7 +80,9 @@ export function prepare(typed: string): Prepared {
   return {
     code: strip(rewritten),
     shows: howToShow(program, code),
-    declarations: program.body.filter(isDeclaration).map((node) => code.slice(node.start ?? 0, node.end ?? 0)),
+    declarations: program.body
+      .filter(isDeclaration)
+      .map((node) => code.slice(node.start ?? 0, node.end ?? 0)),
   }
 }
 
@@ -168,7 +170,10 @@ function importEdits(program: Program, code: string): Edit[] {
 function applyEdits(code: string, edits: Edit[]): string {
   return edits
     .toSorted((one, other) => other.start - one.start)
-    .reduce((text, { start, end, text: replacement }) => text.slice(0, start) + replacement + text.slice(end), code)
+    .reduce(
+      (text, { start, end, text: replacement }) => text.slice(0, start) + replacement + text.slice(end),
+      code,
+    )
 }
 
 /** Erases the types in place, so that positions hold; enums and their like need the transform. */
