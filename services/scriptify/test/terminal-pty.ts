@@ -52,7 +52,7 @@ export function startTypist(
       await sleep(15)
     }
     await sleep(30)
-    const text = stripVTControlCharacters(state.seen).replaceAll('\r', '')
+    const text = stripVTControlCharacters(state.seen).replace(/ {100,}\r/g, '\n').replaceAll('\r', '')
     state.seen = ''
     return text
   }
