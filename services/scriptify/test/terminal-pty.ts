@@ -52,7 +52,9 @@ export function startTypist(
       await sleep(15)
     }
     await sleep(30)
-    const text = stripVTControlCharacters(state.seen).replace(/ {100,}\r/g, '\n').replaceAll('\r', '')
+    const text = stripVTControlCharacters(state.seen)
+      .replace(/ {100,}\r/g, '\n')
+      .replaceAll('\r', '')
     state.seen = ''
     return text
   }

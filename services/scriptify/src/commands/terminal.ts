@@ -15,9 +15,9 @@ interface Flags {
   runtime?: 'php' | 'node'
   rootdir: string
   preload?: string | false
-  env: string[]
+  env?: string[]
   execute?: string
-  keepGoing: boolean
+  keepGoing?: boolean
   fork: boolean
   history: boolean
 }
@@ -30,10 +30,12 @@ export function createTerminalCommand(): Command {
     .addOption(new Option('--runtime <name>', 'language; by default the project’s').choices(['php', 'node']))
     .option('-p, --preload <file>', 'run this file first (default: templates/scriptify/scriptify.{php,ts})')
     .option('--no-preload', 'run no file first')
-    .option('-e, --env <NAME=VALUE>', 'set an environment variable; may be given again', collect, [])
-    .option('-r, --rootdir <dir>', 'the project’s folder', process.cwd())
+    .option('-e, --env <NAME=VALUE>', 'set an environment variable; may be given again', collect)
+    .addOption(
+      new Option('-r, --rootdir <dir>', 'the project’s folder').default(process.cwd(), 'this folder'),
+    )
     .option('-x, --execute <code>', 'evaluate this and leave')
-    .option('--keep-going', 'in a script, go on after a failed statement', false)
+    .option('--keep-going', 'in a script, go on after a failed statement')
     .option('--no-fork', 'keep no sleeping copy of the php process (for gRPC, Xdebug, threads)')
     .option('--no-history', 'neither read nor write the history file')
     .addHelpText('after', EXAMPLES)
@@ -45,8 +47,10 @@ export function createTerminalCommand(): Command {
         // commander sets true for an option that has a --no- form and was not given
         preload: typeof flags.preload === 'string' || flags.preload === false ? flags.preload : undefined,
         execute: flags.execute,
+        env: flags.env ?? [],
+        keepGoing: flags.keepGoing ?? false,
       })
     })
 }
 
-const collect = (entry: string, entries: string[]): string[] => [...entries, entry]
+const collect = (entry: string, entries: string[] = []): string[] => [...entries, entry]

@@ -75,7 +75,8 @@ export function createPrompt({ runtime, history, environment, isProduction }: Pr
   const show = (outcome: Outcome) => {
     if (outcome.status === 'shown') output.write(`=> ${outcome.text.replaceAll('\n', '\n   ')}\n`)
     if (outcome.status === 'failed' || outcome.status === 'interrupted') {
-      process.stderr.write(`${styleText('red', outcome.text, { stream: process.stderr })}\n`)
+      const rest = 'isRestored' in outcome ? '; the session goes on from before it' : ''
+      process.stderr.write(`${styleText('red', outcome.text + rest, { stream: process.stderr })}\n`)
     }
   }
 

@@ -17,7 +17,7 @@ export type Outcome =
   | { status: 'shown'; text: string }
   | { status: 'silent' }
   | { status: 'interrupted'; text: string }
-  | { status: 'failed'; text: string }
+  | { status: 'failed'; text: string; isRestored?: true }
 
 export interface Opened {
   version: string
@@ -90,7 +90,8 @@ export async function openSession(options: SessionOptions) {
     const cause = reason ?? 'its process died'
     return {
       status: 'failed',
-      text: `The statement ended the process (${cause}); the session goes on from before it`,
+      text: `The statement ended the process (${cause})`,
+      isRestored: true,
     }
   }
 

@@ -48,7 +48,7 @@ export async function startTerminal(options: TerminalOptions): Promise<number> {
 
   if (options.execute !== undefined)
     return runAsScript(options.execute, { ...setup, stdin: 'inherit' }, options)
-  if (!process.stdin.isTTY)
+  if (!process.stdin.isTTY || !process.stdout.isTTY)
     return runAsScript(await text(process.stdin), { ...setup, stdin: 'ignore' }, options)
   return runInteractively({ ...setup, stdin: 'inherit' }, environment, options)
 }
@@ -61,9 +61,7 @@ async function runAsScript(script: string, setup: Setup, { keepGoing }: Terminal
   const killed = endOnSignals(() => session.kill())
   try {
     for (const note of session.opened.notes) notify(note)
-    const isWell = await Promise.race([runScript(session, script, { keepGoing }), killed])
-    if (typeof isWell === 'number') return isWell
-    return isWell ? EXIT.ok : EXIT.failed
+    return await Promise.race([runScript(session, script, { keepGoing }), killed])
   } finally {
     await session.close()
   }

@@ -94,7 +94,8 @@ async function evaluate({ id, code, line }: Extract<Numbered, { type: 'eval' }>)
   try {
     prepared = prepare(code)
   } catch (error) {
-    const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+    const name = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+    const message = isIncomplete(code) ? 'SyntaxError: Unexpected end of input' : name
     return send(id, { type: 'done', ok: false, error: message })
   }
   const evaluation = await evaluator.evaluate(prepared.code, line)
