@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import { startTerminal } from '../terminal/start-terminal.ts'
+import { useCompileCache } from '../terminal/compile-cache.ts'
 
 const EXAMPLES = `
 Examples:
@@ -40,6 +40,8 @@ export function createTerminalCommand(): Command {
     .option('--no-history', 'neither read nor write the history file')
     .addHelpText('after', EXAMPLES)
     .action(async (service: string | undefined, flags: Flags) => {
+      useCompileCache(process.env)
+      const { startTerminal } = await import('../terminal/start-terminal.ts')
       process.exitCode = await startTerminal({
         ...flags,
         service,
