@@ -1,7 +1,7 @@
 // How long until a prompt, and what one input costs. `npm run bench:terminal`; php's lines need php 8.3 or newer.
 import { spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { performance } from 'node:perf_hooks'
+import { fileURLToPath } from 'node:url'
 import { spawn } from '@lydell/node-pty'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -72,14 +72,24 @@ for (const contender of contenders) {
   for (let run = 0; run < RUNS; run++) starts.push((await measure(contender, 0)).start)
   const { inputs } = await measure(contender, INPUTS)
   const [start, input] = [median(starts).toFixed(0).padStart(5), median(inputs).toFixed(2).padStart(7)]
-  const slowest = Math.max(...inputs).toFixed(1).padStart(6)
-  console.log(`${contender.name.padEnd(26)} start to prompt ${start} ms   an input ${input} ms (slowest ${slowest})`)
+  const slowest = Math.max(...inputs)
+    .toFixed(1)
+    .padStart(6)
+  console.log(
+    `${contender.name.padEnd(26)} start to prompt ${start} ms   an input ${input} ms (slowest ${slowest})`,
+  )
 }
 
 /** One session: milliseconds until its prompt, and from Enter to the next prompt for each input. */
 async function measure({ file, args, prompt, input, answer }: Contender, rounds: number) {
   const begin = performance.now()
-  const pty = spawn(file, args, { name: 'xterm', cols: 100, rows: 40, cwd: ROOT, env: { ...process.env, NO_COLOR: '1' } })
+  const pty = spawn(file, args, {
+    name: 'xterm',
+    cols: 100,
+    rows: 40,
+    cwd: ROOT,
+    env: { ...process.env, NO_COLOR: '1' },
+  })
   let seen = ''
   let wake = () => {}
   pty.onData((data) => {
@@ -109,7 +119,8 @@ async function measure({ file, args, prompt, input, answer }: Contender, rounds:
   // In an orderly way: Node writes its compile cache at exit.
   const ended = new Promise((resolve) => pty.onExit(resolve))
   pty.write('\x04')
-  await ended
+  await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 1000))])
+  pty.kill('SIGKILL')
   return { start, inputs: inputs.slice(2) }
 }
 

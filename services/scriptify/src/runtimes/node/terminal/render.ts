@@ -38,7 +38,9 @@ const uuidOf = (bytes: Uint8Array): string =>
 export function describeError(error: unknown, { colors }: { colors: boolean }): string {
   if (!(error instanceof Error)) return `Uncaught ${render(error, { colors })}`
   const lines = render(error, { colors: false }).split('\n')
-  const own = lines.findIndex((line) => /^\s+at .*(node:inspector|node:internal|terminal-worker)/.test(line))
+  const own = lines.findIndex((line) =>
+    /^\s+at .*(node:inspector|node:internal|runtimes\/node\/terminal)/.test(line),
+  )
   const last = lines.findLastIndex((line) => /^\s+at /.test(line))
   return own < 0 ? lines.join('\n') : [...lines.slice(0, own), ...lines.slice(last + 1)].join('\n')
 }
