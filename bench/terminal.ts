@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
 import { spawn } from '@lydell/node-pty'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -23,9 +24,9 @@ const terminal = (runtime: 'php' | 'node'): Contender => ({
   name: `scriptify terminal (${runtime})`,
   file: process.execPath,
   args: [MAIN, 'terminal', '--runtime', runtime, '--no-history', '--no-preload'],
-  prompt: runtime === 'php' ? /php> (\x1b\[\d*[GJ])*$/ : /node> (\x1b\[\d*[GJ])*$/,
+  prompt: runtime === 'php' ? /php> $/ : /node> $/,
   input: (round) => `${round} * 1000003`,
-  answer: (round) => new RegExp(`=> \\D*${round * 1_000_003}[\\s\\S]*> (\\x1b\\[\\d*[GJ])*$`),
+  answer: (round) => new RegExp(`=> \\D*${round * 1_000_003}[\\s\\S]*> $`),
 })
 
 const has = (file: string) => spawnSync(file, ['--version']).error === undefined
@@ -49,9 +50,9 @@ const contenders: Contender[] = [
           name: 'psysh',
           file: 'psysh',
           args: ['--no-color'],
-          prompt: /> (\x1b\[\S+)*$/,
+          prompt: /> $/,
           input: (round: number) => `${round} * 1000003`,
-          answer: (round: number) => new RegExp(`= ${round * 1_000_003}[\\s\\S]*> (\\x1b\\[\\S+)*$`),
+          answer: (round: number) => new RegExp(`= ${round * 1_000_003}[\\s\\S]*> $`),
         },
       ]
     : []),
@@ -60,9 +61,9 @@ const contenders: Contender[] = [
     name: 'node (its own REPL)',
     file: process.execPath,
     args: [],
-    prompt: /> (\x1b\[\d*[GJ])*$/,
+    prompt: /> $/,
     input: (round) => `${round} * 1000003`,
-    answer: (round) => new RegExp(`\\n\\D*${round * 1_000_003}[\\s\\S]*> (\\x1b\\[\\d*[GJ])*$`),
+    answer: (round) => new RegExp(`\\n\\D*${round * 1_000_003}[\\s\\S]*> $`),
   },
 ]
 
@@ -97,7 +98,7 @@ async function measure({ file, args, prompt, input, answer }: Contender, rounds:
     wake()
   })
   const until = async (what: RegExp) => {
-    while (!what.test(seen)) {
+    while (!what.test(stripVTControlCharacters(seen))) {
       await new Promise<void>((resolve) => {
         wake = resolve
       })
