@@ -72,7 +72,7 @@ describe('the node terminal', () => {
     await terminal.enter('const kept = { a: [1, "é"] }')
     await terminal.enter('function twice(n: number) { return 2 * n }')
     terminal.type(`${line}\r`)
-    expect(await terminal.see(new RegExp(`${says.replace(/[()]/g, '\\$&')}[sS]*node> $`))).toContain(says)
+    expect(await terminal.see(new RegExp(`${says.replace(/[()]/g, '\\$&')}[\\s\\S]*node> $`))).toContain(says)
     expect(await terminal.enter('[kept.a[1], twice(4)]')).toContain("=> [ 'é', 8 ]")
   })
 
