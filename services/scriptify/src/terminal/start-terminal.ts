@@ -8,9 +8,7 @@ import { nodeTerminal } from '../runtimes/node/terminal.ts'
 import { phpTerminal } from '../runtimes/php/terminal.ts'
 import { chooseRuntime } from './choose-runtime.ts'
 import { historyPath, openHistory } from './history.ts'
-import { createPrompt } from './interactive.ts'
-import { runScript } from './script-mode.ts'
-import { type Opened, openSession } from './session.ts'
+import type { Opened, SessionOptions } from './session.ts'
 import { readTerminalEnvironment } from './terminal-environment.ts'
 import type { TerminalRuntime } from './terminal-runtime.ts'
 
@@ -39,7 +37,10 @@ export async function startTerminal(options: TerminalOptions): Promise<number> {
   const env = { ...process.env, ...environment }
   const preload = findPreload(rootdir, options.preload)
   const kind = chooseRuntime(rootdir, { runtime: options.runtime, preload })
+  // These load while php is asked for its version.
+  const loading = Promise.all([import('./session.ts'), import('./interactive.ts')])
   const runtime = kind === 'php' ? await phpTerminal(env, { fork: options.fork }) : nodeTerminal(env)
+  await loading
   const files = {
     autoloader: findAutoloader(rootdir, runtime, env),
     preload: preload ?? ownPreload(rootdir, runtime, options),
@@ -53,9 +54,11 @@ export async function startTerminal(options: TerminalOptions): Promise<number> {
   return runInteractively({ ...setup, stdin: 'inherit' }, environment, options)
 }
 
-type Setup = Omit<Parameters<typeof openSession>[0], 'notify'>
+type Setup = Omit<SessionOptions, 'notify'>
 
 async function runAsScript(script: string, setup: Setup, { keepGoing }: TerminalOptions): Promise<number> {
+  const { openSession } = await import('./session.ts')
+  const { runScript } = await import('./script-mode.ts')
   const notify = (line: string) => void process.stderr.write(`${line}\n`)
   const session = await openSession({ ...setup, notify })
   const killed = endOnSignals(() => session.kill())
@@ -72,6 +75,8 @@ async function runInteractively(
   environment: Record<string, string>,
   { history: keepsHistory }: TerminalOptions,
 ): Promise<number> {
+  const { openSession } = await import('./session.ts')
+  const { createPrompt } = await import('./interactive.ts')
   const { runtime, cwd } = setup
   const history = openHistory(keepsHistory ? historyPath(process.env, cwd, runtime.name) : undefined)
   const isProduction = /^prod(uction)?$/i.test(setup.env.APP_ENV ?? '')
