@@ -170,8 +170,9 @@ function isAlive(pid: number, child: number | undefined): boolean {
   }
 }
 
+/** Gives up in time: where nobody reaps it, a dead process looks alive for ever. */
 async function untilDead(pid: number): Promise<void> {
-  while (isAlive(pid, undefined)) await sleep(10)
+  for (let waited = 0; waited < GRACE_MS && isAlive(pid, undefined); waited += 10) await sleep(10)
 }
 
 function killQuietly(pid: number): void {
