@@ -37,6 +37,14 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'scriptify',
+          include: ['services/scriptify/test/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
+        test: {
           name: 'mailer',
           include: ['services/mailer-worker/test/**/*.test.ts'],
           testTimeout: 180_000,

@@ -1,0 +1,58 @@
+import { Command, Option } from 'commander'
+import { useCompileCache } from '../terminal/compile-cache.ts'
+
+const EXAMPLES = `
+Examples:
+  scriptify terminal                                     a terminal in the project's language
+  scriptify terminal --preload templates/scriptify/scriptify.php
+  scriptify terminal importer --env APP_ENV=test         with the environment of the service "importer"
+  scriptify terminal --execute 'strlen("é")' --runtime php
+  echo '1 + 1' | scriptify terminal --runtime node       a script: no prompt, exit code 1 at the first failure
+
+Exit codes: 0 ok, 1 a statement failed, 2 wrong usage, 3 not found, 4 not permitted, 5 php missing or too old`
+
+interface Flags {
+  runtime?: 'php' | 'node'
+  rootdir: string
+  preload?: string | false
+  env?: string[]
+  execute?: string
+  keepGoing?: boolean
+  fork: boolean
+  history: boolean
+}
+
+/** `scriptify terminal`: an interactive session in php or TypeScript, or a script from a pipe. */
+export function createTerminalCommand(): Command {
+  return new Command('terminal')
+    .description('open an interactive terminal, or run statements from a pipe')
+    .argument('[service]', 'load the environment of this installed service')
+    .addOption(new Option('--runtime <name>', 'language; by default the project’s').choices(['php', 'node']))
+    .option('-p, --preload <file>', 'run this file first (default: templates/scriptify/scriptify.{php,ts})')
+    .option('--no-preload', 'run no file first')
+    .option('-e, --env <NAME=VALUE>', 'set an environment variable; may be given again', collect)
+    .addOption(
+      new Option('-r, --rootdir <dir>', 'the project’s folder').default(process.cwd(), 'this folder'),
+    )
+    .option('-x, --execute <code>', 'evaluate this and leave')
+    .option('--keep-going', 'in a script, go on after a failed statement')
+    .option('--no-fork', 'keep no sleeping copy of the php process (for gRPC, Xdebug, threads)')
+    .option('--no-history', 'neither read nor write the history file')
+    .addHelpText('after', EXAMPLES)
+    .action(async (service: string | undefined, flags: Flags) => {
+      useCompileCache(process.env)
+      const { startTerminal } = await import('../terminal/start-terminal.ts')
+      process.exitCode = await startTerminal({
+        ...flags,
+        service,
+        runtime: flags.runtime,
+        // commander sets true for an option that has a --no- form and was not given
+        preload: typeof flags.preload === 'string' || flags.preload === false ? flags.preload : undefined,
+        execute: flags.execute,
+        env: flags.env ?? [],
+        keepGoing: flags.keepGoing ?? false,
+      })
+    })
+}
+
+const collect = (entry: string, entries: string[] = []): string[] => [...entries, entry]

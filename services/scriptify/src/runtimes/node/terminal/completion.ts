@@ -1,0 +1,51 @@
+import type { Evaluator } from './evaluator.ts'
+
+const MAX_CANDIDATES = 200
+const KEYWORDS =
+  'async await break case catch class const continue default delete do else enum export extends false finally for function if import in instanceof interface let new null of return static super switch this throw true try type typeof undefined var void while yield'.split(
+    ' ',
+  )
+
+/** Finds what can stand at the end of a line, following plain properties only: no getter runs, nothing is called. */
+export function completionsOf(
+  line: string,
+  evaluator: Pick<Evaluator, 'lexicalNames' | 'read'>,
+): { word: string; candidates: string[] } {
+  const member = /([A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)*)\??\.([A-Za-z_$][\w$]*)?$/.exec(line)
+  if (member) return pick(member[2] ?? '', membersOf(resolve(member[1] ?? '', evaluator)))
+  const word = /[A-Za-z_$][\w$]*$/.exec(line)?.[0]
+  if (word === undefined) return { word: '', candidates: [] }
+  return pick(word, [...evaluator.lexicalNames(), ...Object.getOwnPropertyNames(globalThis), ...KEYWORDS])
+}
+
+function pick(word: string, names: string[]): { word: string; candidates: string[] } {
+  const fitting = names.filter(
+    (name) => name.startsWith(word) && !name.startsWith('__scriptify') && /^[\w$]+$/.test(name),
+  )
+  return { word, candidates: [...new Set(fitting)].toSorted().slice(0, MAX_CANDIDATES) }
+}
+
+function resolve(path: string, { read }: Pick<Evaluator, 'read'>): unknown {
+  const [root = '', ...steps] = path.split(/\??\./)
+  return steps.reduce<unknown>(plainProperty, read([root]).get(root))
+}
+
+function plainProperty(value: unknown, name: string): unknown {
+  for (let owner = toObject(value); owner; owner = Object.getPrototypeOf(owner)) {
+    const property = Object.getOwnPropertyDescriptor(owner, name)
+    if (property) return property.value
+  }
+  return undefined
+}
+
+function membersOf(value: unknown): string[] {
+  const names: string[] = []
+  for (let owner = toObject(value); owner; owner = Object.getPrototypeOf(owner)) {
+    // An object of a million keys has no place in a menu.
+    names.push(...Object.getOwnPropertyNames(owner).slice(0, 1000))
+  }
+  return names
+}
+
+const toObject = (value: unknown): object | undefined =>
+  value === undefined || value === null ? undefined : (Object(value) as object)

@@ -1,0 +1,21 @@
+// A thread of the worker that waits for Ctrl-C. The main thread may be in an endless loop, so it is first asked, and
+// if it does not answer, stopped through the inspector.
+
+import { createReadStream } from 'node:fs'
+import { Session } from 'node:inspector/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parentPort, workerData } from 'node:worker_threads'
+
+const ANSWER_MS = 60
+const answered = new Int32Array(workerData as SharedArrayBuffer)
+
+createReadStream('', { fd: 4 }).on('data', async (): Promise<void> => {
+  Atomics.store(answered, 0, 0)
+  parentPort?.postMessage('interrupt')
+  await sleep(ANSWER_MS)
+  if (Atomics.load(answered, 0) === 1) return
+  const session = new Session()
+  session.connectToMainThread()
+  await session.post('Runtime.terminateExecution').catch(() => {})
+  session.disconnect()
+})

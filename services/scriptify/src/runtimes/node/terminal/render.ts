@@ -1,0 +1,46 @@
+import { inspect } from 'node:util'
+
+const MAX_TOTAL = 65_536
+const MAX_KEYS = 100
+const BOUNDS = { depth: 4, maxArrayLength: 100, maxStringLength: 2000, breakLength: 100 } as const
+
+/** Writes any value as text, bounded in depth, items, string length and total size. */
+export function render(value: unknown, { colors }: { colors: boolean }): string {
+  const text = textOf(value, colors)
+  return text.length > MAX_TOTAL ? `${text.slice(0, MAX_TOTAL)}… (${text.length} characters)` : text
+}
+
+function textOf(value: unknown, colors: boolean): string {
+  try {
+    if (value instanceof Uint8Array && value.length === 16) return `uuid ${uuidOf(value)}`
+    return inspect(firstKeys(value), { ...BOUNDS, colors })
+  } catch (error) {
+    return `(cannot be shown: ${String(error)})`
+  }
+}
+
+/** inspect() bounds arrays and strings, but prints every key of an object. */
+function firstKeys(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype)
+    return value
+  const keys = Object.keys(value)
+  if (keys.length <= MAX_KEYS) return value
+  const shown = Object.fromEntries(keys.slice(0, MAX_KEYS).map((key) => [key, Reflect.get(value, key)]))
+  return { ...shown, '…': `${keys.length - MAX_KEYS} more` }
+}
+
+const uuidOf = (bytes: Uint8Array): string =>
+  Buffer.from(bytes)
+    .toString('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+
+/** Puts an error into words, without the frames of the terminal itself. */
+export function describeError(error: unknown, { colors }: { colors: boolean }): string {
+  if (!(error instanceof Error)) return `Uncaught ${render(error, { colors })}`
+  const lines = render(error, { colors: false }).split('\n')
+  const own = lines.findIndex((line) =>
+    /^\s+at .*(node:inspector|node:internal|runtimes\/node\/terminal)/.test(line),
+  )
+  const last = lines.findLastIndex((line) => /^\s+at /.test(line))
+  return own < 0 ? lines.join('\n') : [...lines.slice(0, own), ...lines.slice(last + 1)].join('\n')
+}

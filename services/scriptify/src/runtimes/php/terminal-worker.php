@@ -1,0 +1,23 @@
+<?php
+
+// The program behind `php>`. It evaluates in its own global scope and owns no variable there: the loop below calls
+// static methods only, and every name but $_ and $_e belongs to the user.
+
+declare(strict_types=0);
+
+foreach (['channel', 'backup', 'interrupted', 'failure', 'renderer', 'imports', 'input', 'refusal', 'connections', 'completion', 'listing', 'worker'] as $_) {
+    require __DIR__ . "/terminal/{$_}.php";
+}
+unset($_);
+
+\Latchkey\Scriptify\Terminal\Worker::open(!in_array('--no-fork', $argv, true));
+$argv = [$argv[0]];
+$argc = 1;
+
+while (\Latchkey\Scriptify\Terminal\Worker::next()) {
+    try {
+        \Latchkey\Scriptify\Terminal\Worker::finish(eval(\Latchkey\Scriptify\Terminal\Worker::code()));
+    } catch (\Throwable $_e) {
+        \Latchkey\Scriptify\Terminal\Worker::fail($_e);
+    }
+}

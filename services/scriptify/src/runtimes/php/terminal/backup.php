@@ -1,0 +1,79 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Latchkey\Scriptify\Terminal;
+
+/** A sleeping copy of the worker, which wakes when the worker dies. */
+final class Backup
+{
+    /** A background process of the user may hold the pair open, so the parent's pid is looked at as well. */
+    private const LOOK_MICROSECONDS = 200_000;
+
+    /** @param resource $pair */
+    private function __construct(
+        private readonly int $pid,
+        private $pair,
+        public readonly bool $isCopy,
+        public readonly string $lastWords = '',
+    ) {
+    }
+
+    /** Returns at once in the worker; in the copy, when the worker has died. */
+    public static function fork(): ?self
+    {
+        $pair = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, STREAM_IPPROTO_IP);
+        if ($pair === false) {
+            return null;
+        }
+        $worker = (int) getmypid();
+        pcntl_sigprocmask(SIG_BLOCK, [SIGINT], $before);
+        $pid = @pcntl_fork();
+        if ($pid !== 0) {
+            pcntl_sigprocmask(SIG_SETMASK, $before);
+            fclose($pair[1]);
+            return $pid > 0 ? new self($pid, $pair[0], false) : null;
+        }
+        pcntl_signal(SIGINT, SIG_IGN);
+        pcntl_sigprocmask(SIG_SETMASK, $before);
+        fclose($pair[0]);
+        return new self(0, $pair[1], true, self::sleepUntilDeath($pair[1], $worker));
+    }
+
+    /** The copy is out of date: end it, leaving no zombie. */
+    public function discard(): void
+    {
+        posix_kill($this->pid, SIGKILL);
+        pcntl_waitpid($this->pid, $status);
+        fclose($this->pair);
+    }
+
+    public function sayLastWords(string $words): void
+    {
+        @fwrite($this->pair, $words);
+    }
+
+    public static function killSelf(): void
+    {
+        posix_kill((int) getmypid(), SIGKILL);
+    }
+
+    /** @param resource $pair */
+    private static function sleepUntilDeath($pair, int $worker): string
+    {
+        $words = '';
+        while (posix_getppid() === $worker) {
+            [$readable, $none] = [[$pair], null];
+            if (@stream_select($readable, $none, $none, 0, self::LOOK_MICROSECONDS) === 1) {
+                $words .= (string) fread($pair, 4096);
+                if (feof($pair)) {
+                    break;
+                }
+            }
+        }
+        stream_set_blocking($pair, false);
+        $words .= (string) @stream_get_contents($pair);
+        fclose($pair);
+        return $words;
+    }
+}

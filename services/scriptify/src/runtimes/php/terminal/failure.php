@@ -1,0 +1,60 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Latchkey\Scriptify\Terminal;
+
+/** Puts an exception or a warning into words, with places the user can recognise. */
+final class Failure
+{
+    private const MAX_FRAMES = 8;
+    private const MAX_MESSAGE = 4000;
+
+    public static function describe(\Throwable $error): string
+    {
+        $text = '';
+        for ($current = $error; $current !== null; $current = $current->getPrevious()) {
+            $text .= ($text === '' ? '' : "\nCaused by ") . self::one($current);
+        }
+        return $text . self::trace($error);
+    }
+
+    public static function place(string $file, int $line): string
+    {
+        return str_contains($file, "eval()'d code") && str_contains($file, 'terminal-worker.php')
+            ? "php shell code:{$line}"
+            : "{$file}:{$line}";
+    }
+
+    public static function levelName(int $level): string
+    {
+        return match ($level) {
+            E_WARNING, E_USER_WARNING => 'Warning',
+            E_NOTICE, E_USER_NOTICE => 'Notice',
+            E_DEPRECATED, E_USER_DEPRECATED => 'Deprecated',
+            default => 'Error',
+        };
+    }
+
+    private static function one(\Throwable $error): string
+    {
+        $message = substr($error->getMessage(), 0, self::MAX_MESSAGE);
+        return $error::class . ": {$message}\n    at " . self::place($error->getFile(), $error->getLine());
+    }
+
+    private static function trace(\Throwable $error): string
+    {
+        $lines = [];
+        foreach ($error->getTrace() as $frame) {
+            $file = (string) ($frame['file'] ?? '');
+            if (str_ends_with($file, 'terminal-worker.php')) {
+                break; // from here on it is the terminal itself
+            }
+            $call = ($frame['class'] ?? '') . ($frame['type'] ?? '') . $frame['function'] . '()';
+            $lines[] = "    in {$call}" . ($file === '' ? '' : ' called at ' . self::place($file, (int) ($frame['line'] ?? 0)));
+        }
+        $hidden = count($lines) - self::MAX_FRAMES;
+        $shown = array_slice($lines, 0, self::MAX_FRAMES);
+        return ($shown === [] ? '' : "\n" . implode("\n", $shown)) . ($hidden > 0 ? "\n    … {$hidden} more" : '');
+    }
+}

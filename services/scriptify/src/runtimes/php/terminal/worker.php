@@ -1,0 +1,369 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Latchkey\Scriptify\Terminal;
+
+/** One terminal session's state. All of it lives here, so that the global scope belongs to the user alone. */
+final class Worker
+{
+    /** Above this, copying the page tables for a backup would be felt at every input. */
+    private const MAX_FORK_BYTES = 1 << 30;
+    private const MAX_SNAPSHOT_BYTES = 4 << 20;
+    private const RESERVED = ['GLOBALS', '_GET', '_POST', '_COOKIE', '_FILES', '_SERVER', '_ENV', '_REQUEST', 'argv', 'argc', '_', '_e'];
+
+    private static Channel $channel;
+    private static Imports $imports;
+    private static ?Backup $backup = null;
+    private static bool $forks = false;
+    private static bool $saidTooLarge = false;
+    private static bool $isEvaluating = false;
+    private static bool $isEnding = false;
+    private static bool $isBackupStale = true;
+    private static int $pid = 0;
+
+    /** @var array{id: int, type: string, ...} the request in hand */
+    private static array $request = ['id' => 0, 'type' => ''];
+    private static string $code = '';
+    private static string $shows = 'nothing';
+    private static string $sentSnapshot = '';
+
+    /** @var list<array{code: string, why: string}> what `start` still has to run, in order */
+    private static array $opening = [];
+
+    /** @var list<string> notes for the front-end gathered while opening */
+    private static array $notes = [];
+
+    public static function open(bool $mayFork): void
+    {
+        self::$channel = new Channel('php://fd/3');
+        self::$imports = new Imports();
+        self::$pid = (int) getmypid();
+        self::$forks = $mayFork && function_exists('pcntl_fork') && function_exists('posix_kill');
+        self::watchInterrupts();
+        register_shutdown_function(self::die(...));
+        set_error_handler(self::warn(...));
+    }
+
+    /** Waits for the next text to evaluate; false when the session is over. */
+    public static function next(): bool
+    {
+        while (true) {
+            if (self::$opening !== []) {
+                self::$code = (string) array_shift(self::$opening)['code'];
+                self::$shows = 'nothing';
+                self::$isEvaluating = true;
+                return true;
+            }
+            if (self::$request['type'] === 'start') {
+                self::ready();
+            }
+            self::protect();
+            $request = self::$channel->read();
+            if ($request === null || $request['type'] === 'bye') {
+                self::end();
+                return false;
+            }
+            self::$request = $request;
+            if (self::answer($request)) {
+                return true;
+            }
+        }
+    }
+
+    public static function code(): string
+    {
+        return self::$code;
+    }
+
+    /** Reports the value of the evaluated text. */
+    public static function finish(mixed $value): void
+    {
+        self::settle();
+        if (self::$request['type'] === 'start') {
+            return;
+        }
+        $shown = null;
+        if (self::$shows === 'value' || (self::$shows === 'non-null' && $value !== null)) {
+            $GLOBALS['_'] = $value;
+            $shown = Renderer::render($value);
+        }
+        self::reply(['type' => 'done', 'ok' => true, 'shown' => $shown] + self::memory());
+    }
+
+    /** Reports an exception of the evaluated text. */
+    public static function fail(\Throwable $error): void
+    {
+        self::settle();
+        $wasInterrupt = $error instanceof Interrupted;
+        $text = $wasInterrupt ? 'Interrupted' : Failure::describe($error);
+        if (self::$request['type'] === 'start') {
+            self::$notes[] = $text;
+            return;
+        }
+        self::reply(['type' => 'done', 'ok' => false, 'error' => $text, 'interrupted' => $wasInterrupt] + self::memory());
+    }
+
+    /** Runs the preload's own idea of a fresh connection; see docs/scriptify-terminal.md. */
+    public static function reconnect(): void
+    {
+        $executor = $GLOBALS['executor'] ?? null;
+        if (is_object($executor) && method_exists($executor, 'reconnect')) {
+            $executor->reconnect();
+        }
+    }
+
+    /** @param array<string, mixed> $request */
+    private static function answer(array $request): bool
+    {
+        $code = (string) ($request['code'] ?? '');
+        switch ($request['type']) {
+            case 'start':
+                self::prepareOpening($request);
+                return false;
+            case 'eval':
+                return self::prepare($code, (int) ($request['line'] ?? 1));
+            case 'check':
+                self::reply(['type' => 'checked', 'incomplete' => Input::isIncomplete($code)]);
+                return false;
+            case 'split':
+                self::reply(['type' => 'split', 'statements' => Input::statements($code)]);
+                return false;
+            case 'complete':
+                self::reply(['type' => 'completions'] + Completion::of((string) $request['line'], self::$imports));
+                return false;
+            case 'list':
+                self::reply(['type' => 'listed', 'text' => Listing::variables(self::userVariables())]);
+                return false;
+            case 'describe':
+                self::reply(['type' => 'described', 'text' => Listing::describe((string) $request['name'], (bool) $request['source'], self::$imports)]);
+                return false;
+            case 'snapshot':
+                self::reply(['type' => 'snapshot', 'snapshot' => self::snapshot()]);
+                return false;
+            default:
+                self::reply(['type' => 'unknown']);
+                return false;
+        }
+    }
+
+    private static function prepare(string $code, int $line): bool
+    {
+        $code = Input::withoutOpenTag($code);
+        $refusal = Input::isIncomplete($code) ? 'ParseError: unexpected end of input' : Refusal::of($code);
+        if ($refusal !== null) {
+            self::reply(['type' => 'done', 'ok' => false, 'error' => $refusal]);
+            return false;
+        }
+        $message = Input::parseError("{$code}\n;");
+        if ($message === null) {
+            $code = Input::takeImports($code, self::$imports);
+        }
+        ['code' => $code, 'shows' => self::$shows] = Input::withReturn($code);
+        self::$code = str_repeat("\n", max(0, $line - 1)) . self::$imports->prefix() . $code;
+        self::$isEvaluating = true;
+        return true;
+    }
+
+    /** @param array<string, mixed> $request */
+    private static function prepareOpening(array $request): void
+    {
+        self::$notes = [];
+        if (is_string($request['autoloader'] ?? null)) {
+            self::$opening[] = ['code' => 'require_once ' . var_export($request['autoloader'], true) . ';', 'why' => 'autoloader'];
+        }
+        if (is_string($request['preload'] ?? null)) {
+            $preload = $request['preload'];
+            Input::takeImports((string) preg_replace('/\?>.*\z/s', '', (string) @file_get_contents($preload)), self::$imports);
+            self::$opening[] = ['code' => 'include ' . var_export($preload, true) . ';', 'why' => 'preload'];
+        }
+        foreach ((array) ($request['declarations'] ?? []) as $declaration) {
+            $rest = Input::takeImports((string) $declaration, self::$imports);
+            self::$opening[] = ['code' => self::$imports->prefix() . $rest . "\n;", 'why' => 'declaration'];
+        }
+        if (is_string($request['snapshot'] ?? null)) {
+            self::$opening[] = ['code' => '\\' . self::class . '::restoreVariables(' . var_export($request['snapshot'], true) . ');', 'why' => 'variables'];
+        }
+    }
+
+    /** Puts back the variables a snapshot holds; called by the text that `start` evaluates. */
+    public static function restoreVariables(string $snapshot): void
+    {
+        foreach (json_decode($snapshot, true) ?? [] as $name => $value) {
+            try {
+                $GLOBALS[$name] = unserialize((string) base64_decode($value));
+            } catch (\Throwable $error) {
+                self::$notes[] = "\${$name} could not be restored: {$error->getMessage()}";
+            }
+        }
+    }
+
+    private static function ready(): void
+    {
+        self::reply(['type' => 'ready', 'pid' => self::$pid, 'version' => PHP_VERSION, 'forks' => self::$forks,
+            'notes' => self::$notes, 'names' => array_keys(self::userVariables())]);
+        self::$request = ['id' => 0, 'type' => ''];
+    }
+
+    /** Whatever ended the text: a copy the user forked must not answer in the session's name. */
+    private static function settle(): void
+    {
+        if (getmypid() !== self::$pid) {
+            Backup::killSelf();
+        }
+        self::$isEvaluating = false;
+        self::$isBackupStale = true;
+        self::watchInterrupts();
+    }
+
+    private static function watchInterrupts(): void
+    {
+        if (!function_exists('pcntl_signal')) {
+            return;
+        }
+        pcntl_async_signals(true);
+        pcntl_signal(SIGINT, static function (): void {
+            if (self::$isEvaluating) {
+                throw new Interrupted('Interrupted');
+            }
+        });
+    }
+
+    /** Leaves a sleeping copy behind, with the state as it is now. A death from here on wakes the copy. */
+    private static function protect(): void
+    {
+        if (!self::$forks || !self::$isBackupStale) {
+            return;
+        }
+        self::$isBackupStale = false;
+        self::$backup?->discard();
+        self::$backup = null;
+        if (memory_get_usage(true) > self::MAX_FORK_BYTES) {
+            self::warnOfSize();
+            return;
+        }
+        self::$backup = Backup::fork();
+        if (self::$backup !== null && self::$backup->isCopy) {
+            self::takeOver(self::$backup->lastWords);
+        }
+    }
+
+    private static function warnOfSize(): void
+    {
+        if (!self::$saidTooLarge) {
+            self::$channel->write(['id' => 0, 'type' => 'log', 'text' => 'The session holds more than 1 GiB: it is no longer protected by a copy']);
+        }
+        self::$saidTooLarge = true;
+    }
+
+    /** The copy becomes the worker. The connections it shares with the dead process are in an unknown state. */
+    private static function takeOver(string $lastWords): void
+    {
+        self::$backup = null;
+        self::$isBackupStale = true;
+        self::$isEvaluating = false;
+        self::$pid = (int) getmypid();
+        self::watchInterrupts();
+        $notes = Connections::release($lastWords === '');
+        try {
+            self::reconnect();
+        } catch (\Throwable $error) {
+            $notes[] = 'reconnect failed: ' . $error->getMessage();
+        }
+        self::$channel->write(['id' => 0, 'type' => 'restored', 'pid' => self::$pid, 'notes' => $notes]);
+        self::protect();
+    }
+
+    private static function die(): void
+    {
+        if (self::$isEnding) {
+            return;
+        }
+        if (getmypid() !== self::$pid) {
+            Backup::killSelf();
+            return;
+        }
+        ini_set('memory_limit', '-1');
+        $error = error_get_last();
+        $isFatal = $error !== null && ($error['type'] & (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_RECOVERABLE_ERROR | E_PARSE)) !== 0;
+        $reason = $isFatal ? 'fatal error: ' . strtok($error['message'], "\n") : 'exit() was called';
+        self::$channel->write(['id' => self::$request['id'], 'type' => 'dying', 'reason' => $reason]
+            + (self::$forks ? [] : ['snapshot' => self::snapshot()]));
+        while (ob_get_level() > 0) {
+            ob_end_flush();
+        }
+        if (self::$backup !== null) {
+            self::$backup->sayLastWords($reason);
+            // A destructor would say goodbye on connections that the copy goes on using.
+            Backup::killSelf();
+        }
+    }
+
+    private static function end(): void
+    {
+        self::$isEnding = true;
+        self::$backup?->discard();
+    }
+
+    /** @return array{declarations?: list<string>, snapshot?: string, names?: list<string>} what a new worker would need */
+    private static function memory(): array
+    {
+        $source = (string) (self::$request['code'] ?? '');
+        $declarations = Input::declarations($source);
+        foreach (Input::statements($source) as ['code' => $statement]) {
+            $first = Input::significant($statement)[0] ?? null;
+            if ($first?->is([T_USE, T_NAMESPACE, T_DECLARE]) === true) {
+                $declarations = [trim($statement), ...$declarations];
+            }
+        }
+        $memory = $declarations === [] ? [] : ['declarations' => $declarations];
+        if (self::$forks) {
+            return $memory;
+        }
+        $snapshot = self::snapshot();
+        if ($snapshot !== self::$sentSnapshot) {
+            $memory['snapshot'] = self::$sentSnapshot = $snapshot;
+        }
+        return $memory + ['names' => array_keys(self::userVariables())];
+    }
+
+    private static function snapshot(): string
+    {
+        $kept = [];
+        $size = 0;
+        foreach (self::userVariables() as $name => $value) {
+            try {
+                $text = base64_encode(serialize($value));
+            } catch (\Throwable) {
+                continue; // closures and connections
+            }
+            $size += strlen($text);
+            if ($size > self::MAX_SNAPSHOT_BYTES) {
+                break;
+            }
+            $kept[$name] = $text;
+        }
+        return (string) json_encode((object) $kept, JSON_INVALID_UTF8_SUBSTITUTE);
+    }
+
+    /** @return array<string, mixed> */
+    private static function userVariables(): array
+    {
+        return array_diff_key($GLOBALS, array_flip(self::RESERVED));
+    }
+
+    private static function warn(int $level, string $message, string $file, int $line): bool
+    {
+        if ((error_reporting() & $level) === 0) {
+            return true;
+        }
+        fwrite(STDERR, Failure::levelName($level) . ": {$message} in " . Failure::place($file, $line) . "\n");
+        return $level !== E_USER_ERROR;
+    }
+
+    /** @param array<string, mixed> $message */
+    private static function reply(array $message): void
+    {
+        self::$channel->write(['id' => self::$request['id']] + $message);
+    }
+}

@@ -1,0 +1,138 @@
+import { performance } from 'node:perf_hooks'
+import type { History } from './history.ts'
+import type { Opened, Session } from './session.ts'
+
+export interface DotCommandContext {
+  session: Session
+  history: History
+  /** What --env and the service's file added. */
+  environment: Record<string, string>
+  evaluate(code: string): Promise<void>
+  print(text: string): void
+}
+
+type Result = 'go on' | 'leave'
+
+interface DotCommand {
+  usage: string
+  effect: string
+  run(context: DotCommandContext, argument: string): Promise<Result | undefined> | Result | undefined
+}
+
+const SECRET_NAME = /pass|secret|token|key|credential|_url$/i
+
+const COMMANDS: Record<string, DotCommand> = {
+  help: {
+    usage: '.help',
+    effect: 'shows this list',
+    run: ({ print }) => {
+      print(helpText())
+      return undefined
+    },
+  },
+  exit: { usage: '.exit', effect: 'leaves, like exit, quit and Ctrl-D', run: () => 'leave' },
+  clear: {
+    usage: '.clear',
+    effect: 'forgets everything and begins anew',
+    run: (context) => restart(context, false),
+  },
+  reset: { usage: '.reset', effect: 'the same as .clear', run: (context) => restart(context, false) },
+  reload: {
+    usage: '.reload',
+    effect: 'reads changed code again; keeps imports, declarations and plain variables',
+    run: (context) => restart(context, true),
+  },
+  history: {
+    usage: '.history [text]',
+    effect: 'lists what was typed, or what of it holds the text',
+    run: ({ history, print }, text) => {
+      print(
+        history.entries
+          .slice(0, 200)
+          .filter((entry) => entry.includes(text))
+          .reverse()
+          .join('\n'),
+      )
+      return undefined
+    },
+  },
+  ls: {
+    usage: '.ls',
+    effect: 'lists variables, functions and classes',
+    run: async ({ session, print }) => {
+      print(await session.list())
+      return undefined
+    },
+  },
+  doc: {
+    usage: '.doc <name>',
+    effect: 'shows the signature and the comment of a function, class or method',
+    run: async ({ session, print }, name) => {
+      print(await session.describe(name, false))
+      return undefined
+    },
+  },
+  show: {
+    usage: '.show <name>',
+    effect: 'shows the source of a function, class or method',
+    run: async ({ session, print }, name) => {
+      print(await session.describe(name, true))
+      return undefined
+    },
+  },
+  time: {
+    usage: '.time <code>',
+    effect: 'evaluates and tells how long it took',
+    run: async ({ evaluate, print }, code) => {
+      const begin = performance.now()
+      await evaluate(code)
+      print(`${(performance.now() - begin).toFixed(1)} ms`)
+      return undefined
+    },
+  },
+  env: {
+    usage: '.env',
+    effect: 'lists the environment that --env and the service brought, secrets hidden',
+    run: ({ environment, print }) => {
+      const shown = Object.entries(environment).map(
+        ([name, value]) => `${name}=${SECRET_NAME.test(name) ? '********' : value}`,
+      )
+      print(shown.join('\n') || 'nothing was added to the environment')
+      return undefined
+    },
+  },
+}
+
+/** Tells whether the line is a command to the terminal: `.5 + 1` and `...` are code. */
+export const isDotCommand = (line: string): boolean => /^\s*\.[a-z]+(\s|$)/.test(line)
+
+/** Runs a line such as `.help`. */
+export async function runDotCommand(line: string, context: DotCommandContext): Promise<Result> {
+  const [, name = '', argument = ''] = /^\s*\.([a-z]+)\s*([\s\S]*)$/.exec(line) ?? []
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (command === undefined) {
+    context.print(`.${name} is not a command; .help lists them`)
+    return 'go on'
+  }
+  return (await command.run(context, argument.trim())) ?? 'go on'
+}
+
+/** The commands' names with their dots, for completion. */
+export const dotCommandNames = (): string[] => Object.keys(COMMANDS).map((name) => `.${name}`)
+
+function helpText(): string {
+  const width = Math.max(...Object.values(COMMANDS).map(({ usage }) => usage.length))
+  return [
+    ...Object.values(COMMANDS).map(({ usage, effect }) => `${usage.padEnd(width)}  ${effect}`),
+    '',
+    'Tab completes. Ctrl-C clears the line, or stops what runs; twice, by force. A statement goes on by itself until',
+    'it is complete. `;;` at its end hides its value. A line that begins with a space is not kept in the history.',
+  ].join('\n')
+}
+
+async function restart({ session, print }: DotCommandContext, keep: boolean): Promise<Result> {
+  const { notes }: Opened = await session.restart({ keep })
+  for (const note of notes) print(note)
+  print(keep ? 'Reloaded' : 'Everything is forgotten')
+  return 'go on'
+}

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+const MAX_ENTRIES = 10_000
+/** Text that looks like a secret in clear is not written to disk. */
+const SECRETS = [
+  /(pass(word|wd)?|secret|token|api_?key|credentials?)\w*['"\]]*\s*(=>?|:|,|\()\s*['"`]/i,
+  /:\/\/[^\s:@/]*:[^\s@/]+@/,
+  /-----BEGIN [A-Z ]*PRIVATE KEY/,
+  /\beyJ[\w-]{10,}\./,
+]
+
+export interface History {
+  /** Whole statements, the newest first, as readline wants them. */
+  entries: string[]
+  /** Writes a statement down, unless it begins with a space or holds a secret; tells whether it did. */
+  add(statement: string): boolean
+}
+
+/** Where a project's history lies: below the XDG state directory, one file for each root directory and runtime. */
+export function historyPath(env: NodeJS.ProcessEnv, rootdir: string, runtime: string): string {
+  const state = env.XDG_STATE_HOME || join(env.HOME ?? homedir(), '.local', 'state')
+  const project = createHash('sha256').update(rootdir).digest('hex').slice(0, 16)
+  return join(state, 'scriptify', `history-${project}-${runtime}.jsonl`)
+}
+
+/** Opens the history file, or without a path one that lasts as long as the session. */
+export function openHistory(path: string | undefined): History {
+  const lines = path === undefined ? [] : readLines(path)
+  if (path !== undefined && lines.length > MAX_ENTRIES * 1.2) rewrite(path, lines.slice(-MAX_ENTRIES))
+  const entries = lines.slice(-MAX_ENTRIES).flatMap(parseEntry).reverse()
+  return {
+    entries,
+    add(statement) {
+      if (
+        /^\s/.test(statement) ||
+        statement.trim() === '' ||
+        SECRETS.some((secret) => secret.test(statement))
+      )
+        return false
+      if (entries[0] === statement) return true
+      entries.unshift(statement)
+      // One write to a file opened for appending: sessions side by side do not cut each other's lines.
+      if (path !== undefined)
+        tryTo(() => appendFileSync(path, `${JSON.stringify(statement)}\n`, { mode: 0o600 }))
+      return true
+    },
+  }
+}
+
+function readLines(path: string): string[] {
+  tryTo(() => mkdirSync(dirname(path), { recursive: true, mode: 0o700 }))
+  try {
+    return readFileSync(path, 'utf8').split('\n').filter(Boolean)
+  } catch {
+    return []
+  }
+}
+
+function rewrite(path: string, lines: string[]): void {
+  tryTo(() => {
+    writeFileSync(`${path}.${process.pid}`, `${lines.join('\n')}\n`, { mode: 0o600 })
+    renameSync(`${path}.${process.pid}`, path)
+  })
+}
+
+function parseEntry(line: string): string[] {
+  try {
+    const entry: unknown = JSON.parse(line)
+    return typeof entry === 'string' ? [entry] : []
+  } catch {
+    return []
+  }
+}
+
+/** A read-only home must not cost anybody the terminal. */
+function tryTo(write: () => void): void {
+  try {
+    write()
+  } catch {
+    // No history, then.
+  }
+}

@@ -1,0 +1,80 @@
+import { z } from 'zod'
+
+const Memory = {
+  /** Source text of imports and declarations, for a worker that must start anew. */
+  declarations: z.array(z.string()).optional(),
+  /** The variables that can be carried over, in the worker's own format. */
+  snapshot: z.string().optional(),
+  /** Every variable there is, carried over or not. */
+  names: z.array(z.string()).optional(),
+}
+
+const Statement = z.object({ code: z.string(), line: z.number() })
+
+/** What a worker says: an answer to the request of the same id, or news of its own (id 0). */
+export const WorkerMessage = z.discriminatedUnion('type', [
+  z.object({
+    id: z.number(),
+    type: z.literal('ready'),
+    pid: z.number(),
+    version: z.string(),
+    forks: z.boolean(),
+    notes: z.array(z.string()),
+    names: z.array(z.string()),
+  }),
+  z.object({
+    id: z.number(),
+    type: z.literal('done'),
+    ok: z.boolean(),
+    shown: z.string().nullish(),
+    error: z.string().optional(),
+    interrupted: z.boolean().optional(),
+    ...Memory,
+  }),
+  z.object({ id: z.number(), type: z.literal('checked'), incomplete: z.boolean() }),
+  z.object({ id: z.number(), type: z.literal('split'), statements: z.array(Statement) }),
+  z.object({
+    id: z.number(),
+    type: z.literal('completions'),
+    word: z.string(),
+    candidates: z.array(z.string()),
+  }),
+  z.object({ id: z.number(), type: z.literal('listed'), text: z.string() }),
+  z.object({ id: z.number(), type: z.literal('described'), text: z.string() }),
+  z.object({ id: z.number(), type: z.literal('snapshot'), snapshot: z.string() }),
+  z.object({ id: z.number(), type: z.literal('dying'), reason: z.string(), snapshot: z.string().optional() }),
+  z.object({ id: z.number(), type: z.literal('restored'), pid: z.number(), notes: z.array(z.string()) }),
+  z.object({ id: z.number(), type: z.literal('log'), text: z.string() }),
+  z.object({ id: z.number(), type: z.literal('unknown') }),
+])
+export type WorkerMessage = z.output<typeof WorkerMessage>
+export type Answer<T extends WorkerMessage['type']> = Extract<WorkerMessage, { type: T }>
+export type Statement = z.output<typeof Statement>
+
+/** What a worker is asked; the answer's type belongs to it. */
+export type WorkerRequest =
+  | {
+      type: 'start'
+      autoloader: string | undefined
+      preload: string | undefined
+      declarations: string[]
+      snapshot: string | undefined
+    }
+  | { type: 'eval'; code: string; line: number }
+  | { type: 'check'; code: string }
+  | { type: 'split'; code: string }
+  | { type: 'complete'; line: string }
+  | { type: 'list' }
+  | { type: 'snapshot' }
+  | { type: 'describe'; name: string; source: boolean }
+
+export interface AnswerOf {
+  start: 'ready'
+  eval: 'done'
+  check: 'checked'
+  split: 'split'
+  complete: 'completions'
+  list: 'listed'
+  snapshot: 'snapshot'
+  describe: 'described'
+}

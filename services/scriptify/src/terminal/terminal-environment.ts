@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises'
+import { CliError } from '../cli-error.ts'
+import { parseEnvFile } from '../env-file.ts'
+import { EXIT } from '../exit-codes.ts'
+import { isServiceName } from '../service-name.ts'
+
+/** Joins --env entries over the named service's stored environment; throws on a bad name, entry or unknown service. */
+export async function readTerminalEnvironment(
+  service: string | undefined,
+  entries: string[],
+): Promise<Record<string, string>> {
+  const given = Object.fromEntries(entries.map(parseEntry))
+  return { ...(service === undefined ? {} : await readServiceEnvironment(service)), ...given }
+}
+
+/** Splits at the first `=`; the value is taken literally. */
+function parseEntry(entry: string): [name: string, value: string] {
+  const [, name, value] = /^([A-Za-z_]\w*)=([\s\S]*)$/.exec(entry) ?? []
+  if (name === undefined || value === undefined || value.includes('\0')) {
+    throw new CliError(`--env wants NAME=VALUE, not ${JSON.stringify(entry)}`, EXIT.usage)
+  }
+  return [name, value]
+}
+
+async function readServiceEnvironment(service: string): Promise<Record<string, string>> {
+  if (!isServiceName(service)) {
+    throw new CliError(`${JSON.stringify(service)} is not a service name`, EXIT.usage)
+  }
+  const path = `/etc/scriptify/${service}.env`
+  try {
+    return parseEnvFile(await readFile(path, 'utf8'))
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ENOENT')
+      throw new CliError(`The service ${service} has no environment (${path})`, EXIT.notFound)
+    if (code === 'EACCES') throw new CliError(`${path} may be read by root only`, EXIT.notPermitted)
+    throw error
+  }
+}

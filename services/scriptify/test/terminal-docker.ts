@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { GenericContainer, type StartedNetwork, type StartedTestContainer } from 'testcontainers'
+
+export const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
+export const MAIN = `${ROOT}/services/scriptify/src/main.ts`
+
+/** Tells whether the container suites run; without an engine they are skipped, or fail under REQUIRE_DOCKER=1. */
+export async function hasDocker(): Promise<boolean> {
+  try {
+    await promisify(execFile)('docker', ['version', '--format', '{{.Server.Version}}'])
+    return true
+  } catch (error) {
+    if (process.env.REQUIRE_DOCKER === '1')
+      throw new Error('REQUIRE_DOCKER=1, but no engine answers', { cause: error })
+    console.warn('Skipped: no Docker engine answers, and php 8.4 runs in a container')
+    return false
+  }
+}
+
+/** A machine with Node 24 and php 8.4, this project at its own path, and nothing running. */
+export async function startPhpMachine(network?: StartedNetwork): Promise<StartedTestContainer> {
+  const here = dirname(fileURLToPath(import.meta.url))
+  const image = await GenericContainer.fromDockerfile(here, 'terminal-php.Dockerfile').build(
+    'latchkey-test/php:8.4',
+    {
+      deleteOnExit: false,
+    },
+  )
+  const machine = image
+    .withBindMounts([{ source: ROOT, target: ROOT, mode: 'ro' }])
+    .withWorkingDir(ROOT)
+    .withCommand(['sleep', 'infinity'])
+  return (network ? machine.withNetwork(network) : machine).start()
+}

@@ -1,0 +1,183 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { MAIN, ROOT } from './terminal-docker.ts'
+import { startTypist } from './terminal-pty.ts'
+
+const CTRL_C = '\x03'
+const CTRL_D = '\x04'
+const prompt = /node[>*] /
+
+const openTerminal = async (args: string[] = [], env: Record<string, string> = {}) => {
+  const state = mkdtempSync(join(tmpdir(), 'scriptify-state-'))
+  const typist = startTypist(
+    process.execPath,
+    [MAIN, 'terminal', '--runtime', 'node', '--no-preload', ...args],
+    {
+      prompt,
+      cwd: ROOT,
+      env: { XDG_STATE_HOME: state, NO_COLOR: '1', ...env },
+    },
+  )
+  const banner = await typist.see(/node> $/)
+  return Object.assign(typist, { banner })
+}
+
+describe('the node terminal', () => {
+  it('shows values, keeps state, and speaks TypeScript', async () => {
+    await using terminal = await openTerminal()
+    expect(await terminal.enter('const x: number = 5')).not.toContain('=>')
+    expect(await terminal.enter('x * 2')).toContain('=> 10')
+    expect(await terminal.enter('const x = 7')).not.toContain('Error')
+    expect(await terminal.enter('interface Point {')).toMatch(/node\* $/)
+    expect(await terminal.enter('a: number }')).toMatch(/node> $/)
+    expect(await terminal.enter('enum Suit { Hearts, Spades }')).not.toContain('Error')
+    expect(await terminal.enter('Suit.Spades')).toContain('=> 1')
+    expect(await terminal.enter('import { basename } from "node:path"')).not.toContain('Error')
+    expect(await terminal.enter('basename("/a/b")')).toContain("=> 'b'")
+    expect(await terminal.enter('(await import("node:os")).EOL')).toContain("=> '\\n'")
+    expect(await terminal.enter('{ a: x }')).toContain('=> { a: 7 }')
+    expect(await terminal.enter('x = 8;')).toContain('TypeError')
+  })
+
+  it.each([
+    { why: 'a parse error', line: 'let z = ;', says: 'SyntaxError' },
+    { why: 'an exception', line: 'throw new Error("boo")', says: 'Error: boo' },
+    { why: 'endless recursion', line: '(function r() { r() })()', says: 'RangeError' },
+    {
+      why: 'exit in a library',
+      line: '(() => { try { process.exit(0) } catch {} })()',
+      says: 'process.exit(0) was called',
+    },
+    { why: 'exit with a code', line: 'process.exit(3)', says: 'process.exit(3) was called' },
+    { why: 'an exit after an await', line: 'await 1; process.exit(4)', says: 'process.exit(4) was called' },
+    {
+      why: 'SIGSEGV',
+      line: 'process.kill(process.pid, "SIGSEGV"); await new Promise(() => {})',
+      says: 'ended the process',
+    },
+    {
+      why: 'SIGKILL',
+      line: 'process.kill(process.pid, "SIGKILL"); await new Promise(() => {})',
+      says: 'ended the process',
+    },
+    {
+      why: 'memory exhaustion',
+      line: 'const big = []; for (;;) big.push(new Array(1000).fill(1.5))',
+      says: 'ended the process',
+    },
+  ])('survives $why', async ({ line, says }) => {
+    await using terminal = await openTerminal([], { SCRIPTIFY_MEMORY_LIMIT: '128M' })
+    await terminal.enter('const kept = { a: [1, "é"] }')
+    await terminal.enter('function twice(n: number) { return 2 * n }')
+    terminal.type(`${line}\r`)
+    expect(await terminal.see(new RegExp(`${says.replace(/[()]/g, '\\$&')}[\\s\\S]*node> $`))).toContain(says)
+    expect(await terminal.enter('[kept.a[1], twice(4)]')).toContain("=> [ 'é', 8 ]")
+  })
+
+  it.each([
+    { why: 'a loop', line: 'for (;;);' },
+    { why: 'a loop after an await', line: 'await 1; for (;;);' },
+    { why: 'a sleep', line: 'await new Promise((resolve) => setTimeout(resolve, 60_000))' },
+    { why: 'a blocking sleep', line: 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60_000)' },
+    { why: 'a child process', line: 'require("node:child_process").execSync("sleep 60")' },
+  ])('stops $why at Ctrl-C', async ({ line }) => {
+    await using terminal = await openTerminal()
+    await terminal.enter('const kept = 41')
+    terminal.type(`${line}\r`)
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    terminal.type(CTRL_C)
+    await terminal.see(/node> $/)
+    expect(await terminal.enter('kept + 1')).toContain('=> 42')
+  })
+
+  it('reports failures that nobody awaited, and goes on', async () => {
+    await using terminal = await openTerminal()
+    terminal.type('void Promise.reject(new Error("late"))\r')
+    await terminal.see(/Unhandled rejection: Error: late/)
+    terminal.type('setTimeout(() => { process.exit(4) }, 20)\r')
+    await terminal.see(/process\.exit\(4\) was called/)
+    expect(await terminal.enter('1 + 1')).toContain('=> 2')
+  })
+
+  it('shows bounded values', async () => {
+    await using terminal = await openTerminal()
+    expect((await terminal.enter('Array.from({ length: 1e6 }, (_, i) => i)')).length).toBeLessThan(5000)
+    expect(
+      (await terminal.enter('Object.fromEntries(Array.from({ length: 1e5 }, (_, i) => ["k" + i, i]))'))
+        .length,
+    ).toBeLessThan(5000)
+    expect((await terminal.enter('"x".repeat(1e7)')).length).toBeLessThan(5000)
+    expect(await terminal.enter('const o: any = {}; o.o = o; o')).toContain('[Circular *1]')
+  })
+
+  it('takes a paste as one unit, tabs and all', async () => {
+    await using terminal = await openTerminal()
+    terminal.type('\x1b[200~if (false) {\n\t1\n}\nelse {\n\t"other"\n}\x1b[201~')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    terminal.type('\r')
+    expect(await terminal.see(/node> $/)).not.toContain('Error')
+    expect(await terminal.enter('"a\tb".length')).toContain('=> 3')
+  })
+
+  it('completes names and members without running getters', async () => {
+    await using terminal = await openTerminal()
+    await terminal.enter(
+      'const thing = { get explosive() { console.log("BANG"); return 1 }, expression: { deep: 1 } }',
+    )
+    terminal.type('thin')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    terminal.type('\t')
+    await terminal.see('thing')
+    terminal.type('.explo')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    terminal.type('\t')
+    expect(await terminal.see('explosive')).not.toContain('BANG')
+    terminal.type(CTRL_C)
+    await terminal.see(/node> $/)
+    terminal.type('thing.expression.d')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    terminal.type('\t')
+    await terminal.see('thing.expression.deep')
+  })
+
+  it('marks production', async () => {
+    await using terminal = await openTerminal(['--env', 'APP_ENV=prod'])
+    expect(terminal.banner).toContain('PRODUCTION')
+  })
+
+  it.each(['exit', 'quit', '.exit', 'exit();'])('leaves at %s with code 0', async (word) => {
+    await using terminal = await openTerminal()
+    terminal.type(`${word}\r`)
+    expect(await terminal.exited).toBe(0)
+  })
+
+  it('leaves at Ctrl-D, and keeps the history for the next session, but no secret', async () => {
+    const state = mkdtempSync(join(tmpdir(), 'scriptify-state-'))
+    {
+      await using terminal = await openTerminal([], { XDG_STATE_HOME: state })
+      await terminal.enter('function two() {')
+      await terminal.enter('return 2 }')
+      await terminal.enter('const password = "hunter2"')
+      await terminal.enter(' "not kept"')
+      terminal.type(CTRL_D)
+      expect(await terminal.exited).toBe(0)
+    }
+    await using terminal = await openTerminal([], { XDG_STATE_HOME: state })
+    const history = await terminal.enter('.history')
+    expect(history).toContain('function two() {\nreturn 2 }')
+    expect(history).not.toMatch(/hunter2|not kept/)
+  })
+
+  it('clears, reloads and lists', async () => {
+    await using terminal = await openTerminal()
+    await terminal.enter('const kept = 5')
+    expect(await terminal.enter('.ls')).toContain('kept  number')
+    await terminal.enter('.reload')
+    expect(await terminal.enter('kept')).toContain('=> 5')
+    await terminal.enter('.clear')
+    expect(await terminal.enter('typeof kept')).toContain("=> 'undefined'")
+    expect(await terminal.enter('.help')).toContain('.reload')
+  })
+})

@@ -1,0 +1,260 @@
+import { MySqlContainer } from '@testcontainers/mysql'
+import { PostgreSqlContainer } from '@testcontainers/postgresql'
+import { Network, type StartedNetwork, type StartedTestContainer } from 'testcontainers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasDocker, MAIN, ROOT, startPhpMachine } from './terminal-docker.ts'
+import { startTypist } from './terminal-pty.ts'
+
+const CTRL_C = '\x03'
+const CTRL_D = '\x04'
+const prompt = /php[>*] /
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+describe.skipIf(!(await hasDocker()))('the php terminal', () => {
+  let network: StartedNetwork
+  let machine: StartedTestContainer
+
+  beforeAll(async () => {
+    network = await new Network().start()
+    machine = await startPhpMachine(network)
+  })
+  afterAll(async () => {
+    await machine?.stop()
+    await network?.stop()
+  })
+
+  const openTerminal = async (args: string[] = ['--no-preload'], env: Record<string, string> = {}) => {
+    const settings = Object.entries({ NO_COLOR: '1', TERM: 'xterm', ...env }).flatMap(([name, value]) => [
+      '-e',
+      `${name}=${value}`,
+    ])
+    const typist = startTypist(
+      'docker',
+      ['exec', '-it', ...settings, machine.getId(), 'node', MAIN, 'terminal', '--runtime', 'php', ...args],
+      { prompt, cwd: ROOT },
+    )
+    const banner = await typist.see(/php> $/)
+    return Object.assign(typist, { banner })
+  }
+
+  it('shows values, keeps state, imports and namespaces', async () => {
+    await using terminal = await openTerminal()
+    expect(await terminal.enter('$x = 5;')).not.toContain('=>')
+    expect(await terminal.enter('$x * 2')).toContain('=> 10')
+    expect(await terminal.enter('$a = 1; $b = 2; $a + $b')).toContain('=> 3')
+    await terminal.enter('use DateTimeImmutable as D;')
+    await terminal.enter('use function strtoupper as up;')
+    expect(await terminal.enter("up((new D('2020-01-02'))->format('D'))")).toContain('=> "THU"')
+    expect(await terminal.enter('function half(int $n) {')).toMatch(/php\* $/)
+    expect(await terminal.enter('return $n / 2; }')).toMatch(/php> $/)
+    expect(await terminal.enter('half(4)')).toContain('=> 2')
+    expect(await terminal.enter('declare(strict_types=1);')).not.toContain('Error')
+    expect(await terminal.enter("half('4')")).toContain('TypeError')
+    expect(await terminal.enter('null')).toContain('=> null')
+    expect(await terminal.enter('echo "hi"')).toContain('hi')
+    expect(await terminal.enter('$undefined')).toContain(
+      'Warning: Undefined variable $undefined in php shell code:1',
+    )
+  })
+
+  it.each([
+    { why: 'a parse error', line: '$a = ;', says: 'ParseError' },
+    { why: 'an exception', line: "throw new Exception('boo');", says: 'Exception: boo' },
+    { why: 'a fatal error', line: 'class Q implements Countable {}', says: 'ended the process' },
+    { why: 'a function declared again', line: 'function twice() {}', says: 'already declared' },
+    { why: 'a class declared again', line: 'class Kept {}', says: 'ended the process' },
+    { why: 'break outside a loop', line: 'break;', says: "not in the 'loop'" },
+    { why: 'exit in a library, code 0', line: '(new Kept)->leave(0)', says: 'exit() was called' },
+    { why: 'exit in a library, code 3', line: '(new Kept)->leave(3)', says: 'exit() was called' },
+    { why: 'memory exhaustion', line: '$s = str_repeat("x", 1 << 30);', says: 'memory size' },
+    {
+      why: 'memory exhaustion by small pieces',
+      line: 'for (;;) $all[] = str_repeat("x", 999);',
+      says: 'memory size',
+    },
+    {
+      why: 'endless recursion',
+      line: '(function () { $f = function () use (&$f) { return $f(); }; return $f(); })()',
+      says: 'memory size',
+    },
+    { why: 'SIGSEGV', line: 'posix_kill(getmypid(), SIGSEGV);', says: 'ended the process' },
+    { why: 'SIGKILL', line: 'posix_kill(getmypid(), SIGKILL);', says: 'ended the process' },
+    { why: 'a fork', line: 'pcntl_fork() === 0 ? 1 : 2', says: '=> 2' },
+    {
+      why: 'a death with a process left in the background',
+      line: "exec('sleep 30 >/dev/null 2>&1 &'); posix_kill(getmypid(), SIGKILL);",
+      says: 'ended the process',
+    },
+  ])('survives $why', async ({ line, says }) => {
+    await using terminal = await openTerminal()
+    await terminal.enter("$kept = ['a' => [1, 'é']];")
+    await terminal.enter('$closure = fn (int $n): int => 2 * $n;')
+    await terminal.enter('function twice(int $n) { return 2 * $n; }')
+    await terminal.enter('class Kept { function leave(int $code) { exit($code); } }')
+    expect(await terminal.enter(line)).toContain(says)
+    expect(await terminal.enter("[$kept['a'][1], twice(4), $closure(5)] == ['é', 8, 10]")).toContain(
+      '=> true',
+    )
+  })
+
+  it('survives the death of its idle process', async () => {
+    await using terminal = await openTerminal()
+    await terminal.enter('$kept = fn () => 42;')
+    const [, pid = ''] = /=> (\d+)/.exec(await terminal.enter('getmypid()')) ?? []
+    await machine.exec(['kill', '-9', pid])
+    await terminal.see('restored')
+    expect(await terminal.enter('$kept()')).toContain('=> 42')
+  })
+
+  it.each([
+    { why: 'a loop', line: 'while (true);' },
+    { why: 'a sleep', line: 'sleep(60);' },
+    { why: 'endless output', line: "while (true) echo 'x', PHP_EOL;" },
+  ])('stops $why at one Ctrl-C', async ({ line }) => {
+    await using terminal = await openTerminal()
+    await terminal.enter('$kept = 41;')
+    terminal.type(`${line}\r`)
+    await pause(600)
+    terminal.type(CTRL_C)
+    await terminal.see(/Interrupted\s+php> $/)
+    expect(await terminal.enter('$kept + 1')).toContain('=> 42')
+  })
+
+  it('stops by force what catches the first Ctrl-C, at the second', async () => {
+    await using terminal = await openTerminal()
+    await terminal.enter('$kept = 41;')
+    terminal.type('while (true) { try { sleep(60); } catch (Throwable $t) {} }\r')
+    await pause(600)
+    terminal.type(CTRL_C)
+    await terminal.see('Ctrl-C again')
+    terminal.type(CTRL_C)
+    await terminal.see(/ended the process[\s\S]*php> $/)
+    expect(await terminal.enter('$kept + 1')).toContain('=> 42')
+  })
+
+  it('shows bounded values, binary and cycles', async () => {
+    await using terminal = await openTerminal()
+    expect((await terminal.enter('range(1, 1000000)')).length).toBeLessThan(5000)
+    expect((await terminal.enter('str_repeat("x", 10000000)')).length).toBeLessThan(5000)
+    expect(await terminal.enter('$o = new stdClass; $o->o = $o; $o')).toContain('…}')
+    expect(await terminal.enter('"\\xff\\xfe"')).toContain('binary(2) 0xfffe')
+  })
+
+  it('takes a paste as one unit, tabs and all, and completes', async () => {
+    await using terminal = await openTerminal()
+    terminal.type('\x1b[200~if (false) {\n\techo 1;\n}\nelse {\n\techo "oth", "er";\n}\x1b[201~')
+    await pause(150)
+    terminal.type('\r')
+    expect(await terminal.see(/other\s+php> $/)).not.toContain('Error')
+    await terminal.enter('$date = new DateTime;')
+    terminal.type('$date->getTimest')
+    await pause(150)
+    terminal.type('\t')
+    await terminal.see('getTimestamp(')
+  })
+
+  it('does without fork: plain variables and declarations come back, the rest is named', async () => {
+    await using terminal = await openTerminal(['--no-preload', '--no-fork'])
+    expect(terminal.banner).toContain('No copy by fork')
+    await terminal.enter('$kept = [1, 2];')
+    await terminal.enter('$closure = fn () => 1;')
+    await terminal.enter('function twice(int $n) { return 2 * $n; }')
+    expect(await terminal.enter('posix_kill(getmypid(), SIGKILL);')).toContain(
+      'Could not be restored: closure',
+    )
+    expect(await terminal.enter('twice($kept[1])')).toContain('=> 4')
+  })
+
+  it.each(['exit', 'quit', 'exit;', 'exit()', 'die'])('leaves at %s with code 0', async (word) => {
+    await using terminal = await openTerminal()
+    terminal.type(`${word}\r`)
+    expect(await terminal.exited).toBe(0)
+  })
+
+  it('keeps the history for the next session, but no secret', async () => {
+    const env = { XDG_STATE_HOME: '/tmp/history-test' }
+    {
+      await using terminal = await openTerminal(['--no-preload'], env)
+      await terminal.enter('function two() {')
+      await terminal.enter('return 2; }')
+      await terminal.enter('$password = "hunter2";')
+      terminal.type(CTRL_D)
+      expect(await terminal.exited).toBe(0)
+    }
+    await using terminal = await openTerminal(['--no-preload'], env)
+    const history = await terminal.enter('.history')
+    expect(history).toContain('function two() {\nreturn 2; }')
+    expect(history).not.toContain('hunter2')
+    const { output } = await machine.exec(['sh', '-c', 'stat -c %a /tmp/history-test/scriptify/*'])
+    expect(output.trim()).toBe('600')
+  })
+
+  describe.each([
+    {
+      engine: 'PostgreSQL',
+      start: () =>
+        new PostgreSqlContainer('postgres:18').withNetwork(network).withNetworkAliases('database').start(),
+      url: 'postgres://test:test@database:5432/test',
+      sleep: 'select pg_sleep(4)',
+      dsn: "'pgsql:host=database;dbname=test'",
+    },
+    {
+      engine: 'MySQL',
+      start: () =>
+        new MySqlContainer('mysql:9')
+          .withUsername('test')
+          .withUserPassword('test')
+          .withDatabase('test')
+          .withNetwork(network)
+          .withNetworkAliases('database')
+          .start(),
+      url: 'mysql://test:test@database:3306/test',
+      sleep: 'select sleep(4)',
+      dsn: "'mysql:host=database;dbname=test'",
+    },
+  ])('on $engine', ({ start, url, sleep, dsn }) => {
+    it('answers each query with its own rows, whatever ended the one before', {
+      timeout: 180_000,
+    }, async () => {
+      await using _database = await start()
+      await using terminal = await openTerminal([
+        '--preload',
+        'templates/scriptify/scriptify.php',
+        '--env',
+        `DATABASE_URL=${url}`,
+      ])
+      expect(
+        await terminal.enter("qq('select 1 as one, null as nothing, :v as given', ['v' => 'é'])"),
+      ).toMatch(/one \| nothing \| given\n-+\S*\n1 +\| NULL +\| é\n1 row\(s\)/)
+      await terminal.enter(`$own = new PDO(${dsn}, 'test', 'test');`)
+      const answers = async (number: number) => {
+        expect(await terminal.enter(`qq('select ${number} as answer')`)).toMatch(
+          new RegExp(`answer\\n-+\\n${number}\\n`),
+        )
+      }
+      await answers(2)
+      terminal.type(`qq('${sleep}')\r`)
+      await pause(700)
+      terminal.type(CTRL_C)
+      await terminal.see(/Interrupted[\s\S]*php> $/)
+      await answers(3)
+      terminal.type(`qq('${sleep}')\r`)
+      await pause(700)
+      terminal.type(CTRL_C)
+      await pause(300)
+      terminal.type(CTRL_C)
+      expect(await terminal.see(/ended the process[\s\S]*php> $/)).toContain('$own was a database connection')
+      await answers(4)
+      for (const [index, line] of [
+        'exit(3);',
+        '(function () { $f = function () use (&$f) { return $f(); }; return $f(); })()',
+      ].entries()) {
+        await terminal.enter(line)
+        await answers(5 + index)
+      }
+      expect(
+        await terminal.enter("bin2hex(uuid_to_bin('{0190A1B2-0000-7000-8000-000000000001}'))"),
+      ).toContain('0190a1b200007000')
+    })
+  })
+})

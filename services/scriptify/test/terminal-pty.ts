@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { stripVTControlCharacters } from 'node:util'
+import { type IPty, spawn } from '@lydell/node-pty'
+
+const WAIT_MS = 20_000
+
+/** A program on a pseudo-terminal, driven like a person does: type, look, go on. */
+export interface Typist extends AsyncDisposable {
+  pty: IPty
+  type(text: string): void
+  /** Types a line and waits for the next prompt; gives what appeared between. */
+  enter(line: string): Promise<string>
+  /** Waits until what appeared since the last look holds the text; gives all of it. */
+  see(what: string | RegExp): Promise<string>
+  /** Resolves with the exit code. */
+  exited: Promise<number>
+}
+
+/** Starts a program on a pseudo-terminal. prompt tells when it waits for input. */
+export function startTypist(
+  file: string,
+  args: string[],
+  { prompt, cwd, env }: { prompt: RegExp; cwd: string; env?: Record<string, string> },
+): Typist {
+  const pty = spawn(file, args, {
+    name: 'xterm',
+    cols: 200,
+    rows: 50,
+    cwd,
+    env: { ...process.env, ...env } as Record<string, string>,
+  })
+  const state: { seen: string; code?: number } = { seen: '' }
+  pty.onData((data) => {
+    state.seen += data
+  })
+  const exited = new Promise<number>((resolve) => {
+    pty.onExit(({ exitCode, signal }) => {
+      state.code = signal ? 128 + signal : exitCode
+      resolve(state.code)
+    })
+  })
+
+  const see = async (what: string | RegExp): Promise<string> => {
+    const matches = () => {
+      const text = stripVTControlCharacters(state.seen)
+      return typeof what === 'string' ? text.includes(what) : what.test(text)
+    }
+    for (const end = Date.now() + WAIT_MS; !matches(); ) {
+      if (Date.now() > end || state.code !== undefined) {
+        throw new Error(`waited for ${what}, saw: ${JSON.stringify(state.seen)} (exit code ${state.code})`)
+      }
+      await sleep(15)
+    }
+    await sleep(30)
+    const text = stripVTControlCharacters(state.seen)
+      .replace(/ {100,}\r/g, '\n')
+      .replaceAll('\r', '')
+    state.seen = ''
+    return text
+  }
+
+  return {
+    pty,
+    type: (text) => pty.write(text),
+    see,
+    async enter(line) {
+      state.seen = ''
+      pty.write(`${line}\r`)
+      return see(new RegExp(`\\n[^\\n]*${prompt.source}$`))
+    },
+    exited,
+    async [Symbol.asyncDispose]() {
+      if (state.code === undefined) pty.kill('SIGKILL')
+      await exited
+    },
+  }
+}

@@ -1,0 +1,199 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { StartedTestContainer } from 'testcontainers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasDocker, MAIN, ROOT, startPhpMachine } from './terminal-docker.ts'
+
+interface Ended {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** Runs a program to its end, with input on its stdin. */
+const run = (file: string, args: string[], input: string, env: NodeJS.ProcessEnv = {}): Promise<Ended> =>
+  new Promise((resolve) => {
+    const child = execFile(
+      file,
+      args,
+      { cwd: ROOT, env: { ...process.env, ...env } },
+      (error, stdout, stderr) => {
+        resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr })
+      },
+    )
+    child.stdin?.end(input)
+  })
+
+const node = (args: string[], input = '', env: NodeJS.ProcessEnv = {}) =>
+  run(process.execPath, [MAIN, 'terminal', '--runtime', 'node', '--no-preload', ...args], input, env)
+
+describe('a node script', () => {
+  it.each([
+    { why: 'values', script: '1 + 1\n"a"\nconst x = 5;\nx', stdout: "2\n'a'\n5\n" },
+    {
+      why: 'a block and its else',
+      script: 'if (false) {\n  1\n}\nelse {\n  console.log("other")\n}',
+      stdout: 'other\n',
+    },
+    {
+      why: 'types',
+      script: 'interface A {\n a: 1 }\nfunction f(a: A): A {\n  return a\n}\nf({ a: 1 })',
+      stdout: '{ a: 1 }\n',
+    },
+    { why: 'nothing', script: '', stdout: '' },
+  ])('prints $why and no prompt', async ({ script, stdout }) => {
+    expect(await node([], script)).toEqual({ code: 0, stdout, stderr: '' })
+  })
+
+  it('ends with 1 at the first failed statement', async () => {
+    const { code, stdout, stderr } = await node(
+      [],
+      'console.log("a")\nthrow new Error("boo")\nconsole.log("b")',
+    )
+    expect({ code, stdout }).toEqual({ code: 1, stdout: 'a\n' })
+    expect(stderr).toContain('Error: boo\n    at node-shell-code:2:7')
+  })
+
+  it('runs up to the statement that does not parse', async () => {
+    const { code, stdout, stderr } = await node([], 'console.log("a")\nlet x = ;\nconsole.log("b")')
+    expect({ code, stdout }).toEqual({ code: 1, stdout: 'a\n' })
+    expect(stderr).toContain('SyntaxError')
+  })
+
+  it('goes on under --keep-going, and still ends with 1', async () => {
+    const { code, stdout } = await node(['--keep-going'], 'throw 1\nconsole.log("b")')
+    expect({ code, stdout }).toEqual({ code: 1, stdout: 'b\n' })
+  })
+
+  it('evaluates --execute, which may read stdin', async () => {
+    const script = '(await import("node:fs")).readFileSync(0, "utf8")'
+    expect(await node(['--execute', script], 'abc')).toMatchObject({ code: 0, stdout: "'abc'\n" })
+  })
+
+  it.each([
+    { why: 'its own exit code', script: 'process.exit(7)', code: 7 },
+    { why: 'exit', script: 'exit', code: 0 },
+    { why: 'an exit deep inside', script: '(() => process.exit(0))()', code: 1 },
+    { why: 'an unfinished statement', script: 'if (', code: 1 },
+    { why: 'the death of its process', script: 'process.kill(process.pid, "SIGKILL")', code: 1 },
+  ])('ends with $code for $why', async ({ script, code }) => {
+    expect((await node([], script)).code).toBe(code)
+  })
+
+  it.each([
+    { why: 'an --env without =', args: ['--env', 'FOO'], code: 2 },
+    { why: 'a name that leaves its folder', args: ['../../tmp/x'], code: 2 },
+    { why: 'an unknown service', args: ['no-such-service'], code: 3 },
+    { why: 'an unknown folder', args: ['--rootdir', '/nonexistent'], code: 3 },
+    { why: 'a preload that is not there', args: ['--preload', 'nope.ts'], code: 1 },
+  ])('refuses $why in one line with $code', async ({ args, code }) => {
+    const ended = await node([...args, '--execute', '1'])
+    expect(ended.code).toBe(code)
+    expect(ended.stderr.trim().split('\n')).toHaveLength(1)
+    expect(ended.stdout).toBe('')
+  })
+
+  it('passes --env literally', async () => {
+    const ended = await node(['--env', 'A=x+y=%41 é$HOME', '--execute', 'process.env.A'])
+    expect(ended.stdout).toBe("'x+y=%41 é$HOME'\n")
+  })
+
+  it('makes exported names of the preload global, and tells where it failed', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
+    writeFileSync(join(folder, 'good.ts'), 'export const answer: number = 42')
+    writeFileSync(join(folder, 'bad.ts'), 'throw new Error("boo")')
+    const args = ['terminal', '--rootdir', folder, '--execute', '1 + (globalThis.answer ?? 0)']
+    expect(await run(process.execPath, [MAIN, ...args, '--preload', 'good.ts'], '')).toMatchObject({
+      stdout: '43\n',
+    })
+    const bad = await run(process.execPath, [MAIN, ...args, '--preload', 'bad.ts'], '')
+    expect(bad).toMatchObject({ code: 0, stdout: '1\n' })
+    expect(bad.stderr).toMatch(/boo[\s\S]*bad\.ts:1/)
+  })
+
+  it('says what to install when php is missing or too old', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'scriptify-php-'))
+    const old = join(folder, 'php')
+    writeFileSync(old, '#!/bin/sh\nprintf 8.2.1\n', { mode: 0o755 })
+    for (const binary of [join(folder, 'none'), old]) {
+      const args = [MAIN, 'terminal', '--runtime', 'php', '--execute', '1']
+      const { code, stderr } = await run(process.execPath, args, '', { SCRIPTIFY_PHP_BINARY: binary })
+      expect(code).toBe(5)
+      expect(stderr).toMatch(/install.*8\.3/i)
+    }
+  })
+})
+
+describe.skipIf(!(await hasDocker()))('a php script', () => {
+  let machine: StartedTestContainer
+  beforeAll(async () => {
+    machine = await startPhpMachine()
+  })
+  afterAll(async () => {
+    await machine?.stop()
+  })
+  const php = (args: string[], input = '') =>
+    run(
+      'docker',
+      ['exec', '-i', machine.getId(), 'node', MAIN, 'terminal', '--runtime', 'php', '--no-preload', ...args],
+      input,
+    )
+
+  it.each([
+    { why: 'values, a line each', script: '1 + 1\n"a"\n$x = 5;\n$x', stdout: '2\n"a"\n5\n' },
+    { why: 'a block and its else', script: 'if (false) {\n  echo 1;\n}\nelse {\n  echo 2;\n}', stdout: '2' },
+    { why: 'the other syntax', script: 'if (1):\n echo 2;\nelse:\n echo 3;\nendif;', stdout: '2' },
+    { why: 'a heredoc', script: 'echo <<<X\n  a; }\n  X;', stdout: 'a; }' },
+    {
+      why: 'a chain over lines',
+      script: '(new DateTime("2020-01-01"))\n  ->format("Y")',
+      stdout: '"2020"\n',
+    },
+    { why: 'do and while', script: 'do {\n echo 1;\n}\nwhile (false);', stdout: '1' },
+    {
+      why: 'try and catch',
+      script: 'try {\n throw new Exception;\n}\ncatch (Exception) {\n echo 1;\n}',
+      stdout: '1',
+    },
+    {
+      why: 'a file with an opening tag',
+      script: '<?php\nfunction f() {\n return 3;\n}\necho f();',
+      stdout: '3',
+    },
+    { why: 'quotes in comments', script: "// don't\n# it's {\necho 1; /* } ' */", stdout: '1' },
+  ])('prints $why and no prompt', async ({ script, stdout }) => {
+    expect(await php([], script)).toEqual({ code: 0, stdout, stderr: '' })
+  })
+
+  it('ends with 1 at the first failed statement, and says where', async () => {
+    const { code, stdout, stderr } = await php([], 'echo "a";\nthrow new Exception("boo");\necho "b";')
+    expect({ code, stdout }).toEqual({ code: 1, stdout: 'a' })
+    expect(stderr).toContain('Exception: boo\n    at php shell code:2')
+  })
+
+  it.each([
+    { why: 'its own exit code', script: 'exit(7);', code: 7 },
+    { why: 'exit', script: 'exit', code: 0 },
+    { why: 'an exit deep inside', script: '(function () { exit(0); })();', code: 1 },
+    { why: 'an unfinished statement', script: 'if (', code: 1 },
+    { why: 'a fatal error', script: 'class Q implements Countable {}', code: 1 },
+  ])('ends with $code for $why', async ({ script, code }) => {
+    expect((await php([], script)).code).toBe(code)
+  })
+
+  it('evaluates --execute, which may read stdin', async () => {
+    expect(await php(['--execute', 'fgets(STDIN)'], 'abc')).toMatchObject({ code: 0, stdout: '"abc"\n' })
+  })
+
+  it("loads a service's environment, over which --env wins", async () => {
+    await machine.exec([
+      'sh',
+      '-c',
+      `mkdir -p /etc/scriptify && printf 'A="a \\\\$b"\\nB="b"\\n' > /etc/scriptify/importer.env`,
+    ])
+    const { stdout } = await php(['importer', '--env', 'B=c', '--execute', "[getenv('A'), getenv('B')]"])
+    expect(stdout).toBe('[\n  "a \\$b",\n  "c",\n]\n')
+  })
+})

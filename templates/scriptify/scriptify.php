@@ -1,0 +1,165 @@
+<?php
+
+// What `scriptify terminal` starts with in php. Change it as you like: it is included once, in the session's own scope,
+// and its `use` lines hold for the whole session. A change takes effect in the next terminal, or after `.reload`.
+
+if (!class_exists('ScriptifyExecutor')) {
+    /** A database executor that connects by PDO when it is first used, so that a stopped database costs nothing. */
+    final class ScriptifyExecutor
+    {
+        private ?PDO $pdo = null;
+
+        public function __construct(private readonly ?string $url = null)
+        {
+        }
+
+        /** Runs a statement with named parameters; a select gives its rows. */
+        public function query(string $sql, array $params = []): array
+        {
+            return $this->statement($sql, $params)->fetchAll(PDO::FETCH_ASSOC);
+        }
+
+        /** Runs a statement with named parameters and gives the number of rows it changed. */
+        public function execute(string $sql, array $params = []): int
+        {
+            return $this->statement($sql, $params)->rowCount();
+        }
+
+        /** Prepares and runs a statement. */
+        public function statement(string $sql, array $params = []): PDOStatement
+        {
+            $statement = $this->pdo()->prepare($sql);
+            foreach ($params as $name => $value) {
+                $type = match (true) {
+                    is_bool($value) => PDO::PARAM_BOOL,
+                    is_int($value) => PDO::PARAM_INT,
+                    $value === null => PDO::PARAM_NULL,
+                    is_string($value) && preg_match('//u', $value) !== 1 => PDO::PARAM_LOB,
+                    default => PDO::PARAM_STR,
+                };
+                $statement->bindValue(is_int($name) ? $name + 1 : ':' . ltrim($name, ':'), $value, $type);
+            }
+            $statement->execute();
+            return $statement;
+        }
+
+        /** The connection itself, made on first use. */
+        public function pdo(): PDO
+        {
+            return $this->pdo ??= self::connect($this->url ?? self::databaseUrl());
+        }
+
+        /** Forgets the connection: the next statement gets a fresh one. The terminal calls this after a crash. */
+        public function reconnect(): void
+        {
+            if ($this->pdo?->inTransaction()) {
+                fwrite(STDERR, "An open transaction of \$executor was lost with its connection\n");
+            }
+            $this->pdo = null;
+        }
+
+        private static function connect(string $url): PDO
+        {
+            $parts = parse_url($url);
+            $driver = ['postgres' => 'pgsql', 'postgresql' => 'pgsql', 'mysql' => 'mysql'][$parts['scheme'] ?? ''] ?? null;
+            if ($driver === null) {
+                throw new InvalidArgumentException('DATABASE_URL must begin with postgres://, postgresql:// or mysql://');
+            }
+            parse_str($parts['query'] ?? '', $query);
+            $settings = [
+                'host' => trim($query['host'] ?? $parts['host'] ?? 'localhost', '[]'),
+                'port' => $parts['port'] ?? ($driver === 'pgsql' ? 5432 : 3306),
+                'dbname' => rawurldecode(ltrim($parts['path'] ?? '', '/')),
+                ...($driver === 'mysql' ? ['charset' => 'utf8mb4'] : array_intersect_key($query, ['sslmode' => 1])),
+            ];
+            return new PDO(
+                "{$driver}:" . http_build_query($settings, '', ';', PHP_QUERY_RFC3986),
+                rawurldecode($parts['user'] ?? ''),
+                rawurldecode($parts['pass'] ?? ''),
+                [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION, PDO::ATTR_EMULATE_PREPARES => false, PDO::ATTR_STRINGIFY_FETCHES => false],
+            );
+        }
+
+        /** The same setting the services use: the environment, else config/<APP_ENV>/. */
+        private static function databaseUrl(): string
+        {
+            $url = getenv('DATABASE_URL');
+            $environment = getenv('APP_ENV') ?: 'dev';
+            foreach (['credentials.env', 'settings.env'] as $file) {
+                $text = $url ? '' : (string) @file_get_contents("config/{$environment}/{$file}");
+                if (preg_match('/^\s*DATABASE_URL\s*=\s*(["\']?)(.*?)\1\s*$/m', $text, $match) === 1) {
+                    $url = $match[2];
+                }
+            }
+            return $url ?: throw new RuntimeException("DATABASE_URL is not set, neither in the environment nor in config/{$environment}/");
+        }
+    }
+}
+
+if (!function_exists('dump')) {
+    /** Prints a value, bounded. */
+    function dump(mixed ...$values): void
+    {
+        foreach ($values as $value) {
+            $renderer = 'Latchkey\Scriptify\Terminal\Renderer';
+            echo class_exists($renderer, false) ? $renderer::render($value) : var_export($value, true), "\n";
+        }
+    }
+}
+
+if (!function_exists('qq')) {
+    /** Runs a query with optional named parameters and prints its rows as a table. */
+    function qq(string $sql, array $params = []): void
+    {
+        $begin = hrtime(true);
+        $statement = $GLOBALS['executor']->statement($sql, $params);
+        $rows = $statement->columnCount() > 0 ? $statement->fetchAll(PDO::FETCH_NUM) : [];
+        $milliseconds = number_format((hrtime(true) - $begin) / 1e6, 1);
+        if ($statement->columnCount() === 0) {
+            echo "{$statement->rowCount()} row(s) changed ({$milliseconds} ms)\n";
+            return;
+        }
+        $titles = array_map(static fn (int $i): string => $statement->getColumnMeta($i)['name'] ?? (string) $i, range(0, $statement->columnCount() - 1));
+        echo qq_table($titles, $rows), count($rows), " row(s) ({$milliseconds} ms)\n";
+    }
+
+    /** Lines up cells below their titles; NULL is a word, sixteen bytes are a UUID. */
+    function qq_table(array $titles, array $rows, int $maxRows = 1000, int $maxWidth = 80): string
+    {
+        $text = static function (mixed $value) use ($maxWidth): string {
+            $value = is_resource($value) ? (string) stream_get_contents($value) : $value;
+            $value = match (true) {
+                $value === null => 'NULL',
+                is_bool($value) => $value ? 'true' : 'false',
+                is_string($value) && preg_match('//u', $value) !== 1 && strlen($value) === 16
+                    => implode('-', sscanf(bin2hex($value), '%8s%4s%4s%4s%12s')),
+                is_string($value) && preg_match('//u', $value) !== 1 => '0x' . bin2hex($value),
+                default => strtr((string) $value, ["\n" => '\n', "\r" => '\r', "\t" => '\t', "\e" => '\e']),
+            };
+            return iconv_strlen($value) > $maxWidth ? iconv_substr($value, 0, $maxWidth - 1) . '…' : $value;
+        };
+        $lines = [$titles, ...array_map(static fn (array $row): array => array_map($text, $row), array_slice($rows, 0, $maxRows))];
+        $widths = array_map(static fn (int $i): int => max(array_map('iconv_strlen', array_column($lines, $i))), array_keys($titles));
+        $print = static fn (array $cells): string => rtrim(implode(' | ', array_map(
+            static fn (string $cell, int $width): string => $cell . str_repeat(' ', $width - iconv_strlen($cell)),
+            $cells,
+            $widths,
+        ))) . "\n";
+        $rule = implode('-+-', array_map(static fn (int $width): string => str_repeat('-', $width), $widths)) . "\n";
+        $hidden = count($rows) - $maxRows;
+        return $print($lines[0]) . $rule . implode('', array_map($print, array_slice($lines, 1))) . ($hidden > 0 ? "… {$hidden} more\n" : '');
+    }
+}
+
+if (!function_exists('uuid_to_bin')) {
+    /** Gives the sixteen bytes of a UUID, written with dashes or without, in braces or not, in either case. */
+    function uuid_to_bin(string $uuid): string
+    {
+        if (preg_match('/\A(\{)?([0-9a-f]{8})(-?)([0-9a-f]{4})\3([0-9a-f]{4})\3([0-9a-f]{4})\3([0-9a-f]{12})(?(1)\})\z/i', $uuid, $m) !== 1) {
+            throw new InvalidArgumentException("'{$uuid}' is not a UUID");
+        }
+        return hex2bin($m[2] . $m[4] . $m[5] . $m[6] . $m[7]);
+    }
+}
+
+$executor = new ScriptifyExecutor();

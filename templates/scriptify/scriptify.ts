@@ -1,0 +1,192 @@
+// What `scriptify terminal` starts with in TypeScript. Change it as you like: every exported name becomes a global of the
+// session. A change takes effect in the next terminal, or after `.reload`.
+import { existsSync, readFileSync } from 'node:fs'
+import { inspect, parseEnv } from 'node:util'
+
+type Row = Record<string, unknown>
+type Parameters = Record<string, unknown>
+interface Result {
+  rows: Row[]
+  columns: string[]
+  /** Undefined where the statement gives rows. */
+  changed?: number
+}
+interface Connection {
+  run(sql: string, parameters: Parameters): Promise<Result>
+  close(): void
+}
+
+/** The prompt waits for a promise that carries this mark. */
+const AWAITED = Symbol.for('scriptify.awaited')
+
+/** A database executor that connects when it is first used, so that a stopped database costs nothing. */
+export const executor = createExecutor()
+
+/** Prints values, bounded. */
+export function dump(...values: unknown[]): void {
+  for (const value of values) {
+    console.log(
+      inspect(value, { depth: 4, maxArrayLength: 100, maxStringLength: 2000, colors: process.stdout.isTTY }),
+    )
+  }
+}
+
+/** Runs a query with optional named parameters (`:name`) and prints its rows as a table. */
+export function qq(sql: string, parameters: Parameters = {}): Promise<void> {
+  return Object.assign(printQuery(sql, parameters), { [AWAITED]: true })
+}
+
+/** Gives the sixteen bytes of a UUID, written with dashes or without, in braces or not, in either case. */
+export function uuid_to_bin(uuid: string): Buffer {
+  const form =
+    /^(\{)?([0-9a-f]{8})(-?)([0-9a-f]{4})\3([0-9a-f]{4})\3([0-9a-f]{4})\3([0-9a-f]{12})(\})?$/i.exec(uuid)
+  if (!form || (form[1] === undefined) !== (form[8] === undefined))
+    throw new TypeError(`'${uuid}' is not a UUID`)
+  return Buffer.from(uuid.replace(/[{}-]/g, ''), 'hex')
+}
+
+export const uuidToBin = uuid_to_bin
+
+function createExecutor() {
+  let connection: Promise<Connection> | undefined
+  const run = async (sql: string, parameters: Parameters): Promise<Result> => {
+    connection ??= connect(databaseUrl(), () => {
+      connection = undefined
+    })
+    const current = connection
+    try {
+      return await (await current).run(sql, parameters)
+    } catch (error) {
+      // A connection that could not be made is not kept.
+      await current.catch(() => {
+        connection = undefined
+      })
+      throw error
+    }
+  }
+  return {
+    /** Runs a statement with named parameters (`:name`); gives its rows. */
+    query: async (sql: string, parameters: Parameters = {}): Promise<Row[]> =>
+      (await run(sql, parameters)).rows,
+    /** Runs a statement with named parameters; gives the number of rows it changed. */
+    execute: async (sql: string, parameters: Parameters = {}): Promise<number> =>
+      (await run(sql, parameters)).changed ?? 0,
+    /** Rows, columns and count at once, as qq() needs them. */
+    run,
+    /** Forgets the connection: the next statement gets a fresh one. The terminal calls this after Ctrl-C. */
+    reconnect(): void {
+      connection?.then(
+        ({ close }) => close(),
+        () => {},
+      )
+      connection = undefined
+    },
+  }
+}
+
+async function connect(url: string, onLost: () => void): Promise<Connection> {
+  if (/^postgres(ql)?:/.test(url)) return connectToPostgres(url, onLost)
+  if (url.startsWith('mysql:')) return connectToMysql(url, onLost)
+  throw new Error('DATABASE_URL must begin with postgres://, postgresql:// or mysql://')
+}
+
+async function connectToPostgres(url: string, onLost: () => void): Promise<Connection> {
+  const { default: pgPromise } = await import('pg-promise')
+  const db = pgPromise({ noWarnings: true })(url)
+  const connection = await db.connect({ direct: true, onLost })
+  return {
+    async run(sql, parameters) {
+      const { text, values } = numbered(sql, parameters, (index) => `$${index}`)
+      const { rows, fields, rowCount, command } = await connection.result<Row>(text, values)
+      const givesRows = fields.length > 0 || command === 'SELECT'
+      return { rows, columns: fields.map(({ name }) => name), ...(!givesRows && { changed: rowCount }) }
+    },
+    close: () => void connection.done(true),
+  }
+}
+
+async function connectToMysql(url: string, onLost: () => void): Promise<Connection> {
+  const { createConnection } = await import('mysql2/promise')
+  const connection = await createConnection({ uri: url, charset: 'utf8mb4' })
+  connection.on('error', onLost)
+  return {
+    async run(sql, parameters) {
+      const { text, values } = numbered(sql, parameters, () => '?')
+      const [result, fields] = await connection.execute(text, values as string[])
+      if (!Array.isArray(result)) return { rows: [], columns: [], changed: result.affectedRows }
+      return { rows: result as Row[], columns: (fields ?? []).map(({ name }) => name) }
+    },
+    close: () => connection.destroy(),
+  }
+}
+
+/** Replaces `:name` by the driver's own placeholder, except in strings, comments, casts and quoted names. */
+function numbered(sql: string, parameters: Parameters, placeholder: (index: number) => string) {
+  const values: unknown[] = []
+  const pieces =
+    /'(?:[^'\\]|''|\\[\s\S])*'|"(?:[^"]|"")*"|`[^`]*`|--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w*)\$[\s\S]*?\$\1\$|::|:([A-Za-z_]\w*)/g
+  const text = sql.replace(pieces, (piece: string, _tag: unknown, name: string | undefined) => {
+    if (name === undefined) return piece
+    if (!Object.hasOwn(parameters, name)) throw new Error(`The query wants :${name}, which was not given`)
+    return placeholder(values.push(parameters[name]))
+  })
+  return { text, values }
+}
+
+/** The same setting the services use: the environment, else config/<APP_ENV>/. */
+function databaseUrl(): string {
+  const environment = process.env.APP_ENV || 'dev'
+  const files = ['settings.env', 'credentials.env']
+    .map((name) => `config/${environment}/${name}`)
+    .filter(existsSync)
+  const settings = Object.assign({}, ...files.map((file) => parseEnv(readFileSync(file, 'utf8'))))
+  const url = process.env.DATABASE_URL || settings.DATABASE_URL
+  if (!url)
+    throw new Error(`DATABASE_URL is not set, neither in the environment nor in config/${environment}/`)
+  return url
+}
+
+async function printQuery(sql: string, parameters: Parameters): Promise<void> {
+  const begin = performance.now()
+  const { rows, columns, changed } = await executor.run(sql, parameters)
+  const took = `(${(performance.now() - begin).toFixed(1)} ms)`
+  if (changed !== undefined) return console.log(`${changed} row(s) changed ${took}`)
+  console.log(`${table(columns, rows)}${rows.length} row(s) ${took}`)
+}
+
+/** Lines up cells below their titles; NULL is a word, sixteen bytes are a UUID. */
+function table(columns: string[], rows: Row[], maxRows = 1000): string {
+  const lines = [columns, ...rows.slice(0, maxRows).map((row) => columns.map((column) => cell(row[column])))]
+  const widths = columns.map((_, index) => Math.max(...lines.map((line) => [...(line[index] ?? '')].length)))
+  const print = (cells: string[]) =>
+    cells
+      .map((text, index) => text + ' '.repeat((widths[index] ?? 0) - [...text].length))
+      .join(' | ')
+      .trimEnd()
+  const [titles = [], ...body] = lines
+  const hidden = rows.length > maxRows ? [`… ${rows.length - maxRows} more`] : []
+  return [
+    print(titles),
+    widths.map((width) => '-'.repeat(width)).join('-+-'),
+    ...body.map(print),
+    ...hidden,
+    '',
+  ].join('\n')
+}
+
+function cell(value: unknown, maxWidth = 80): string {
+  const text = cellText(value)
+    .replaceAll('\n', '\\n')
+    .replaceAll('\r', '\\r')
+    .replaceAll('\t', '\\t')
+    .replaceAll('\x1b', '\\e')
+  return [...text].length > maxWidth ? `${[...text].slice(0, maxWidth - 1).join('')}…` : text
+}
+
+function cellText(value: unknown): string {
+  if (value === null || value === undefined) return 'NULL'
+  if (value instanceof Date) return value.toISOString()
+  if (!Buffer.isBuffer(value)) return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  const hex = value.toString('hex')
+  return value.length === 16 ? hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') : `0x${hex}`
+}
