@@ -94,7 +94,7 @@ export const Settings = z.object({
   TRUST_PROXY: list,
   RATE_LIMIT_LOGIN: count(10),
   RATE_LIMIT_RESET: count(5),
-  RATE_LIMIT_REQUESTS: count(600),
+  RATE_LIMIT_REQUESTS: count(6000),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a pino level')
     .default('info'),

@@ -42,6 +42,7 @@ import { jsonBody } from './plugins/json-body.ts'
 import { metrics } from './plugins/metrics.ts'
 import { openapi } from './plugins/openapi.ts'
 import { fromStatus, problemDetails, sendProblem } from './plugins/problem-details.ts'
+import { limits, type RateLimitOptions } from './plugins/rate-limit.ts'
 import { responseHeaders } from './plugins/response-headers.ts'
 
 export interface AppDependencies {
@@ -49,6 +50,8 @@ export interface AppDependencies {
   passwords: PasswordHasher
   dispatcher: OutboxDispatcher
   logger: FastifyBaseLogger
+  /** Where the replicas count limits together. */
+  limitStore?: RateLimitOptions['redis']
   clock?: Clock
   registry?: Registry
 }
@@ -62,7 +65,15 @@ const MAX_BODY_BYTES = 16 * 1024
 
 /** Joins the parts of auth-api. Opens and closes nothing: `main.ts` does. */
 export async function buildApp(config: Config, dependencies: AppDependencies): Promise<App> {
-  const { db, passwords, dispatcher, logger, clock = Date.now, registry = new Registry() } = dependencies
+  const {
+    db,
+    passwords,
+    dispatcher,
+    logger,
+    limitStore,
+    clock = Date.now,
+    registry = new Registry(),
+  } = dependencies
   const users = createUserRepository(db)
   const { issuer, lifetimeSeconds, refreshWindowSeconds, revocationCacheSeconds } = config.tokens
   const key = await importSigningKey(config.tokens.secret)
@@ -84,6 +95,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await server.register(responseHeaders, { isDraining: readiness.isDraining })
   await server.register(metrics, { registry })
   await server.register(jsonBody)
+  await server.register(limits, { limits: config.limits, secret: config.tokens.secret, redis: limitStore })
   if (config.http.corsOrigins.length > 0) await server.register(cors, { origin: config.http.corsOrigins })
   await server.register(authenticate, { verifier, validity })
   await server.register(openapi, { publicUrl: config.http.publicUrl })

@@ -31,6 +31,9 @@ const NAMES = [
   'DATABASE_POOL',
   'CORS_ORIGINS',
   'TRUST_PROXY',
+  'RATE_LIMIT_REQUESTS',
+  'RATE_LIMIT_LOGIN',
+  'RATE_LIMIT_RESET',
   'LOG_LEVEL',
   'SHUTDOWN_GRACE',
   'SHUTDOWN_DELAY',
@@ -52,6 +55,11 @@ export function parseConfig(environment: Record<string, string | undefined>) {
       corsOrigins: settings.CORS_ORIGINS,
       trustedProxies: settings.TRUST_PROXY,
       publicUrl: settings.API_SERVER,
+    },
+    limits: {
+      requestsPerMinute: settings.RATE_LIMIT_REQUESTS,
+      failedLoginsPerMinute: settings.RATE_LIMIT_LOGIN,
+      resetRequests: settings.RATE_LIMIT_RESET,
     },
     shutdown: { graceSeconds: settings.SHUTDOWN_GRACE, delaySeconds: settings.SHUTDOWN_DELAY },
     tokens: {

@@ -7,6 +7,7 @@ import { createOutboxRepository } from '@latchkey/shared/mail-queue/outbox-repos
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings.ts'
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
+import { Redis } from 'ioredis'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { buildApp } from './app.ts'
 import { type Config, parseConfig } from './config.ts'
@@ -29,7 +30,15 @@ const queue = openMailQueue(config.mail.queueUrl, {
   onError: (error) => logger.debug({ err: error }, 'the mail queue is away; mail waits in the outbox'),
 })
 const dispatcher = createOutboxDispatcher({ outbox: createOutboxRepository(db), queue, logger })
-const { server, readiness } = await buildApp(config, { db, passwords, dispatcher, logger, registry })
+const limitStore = openLimitStore(config.mail.queueUrl)
+const { server, readiness } = await buildApp(config, {
+  db,
+  passwords,
+  dispatcher,
+  logger,
+  limitStore,
+  registry,
+})
 const metricsServer = buildMetricsServer(registry)
 
 process.once('SIGTERM', () => void stop('SIGTERM'))
@@ -88,10 +97,24 @@ async function stop(reason: string): Promise<void> {
   await metricsServer.close()
   await dispatcher.close()
   await queue.close()
+  limitStore?.disconnect()
   await passwords.close()
   await db.close()
   logger.info('stopped')
   process.exit(0)
+}
+
+/** Where the queue is on Redis, limits are counted there too; a Redis that is away delays nobody. */
+function openLimitStore(url: string): Redis | undefined {
+  if (!/^rediss?:/.test(url)) return undefined
+  const redis = new Redis(url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 2_000,
+    commandTimeout: 250,
+  })
+  redis.on('error', (error) => logger.debug({ err: error }, 'the store of the limits is away'))
+  return redis
 }
 
 function readConfig(): Config {

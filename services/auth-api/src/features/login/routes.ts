@@ -25,9 +25,15 @@ export const loginRoutes: FastifyPluginAsyncZod<{ logIn: LogIn }> = async (app, 
         summary: 'Exchange credentials for a token',
         tags: ['tokens'],
         body: LoginBody,
-        response: { 200: TokenResponse, 400: ProblemResponse, 401: ProblemResponse, 503: ProblemResponse },
+        response: {
+          200: TokenResponse,
+          400: ProblemResponse,
+          401: ProblemResponse,
+          429: ProblemResponse,
+          503: ProblemResponse,
+        },
       },
     },
-    (request) => logIn(request.body),
+    (request) => app.limitLogin(request, request.body.username, () => logIn(request.body)),
   )
 }

@@ -56,10 +56,13 @@ export const passwordResetRoutes: FastifyPluginAsyncZod<PasswordResetRoutesOptio
         description: 'The answer is the same whether the e-mail is known or not.',
         tags: ['password reset'],
         body: ResetRequest,
-        response: { 200: ResetToken, 400: ProblemResponse },
+        response: { 200: ResetToken, 400: ProblemResponse, 429: ProblemResponse },
       },
     },
-    async ({ body }) => ({ token: await requestReset(body.email) }),
+    async (request) => {
+      await app.limitReset(request, request.body.email)
+      return { token: await requestReset(request.body.email) }
+    },
   )
 
   app.post(

@@ -65,7 +65,9 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
       if (!(await users.lock(userid))) throw resetRefused()
       const now = clock()
       const user = await users.findById(userid)
-      const isFirst = user && !user.deletedAt && (await resetsOf(db).use(id, new Date(now)))
+      // A reset goes with the mailbox it was sent to: after a change of e-mail it is over.
+      const isTheirs = user && !user.deletedAt && fold(user.email ?? '') === fold(given.email)
+      const isFirst = isTheirs && (await resetsOf(db).use(id, new Date(now)))
       if (!isFirst) throw resetRefused()
       await users.setPassword(userid, passwordHash)
       await users.setProperty(userid, VALID_FROM_PROPERTY, String(validFromAfter(now)))

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aUser, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database[Symbol.asyncDispose]())
+
+const start = (settings: Record<string, string>) =>
+  startApp({ database, settings: { TRUST_PROXY: '127.0.0.1', ...settings } })
+
+const post = (app: TestApp, url: string, payload: object, address: string) =>
+  app.server.inject({ method: 'POST', url, payload, headers: { 'x-forwarded-for': address } })
+const logIn = (app: TestApp, username: string, password: string, address = '203.0.113.1') =>
+  post(app, '/login', { username, password }, address)
+
+const expectLimited = (response: Awaited<ReturnType<typeof logIn>>) => {
+  expect(response.statusCode).toBe(429)
+  expect(Number(response.headers['retry-after'])).toBeGreaterThan(0)
+  expect(response.json()).toMatchObject({ type: 'urn:latchkey:problem:rate-limited', status: 429 })
+}
+
+describe('RATE_LIMIT_LOGIN', () => {
+  it('ends a guesser after so many failures, right password or not, and nobody else', async () => {
+    await using app = await start({ RATE_LIMIT_LOGIN: '5' })
+    const user = await aUser(app)
+    const other = await aUser(app)
+    for (let guess = 0; guess < 5; guess++)
+      expect((await logIn(app, user.email, `wrong ${guess}`)).statusCode).toBe(401)
+    expectLimited(await logIn(app, user.email, PASSWORD))
+    expectLimited(await logIn(app, other.email, PASSWORD))
+    expect((await logIn(app, other.email, PASSWORD, '203.0.113.2')).statusCode, 'another address').toBe(200)
+    expect(
+      (await logIn(app, user.email, PASSWORD, '203.0.113.3')).statusCode,
+      'the owner, from elsewhere',
+    ).toBe(200)
+  })
+
+  it('counts forty guesses at once as forty', async () => {
+    await using app = await start({ RATE_LIMIT_LOGIN: '5' })
+    const user = await aUser(app)
+    const guesses = Array.from({ length: 40 }, (_, index) =>
+      logIn(app, user.email, index === 20 ? PASSWORD : `wrong ${index}`),
+    )
+    const statuses = (await Promise.all(guesses)).map(({ statusCode }) => statusCode)
+    expect(statuses.filter((status) => status !== 429).length).toBeLessThanOrEqual(5)
+  })
+
+  it('slows guesses on one account from many addresses, known or unknown alike, and lets its owner in', async () => {
+    await using app = await start({ RATE_LIMIT_LOGIN: '5' })
+    const user = await aUser(app)
+    for (const email of [user.email, 'unknown@example.com']) {
+      for (let from = 1; from <= 8; from++)
+        expect((await logIn(app, email, 'wrong', `198.51.100.${from}`)).statusCode).toBe(401)
+      for (let from = 1; from <= 8; from++)
+        expectLimited(await logIn(app, email.toUpperCase(), 'wrong', `198.51.100.${from}`))
+    }
+    expect((await logIn(app, user.email, PASSWORD, '192.0.2.77')).statusCode).toBe(200)
+  })
+
+  it('does not count logins that go well', async () => {
+    await using app = await start({ RATE_LIMIT_LOGIN: '3' })
+    const user = await aUser(app)
+    for (let login = 0; login < 8; login++)
+      expect((await logIn(app, user.email, PASSWORD)).statusCode).toBe(200)
+  })
+
+  it('takes an IPv6 /64 for one address', async () => {
+    await using app = await start({ RATE_LIMIT_LOGIN: '3' })
+    const user = await aUser(app)
+    for (let host = 1; host <= 3; host++)
+      await logIn(app, `nobody${host}@example.com`, 'wrong', `2001:db8:0:1::${host}`)
+    expectLimited(await logIn(app, user.email, PASSWORD, '2001:db8:0:1:ffff::9'))
+    expect((await logIn(app, user.email, PASSWORD, '2001:db8:0:2::1')).statusCode).toBe(200)
+  })
+
+  it('believes X-Forwarded-For from TRUST_PROXY alone', async () => {
+    await using app = await startApp({ database, settings: { RATE_LIMIT_LOGIN: '3' } })
+    const user = await aUser(app)
+    for (let from = 1; from <= 3; from++)
+      await logIn(app, `nobody${from}@example.com`, 'wrong', `198.51.100.${from}`)
+    expectLimited(await logIn(app, user.email, PASSWORD, '198.51.100.99'))
+  })
+})
+
+describe('RATE_LIMIT_RESET', () => {
+  it.each([{ known: true }, { known: false }])(
+    'bounds the mails to one account, known: $known',
+    async ({ known }) => {
+      await using app = await start({ RATE_LIMIT_RESET: '3' })
+      const email = known ? (await aUser(app)).email : 'stranger@example.com'
+      const ask = (from: number) => post(app, '/login/resetrequest', { email }, `198.51.100.${from}`)
+      for (let from = 1; from <= 3; from++) expect((await ask(from)).statusCode).toBe(200)
+      expectLimited(await ask(4))
+      expect(app.queued.size).toBe(known ? 3 : 0)
+    },
+  )
+
+  it('bounds the requests of one address', async () => {
+    await using app = await start({ RATE_LIMIT_RESET: '3' })
+    const ask = (index: number) =>
+      post(app, '/login/resetrequest', { email: `nobody${index}@example.com` }, '203.0.113.9')
+    for (let index = 1; index <= 3; index++) expect((await ask(index)).statusCode).toBe(200)
+    expectLimited(await ask(4))
+  })
+})
+
+describe('RATE_LIMIT_REQUESTS', () => {
+  it('bounds all requests of an address, health apart', async () => {
+    await using app = await start({ RATE_LIMIT_REQUESTS: '4' })
+    const get = (url: string, address: string) =>
+      app.server.inject({ url, headers: { 'x-forwarded-for': address } })
+    for (let request = 0; request < 4; request++)
+      expect((await get('/nowhere', '203.0.113.1')).statusCode).toBe(404)
+    expectLimited(await get('/profile', '203.0.113.1'))
+    expect((await get('/health/live', '203.0.113.1')).statusCode).toBe(200)
+    expect((await get('/nowhere', '203.0.113.2')).statusCode).toBe(404)
+  })
+})
