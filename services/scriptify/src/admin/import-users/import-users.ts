@@ -5,7 +5,7 @@ import { type Candidate, parseRow } from './parse-row.ts'
 import { openProgress, type Progress } from './progress.ts'
 import { type CsvRecord, readRecords } from './read-records.ts'
 import { openRefusedReport, type RefusedReport } from './refused-report.ts'
-import { createImportMark, storeBatch } from './store-batch.ts'
+import { createImportMark, type RefusedLine, storeBatch } from './store-batch.ts'
 
 /** One transaction each: large enough to be fast, small enough to be hashed and forgotten soon. */
 const BATCH_LINES = 512
@@ -47,15 +47,22 @@ async function importLines(
 ): Promise<void> {
   const mark = createImportMark()
   let batch: Candidate[] = []
-  let linesSinceStored = 0
+  let refused: RefusedLine[] = []
 
   async function store(end: number): Promise<void> {
     const result = await storeBatch(context, batch, mark)
-    batch = []
-    linesSinceStored = 0
     counts.imported += result.imported
-    for (const line of result.alreadyThere) report.addAlreadyThere(line)
-    for (const { line, faults } of result.refused) report.addRefused(line, faults)
+    const leftOut = [
+      ...refused,
+      ...result.refused,
+      ...result.alreadyThere.map((line) => ({ line, faults: undefined })),
+    ]
+    for (const each of leftOut.sort((one, other) => one.line - other.line)) {
+      if (each.faults) report.addRefused(each.line, each.faults)
+      else report.addAlreadyThere(each.line)
+    }
+    batch = []
+    refused = []
     await report.flush()
     progress.moveTo(end, { imported: counts.imported, refused: report.refused })
   }
@@ -69,11 +76,9 @@ async function importLines(
       continue
     }
     const row = parseRecord(record, { columns, policy: context.policy })
-    if (Array.isArray(row)) report.addRefused(record.line, row)
+    if (Array.isArray(row)) refused.push({ line: record.line, faults: row })
     else batch.push(row)
-    linesSinceStored += 1
-    // A file of refused lines alone must not pile up either.
-    if (linesSinceStored === BATCH_LINES) await store(end)
+    if (batch.length + refused.length === BATCH_LINES) await store(end)
   }
   await store(end)
 }

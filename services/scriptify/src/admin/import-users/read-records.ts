@@ -78,6 +78,7 @@ function parseCells(text: string): readonly string[] | undefined {
   }
 }
 
+/** Line ends within quotes become line feeds, whatever the file has. */
 function toText({ number, bytes }: Line): string {
   const text = bytes.toString('utf8').replace(/\r$/, '')
   return number === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text

@@ -10,11 +10,16 @@ import type { AdminContext } from '../admin-context.ts'
 import type { Fault } from '../fault.ts'
 import type { Candidate } from './parse-row.ts'
 
+export interface RefusedLine {
+  line: number
+  faults: readonly Fault[]
+}
+
 export interface BatchResult {
   imported: number
   /** Lines whose user, with this username and this e-mail, was in the database before this import. */
   alreadyThere: number[]
-  refused: { line: number; faults: Fault[] }[]
+  refused: RefusedLine[]
 }
 
 /**
