@@ -4,10 +4,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { findViolations, type PasswordPolicy } from '@latchkey/shared/passwords/password-policy.ts'
 import { VALID_FROM_PROPERTY, validFromOf } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { UnrecoverableError } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../auth-api/test/support/test-database.ts'
 import { generatePassword } from '../src/admin/accounts/generate-password.ts'
@@ -340,6 +343,58 @@ describe('Users::import', () => {
     expect(await find('early')).toBeUndefined()
   })
 })
+
+describe('Queue', () => {
+  it('counts, lists and retries mails that failed, and shows neither address nor content', async (context) => {
+    context.skip(database.db.dialect !== 'postgres', 'the queue is kept in PostgreSQL here')
+    expect((await run(['Migrations::up'])).code).toBe(0)
+    await addFailedMails(['one', 'two', 'three'])
+    expect((await run(['Queue::status'])).stdout).toMatch(/failed +3/)
+    const { stdout } = await run(['Queue::failed'])
+    expect(stdout).toMatch(
+      /one +password-reset +o\*\*\*@example\.com +1 +\S+ +550 <o\*\*\*@example.com> is unknown/,
+    )
+    expect(stdout).not.toContain('sealed.')
+    expect((await run(['Queue::retry', 'one'])).stdout).toBe('1 mail is tried again.\n')
+    expect((await run(['Queue::retry', 'one'])).code).toBe(1)
+    expect((await run(['Queue::retry', 'all'])).stdout).toBe('2 mails are tried again.\n')
+    expect((await run(['Queue::status'])).stdout).toMatch(/waiting +3[^]*failed +0/)
+    expect((await run(['Queue::failed'])).stdout).toBe('No mail has failed.\n')
+  })
+
+  it('says in one line that no server answers', async () => {
+    const { code, stderr } = await run(['Queue::status'], { env: { QUEUE_URL: 'redis://127.0.0.1:1' } })
+    expect(code).toBe(1)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+  })
+})
+
+async function addFailedMails(ids: readonly string[]): Promise<void> {
+  const queue = openMailQueue(database.url)
+  for (const id of ids) {
+    await queue.add(id, {
+      to: `${id}@example.com`,
+      subject: '',
+      template: 'password-reset',
+      language: 'en',
+      variables: 'sealed.a.b.c.d',
+      expiresAt: new Date(Date.now() + 600_000).toISOString(),
+    })
+  }
+  const worker = openBullWorker<{ to: string }>(
+    database.url,
+    async ({ data }) => {
+      throw new UnrecoverableError(`550 <${data.to}> is unknown`)
+    },
+    { autorun: false },
+    () => undefined,
+  )
+  const isRunning = worker.thing.run()
+  await expect.poll(async () => (await queue.counts()).failed, { timeout: 20_000 }).toBe(ids.length)
+  await worker.close()
+  await isRunning
+  await queue.close()
+}
 
 describe('the other classes', () => {
   it('make a secret of so many bytes', async () => {

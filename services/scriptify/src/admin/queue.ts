@@ -7,7 +7,7 @@ import { parseWholeNumber } from './console/whole-number.ts'
 
 /** As many failed jobs as the queue keeps. */
 const MOST_FAILED = 10_000
-const TIMEOUT_MS = 15_000
+const TIMEOUT_MS = 5_000
 
 /** The mail queue that QUEUE_URL names; DATABASE_URL where that is PostgreSQL and QUEUE_URL is unset. */
 export class Queue {
