@@ -20,7 +20,7 @@ export default defineConfig({
       ...['embedded', ...(hasDocker ? CONTAINER_ENGINES : [])].map((engine) => ({
         test: {
           name: engine,
-          include: ['services/auth-api/test/**/*.test.ts'],
+          include: ['services/auth-api/test/**/*.test.ts', 'services/scriptify/test/admin*.test.ts'],
           globalSetup: [`services/auth-api/test/engines/${engine}.ts`],
           testTimeout: 60_000,
           hookTimeout: 120_000,

@@ -85,6 +85,15 @@ const INSERT_PROPERTY: Statement = {
   text: 'insert into users_property (userid, name, value) values ($1, $2, $3)',
 }
 
+const SOFT_DELETE: Statement = {
+  name: 'user-soft-delete',
+  text: 'update users set deleted_at = current_timestamp where userid = $1',
+}
+const RESTORE: Statement = {
+  name: 'user-restore',
+  text: 'update users set deleted_at = null where userid = $1',
+}
+
 export type UserRepository = ReturnType<typeof createUserRepository>
 
 /** Users and their properties. Given a transaction instead of the pool, it works inside that transaction. */
@@ -151,6 +160,11 @@ export function createUserRepository(db: Queryable) {
       await db.execute(DELETE_PROPERTIES, [db.toUuidValue(userid), name])
       if (value !== null) await db.execute(INSERT_PROPERTY, [db.toUuidValue(userid), name, value])
     },
+
+    /** From now on the user cannot log in, refresh or reset; the row and its properties stay. */
+    softDelete: (userid: string) => db.execute(SOFT_DELETE, [db.toUuidValue(userid)]),
+
+    restore: (userid: string) => db.execute(RESTORE, [db.toUuidValue(userid)]),
 
     /** Sets `updated_at`, for a change that lies in the properties alone. */
     touch: (userid: string) => db.execute(TOUCH, [db.toUuidValue(userid)]),

@@ -1,7 +1,7 @@
+import { storableText } from '@latchkey/shared/users/storable-text.ts'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ProblemResponse } from '../../plugins/problem-details.ts'
-import { storableText } from '../../storable-text.ts'
 import { TokenResponse } from '../tokens/routes.ts'
 import type { LogIn } from './log-in.ts'
 

@@ -1,6 +1,6 @@
+import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { emailAddress } from '../../email-address.ts'
 import { ProblemResponse } from '../../plugins/problem-details.ts'
 import type { ConfirmCode } from './confirm-code.ts'
 import type { RequestReset } from './request-reset.ts'

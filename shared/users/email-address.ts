@@ -1,5 +1,5 @@
-import { MAX_LENGTH } from '@latchkey/shared/users/user.ts'
 import { boundedText } from './storable-text.ts'
+import { MAX_LENGTH } from './user.ts'
 
 /**
  * One address of the form local@domain. Letters of any script may occur (RFC 6531); what separates or quotes

@@ -1,0 +1,69 @@
+import { type User, VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
+import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { validFromAfter } from '@latchkey/shared/users/valid-from.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { refuseFaults } from '../fault.ts'
+import { findPropertyFaults, findRoleFaults } from './account-fields.ts'
+import { changeAccount } from './find-account.ts'
+import { findPasswordFaults } from './password-faults.ts'
+
+/** Sets the role, none for an empty one, and ends every token issued so far. */
+export function setAccountRole({ db, clock }: AdminContext, login: string, role: string): Promise<User> {
+  refuseFaults('The role was not set', findRoleFaults(role))
+  return changeAccount(db, login, async (users, { userid }) => {
+    await users.setRole(userid, role || null)
+    await endTokens(users, userid, clock())
+  })
+}
+
+/** Sets a password that the policy accepts, and ends every token issued so far. */
+export async function setAccountPassword(
+  { db, clock, policy, hashPassword }: AdminContext,
+  login: string,
+  password: string,
+): Promise<User> {
+  refuseFaults('The password was not set', findPasswordFaults(password, policy))
+  const passwordHash = await hashPassword(password)
+  return changeAccount(db, login, async (users, { userid }) => {
+    await users.setPassword(userid, passwordHash)
+    await endTokens(users, userid, clock())
+  })
+}
+
+/** Leaves one property of this name with this value, or none for an empty value. */
+export function setAccountProperty(
+  { db }: AdminContext,
+  login: string,
+  name: string,
+  value: string,
+): Promise<User> {
+  refuseFaults('The property was not set', findPropertyFaults(name, value))
+  return changeAccount(db, login, async (users, { userid }) => {
+    await users.setProperty(userid, name, value === '' ? null : value)
+    await users.touch(userid)
+  })
+}
+
+/** Marks the user as deleted. Its tokens end for good: a restored user has to log in again. */
+export function deleteAccount({ db, clock }: AdminContext, login: string): Promise<User> {
+  return changeAccount(db, login, async (users, user) => {
+    if (user.deletedAt) throw new Error(`${user.username} is deleted already`)
+    await users.softDelete(user.userid)
+    await endTokens(users, user.userid, clock())
+  })
+}
+
+export function restoreAccount({ db }: AdminContext, login: string): Promise<User> {
+  return changeAccount(db, login, async (users, user) => {
+    if (!user.deletedAt) throw new Error(`${user.username} is not deleted`)
+    await users.restore(user.userid)
+  })
+}
+
+/** Ends every token issued so far; the password stays. */
+export function revokeTokens({ db, clock }: AdminContext, login: string): Promise<User> {
+  return changeAccount(db, login, (users, { userid }) => endTokens(users, userid, clock()))
+}
+
+const endTokens = (users: UserRepository, userid: string, now: number): Promise<void> =>
+  users.setProperty(userid, VALID_FROM_PROPERTY, String(validFromAfter(now)))

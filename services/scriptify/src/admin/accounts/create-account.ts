@@ -1,0 +1,42 @@
+import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { type Fault, refuseFaults } from '../fault.ts'
+import { type AccountFields, findAccountFaults } from './account-fields.ts'
+import { findPasswordFaults } from './password-faults.ts'
+
+/** Stores a new user and returns its id; throws one error with every fault of what was given. */
+export async function createAccount(
+  { db, policy, hashPassword }: AdminContext,
+  { password, ...fields }: AccountFields & { password: string },
+): Promise<string> {
+  const users = createUserRepository(db)
+  const formFaults = findAccountFaults(fields)
+  refuseFaults('The user was not created', [
+    ...formFaults,
+    ...(await findTaken(users, fields, formFaults)),
+    ...findPasswordFaults(password, policy),
+  ])
+  return users.insert({
+    username: fields.username,
+    email: fields.email,
+    name: fields.name || null,
+    role: fields.role || null,
+    passwordHash: await hashPassword(password),
+  })
+}
+
+/** Only what has the right form can be taken: the database need not be asked for anything else. */
+async function findTaken(
+  users: UserRepository,
+  fields: AccountFields,
+  formFaults: readonly Fault[],
+): Promise<Fault[]> {
+  const faults: Fault[] = []
+  for (const field of ['username', 'email'] as const) {
+    if (formFaults.some((fault) => fault.field === field)) continue
+    const holder = await users.findByLogin(field, fields[field])
+    if (holder)
+      faults.push({ field, reason: holder.deletedAt ? 'belongs to a deleted user' : 'is already in use' })
+  }
+  return faults
+}

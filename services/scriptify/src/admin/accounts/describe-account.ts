@@ -1,0 +1,39 @@
+import { PASSWORD_SCHEMES } from '@latchkey/shared/passwords/schemes.ts'
+import { INTERNAL_PROPERTY_PREFIX, roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
+import type { ListedUser } from '@latchkey/shared/users/user-list-repository.ts'
+import { formatFields, formatTable } from '../console/columns.ts'
+
+/** Everything an admin may see of a user: never the hash, only by which scheme it was made. */
+export function describeAccount(user: User): string {
+  const validFrom = validFromOf(user)
+  const scheme = Object.entries(PASSWORD_SCHEMES).find(([, { recognises }]) => recognises(user.passwordHash))
+  const properties = user.properties.filter(({ name }) => !name.startsWith(INTERNAL_PROPERTY_PREFIX))
+  return formatFields([
+    ['userid', user.userid],
+    ['username', user.username],
+    ['email', user.email ?? ''],
+    ['name', user.name ?? ''],
+    ['role', roleOf(user)],
+    ['password', scheme ? `hashed by ${scheme[0]}` : 'cannot be verified: the hash is of no known scheme'],
+    ['created', toText(user.createdAt)],
+    ['updated', toText(user.updatedAt)],
+    ['deleted', toText(user.deletedAt)],
+    ['tokens from', validFrom > 0 ? toText(new Date(validFrom * 1000)) : 'any time'],
+    ...properties.map(({ name, value }) => [`property ${name}`, value ?? ''] as const),
+  ])
+}
+
+export const describeAccounts = (users: readonly ListedUser[]): string =>
+  formatTable(
+    ['userid', 'username', 'email', 'name', 'role', 'state'],
+    users.map((user) => [
+      user.userid,
+      user.username,
+      user.email ?? '',
+      user.name ?? '',
+      user.role || 'user',
+      user.deletedAt ? `deleted ${toText(user.deletedAt)}` : 'active',
+    ]),
+  )
+
+const toText = (moment: Date | null): string => moment?.toISOString() ?? ''

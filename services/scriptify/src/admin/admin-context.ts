@@ -1,0 +1,62 @@
+import type { Clock } from '@latchkey/shared/clock.ts'
+import type { Database } from '@latchkey/shared/database/database.ts'
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { loadEnvironment } from '@latchkey/shared/environment.ts'
+import { createPasswordHasher, type PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import type { PasswordPolicy } from '@latchkey/shared/passwords/password-policy.ts'
+import { parseSettings } from '@latchkey/shared/settings.ts'
+
+const POLICY_SETTINGS = [
+  'MINIMUM_CHARS',
+  'REQUIRE_UPPERCASE',
+  'REQUIRE_LOWERCASE',
+  'REQUIRE_SYMBOLS',
+  'REQUIRE_NUMBERS',
+  'ALLOW_WHITESPACE',
+  'ALLOW_SEQUENTIAL',
+  'ALLOW_REPEATED',
+] as const
+
+/** Hashes that wait for a thread; an import hands over a batch at once, so this is no limit that it meets. */
+const HASH_QUEUE = 100_000
+
+/** What the commands on users work with. */
+export interface AdminContext {
+  db: Database
+  policy: PasswordPolicy
+  hashPassword: PasswordHasher['hash']
+  clock: Clock
+}
+
+/** Runs `work` on the database and with the policy that the settings name, and closes what it opened. */
+export async function withAdminContext<Result>(
+  work: (context: AdminContext) => Promise<Result>,
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<Result> {
+  const settings = parseSettings(
+    ['DATABASE_URL', 'PASSWORD_HASH', 'HASH_CONCURRENCY', ...POLICY_SETTINGS],
+    loadEnvironment(environment),
+  )
+  const db = openDatabase(settings.DATABASE_URL, { poolSize: 2 })
+  let hasher: PasswordHasher | undefined
+  // Its threads cost memory and a start; most commands hash nothing.
+  const acquireHasher = () => {
+    hasher ??= createPasswordHasher({
+      scheme: settings.PASSWORD_HASH,
+      concurrency: settings.HASH_CONCURRENCY,
+      queueLimit: HASH_QUEUE,
+    })
+    return hasher
+  }
+  try {
+    return await work({
+      db,
+      policy: settings,
+      hashPassword: (password) => acquireHasher().hash(password),
+      clock: Date.now,
+    })
+  } finally {
+    await hasher?.close()
+    await db.close()
+  }
+}

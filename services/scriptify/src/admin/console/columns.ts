@@ -1,0 +1,29 @@
+/** What a value from the database may do to a terminal: nothing. Control characters become `\xNN`. */
+export const printable = (text: string): string =>
+  text.replace(
+    /[\p{Cc}\u2028\u2029]/gu,
+    (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  )
+
+/** Rows under their headings, aligned, two spaces between columns. */
+export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [headings, ...rows.map((row) => row.map(printable))]
+  const widths = headings.map((_, column) => Math.max(...lines.map((line) => width(line[column] ?? ''))))
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => pad(cell, widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+/** One `label  value` a line, aligned. */
+export function formatFields(fields: readonly (readonly [label: string, value: string])[]): string {
+  const widest = Math.max(...fields.map(([label]) => width(label)))
+  return fields.map(([label, value]) => `${pad(label, widest)}  ${printable(value)}`.trimEnd()).join('\n')
+}
+
+const width = (text: string): number => [...text].length
+const pad = (text: string, to: number): string => text + ' '.repeat(Math.max(0, to - width(text)))

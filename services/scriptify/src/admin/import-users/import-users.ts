@@ -1,0 +1,92 @@
+import type { AdminContext } from '../admin-context.ts'
+import type { Fault } from '../fault.ts'
+import { type CheckedFile, checkFile } from './check-file.ts'
+import { type Candidate, parseRow } from './parse-row.ts'
+import { openProgress, type Progress } from './progress.ts'
+import { type CsvRecord, readRecords } from './read-records.ts'
+import { openRefusedReport, type RefusedReport } from './refused-report.ts'
+import { createImportMark, type RefusedLine, storeBatch } from './store-batch.ts'
+
+/** One transaction each: large enough to be fast, small enough to be hashed and forgotten soon. */
+const BATCH_LINES = 512
+
+export interface ImportCounts {
+  imported: number
+  alreadyThere: number
+  refused: number
+}
+
+/**
+ * Imports a CSV file of users and prints what became of its lines. Each batch is one transaction, so that an import
+ * that was killed can be run again: who is in is recognised. Throws when a line was refused, after all others went in.
+ */
+export async function importUsers(context: AdminContext, path: string): Promise<ImportCounts> {
+  const file = await checkFile(path)
+  const progress = openProgress(file.sizeBytes)
+  const report = await openRefusedReport(path, progress.show).catch((error: unknown) => {
+    progress.close()
+    throw error
+  })
+  const counts = { imported: 0 }
+  try {
+    await importLines(context, file, { counts, progress, report })
+  } finally {
+    progress.close()
+    await report.close()
+    printSummary(counts.imported, report)
+  }
+  // Its exit code tells a script that something is left to do.
+  if (report.refused > 0) throw new Error(`${report.refused} of the lines were refused; see ${report.path}`)
+  return { ...counts, alreadyThere: report.alreadyThere, refused: report.refused }
+}
+
+async function importLines(
+  context: AdminContext,
+  { path, columns }: CheckedFile,
+  { counts, progress, report }: { counts: { imported: number }; progress: Progress; report: RefusedReport },
+): Promise<void> {
+  const mark = createImportMark()
+  let batch: Candidate[] = []
+  let refused: RefusedLine[] = []
+
+  async function store(end: number): Promise<void> {
+    const result = await storeBatch(context, batch, mark)
+    counts.imported += result.imported
+    const leftOut = [
+      ...refused,
+      ...result.refused,
+      ...result.alreadyThere.map((line) => ({ line, faults: undefined })),
+    ]
+    for (const each of leftOut.sort((one, other) => one.line - other.line)) {
+      if (each.faults) report.addRefused(each.line, each.faults)
+      else report.addAlreadyThere(each.line)
+    }
+    batch = []
+    refused = []
+    await report.flush()
+    progress.moveTo(end, { imported: counts.imported, refused: report.refused })
+  }
+
+  let end = 0
+  let isHeader = true
+  for await (const record of readRecords(path)) {
+    end = record.end
+    if (isHeader) {
+      isHeader = false
+      continue
+    }
+    const row = parseRecord(record, { columns, policy: context.policy })
+    if (Array.isArray(row)) refused.push({ line: record.line, faults: row })
+    else batch.push(row)
+    if (batch.length + refused.length === BATCH_LINES) await store(end)
+  }
+  await store(end)
+}
+
+const parseRecord = (record: CsvRecord, rules: Parameters<typeof parseRow>[2]): Candidate | Fault[] =>
+  'reason' in record ? [{ field: 'line', reason: record.reason }] : parseRow(record.line, record.cells, rules)
+
+function printSummary(imported: number, { path, refused, alreadyThere }: RefusedReport): void {
+  console.log(`Imported ${imported}, already there ${alreadyThere}, refused ${refused}.`)
+  if (refused + alreadyThere > 0) console.log(`What did not go in, and why, is in ${path}`)
+}

@@ -1,0 +1,41 @@
+import { createReadStream } from 'node:fs'
+
+export interface Line {
+  number: number
+  /** Without the line feed; a carriage return before it is still there. */
+  bytes: Buffer
+  /** How far into the file the line goes, in bytes. */
+  end: number
+}
+
+const LINE_FEED = 0x0a
+const CHUNK_BYTES = 256 * 1024
+/** Far above what the longest user needs, far below what would hurt. */
+const LONGEST_LINE_BYTES = 64 * 1024
+
+/** The lines of a file one after the other, in constant memory; throws at one that is longer than 64 KiB. */
+export async function* readLines(path: string): AsyncGenerator<Line> {
+  let rest: Buffer = Buffer.alloc(0)
+  let number = 0
+  let end = 0
+  for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES })) {
+    const data = Buffer.concat([rest, chunk as Buffer])
+    let start = 0
+    for (let feed = data.indexOf(LINE_FEED); feed !== -1; feed = data.indexOf(LINE_FEED, start)) {
+      const bytes = data.subarray(start, feed)
+      start = feed + 1
+      end += bytes.length + 1
+      number += 1
+      refuseLong(bytes, number)
+      yield { number, bytes, end }
+    }
+    rest = data.subarray(start)
+    refuseLong(rest, number + 1)
+  }
+  if (rest.length > 0) yield { number: number + 1, bytes: rest, end: end + rest.length }
+}
+
+function refuseLong(bytes: Buffer, number: number): void {
+  if (bytes.length > LONGEST_LINE_BYTES)
+    throw new Error(`Line ${number} is longer than ${LONGEST_LINE_BYTES} bytes: this is no list of users`)
+}

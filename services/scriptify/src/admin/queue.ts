@@ -1,0 +1,75 @@
+import { loadEnvironment } from '@latchkey/shared/environment.ts'
+import { type FailedMail, type MailQueue, openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { parseSettings } from '@latchkey/shared/settings.ts'
+import { formatFields, formatTable } from './console/columns.ts'
+import { maskAddress, maskAddresses } from './console/mask-address.ts'
+import { parseWholeNumber } from './console/whole-number.ts'
+
+/** As many failed jobs as the queue keeps. */
+const MOST_FAILED = 10_000
+const TIMEOUT_MS = 5_000
+
+/** The mail queue that QUEUE_URL names; DATABASE_URL where that is PostgreSQL and QUEUE_URL is unset. */
+export class Queue {
+  /** Counts the mails by their state. */
+  async status(): Promise<void> {
+    const counts = await withQueue((queue) => queue.counts())
+    console.log(formatFields(Object.entries(counts).map(([state, count]) => [state, String(count)])))
+  }
+
+  /** Lists mails that failed for good, newest first; never what they would have said. */
+  async failed(limit = '100'): Promise<void> {
+    const most = parseWholeNumber('limit', limit, 1, MOST_FAILED)
+    const failed = await withQueue((queue) => queue.listFailed(most))
+    if (failed.length === 0) return console.log('No mail has failed.')
+    console.log(
+      formatTable(['id', 'template', 'to', 'attempts', 'failed', 'reason'], failed.map(describeFailed)),
+    )
+  }
+
+  /** Puts one failed mail back into the queue, by its id, or `all` of them. */
+  async retry(id: string): Promise<void> {
+    if (id === '') throw new Error('Give the id of a failed mail, or all')
+    const count = await withQueue((queue) => (id === 'all' ? retryAll(queue) : retryOne(queue, id)))
+    console.log(count === 1 ? '1 mail is tried again.' : `${count} mails are tried again.`)
+  }
+}
+
+async function retryOne(queue: MailQueue, id: string): Promise<number> {
+  if (await queue.retryFailed(id)) return 1
+  throw new Error(`No failed mail has the id ${JSON.stringify(id)}`)
+}
+
+/** Each one once: a mail that fails again meanwhile would otherwise go round for ever. */
+async function retryAll(queue: MailQueue): Promise<number> {
+  let count = 0
+  for (const { id } of await queue.listFailed(MOST_FAILED)) {
+    if (await queue.retryFailed(id)) count++
+  }
+  return count
+}
+
+function describeFailed({ id, data, attempts, failedAt, reason }: FailedMail): string[] {
+  // What nobody could parse may be why it failed.
+  const job = typeof data === 'object' && data !== null ? data : {}
+  const template = 'template' in job && typeof job.template === 'string' ? job.template : '?'
+  const to = 'to' in job && typeof job.to === 'string' ? maskAddress(job.to) : '?'
+  return [id, template, to, String(attempts), failedAt?.toISOString() ?? '', maskAddresses(reason)]
+}
+
+async function withQueue<Result>(work: (queue: MailQueue) => Promise<Result>): Promise<Result> {
+  const { DATABASE_URL, QUEUE_URL } = parseSettings(
+    ['DATABASE_URL', 'QUEUE_URL'],
+    loadEnvironment(process.env),
+  )
+  const url = QUEUE_URL ?? DATABASE_URL
+  if (/^(mysql|mariadb):/.test(url)) {
+    throw new Error('QUEUE_URL is missing, and only PostgreSQL can keep the queue in DATABASE_URL')
+  }
+  const queue = openMailQueue(url, { timeoutMs: TIMEOUT_MS })
+  try {
+    return await work(queue)
+  } finally {
+    await queue.close()
+  }
+}

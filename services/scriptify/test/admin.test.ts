@@ -1,0 +1,412 @@
+import { spawn } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { findViolations, type PasswordPolicy } from '@latchkey/shared/passwords/password-policy.ts'
+import { VALID_FROM_PROPERTY, validFromOf } from '@latchkey/shared/users/user.ts'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { UnrecoverableError } from 'bullmq'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../auth-api/test/support/test-database.ts'
+import { generatePassword } from '../src/admin/accounts/generate-password.ts'
+
+const RUNNER = join(import.meta.dirname, 'run-class.ts')
+const PASSWORD = 'c0rrect-Horse!'
+const SHA1 = hash('sha1', PASSWORD)
+const ARGON2ID = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
+
+let database: TestDatabase
+let folder: string
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  folder = await mkdtemp(join(tmpdir(), 'latchkey-admin-'))
+})
+afterAll(async () => {
+  await database[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true, force: true })
+})
+
+interface Outcome {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** Runs the command in a process of its own on this project's database. */
+async function run(
+  args: readonly string[],
+  { input = '', env = {} }: { input?: string; env?: Record<string, string> } = {},
+): Promise<Outcome> {
+  const child = spawn(process.execPath, [RUNNER, ...args], {
+    env: {
+      PATH: process.env.PATH,
+      APP_ENV: 'test',
+      DATABASE_URL: database.url,
+      PASSWORD_HASH: 'argon2id',
+      ...env,
+    },
+  })
+  child.stdin.end(input)
+  const [stdout, stderr, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.on('close', resolve)),
+  ])
+  return { code, stdout, stderr }
+}
+
+async function importCsv(name: string, content: string | Buffer): Promise<Outcome & { report: string }> {
+  const path = join(folder, name)
+  await writeFile(path, content)
+  const outcome = await run(['Users::import', path])
+  return { ...outcome, report: await readFile(`${path}.refused.csv`, 'utf8').catch(() => '') }
+}
+
+const users = () => createUserRepository(database.db)
+const find = (username: string) => users().findByLogin('username', username)
+
+async function aUser(username: string): Promise<string> {
+  return users().insert({ username, email: `${username}@example.com`, passwordHash: SHA1, role: 'user' })
+}
+
+async function isPasswordOf(username: string, password: string): Promise<boolean> {
+  const passwords = createPasswordHasher({ scheme: 'argon2id', concurrency: 1, queueLimit: 10 })
+  try {
+    return (await passwords.verify(password, (await find(username))?.passwordHash)).matches
+  } finally {
+    await passwords.close()
+  }
+}
+
+describe('Users::create', () => {
+  it('prints a generated password once, which is the password', async () => {
+    const { code, stdout } = await run(['Users::create', 'gen', 'gen@example.com', 'Ada Ü', 'admin'])
+    expect(code).toBe(0)
+    const [, password = ''] = /^Password: (\S+)$/m.exec(stdout) ?? []
+    expect(await isPasswordOf('gen', password)).toBe(true)
+    expect(await find('gen')).toMatchObject({ email: 'gen@example.com', name: 'Ada Ü', role: 'admin' })
+  })
+
+  it('reads the password from standard input and does not print it', async () => {
+    const args = ['Users::create', 'typed', 'typed@example.com', '', '', '-']
+    const { code, stdout, stderr } = await run(args, { input: `${PASSWORD}\n` })
+    expect(code).toBe(0)
+    expect(stdout + stderr).not.toContain(PASSWORD)
+    expect(await isPasswordOf('typed', PASSWORD)).toBe(true)
+  })
+
+  it('names every fault in one line, and never the password', async () => {
+    await aUser('first')
+    const { code, stderr } = await run([
+      'Users::create',
+      'FIRST',
+      'a@b@c',
+      'x\u001b[2J',
+      'r'.repeat(51),
+      'short',
+    ])
+    expect(code).toBe(1)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+    for (const fault of ['username is already', 'email must', 'name must not', 'role must', 'at least 12'])
+      expect(stderr).toContain(fault)
+    expect(stderr).not.toContain('short')
+  })
+
+  it('counts characters as a reader does', async () => {
+    expect((await run(['Users::create', '🦊'.repeat(20), 'fox@example.com'])).code).toBe(0)
+    expect((await run(['Users::create', '🦊'.repeat(21), 'fox2@example.com'])).code).toBe(1)
+  })
+})
+
+describe('a generated password', () => {
+  it.each<Partial<PasswordPolicy>>([
+    {},
+    { MINIMUM_CHARS: 64, REQUIRE_SYMBOLS: 20, REQUIRE_NUMBERS: 20 },
+    { MINIMUM_CHARS: 0, REQUIRE_UPPERCASE: 0, REQUIRE_LOWERCASE: 0, REQUIRE_SYMBOLS: 0, REQUIRE_NUMBERS: 0 },
+  ])('keeps the policy %o', (given) => {
+    const policy = {
+      MINIMUM_CHARS: 12,
+      REQUIRE_UPPERCASE: 1,
+      REQUIRE_LOWERCASE: 1,
+      REQUIRE_SYMBOLS: 1,
+      REQUIRE_NUMBERS: 1,
+      ALLOW_WHITESPACE: 0,
+      ALLOW_SEQUENTIAL: 0,
+      ALLOW_REPEATED: 0,
+      ...given,
+    }
+    expect(findViolations(generatePassword(policy), policy)).toEqual([])
+  })
+})
+
+describe('a user', () => {
+  it('is shown by username, e-mail and userid, without the hash and internal properties', async () => {
+    const userid = await aUser('shown')
+    await users().setProperty(userid, VALID_FROM_PROPERTY, '5')
+    await users().setProperty(userid, 'picture', 'a\u001b[2Jb')
+    for (const login of ['SHOWN', 'shown@example.com', userid.toUpperCase()]) {
+      const { code, stdout } = await run(['Users::show', login])
+      expect(code).toBe(0)
+      expect(stdout).toContain(userid)
+      expect(stdout).toContain('a\\x1b[2Jb')
+      expect(stdout).not.toContain(SHA1)
+      expect(stdout).not.toContain(VALID_FROM_PROPERTY)
+    }
+  })
+
+  it('is listed by a text that stands for itself', async () => {
+    await aUser('per%cent')
+    expect((await run(['Users::list', '%'])).stdout.trim().split('\n')).toHaveLength(2)
+    const { stdout, stderr } = await run(['Users::list', '', '1'])
+    expect(stdout.trim().split('\n')).toHaveLength(2)
+    expect(stderr).toContain('more than these 1')
+    expect((await run(['Users::list', 'nobody at all'])).stdout).toContain('No user')
+    expect((await run(['Users::list', '', '0'])).code).toBe(1)
+  })
+
+  it.each([
+    { what: 'a new role', args: ['Users::setRole', 'mark-1', 'admin'], username: 'mark-1' },
+    { what: 'a new password', args: ['Users::setPassword', 'mark-2'], username: 'mark-2' },
+    { what: 'a revocation', args: ['Users::revoke', 'mark-3'], username: 'mark-3' },
+    { what: 'a deletion', args: ['Users::delete', 'mark-4'], username: 'mark-4' },
+  ])('loses its tokens by $what', async ({ args, username }) => {
+    await aUser(username)
+    const before = Math.floor(Date.now() / 1000)
+    expect((await run(args)).code).toBe(0)
+    const user = await find(username)
+    expect(user && validFromOf(user)).toBeGreaterThan(before)
+  })
+
+  it('keeps its password and its tokens when a new password breaks the policy', async () => {
+    await aUser('steady')
+    expect((await run(['Users::setPassword', 'steady', 'short'])).code).toBe(1)
+    expect(await find('steady')).toMatchObject({ passwordHash: SHA1, properties: [] })
+  })
+
+  it('is deleted and restored, each once', async () => {
+    await aUser('lazarus')
+    expect((await run(['Users::delete', 'lazarus@example.com'])).code).toBe(0)
+    expect((await find('lazarus'))?.deletedAt).toBeInstanceOf(Date)
+    expect((await run(['Users::delete', 'lazarus'])).stderr).toContain('deleted already')
+    expect((await run(['Users::restore', 'lazarus'])).code).toBe(0)
+    expect((await find('lazarus'))?.deletedAt).toBeNull()
+    expect((await run(['Users::restore', 'lazarus'])).code).toBe(1)
+  })
+
+  it('gets and loses a property', async () => {
+    await aUser('owner')
+    expect((await run(['Users::setProperty', 'owner', 'colour', 'blue'])).code).toBe(0)
+    expect((await run(['Users::setProperty', 'owner', 'colour', 'grün'])).code).toBe(0)
+    expect((await find('owner'))?.properties).toEqual([{ name: 'colour', value: 'grün' }])
+    expect((await run(['Users::setProperty', 'owner', 'colour', ''])).code).toBe(0)
+    expect((await find('owner'))?.properties).toEqual([])
+  })
+
+  it.each([
+    ['latchkey.valid_from', '1'],
+    ['LATCHKEY.valid_from', '1'],
+    ['', 'x'],
+    ['n'.repeat(51), 'x'],
+    ['name', 'v'.repeat(251)],
+    ['name', 'a\u0007'],
+    ['language', 'tlh'],
+  ])('is refused the property %j = %j', async (name, value) => {
+    await aUser('nobody').catch(() => undefined)
+    expect((await run(['Users::setProperty', 'nobody', name, value])).code).toBe(1)
+    expect((await find('nobody'))?.properties).toEqual([])
+  })
+
+  it('that is not there is said to be so in one line', async () => {
+    const { code, stderr } = await run(['Users::show', 'ghost'])
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'No user has the username, e-mail or userid "ghost"\n',
+    })
+  })
+})
+
+describe('Users::import', () => {
+  it('takes hashes and clear passwords, a byte order mark, CRLF and quoted line ends', async () => {
+    const { code, stdout, report } = await importCsv(
+      'good.csv',
+      `\ufeffusername,email,name,role,password,password_hash,property:note\r\nimp1,imp1@x.org,"Ü, ""1""",admin,,${SHA1.toUpperCase()},"two\r\nlines"\r\nimp2,imp2@x.org,,,${PASSWORD},,\r\n\r\nimp3,imp3@x.org,,,,"${ARGON2ID}",`,
+    )
+    expect({ code, stdout, report }).toEqual({
+      code: 0,
+      stdout: 'Imported 3, already there 0, refused 0.\n',
+      report: '',
+    })
+    expect(await find('imp1')).toMatchObject({
+      name: 'Ü, "1"',
+      role: 'admin',
+      passwordHash: SHA1,
+      properties: [{ name: 'note', value: 'two\nlines' }],
+    })
+    expect(await isPasswordOf('imp2', PASSWORD)).toBe(true)
+    expect((await find('imp3'))?.passwordHash).toBe(ARGON2ID)
+  })
+
+  it('refuses each bad line with number, field and reason, and takes the others', async () => {
+    await aUser('holder')
+    const lines = [
+      'username,email,password,password_hash',
+      `r-ok1,r-ok1@x.org,,${SHA1}`,
+      'r-weak,r-weak@x.org,hunter2,',
+      `R-OK1,r-other@x.org,,${SHA1}`,
+      `"r-open,r-open@x.org,,${SHA1}`,
+      `r-ok2,r-ok2@x.org,,${SHA1}`,
+      `r-qu"ote,r-quote@x.org,,${SHA1}`,
+      'r-few,r-few@x.org',
+      `r-both,r-both@x.org,${PASSWORD},${SHA1}`,
+      'r-none,r-none@x.org,,',
+      `r-huge,r-huge@x.org,,"${ARGON2ID.replace('m=19456', 'm=4194304')}"`,
+      `r-mail,not an address,,${SHA1}`,
+      `holder,r-else@x.org,,${SHA1}`,
+      `r-ok3,r-ok3@x.org,,${SHA1}`,
+    ]
+    const { code, stdout, stderr, report } = await importCsv('mixed.csv', lines.join('\n'))
+    expect(code).toBe(1)
+    expect(stdout).toContain('Imported 3, already there 0, refused 10.')
+    const reported = new Set(
+      report
+        .trim()
+        .split('\n')
+        .slice(1)
+        .map((row) => row.split(',', 2).join()),
+    )
+    expect([...reported]).toEqual([
+      '3,"password"',
+      '4,"username"',
+      '5,"line"',
+      '7,"line"',
+      '8,"line"',
+      '9,"password"',
+      '10,"password"',
+      '11,"password_hash"',
+      '12,"email"',
+      '13,"username"',
+    ])
+    expect(report + stdout + stderr).not.toContain('hunter2')
+    for (const username of ['r-ok1', 'r-ok2', 'r-ok3']) expect(await find(username)).toBeDefined()
+  })
+
+  it('knows an earlier line of the same file across batches', async () => {
+    const rows = Array.from({ length: 1_100 }, (_, index) => `b${index},b${index}@x.org,${SHA1}`)
+    const { stdout, report } = await importCsv(
+      'batches.csv',
+      ['username,email,password_hash', ...rows, `B0,new@x.org,${SHA1}`].join('\n'),
+    )
+    expect(stdout).toContain('Imported 1100, already there 0, refused 1.')
+    expect(report).toContain('1102,"username","is also that of an earlier line"')
+  })
+
+  it('recognises on a second run who is in, and refuses nobody for it', async () => {
+    const csv = `username,email,password_hash\nagain,again@x.org,${SHA1}\n`
+    expect((await importCsv('again.csv', csv)).code).toBe(0)
+    const { code, stdout, report } = await importCsv('again.csv', csv)
+    expect(code).toBe(0)
+    expect(stdout).toContain('Imported 0, already there 1, refused 0.')
+    expect(report).toContain('2,"username","is in the database already')
+  })
+
+  it.each([
+    { why: 'UTF-16', content: Buffer.from('username,email,password\n', 'utf16le'), says: 'not UTF-8' },
+    {
+      why: 'Latin-1 far below',
+      content: Buffer.from(
+        `username,email,password_hash\nearly,early@x.org,${SHA1}\n\xe9,e@x.org,${SHA1}\n`,
+        'latin1',
+      ),
+      says: 'line 3',
+    },
+    { why: 'no header', content: `early,early@x.org,${SHA1}\n`, says: 'username is missing' },
+    { why: 'no e-mail', content: `username,password_hash\nearly,${SHA1}\n`, says: 'email is missing' },
+    { why: 'semicolons', content: 'username;email;password\n', says: 'separated by commas' },
+    { why: 'an unknown column', content: 'username,email,password,admin\n', says: 'no column "admin"' },
+    { why: 'a column twice', content: 'username,email,email,password\n', says: 'twice' },
+    {
+      why: 'an internal property',
+      content: 'username,email,password,property:latchkey.valid_from\n',
+      says: 'belong to Latchkey',
+    },
+    { why: 'nothing in it', content: '', says: 'empty' },
+  ])('refuses a file with $why before anything is written', async ({ content, says }) => {
+    const { code, stderr } = await importCsv('unusable.csv', content)
+    expect(code).toBe(1)
+    expect(stderr).toContain(says)
+    expect(await find('early')).toBeUndefined()
+  })
+})
+
+describe('Queue', () => {
+  it('counts, lists and retries mails that failed, and shows neither address nor content', async (context) => {
+    context.skip(database.db.dialect !== 'postgres', 'the queue is kept in PostgreSQL here')
+    expect((await run(['Migrations::up'])).code).toBe(0)
+    await addFailedMails(['one', 'two', 'three'])
+    expect((await run(['Queue::status'])).stdout).toMatch(/failed +3/)
+    const { stdout } = await run(['Queue::failed'])
+    expect(stdout).toMatch(
+      /one +password-reset +o\*\*\*@example\.com +1 +\S+ +550 <o\*\*\*@example.com> is unknown/,
+    )
+    expect(stdout).not.toContain('sealed.')
+    expect((await run(['Queue::retry', 'one'])).stdout).toBe('1 mail is tried again.\n')
+    expect((await run(['Queue::retry', 'one'])).code).toBe(1)
+    expect((await run(['Queue::retry', 'all'])).stdout).toBe('2 mails are tried again.\n')
+    expect((await run(['Queue::status'])).stdout).toMatch(/waiting +3[^]*failed +0/)
+    expect((await run(['Queue::failed'])).stdout).toBe('No mail has failed.\n')
+  })
+
+  it('says in one line that no server answers', async () => {
+    const { code, stderr } = await run(['Queue::status'], { env: { QUEUE_URL: 'redis://127.0.0.1:1' } })
+    expect(code).toBe(1)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+  })
+})
+
+async function addFailedMails(ids: readonly string[]): Promise<void> {
+  const queue = openMailQueue(database.url)
+  for (const id of ids) {
+    await queue.add(id, {
+      to: `${id}@example.com`,
+      subject: '',
+      template: 'password-reset',
+      language: 'en',
+      variables: 'sealed.a.b.c.d',
+      expiresAt: new Date(Date.now() + 600_000).toISOString(),
+    })
+  }
+  const worker = openBullWorker<{ to: string }>(
+    database.url,
+    async ({ data }) => {
+      throw new UnrecoverableError(`550 <${data.to}> is unknown`)
+    },
+    { autorun: false },
+    () => undefined,
+  )
+  const isRunning = worker.thing.run()
+  await expect.poll(async () => (await queue.counts()).failed, { timeout: 20_000 }).toBe(ids.length)
+  await worker.close()
+  await isRunning
+  await queue.close()
+}
+
+describe('the other classes', () => {
+  it('make a secret of so many bytes', async () => {
+    const { stdout } = await run(['Secrets::generate', '48'])
+    expect(Buffer.from(stdout, 'base64')).toHaveLength(48)
+    expect(Buffer.from((await run(['Secrets::generate'])).stdout, 'base64')).toHaveLength(64)
+    expect((await run(['Secrets::generate', '1e3'])).code).toBe(1)
+  })
+
+  it('list the migrations', async () => {
+    const { code, stdout } = await run(['Migrations::status'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/0001_users +\d{4}-/)
+  })
+})

@@ -1,0 +1,117 @@
+import type { Queryable, SqlValue, Statement } from '../database/database.ts'
+import type { UserProperty } from './user.ts'
+
+/** A user with the id it is to have; the hash is stored as it stands. Texts are NFC. */
+export interface ImportedUser {
+  userid: string
+  username: string
+  email: string
+  name: string | null
+  role: string | null
+  passwordHash: string
+  properties: readonly UserProperty[]
+}
+
+/** Who has a username or an e-mail already. */
+export interface Holder {
+  userid: string
+  username: string
+  email: string | null
+  isDeleted: boolean
+}
+
+interface HolderRow {
+  userid: unknown
+  username: string
+  email: string | null
+  is_deleted: boolean | number
+}
+
+/** Six values each: far below the 65,535 that both protocols allow in one statement. */
+const MOST_ROWS = 512
+
+/** Many users at once, in few statements. Given a transaction, it works inside that transaction. */
+export function createUserImportRepository(db: Queryable) {
+  return {
+    /** Without regard to case; deleted users hold their names too. */
+    async findHolders(field: 'username' | 'email', values: readonly string[]): Promise<Holder[]> {
+      const found: Holder[] = []
+      for (const some of inPowersOfTwo(values)) {
+        const rows = await db.query<HolderRow>(findHolders(field, some.length), some)
+        found.push(
+          ...rows.map((row) => ({
+            userid: db.fromUuidValue(row.userid),
+            username: row.username,
+            email: row.email,
+            isDeleted: Boolean(row.is_deleted),
+          })),
+        )
+      }
+      return found
+    },
+
+    /** Throws the driver's error when one of them violates a unique index: none is stored then. Wants a transaction. */
+    async insertAll(users: readonly ImportedUser[]): Promise<void> {
+      const rows = users.map((user) => [
+        db.toUuidValue(user.userid),
+        user.name,
+        user.email,
+        user.username,
+        user.passwordHash,
+        user.role,
+      ])
+      await insertRows('users', ['userid', 'name', 'email', 'username', 'password', 'role'], rows)
+      const properties = users.flatMap(({ userid, properties }) =>
+        properties.map(({ name, value }) => [db.toUuidValue(userid), name, value]),
+      )
+      await insertRows('users_property', ['userid', 'name', 'value'], properties)
+    },
+  }
+
+  async function insertRows(table: string, columns: readonly string[], rows: readonly SqlValue[][]) {
+    for (const some of inPowersOfTwo(rows)) {
+      await db.execute(insertInto(table, columns, some.length), some.flat())
+    }
+  }
+}
+
+/**
+ * Groups of 512, 256 … 1: a server keeps each prepared statement of a session, and so there are ten of a kind
+ * instead of one for every number of rows.
+ */
+function inPowersOfTwo<Item>(items: readonly Item[]): Item[][] {
+  const groups: Item[][] = []
+  for (let start = 0; start < items.length; start += groups.at(-1)?.length ?? 0) {
+    const left = Math.min(items.length - start, MOST_ROWS)
+    groups.push(items.slice(start, start + 2 ** Math.floor(Math.log2(left))))
+  }
+  return groups
+}
+
+const statements = new Map<string, Statement>()
+
+/** One object for each statement: the MySQL adapter remembers by it what it has translated. */
+function prepared(name: string, make: () => Omit<Statement, 'name'>): Statement {
+  const statement = statements.get(name) ?? { name, ...make() }
+  statements.set(name, statement)
+  return statement
+}
+
+const findHolders = (field: 'username' | 'email', count: number): Statement =>
+  prepared(`user-holders-${field}-${count}`, () => {
+    const select = 'select userid, username, email, deleted_at is not null as is_deleted from users'
+    const numbers = Array.from({ length: count }, (_, index) => `$${index + 1}`)
+    return {
+      text: `${select} where lower(${field}) in (${numbers.map((number) => `lower(${number})`).join(', ')})`,
+      // The column's collation leaves case aside; lower() would keep the index from being used.
+      mysql: `${select} where ${field} in (${numbers.join(', ')})`,
+    }
+  })
+
+const insertInto = (table: string, columns: readonly string[], count: number): Statement =>
+  prepared(`import-${table}-${count}`, () => {
+    const row = (index: number) =>
+      `(${columns.map((_, column) => `$${index * columns.length + column + 1}`).join(', ')})`
+    const rows = Array.from({ length: count }, (_, index) => row(index))
+    return { text: `insert into ${table} (${columns.join(', ')}) values ${rows.join(', ')}` }
+  })

@@ -1,0 +1,43 @@
+import type { Queryable, Statement } from '../database/database.ts'
+import { fold } from './fold.ts'
+import type { User } from './user.ts'
+
+export type ListedUser = Omit<User, 'passwordHash' | 'properties' | 'updatedAt'>
+
+interface ListedRow {
+  userid: unknown
+  username: string
+  email: string | null
+  name: string | null
+  role: string | null
+  created_at: Date | null
+  deleted_at: Date | null
+}
+
+const LIST: Statement = {
+  name: 'user-list',
+  text: `select userid, username, email, name, role, created_at, deleted_at from users
+    where lower(username) like $1 escape '!' or lower(email) like $1 escape '!' or lower(name) like $1 escape '!'
+    order by username limit $2`,
+}
+
+/** Users as a list shows them: neither their hashes nor their properties are read. */
+export function createUserListRepository(db: Queryable) {
+  return {
+    /** Those whose username, e-mail or name holds `search`, by username; everybody for an empty one. */
+    async list(search: string, limit: number): Promise<ListedUser[]> {
+      const literal = fold(search).replace(/[!%_]/g, '!$&')
+      // As text: mysql2 sends numbers as doubles, which LIMIT does not take.
+      const rows = await db.query<ListedRow>(LIST, [`%${literal}%`, String(limit)])
+      return rows.map((row) => ({
+        userid: db.fromUuidValue(row.userid),
+        username: row.username,
+        email: row.email,
+        name: row.name,
+        role: row.role,
+        createdAt: row.created_at,
+        deletedAt: row.deleted_at,
+      }))
+    },
+  }
+}
