@@ -1,10 +1,10 @@
-/** A failure the user can act on: printed as one line, ends the process with exitCode. */
+/** A failure that the user can act on: one line on stderr and the process's exit code, never a stack. */
 export class CliError extends Error {
+  override readonly name = 'CliError'
   readonly exitCode: number
 
   constructor(message: string, exitCode: number) {
     super(message)
-    this.name = 'CliError'
     this.exitCode = exitCode
   }
 }

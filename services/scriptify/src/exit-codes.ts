@@ -1,2 +1,9 @@
-/** What scriptify's exit status means, the same for every command. */
-export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 3, notPermitted: 4, runtimeMissing: 5 } as const
+/** What each exit code of the CLI means; `endpoint` adds 7, 22 and 28, a signal adds 128 + its number. */
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  notPermitted: 4,
+  runtimeMissing: 5,
+} as const

@@ -358,7 +358,7 @@ describe('Queue', () => {
     expect((await run(['Queue::retry', 'one'])).stdout).toBe('1 mail is tried again.\n')
     expect((await run(['Queue::retry', 'one'])).code).toBe(1)
     expect((await run(['Queue::retry', 'all'])).stdout).toBe('2 mails are tried again.\n')
-    expect((await run(['Queue::status'])).stdout).toMatch(/waiting +3[^]*failed +0/)
+    expect((await run(['Queue::status'])).stdout).toMatch(/waiting +3[\s\S]*failed +0/)
     expect((await run(['Queue::failed'])).stdout).toBe('No mail has failed.\n')
   })
 

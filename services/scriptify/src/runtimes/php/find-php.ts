@@ -3,28 +3,28 @@ import { promisify } from 'node:util'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
 
-const OLDEST = [8, 3] as const
-const INSTALL =
-  'install PHP 8.3 or newer (Debian: apt-get install php-cli php-readline), or name one in SCRIPTIFY_PHP_BINARY'
+const run = promisify(execFile)
+const INSTALL = 'install PHP 8.3 or newer (Debian: apt-get install php-cli) or set SCRIPTIFY_PHP_BINARY'
+// One line, because a shared library's start-up notice may precede it.
+const PROBE = 'echo "\\n", PHP_BINARY, "\\t", PHP_VERSION, "\\t", PHP_VERSION_ID, "\\n";'
 
-/** Finds the php to use (SCRIPTIFY_PHP_BINARY, else php on the PATH); throws exit code 5 if none or too old. */
+/** Finds php ≥ 8.3 (`SCRIPTIFY_PHP_BINARY`, else `php` in PATH); throws exit code 5 saying what to install. */
 export async function findPhp(env: NodeJS.ProcessEnv): Promise<{ path: string; version: string }> {
-  const path = env.SCRIPTIFY_PHP_BINARY ?? 'php'
-  const version = await readVersion(path, env)
-  if (version === undefined)
-    throw new CliError(`php was not found (${path}): ${INSTALL}`, EXIT.runtimeMissing)
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
-    throw new CliError(`php ${version} is too old (${path}): ${INSTALL}`, EXIT.runtimeMissing)
+  const binary = env.SCRIPTIFY_PHP_BINARY || 'php'
+  const output = await run(binary, ['-n', '-r', PROBE], { env, timeout: 10_000 }).then(
+    ({ stdout }) => stdout,
+    (cause: unknown) => {
+      throw new CliError(`Could not run ${binary}: ${reason(cause)}; ${INSTALL}`, EXIT.runtimeMissing)
+    },
+  )
+  const [path = '', version = '', id = '0'] = (output.trim().split('\n').at(-1) ?? '').split('\t')
+  if (path === '' || Number(id) < 80_300) {
+    throw new CliError(`${binary} is PHP ${version || 'of unknown version'}; ${INSTALL}`, EXIT.runtimeMissing)
   }
   return { path, version }
 }
 
-async function readVersion(path: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
-  try {
-    const { stdout } = await promisify(execFile)(path, ['-n', '-r', 'echo PHP_VERSION;'], { env })
-    return stdout.trim()
-  } catch {
-    return undefined
-  }
+function reason(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause)
+  return 'code' in cause && cause.code === 'ENOENT' ? 'not found' : (cause.message.split('\n')[0] ?? '')
 }
