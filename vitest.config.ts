@@ -39,6 +39,8 @@ export default defineConfig({
         test: {
           name: 'scriptify',
           include: ['services/scriptify/test/**/*.test.ts'],
+          // They run once a database, above.
+          exclude: ['services/scriptify/test/admin*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 300_000,
         },
