@@ -5,23 +5,27 @@ const job = { to: 'a@example.com', subject: '', template: 't', language: 'en', v
 const logger = { warn: vi.fn() }
 
 describe('handing the outbox to the queue', () => {
-  it('takes the row out only after the queue has it', async () => {
+  it('notes the row as dispatched only after the queue has it, and leaves it there', async () => {
     const calls: string[] = []
     const queue = { add: async () => void calls.push('add') }
-    const outbox = { remove: async () => calls.push('remove') > 0 }
+    const outbox = {
+      markDispatched: async () => void calls.push('mark'),
+      remove: async () => calls.push('remove') > 0,
+    }
     const dispatcher = createOutboxDispatcher({ outbox, queue, logger })
     dispatcher.dispatch('id', job)
     await dispatcher.close()
-    expect(calls).toEqual(['add', 'remove'])
+    expect(calls).toEqual(['add', 'mark'])
   })
 
   it('leaves the row for the sweep when the queue is away, and throws nothing', async () => {
-    const remove = vi.fn()
+    const outbox = { markDispatched: vi.fn(), remove: vi.fn() }
     const queue = { add: () => Promise.reject(new Error('away')) }
-    const dispatcher = createOutboxDispatcher({ outbox: { remove }, queue, logger })
+    const dispatcher = createOutboxDispatcher({ outbox, queue, logger })
     dispatcher.dispatch('id', job)
     await dispatcher.close()
-    expect(remove).not.toHaveBeenCalled()
+    expect(outbox.markDispatched).not.toHaveBeenCalled()
+    expect(outbox.remove).not.toHaveBeenCalled()
     expect(logger.warn).toHaveBeenCalledOnce()
   })
 })

@@ -6,7 +6,7 @@ import type { OutboxRepository } from './outbox-repository.ts'
 const MAX_IN_HAND = 1_000
 
 export interface OutboxDispatcherDependencies {
-  outbox: Pick<OutboxRepository, 'remove'>
+  outbox: Pick<OutboxRepository, 'markDispatched' | 'remove'>
   queue: Pick<MailQueue, 'add'>
   logger: { warn(details: object, message: string): void }
 }
@@ -21,8 +21,9 @@ export interface OutboxDispatcher {
 }
 
 /**
- * Hands a committed outbox row to the queue, then takes it out of the outbox. Nobody waits for it: a request takes
- * the same time with the queue up, slow or down. What fails here the worker's sweep does again under the same id.
+ * Hands a committed outbox row to the queue and notes that it did; the row itself stays until the mail is settled.
+ * Nobody waits for it: a request takes the same time with the queue up, slow or down. What fails here the worker's
+ * sweep does again under the same id.
  */
 export function createOutboxDispatcher({
   outbox,
@@ -34,7 +35,7 @@ export function createOutboxDispatcher({
   async function hand(id: string, job: MailJob): Promise<void> {
     try {
       await queue.add(id, job)
-      await outbox.remove(id)
+      await outbox.markDispatched(id, new Date())
     } catch (error) {
       logger.warn({ err: error, mailId: id }, 'a mail stays in the outbox for the sweep')
     }

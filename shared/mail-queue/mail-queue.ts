@@ -24,6 +24,8 @@ export interface FailedMail {
 export interface MailQueue {
   /** Adds the job under this id. Adding the same id again does nothing, even after the mail was sent. */
   add(id: string, job: MailJob): Promise<void>
+  /** Whether the queue knows a job of this id, in whatever state. */
+  has(id: string): Promise<boolean>
   counts(): Promise<MailQueueCounts>
   listFailed(limit?: number): Promise<FailedMail[]>
   /** Puts one failed job back to be tried again; false when no such failed job is there. */
@@ -63,6 +65,7 @@ export function openMailQueue(url: string, options: MailQueueOptions = {}): Mail
   return {
     add: (id, job) =>
       withQueue(async (queue) => void (await queue.add(MAIL_QUEUE, job, mailJobOptions(id, job.expiresAt)))),
+    has: (id) => withQueue(async (queue) => (await queue.getJob(id)) !== undefined),
     counts: () =>
       withQueue(async (queue) => {
         const counts = await queue.getJobCounts(...COUNTED_STATES)
@@ -76,7 +79,7 @@ export function openMailQueue(url: string, options: MailQueueOptions = {}): Mail
       withQueue(async (queue) => {
         const job = await queue.getJob(id)
         if (!job || !(await job.isFailed())) return false
-        await job.retry('failed', { resetAttemptsMade: true })
+        await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true })
         return true
       }),
     ping: () => withQueue(async (queue) => void (await queue.getJobCounts('failed'))),

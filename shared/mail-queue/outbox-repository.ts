@@ -6,19 +6,28 @@ const INSERT: Statement = {
   name: 'outbox-insert',
   text: 'insert into mail_outbox (id, payload, created_at, expires_at) values ($1, $2, $3, $4)',
 }
-const FIND_OLDER: Statement = {
-  name: 'outbox-older',
-  text: `select id, payload, created_at, expires_at from mail_outbox
-    where created_at < $1 order by created_at limit 100`,
+const FIND_DUE: Statement = {
+  name: 'outbox-due',
+  text: `select id, payload, created_at, expires_at, dispatched_at from mail_outbox
+    where (dispatched_at is null and created_at < $1) or dispatched_at < $2 order by created_at limit 100`,
 }
+const MARK_DISPATCHED: Statement = {
+  name: 'outbox-mark-dispatched',
+  text: 'update mail_outbox set dispatched_at = $2 where id = $1',
+}
+const FIND: Statement = { name: 'outbox-find', text: 'select 1 as found from mail_outbox where id = $1' }
 const REMOVE: Statement = { name: 'outbox-remove', text: 'delete from mail_outbox where id = $1' }
-const COUNT: Statement = { name: 'outbox-count', text: 'select count(*) as waiting from mail_outbox' }
+const COUNT_UNDISPATCHED: Statement = {
+  name: 'outbox-count-undispatched',
+  text: 'select count(*) as waiting from mail_outbox where dispatched_at is null',
+}
 
 interface OutboxRow {
   id: unknown
   payload: string
   created_at: Date
   expires_at: Date
+  dispatched_at: Date | null
 }
 
 /** A row as it was written; `payload` has not been checked. */
@@ -27,11 +36,16 @@ export interface OutboxEntry {
   payload: string
   createdAt: Date
   expiresAt: Date
+  /** The last moment at which the queue was known to have it; undefined while it never had. */
+  dispatchedAt: Date | undefined
 }
 
 export type OutboxRepository = ReturnType<typeof createOutboxRepository>
 
-/** Mail that is accepted and not queued yet. Given a transaction, it works inside that transaction. */
+/**
+ * Mail that is accepted and not settled yet: neither sent, nor expired, nor failed for good. Given a transaction, it
+ * works inside that transaction.
+ */
 export function createOutboxRepository(db: Queryable) {
   return {
     /** Stores the job under a fresh id, which becomes the job's id in the queue; returns it. */
@@ -41,22 +55,34 @@ export function createOutboxRepository(db: Queryable) {
       return id
     },
 
-    /** The oldest rows written before `moment`, a hundred at the most. */
-    async findOlderThan(moment: Date): Promise<OutboxEntry[]> {
-      const rows = await db.query<OutboxRow>(FIND_OLDER, [moment])
+    /**
+     * The oldest rows that were written before `writtenBefore` and never dispatched, or last dispatched before
+     * `dispatchedBefore`; a hundred at the most.
+     */
+    async findDue(writtenBefore: Date, dispatchedBefore: Date): Promise<OutboxEntry[]> {
+      const rows = await db.query<OutboxRow>(FIND_DUE, [writtenBefore, dispatchedBefore])
       return rows.map((row) => ({
         id: db.fromUuidValue(row.id),
         payload: row.payload,
         createdAt: row.created_at,
         expiresAt: row.expires_at,
+        dispatchedAt: row.dispatched_at ?? undefined,
       }))
     },
 
-    /** Takes out a row that the queue has; true when it was this call that did. */
+    /** Notes that the queue has it. */
+    markDispatched: async (id: string, now: Date): Promise<void> =>
+      void (await db.execute(MARK_DISPATCHED, [db.toUuidValue(id), now])),
+
+    /** Whether the mail is still to be sent. */
+    has: async (id: string): Promise<boolean> => (await db.query(FIND, [db.toUuidValue(id)])).length > 0,
+
+    /** Takes out a mail that is settled; true when it was this call that did. */
     remove: async (id: string): Promise<boolean> => (await db.execute(REMOVE, [db.toUuidValue(id)])) > 0,
 
-    async count(): Promise<number> {
-      const [row] = await db.query<{ waiting: number | string }>(COUNT)
+    /** How many the queue has never had. */
+    async countUndispatched(): Promise<number> {
+      const [row] = await db.query<{ waiting: number | string }>(COUNT_UNDISPATCHED)
       return Number(row?.waiting ?? 0)
     },
   }

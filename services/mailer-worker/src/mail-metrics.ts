@@ -17,7 +17,11 @@ export function createMailMetrics(registry: Registry) {
       'latchkey_mail_repeated_total',
       'Mails sent again after a worker died with them in hand: possible duplicates, same Message-ID',
     ),
-    swept: counter('latchkey_mail_outbox_swept_total', 'Outbox rows that the sweep put into the queue'),
+    swept: counter('latchkey_mail_outbox_swept_total', 'Mails that the sweep put into the queue'),
+    restored: counter(
+      'latchkey_mail_outbox_restored_total',
+      'Mails that the queue had lost and the sweep put into it again',
+    ),
     seconds: new Histogram({
       name: 'latchkey_mail_delivery_seconds',
       help: 'Time to hand one mail to the mail server',

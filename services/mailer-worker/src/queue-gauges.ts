@@ -6,7 +6,7 @@ const SHOWN_STATES = ['waiting', 'active', 'delayed', 'failed'] as const
 
 export interface QueueGaugesDependencies {
   queue: Pick<MailQueue, 'counts'>
-  outbox: Pick<OutboxRepository, 'count'>
+  outbox: Pick<OutboxRepository, 'countUndispatched'>
 }
 
 /** How many mails wait, read at each scrape; no value while the server that knows is away. */
@@ -24,10 +24,10 @@ export function registerQueueGauges(registry: Registry, { queue, outbox }: Queue
   })
   new Gauge({
     name: 'latchkey_mail_outbox_rows',
-    help: 'Mails accepted and not in the queue yet',
+    help: 'Mails accepted that the queue has not had yet',
     registers: [registry],
     async collect() {
-      const rows = await outbox.count().catch(() => undefined)
+      const rows = await outbox.countUndispatched().catch(() => undefined)
       this.set(rows ?? Number.NaN)
     },
   })

@@ -27,6 +27,8 @@ async function aJob(changes: object = {}, counters: object = {}) {
 function aSender(changes: Partial<SendMailDependencies> = {}) {
   const send = vi.fn(async () => undefined)
   const metrics = createMailMetrics(new Registry())
+  const settle = vi.fn(async (_id: string) => true)
+  const isSettled = vi.fn(async (_id: string) => false)
   const sendMail = createSendMail({
     open: sealer.open,
     envelope: (to, _subject, _template, { code = '' }) => ({
@@ -39,6 +41,7 @@ function aSender(changes: Partial<SendMailDependencies> = {}) {
     context: { from: 'f@x.y', environment: 'test' },
     domain: 'x.y',
     send,
+    settlement: { isSettled, settle },
     metrics,
     logger: silent,
     clock: () => NOW,
@@ -46,10 +49,50 @@ function aSender(changes: Partial<SendMailDependencies> = {}) {
   })
   const count = async (name: 'sent' | 'failed' | 'expired' | 'retried' | 'repeated') =>
     (await metrics[name].get()).values[0]?.value ?? 0
-  return { send, sendMail, count }
+  return { send, sendMail, count, settle, isSettled }
 }
 
 describe('sending one mail', () => {
+  it('takes the mail out of the outbox once it is sent, has expired or failed for good, and not before', async () => {
+    const sent = aSender()
+    await sent.sendMail(await aJob())
+    expect(sent.settle.mock.calls).toEqual([['job-1']])
+    expect(sent.settle.mock.invocationCallOrder[0]).toBeGreaterThan(
+      sent.send.mock.invocationCallOrder[0] ?? Number.NaN,
+    )
+    const expired = aSender({ clock: () => Date.parse('2026-01-01T00:10:00Z') })
+    await expired.sendMail(await aJob())
+    expect(expired.settle).toHaveBeenCalledOnce()
+    const refused = aSender({ send: () => Promise.reject(new PermanentFailure('550 no')) })
+    await expect(refused.sendMail(await aJob())).rejects.toThrow(UnrecoverableError)
+    expect(refused.settle).toHaveBeenCalledOnce()
+    const away = aSender({ send: () => Promise.reject(new Error('away')) })
+    await expect(away.sendMail(await aJob())).rejects.toThrow('away')
+    expect(away.settle).not.toHaveBeenCalled()
+  })
+
+  it('does not send again what a worker had sent and taken out before it died', async () => {
+    const { send, sendMail, count, isSettled } = aSender()
+    isSettled.mockResolvedValue(true)
+    expect(await sendMail(await aJob({}, { stalledCounter: 1, attemptsStarted: 2 }))).toBe('sent before')
+    expect(send).not.toHaveBeenCalled()
+    expect(await count('repeated')).toBe(0)
+  })
+
+  it('sends a failed mail that an admin has retried, though a worker once died with it', async () => {
+    const { send, sendMail, isSettled } = aSender()
+    isSettled.mockResolvedValue(true)
+    expect(await sendMail(await aJob({}, { stalledCounter: 1, attemptsStarted: 1 }))).toBe('sent')
+    expect(send).toHaveBeenCalledOnce()
+  })
+
+  it('counts an expired mail where it was taken out', async () => {
+    const { sendMail, count, settle } = aSender({ clock: () => Date.parse('2026-01-01T00:10:00Z') })
+    settle.mockResolvedValue(false)
+    await sendMail(await aJob())
+    expect(await count('expired')).toBe(0)
+  })
+
   it('opens the variables and derives the Message-ID from the job', async () => {
     const { send, sendMail, count } = aSender()
     expect(await sendMail(await aJob())).toBe('sent')
@@ -102,7 +145,7 @@ describe('sending one mail', () => {
 
   it('counts a mail that a dead worker may have sent already', async () => {
     const { sendMail, count } = aSender()
-    await sendMail(await aJob({}, { stalledCounter: 1 }))
+    await sendMail(await aJob({}, { stalledCounter: 1, attemptsStarted: 2 }))
     expect(await count('repeated')).toBe(1)
   })
 

@@ -7,6 +7,7 @@ import type { Envelope, EnvelopeContext, MailEnvelope } from './envelope/mail-en
 import type { MailMetrics } from './mail-metrics.ts'
 import { PermanentFailure } from './permanent-failure.ts'
 import type { Sender } from './senders/sender.ts'
+import type { Settlement } from './settle-mail.ts'
 
 export interface SendMailDependencies {
   open: Sealer['open']
@@ -15,6 +16,7 @@ export interface SendMailDependencies {
   /** The right side of each Message-ID. */
   domain: string
   send: Sender['send']
+  settlement: Pick<Settlement, 'isSettled' | 'settle'>
   metrics: MailMetrics
   logger: { info(details: object, message: string): void; warn(details: object, message: string): void }
   clock: Clock
@@ -28,23 +30,33 @@ export interface QueuedMail {
   opts: { attempts?: number | undefined }
   /** How often a worker died with it in hand. */
   stalledCounter?: number | undefined
+  /** Starts since it was added, or since an admin had it retried. */
+  attemptsStarted?: number
 }
 
-export type Outcome = 'sent' | 'expired'
+export type Outcome = 'sent' | 'expired' | 'sent before'
 
 /**
- * Sends one queued mail. Throws `UnrecoverableError` where no further attempt could help, and any other error to be
- * tried again. No message of an error holds a variable's value: BullMQ keeps it with the job.
+ * Sends one queued mail and takes it out of the outbox, which is the one place that knows what is still to be sent.
+ * Throws `UnrecoverableError` where no further attempt could help, and any other error to be tried again. No message of
+ * an error holds a variable's value: BullMQ keeps it with the job.
  */
 export function createSendMail(dependencies: SendMailDependencies) {
-  const { open, envelope, context, domain, send, metrics, logger, clock } = dependencies
+  const { open, envelope, context, domain, send, settlement, metrics, logger, clock } = dependencies
 
   async function attempt(job: QueuedMail): Promise<Outcome> {
     const mail = parseJob(job.data)
     if (Date.parse(mail.expiresAt) <= clock()) {
-      metrics.expired.inc()
+      // The sweep of another worker may have found it first: who takes it out counts it.
+      if (await settlement.settle(job.id ?? '')) metrics.expired.inc()
       logger.warn({ mailId: job.id, expiresAt: mail.expiresAt }, 'a mail expired before it could be sent')
       return 'expired'
+    }
+    // The counter of stalls outlives an admin's retry, which wants the mail sent though it is over.
+    const isRepeat = (job.stalledCounter ?? 0) > 0 && (job.attemptsStarted ?? 0) > 1
+    if (isRepeat && (await settlement.isSettled(job.id ?? ''))) {
+      logger.info({ mailId: job.id }, 'the worker that died had sent this mail')
+      return 'sent before'
     }
     const variables = await openVariables(open, mail.variables)
     try {
@@ -52,13 +64,14 @@ export function createSendMail(dependencies: SendMailDependencies) {
         await envelope(mail.to, mail.subject, mail.template, variables, mail.language, context),
         mail.to,
       )
-      if ((job.stalledCounter ?? 0) > 0) metrics.repeated.inc()
+      if (isRepeat) metrics.repeated.inc()
       const stop = metrics.seconds.startTimer()
       await send({ ...made, messageId: `<${job.id}@${domain}>` })
       stop()
     } catch (error) {
       throw withoutValues(error, variables)
     }
+    await settlement.settle(job.id ?? '')
     metrics.sent.inc()
     logger.info({ mailId: job.id, template: mail.template, attempt: job.attemptsMade + 1 }, 'mail sent')
     return 'sent'
@@ -71,6 +84,7 @@ export function createSendMail(dependencies: SendMailDependencies) {
       const reason = error instanceof Error ? error.message : String(error)
       const isLast = job.attemptsMade + 1 >= (job.opts.attempts ?? 1)
       if (error instanceof PermanentFailure || isLast) {
+        await settlement.settle(job.id ?? '')
         metrics.failed.inc()
         logger.warn({ mailId: job.id, reason }, 'a mail failed for good')
         throw new UnrecoverableError(reason)

@@ -5,20 +5,23 @@ import type { OutboxEntry, OutboxRepository } from '@latchkey/shared/mail-queue/
 import type { MailMetrics } from './mail-metrics.ts'
 
 export interface SweepDependencies {
-  outbox: Pick<OutboxRepository, 'findOlderThan' | 'remove'>
-  queue: Pick<MailQueue, 'add'>
-  metrics: Pick<MailMetrics, 'swept' | 'expired'>
+  outbox: Pick<OutboxRepository, 'findDue' | 'markDispatched' | 'remove'>
+  queue: Pick<MailQueue, 'add' | 'has'>
+  metrics: Pick<MailMetrics, 'swept' | 'restored' | 'expired'>
   logger: { error(details: object, message: string): void; warn(details: object, message: string): void }
   clock: Clock
   /** Younger rows are their writer's business. */
   minimumAgeMs: number
+  /** How long a dispatched mail is taken to be in the queue before somebody looks. */
+  recheckMs: number
 }
 
 const BATCH = 100
 
 /**
- * Puts into the queue what its writer could not: the queue was away, or the process was killed. Any number of workers
- * may do so at once, and a row that is in the queue already is added under the same id, which does nothing.
+ * Puts into the queue what its writer could not (the queue was away, the process was killed) and what the queue has
+ * lost since (flushed, restored from an old copy). Any number of workers may do so at once: what is in the queue
+ * already is added under the same id, which does nothing.
  */
 export function createOutboxSweep({
   outbox,
@@ -27,6 +30,7 @@ export function createOutboxSweep({
   logger,
   clock,
   minimumAgeMs,
+  recheckMs,
 }: SweepDependencies) {
   async function sweepRow(row: OutboxEntry): Promise<boolean> {
     if (row.expiresAt.getTime() <= clock()) {
@@ -41,21 +45,27 @@ export function createOutboxSweep({
       logger.error({ mailId: row.id }, 'an outbox row cannot be read; it stays until it expires')
       return false
     }
-    await queue.add(row.id, job)
-    if (await outbox.remove(row.id)) metrics.swept.inc()
+    const isLost = row.dispatchedAt !== undefined && !(await queue.has(row.id))
+    if (isLost) logger.warn({ mailId: row.id }, 'the queue has lost this mail; it is put into it again')
+    if (isLost || row.dispatchedAt === undefined) {
+      await queue.add(row.id, job)
+      metrics[isLost ? 'restored' : 'swept'].inc()
+    }
+    await outbox.markDispatched(row.id, new Date(clock()))
     return true
   }
 
-  /** Returns how many rows it took out. */
+  /** Returns how many rows it dealt with. */
   return async (): Promise<number> => {
-    let taken = 0
+    let dealtWith = 0
     for (;;) {
-      const rows = await outbox.findOlderThan(new Date(clock() - minimumAgeMs))
+      const now = clock()
+      const rows = await outbox.findDue(new Date(now - minimumAgeMs), new Date(now - recheckMs))
       const results = []
       for (const row of rows) results.push(await sweepRow(row))
       const progress = results.filter(Boolean).length
-      taken += progress
-      if (rows.length < BATCH || progress === 0) return taken
+      dealtWith += progress
+      if (rows.length < BATCH || progress === 0) return dealtWith
     }
   }
 }

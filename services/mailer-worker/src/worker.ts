@@ -14,6 +14,7 @@ import { registerQueueGauges } from './queue-gauges.ts'
 import { repeatEvery } from './repeat-every.ts'
 import { createSendMail } from './send-mail.ts'
 import type { Sender } from './senders/sender.ts'
+import { createSettlement } from './settle-mail.ts'
 import { createOutboxSweep } from './sweep-outbox.ts'
 import { workQueue } from './work-queue.ts'
 
@@ -29,6 +30,8 @@ export interface WorkerDependencies {
 
 /** Each check is a connection and a login of its own. */
 const MAIL_CHECK_HOLDS_MS = 30_000
+/** Whether the queue still has a dispatched mail is asked that much more seldom than the outbox is swept. */
+const SWEEPS_PER_RECHECK = 6
 const HOUR_MS = 3_600_000
 const PING = { name: 'health-ping', text: 'select 1 as ok' }
 
@@ -48,24 +51,32 @@ export function startWorker(config: Config, dependencies: WorkerDependencies) {
     clock,
   )
 
+  const settlement = createSettlement({ outbox, logger })
   const sendMail = createSendMail({
     open: createSealer(config.mail.secret).open,
     envelope,
     context: { from: config.mail.from, environment: config.environment },
     domain: config.mail.domain,
     send: sender.send,
+    settlement,
     metrics,
     logger,
     clock,
   })
+  const sweepMs = config.outbox.sweepSeconds * 1_000
   const sweep = createOutboxSweep({
     outbox,
     queue,
     metrics,
     logger,
     clock,
-    minimumAgeMs: config.outbox.sweepSeconds * 1_000,
+    minimumAgeMs: sweepMs,
+    recheckMs: SWEEPS_PER_RECHECK * sweepMs,
   })
+  const settleAndSweep = async () => {
+    await settlement.settleRest()
+    await sweep()
+  }
 
   const consumer = workQueue({
     ...config.queue,
@@ -73,7 +84,7 @@ export function startWorker(config: Config, dependencies: WorkerDependencies) {
     onError: (error) => logger.debug({ reason: error.message }, 'the queue of mails'),
     onStalled: (mailId) => logger.warn({ mailId }, 'a worker died with this mail in hand; it is sent again'),
   })
-  const sweeping = repeatEvery(config.outbox.sweepSeconds * 1_000, sweep, (error) =>
+  const sweeping = repeatEvery(sweepMs, settleAndSweep, (error) =>
     logger.warn({ reason: reasonOf(error) }, 'the outbox cannot be swept'),
   )
   const purging = repeatEvery(HOUR_MS, createResetPurge(db, clock), (error) =>

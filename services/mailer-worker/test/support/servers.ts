@@ -14,6 +14,8 @@ export interface Servers {
   queueUrl: string
   /** Everything that is stored anywhere, as text. */
   dump(): Promise<string>
+  /** Makes Redis forget everything. */
+  flushQueue(): Promise<void>
   /** Stops the queue's server, runs `meanwhile`, starts the server again at the same address. */
   withoutQueue(meanwhile: () => Promise<void>): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -40,6 +42,9 @@ export async function startServers(combination: Combination): Promise<Servers> {
         texts.push(await run(redis.container, ['sh', '-c', 'cat /data/appendonlydir/*.aof']))
       }
       return texts.join('\n')
+    },
+    async flushQueue() {
+      if (redis) await run(redis.container, ['redis-cli', 'flushall'])
     },
     async withoutQueue(meanwhile) {
       const { container: engine } = await getContainerRuntimeClient()

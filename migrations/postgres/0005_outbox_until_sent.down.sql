@@ -1,0 +1,1 @@
+alter table mail_outbox drop column dispatched_at;
