@@ -21,11 +21,21 @@ export default defineConfig({
         test: {
           name: engine,
           include: ['services/auth-api/test/**/*.test.ts', 'services/scriptify/test/admin*.test.ts'],
+          exclude: ['services/auth-api/test/redis/**'],
           globalSetup: [`services/auth-api/test/engines/${engine}.ts`],
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },
       })),
+      {
+        test: {
+          name: 'redis',
+          include: hasDocker ? ['services/auth-api/test/redis/**/*.test.ts'] : [],
+          globalSetup: ['services/auth-api/test/engines/embedded.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
       {
         test: {
           name: 'ops',

@@ -42,7 +42,7 @@ import { jsonBody } from './plugins/json-body.ts'
 import { metrics } from './plugins/metrics.ts'
 import { openapi } from './plugins/openapi.ts'
 import { fromStatus, problemDetails, sendProblem } from './plugins/problem-details.ts'
-import { limits, type RateLimitOptions } from './plugins/rate-limit.ts'
+import { limits, type RateLimitOptions } from './plugins/rate-limit/limits.ts'
 import { responseHeaders } from './plugins/response-headers.ts'
 
 export interface AppDependencies {
@@ -51,7 +51,7 @@ export interface AppDependencies {
   dispatcher: OutboxDispatcher
   logger: FastifyBaseLogger
   /** Where the replicas count limits together. */
-  limitStore?: RateLimitOptions['redis']
+  limitStore?: RateLimitOptions['redis'] | undefined
   clock?: Clock
   registry?: Registry
 }

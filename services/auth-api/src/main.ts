@@ -7,11 +7,11 @@ import { createOutboxRepository } from '@latchkey/shared/mail-queue/outbox-repos
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings.ts'
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
-import { Redis } from 'ioredis'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { buildApp } from './app.ts'
 import { type Config, parseConfig } from './config.ts'
 import { buildMetricsServer } from './metrics-server.ts'
+import { openLimitStore } from './plugins/rate-limit/limit-store.ts'
 
 const config = readConfig()
 const logger = createLogger('auth-api', config.log.level)
@@ -30,7 +30,7 @@ const queue = openMailQueue(config.mail.queueUrl, {
   onError: (error) => logger.debug({ err: error }, 'the mail queue is away; mail waits in the outbox'),
 })
 const dispatcher = createOutboxDispatcher({ outbox: createOutboxRepository(db), queue, logger })
-const limitStore = openLimitStore(config.mail.queueUrl)
+const limitStore = openLimitStore(config.mail.queueUrl, logger)
 const { server, readiness } = await buildApp(config, {
   db,
   passwords,
@@ -102,19 +102,6 @@ async function stop(reason: string): Promise<void> {
   await db.close()
   logger.info('stopped')
   process.exit(0)
-}
-
-/** Where the queue is on Redis, limits are counted there too; a Redis that is away delays nobody. */
-function openLimitStore(url: string): Redis | undefined {
-  if (!/^rediss?:/.test(url)) return undefined
-  const redis = new Redis(url, {
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    connectTimeout: 2_000,
-    commandTimeout: 250,
-  })
-  redis.on('error', (error) => logger.debug({ err: error }, 'the store of the limits is away'))
-  return redis
 }
 
 function readConfig(): Config {

@@ -87,16 +87,31 @@ describe('RATE_LIMIT_LOGIN', () => {
 
 describe('RATE_LIMIT_RESET', () => {
   it.each([{ known: true }, { known: false }])(
-    'bounds the mails to one account, known: $known',
+    'bounds the mails that one address has sent to an account, and all of them; the owner gets one still, known: $known',
     async ({ known }) => {
       await using app = await start({ RATE_LIMIT_RESET: '3' })
       const email = known ? (await aUser(app)).email : 'stranger@example.com'
       const ask = (from: number) => post(app, '/login/resetrequest', { email }, `198.51.100.${from}`)
-      for (let from = 1; from <= 3; from++) expect((await ask(from)).statusCode).toBe(200)
-      expectLimited(await ask(4))
-      expect(app.queued.size).toBe(known ? 3 : 0)
+      for (let request = 1; request <= 3; request++) expect((await ask(1)).statusCode).toBe(200)
+      expectLimited(await ask(1))
+      // The owner, from elsewhere, and whoever has many addresses: one each.
+      for (let from = 2; from <= 7; from++) {
+        expect((await ask(from)).statusCode).toBe(200)
+        expectLimited(await ask(from))
+      }
+      for (let from = 8; from <= 20; from++) expectLimited(await ask(from))
+      expect(app.queued.size).toBe(known ? 9 : 0)
     },
   )
+
+  it('grants no more by asking at once', async () => {
+    await using app = await start({ RATE_LIMIT_RESET: '3' })
+    const { email } = await aUser(app)
+    const ask = (from: number) => post(app, '/login/resetrequest', { email }, `198.51.100.${from}`)
+    const responses = await Promise.all(Array.from({ length: 40 }, (_, index) => ask(index % 20)))
+    expect(responses.filter(({ statusCode }) => statusCode === 200).length).toBeLessThanOrEqual(9)
+    await expect.poll(() => app.queued.size).toBeLessThanOrEqual(9)
+  })
 
   it('bounds the requests of one address', async () => {
     await using app = await start({ RATE_LIMIT_RESET: '3' })

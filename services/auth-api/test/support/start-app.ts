@@ -8,7 +8,7 @@ import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
 import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyInstance } from 'fastify'
 import { SignJWT } from 'jose'
-import { buildApp } from '../../src/app.ts'
+import { type AppDependencies, buildApp } from '../../src/app.ts'
 import { type Config, parseConfig } from '../../src/config.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
@@ -29,10 +29,15 @@ export interface StartAppOptions {
   /** Settings by their names, over those of the tests. */
   settings?: Record<string, string>
   database?: TestDatabase
+  limitStore?: AppDependencies['limitStore']
 }
 
 /** auth-api on a database of its own; requests go in through `inject`. */
-export async function startApp({ settings = {}, database }: StartAppOptions = {}): Promise<TestApp> {
+export async function startApp({
+  settings = {},
+  database,
+  limitStore,
+}: StartAppOptions = {}): Promise<TestApp> {
   const ownDatabase = database ?? (await createTestDatabase())
   const config = parseConfig({
     APP_ENV: 'test',
@@ -62,6 +67,7 @@ export async function startApp({ settings = {}, database }: StartAppOptions = {}
     passwords,
     dispatcher,
     logger,
+    limitStore,
     clock,
   })
   readiness.serve()

@@ -1,0 +1,138 @@
+import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { openLimitStore } from '../../src/plugins/rate-limit/limit-store.ts'
+import { aUser, PASSWORD, startApp, type TestApp } from '../support/start-app.ts'
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
+
+let database: TestDatabase
+let redis: Awaited<ReturnType<typeof startRedis>>
+beforeAll(async () => {
+  ;[database, redis] = await Promise.all([createTestDatabase(), startRedis()])
+})
+afterAll(() => Promise.all([database[Symbol.asyncDispose](), redis.container.stop()]))
+beforeEach(() => redis.run('flushall'))
+
+async function startRedis() {
+  const container = await new GenericContainer('redis:8')
+    .withExposedPorts(6379)
+    .withWaitStrategy(Wait.forLogMessage('Ready to accept connections'))
+    .start()
+  const engine = (await getContainerRuntimeClient()).container.getById(container.getId())
+  return {
+    container,
+    url: `redis://${container.getHost()}:${container.getMappedPort(6379)}`,
+    run: async (...command: string[]) => (await container.exec(['redis-cli', ...command])).output,
+    /** Connections stay open, and nothing answers. */
+    hang: () => engine.pause(),
+    wake: () => engine.unpause(),
+  }
+}
+
+/** One replica of auth-api. */
+async function startReplica(url: string = redis.url, settings: Record<string, string> = {}) {
+  const store = openLimitStore(url, { debug: () => undefined })
+  const app = await startApp({
+    database,
+    settings: { TRUST_PROXY: '127.0.0.1', RATE_LIMIT_LOGIN: '5', RATE_LIMIT_RESET: '4', ...settings },
+    limitStore: store,
+  })
+  const dispose = app[Symbol.asyncDispose]
+  if (url === redis.url) await expect.poll(() => store?.status).toBe('ready')
+  return Object.assign(app, {
+    async [Symbol.asyncDispose]() {
+      await dispose()
+      store?.disconnect()
+    },
+  })
+}
+
+const post = (app: TestApp, url: string, payload: object, address: string) =>
+  app.server.inject({ method: 'POST', url, payload, headers: { 'x-forwarded-for': address } })
+const logIn = async (app: TestApp, username: string, password: string, address = '203.0.113.1') =>
+  (await post(app, '/login', { username, password }, address)).statusCode
+const askReset = async (app: TestApp, email: string, address: string) =>
+  (await post(app, '/login/resetrequest', { email }, address)).statusCode
+const saysThatRedisIsAway = (app: TestApp) =>
+  app.logLines.filter((line) => line.includes('counts limits on its own')).length
+
+describe('limits in Redis', () => {
+  it('are those of all replicas together', async () => {
+    await using one = await startReplica()
+    await using two = await startReplica()
+    const user = await aUser(one)
+    for (const app of [one, two, one, two, one]) expect(await logIn(app, user.email, 'wrong')).toBe(401)
+    expect(await logIn(two, user.email, PASSWORD)).toBe(429)
+    expect(await logIn(one, user.email, PASSWORD)).toBe(429)
+    expect(await logIn(two, user.email, PASSWORD, '203.0.113.2'), 'the owner, from elsewhere').toBe(200)
+
+    for (const app of [one, two, one, two]) expect(await askReset(app, user.email, '203.0.113.7')).toBe(200)
+    expect(await askReset(one, user.email, '203.0.113.7')).toBe(429)
+    expect(await askReset(two, user.email, '203.0.113.8')).toBe(200)
+  })
+
+  it('bound a storm on two replicas by what two processes have in hand', async () => {
+    await using one = await startReplica()
+    await using two = await startReplica()
+    const user = await aUser(one)
+    const storm = () =>
+      Promise.all(
+        Array.from({ length: 40 }, (_, index) => logIn(index % 2 ? one : two, user.email, `wrong ${index}`)),
+      )
+    const guessed = (statuses: number[]) => statuses.filter((status) => status === 401).length
+    expect(guessed(await storm())).toBeLessThanOrEqual(10)
+    expect(guessed(await storm())).toBe(0)
+  })
+
+  it('name no account there', async () => {
+    await using app = await startReplica()
+    const user = await aUser(app)
+    await logIn(app, user.email, 'wrong')
+    await askReset(app, user.email, '203.0.113.1')
+    const keys = await redis.run('keys', '*')
+    expect(keys).toContain('login-account')
+    expect(keys).not.toContain(user.username)
+  })
+
+  it('end: every counter has an expiry', async () => {
+    await using app = await startReplica(redis.url, { RATE_LIMIT_REQUESTS: '100' })
+    const user = await aUser(app)
+    await logIn(app, user.email, 'wrong')
+    await askReset(app, user.email, '203.0.113.1')
+    const keys = (await redis.run('--raw', 'keys', 'latchkey-limit-*')).split('\n').filter(Boolean)
+    expect(keys.length).toBeGreaterThanOrEqual(7)
+    for (const key of keys) expect(Number(await redis.run('--raw', 'pttl', key))).toBeGreaterThan(0)
+  })
+
+  it('hold in each process alone while Redis hangs, and in Redis again afterwards', async () => {
+    await using app = await startReplica()
+    const user = await aUser(app)
+    await redis.hang()
+    try {
+      for (let guess = 0; guess < 5; guess++) expect(await logIn(app, user.email, 'wrong')).toBe(401)
+      expect(await logIn(app, user.email, PASSWORD)).toBe(429)
+      expect(saysThatRedisIsAway(app)).toBe(1)
+    } finally {
+      await redis.wake()
+    }
+    await expect
+      .poll(
+        async () => (await logIn(app, 'nobody@example.com', 'wrong', '203.0.113.9')) && app.logLines.join(''),
+        {
+          timeout: 20_000,
+          interval: 500,
+        },
+      )
+      .toContain('limits are counted in Redis again')
+    await using other = await startReplica()
+    for (let guess = 0; guess < 5; guess++) await logIn(app, user.email, 'wrong', '203.0.113.3')
+    expect(await logIn(other, user.email, PASSWORD, '203.0.113.3')).toBe(429)
+  })
+
+  it('hold in each process alone where Redis was never there', async () => {
+    await using app = await startReplica('redis://127.0.0.1:1')
+    const user = await aUser(app)
+    for (let guess = 0; guess < 5; guess++) expect(await logIn(app, user.email, 'wrong')).toBe(401)
+    expect(await logIn(app, user.email, PASSWORD)).toBe(429)
+    expect(saysThatRedisIsAway(app)).toBe(1)
+  })
+})
