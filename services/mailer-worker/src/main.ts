@@ -11,6 +11,8 @@ import { startWorker } from './worker.ts'
 
 const POOL_SIZE = 4
 const READINESS_CHECK_MS = 2_000
+/** Of SHUTDOWN_GRACE; the rest is for giving back what the mail server has not taken by then. */
+const PATIENT_SHARE = 0.7
 
 const { config, envelope, createSender } = await readConfig()
 const logger = createLogger('mailer-worker', config.log.level)
@@ -76,7 +78,7 @@ async function stop(reason: string): Promise<void> {
     logger.error('a mail was still in hand at the end of SHUTDOWN_GRACE; it will be sent again')
     process.exit(1)
   }, config.shutdown.graceSeconds * 1_000).unref()
-  await Promise.all([worker.stop(), reporting.stop()])
+  await Promise.all([worker.stop(config.shutdown.graceSeconds * 1_000 * PATIENT_SHARE), reporting.stop()])
   await worker.server.close()
   await sender.close()
   await queue.close()

@@ -86,6 +86,19 @@ describe('sending one mail', () => {
     expect(send).toHaveBeenCalledOnce()
   })
 
+  it('gives a mail back when it is stopped before the mail server answers', async () => {
+    const stopping = new AbortController()
+    const { sendMail, settle, count } = aSender({
+      send: () => new Promise(() => undefined),
+      signal: stopping.signal,
+    })
+    const attempt = sendMail(await aJob())
+    stopping.abort()
+    await expect(attempt).rejects.toThrow('stopped before the mail server answered')
+    expect(settle).not.toHaveBeenCalled()
+    expect(await count('retried')).toBe(1)
+  })
+
   it('counts an expired mail where it was taken out', async () => {
     const { sendMail, count, settle } = aSender({ clock: () => Date.parse('2026-01-01T00:10:00Z') })
     settle.mockResolvedValue(false)

@@ -20,6 +20,8 @@ export interface SendMailDependencies {
   metrics: MailMetrics
   logger: { info(details: object, message: string): void; warn(details: object, message: string): void }
   clock: Clock
+  /** Ends the wait for a mail server that does not answer: the mail goes back to the queue. */
+  signal?: AbortSignal
 }
 
 /** What of a BullMQ job this needs. */
@@ -42,7 +44,7 @@ export type Outcome = 'sent' | 'expired' | 'sent before'
  * an error holds a variable's value: BullMQ keeps it with the job.
  */
 export function createSendMail(dependencies: SendMailDependencies) {
-  const { open, envelope, context, domain, send, settlement, metrics, logger, clock } = dependencies
+  const { open, envelope, context, domain, send, settlement, metrics, logger, clock, signal } = dependencies
 
   async function attempt(job: QueuedMail): Promise<Outcome> {
     const mail = parseJob(job.data)
@@ -66,7 +68,7 @@ export function createSendMail(dependencies: SendMailDependencies) {
       )
       if (isRepeat) metrics.repeated.inc()
       const stop = metrics.seconds.startTimer()
-      await send({ ...made, messageId: `<${job.id}@${domain}>` })
+      await unlessAborted(signal, send({ ...made, messageId: `<${job.id}@${domain}>` }))
       stop()
     } catch (error) {
       throw withoutValues(error, variables)
@@ -131,4 +133,21 @@ function withoutValues(error: unknown, variables: Readonly<Record<string, string
     .flatMap((value) => [value, value.replace(/(.{3})(?=.)/gsu, '$1 ')])
     .reduce((text, value) => text.replaceAll(value, '[redacted]'), message)
   return error instanceof PermanentFailure ? new PermanentFailure(clean) : new Error(clean)
+}
+
+/** What `work` comes to, or a rejection once `signal` is aborted; `work` itself goes on. */
+async function unlessAborted<Result>(
+  signal: AbortSignal | undefined,
+  work: Promise<Result>,
+): Promise<Result> {
+  if (!signal) return work
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(new Error('The worker was stopped before the mail server answered'))
+  if (signal.aborted) onAbort()
+  signal.addEventListener('abort', onAbort)
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
 }

@@ -51,6 +51,7 @@ export function startWorker(config: Config, dependencies: WorkerDependencies) {
     clock,
   )
 
+  const givingBack = new AbortController()
   const settlement = createSettlement({ outbox, logger })
   const sendMail = createSendMail({
     open: createSealer(config.mail.secret).open,
@@ -62,6 +63,7 @@ export function startWorker(config: Config, dependencies: WorkerDependencies) {
     metrics,
     logger,
     clock,
+    signal: givingBack.signal,
   })
   const sweepMs = config.outbox.sweepSeconds * 1_000
   const sweep = createOutboxSweep({
@@ -94,10 +96,15 @@ export function startWorker(config: Config, dependencies: WorkerDependencies) {
   return {
     server: buildHealthServer(readiness, registry),
     readiness,
-    /** Takes no more mail, finishes what is in hand. */
-    async stop(): Promise<void> {
+    /**
+     * Takes no more mail, finishes what is in hand. What the mail server has not taken after `patienceMs` goes back to
+     * the queue, for another worker.
+     */
+    async stop(patienceMs: number): Promise<void> {
       readiness.drain()
+      const patience = setTimeout(() => givingBack.abort(), patienceMs)
       await Promise.all([consumer.close(), sweeping.stop(), purging.stop()])
+      clearTimeout(patience)
     },
   }
 }
