@@ -58,7 +58,7 @@ export default defineConfig({
       {
         test: {
           name: 'mailer',
-          include: ['services/mailer-worker/test/**/*.test.ts'],
+          include: ['services/mailer-worker/test/**/*.test.ts', 'services/test/reset-flow.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 120_000,
         },

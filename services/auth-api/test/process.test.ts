@@ -1,14 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { join } from 'node:path'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addressOf, type Service, startServiceProcess } from './support/service-process.ts'
 import { aUser, PASSWORD, type TestUser } from './support/start-app.ts'
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
-
-const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts')
 
 let database: TestDatabase
 let user: TestUser
@@ -18,60 +15,9 @@ beforeAll(async () => {
 })
 afterAll(() => database[Symbol.asyncDispose]())
 
-interface Service extends AsyncDisposable {
-  process: ChildProcess
-  output: () => string
-  exited: Promise<number | null>
-}
-
-/** auth-api as it runs in production: its own process, settings from the environment. */
-function startService(settings: Record<string, string> = {}): Service {
-  const child = spawn(process.execPath, [MAIN], {
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: {
-      PATH: process.env.PATH,
-      // An environment without files: what a checkout happens to hold in config/ has no say here.
-      APP_ENV: 'nowhere',
-      PASSWORD_HASH: 'argon2id',
-      HOST: '127.0.0.1',
-      PORT: '0',
-      METRICS_PORT: '0',
-      SHUTDOWN_DELAY: '0',
-      API_SERVER: 'https://login.example.com',
-      JWT_SECRET: randomBytes(64).toString('base64'),
-      MAIL_SECRET: randomBytes(32).toString('base64'),
-      DATABASE_URL: database.url,
-      QUEUE_URL: 'redis://127.0.0.1:1',
-      MAIL_URL: 'null:',
-      MAIL_FROM: 'no-reply@example.com',
-      ...settings,
-    },
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (chunk) => {
-      output += chunk
-    })
-  }
-  const exited = once(child, 'exit').then(([code]) => code as number | null)
-  return {
-    process: child,
-    output: () => output,
-    exited,
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL')
-      await exited
-    },
-  }
-}
-
-async function address(service: Service): Promise<string> {
-  const [message] = await Promise.race([
-    once(service.process, 'message'),
-    service.exited.then((code) => Promise.reject(new Error(`exited with ${code}: ${service.output()}`))),
-  ])
-  return (message as { address: string }).address
-}
+/** auth-api on the tests' database. */
+const startService = (settings: Record<string, string> = {}): Service =>
+  startServiceProcess({ DATABASE_URL: database.url, ...settings })
 
 const logInAt = (url: string) =>
   fetch(`${url}/login`, {
@@ -147,7 +93,7 @@ describe('settings', () => {
 
   it('with sha1 are warned of', async () => {
     await using service = startService({ PASSWORD_HASH: 'sha1' })
-    await address(service)
+    await addressOf(service)
     expect(service.output()).toMatch(/"level":"warn".*PASSWORD_HASH=argon2id/)
   })
 })
@@ -155,7 +101,7 @@ describe('settings', () => {
 describe('the process', () => {
   it('answers what is in hand after SIGTERM, and exits 0', async () => {
     await using service = startService()
-    const url = await address(service)
+    const url = await addressOf(service)
     const inHand = await Promise.all(Array.from({ length: 8 }, () => beginLogIn(url)))
     service.process.kill('SIGTERM')
     await expect.poll(() => service.output()).toContain('"msg":"stopping"')
@@ -166,7 +112,7 @@ describe('the process', () => {
 
   it('says that it is draining for SHUTDOWN_DELAY seconds, and answers meanwhile', async () => {
     await using service = startService({ SHUTDOWN_DELAY: '2' })
-    const url = await address(service)
+    const url = await addressOf(service)
     expect((await fetch(`${url}/health/ready`)).status).toBe(200)
     service.process.kill('SIGTERM')
     await expect.poll(async () => (await fetch(`${url}/health/ready`)).status).toBe(503)
@@ -178,14 +124,14 @@ describe('the process', () => {
 
   it('stops when the process that spawned it is gone', async () => {
     await using service = startService()
-    await address(service)
+    await addressOf(service)
     service.process.disconnect()
     expect(await service.exited).toBe(0)
   })
 
   it('says which address is taken', async () => {
     await using first = startService()
-    const { port } = new URL(await address(first))
+    const { port } = new URL(await addressOf(first))
     await using second = startService({ PORT: port })
     expect(await second.exited).toBe(1)
     expect(second.output()).toMatch(new RegExp(`${port}: another process listens there`))

@@ -14,6 +14,9 @@ export interface Mailbox {
   answers: Map<string, number[]>
   /** How long the server thinks about each mail. */
   delayMs: number
+  /** Whether it falls silent once it is told the recipient, and how many mails it has done so with. */
+  hangs: boolean
+  hanging: number
   goDown(): Promise<void>
   comeUp(): Promise<void>
   to(address: string): Email[]
@@ -29,6 +32,10 @@ export async function openMailbox(): Promise<Mailbox> {
     const made = new SMTPServer({
       disabledCommands: ['AUTH', 'STARTTLS'],
       onRcptTo: ({ address }, _session, callback) => {
+        if (mailbox.hangs) {
+          mailbox.hanging++
+          return
+        }
         const code = mailbox.answers.get(address)?.shift() ?? 250
         if (code === 250) return callback()
         callback(Object.assign(new Error(`${code} as the test wants`), { responseCode: code }))
@@ -58,6 +65,8 @@ export async function openMailbox(): Promise<Mailbox> {
     raw: [],
     answers: new Map(),
     delayMs: 0,
+    hangs: false,
+    hanging: 0,
     goDown: () => new Promise((resolve) => server.close(() => resolve())),
     async comeUp() {
       server = await listen()

@@ -33,7 +33,8 @@ const INSERT: Statement = {
 
 const CLOSE_OLDER: Statement = {
   name: 'reset-close-older',
-  text: 'update password_reset set expires_at = $3 where email = $1 and id <> $2 and used_at is null and expires_at > $3',
+  text: `update password_reset set expires_at = $3 where email = $1 and used_at is null and expires_at > $3
+    and (created_at < $3 or (created_at = $3 and id < $2))`,
 }
 
 const FIND_NEWEST: Statement = {
@@ -79,7 +80,10 @@ export function createResetRepository(db: Queryable) {
       await db.execute(INSERT, [db.toUuidValue(id), user, email, tokenHash, codeHash, now, expiresAt])
     },
 
-    /** Ends the resets of this e-mail that were asked for before `id`. */
+    /**
+     * Ends the resets of this e-mail that were asked for before `id`, which was at `now`. In the order of `findNewest`:
+     * one that was asked for earlier and stored later must not end the one that counts.
+     */
     closeOlder: (email: string, id: string, now: Date) =>
       db.execute(CLOSE_OLDER, [email, db.toUuidValue(id), now]),
 

@@ -1,0 +1,61 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { join } from 'node:path'
+
+const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+
+export interface Service extends AsyncDisposable {
+  process: ChildProcess
+  output: () => string
+  exited: Promise<number | null>
+}
+
+/** auth-api as it runs in production: its own process, settings from the environment. */
+export function startServiceProcess(settings: Record<string, string>): Service {
+  const child = spawn(process.execPath, [MAIN], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: {
+      PATH: process.env.PATH,
+      // An environment without files: what a checkout happens to hold in config/ has no say here.
+      APP_ENV: 'nowhere',
+      PASSWORD_HASH: 'argon2id',
+      HOST: '127.0.0.1',
+      PORT: '0',
+      METRICS_PORT: '0',
+      SHUTDOWN_DELAY: '0',
+      API_SERVER: 'https://login.example.com',
+      JWT_SECRET: randomBytes(64).toString('base64'),
+      MAIL_SECRET: randomBytes(32).toString('base64'),
+      QUEUE_URL: 'redis://127.0.0.1:1',
+      MAIL_URL: 'null:',
+      MAIL_FROM: 'no-reply@example.com',
+      ...settings,
+    },
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk) => {
+      output += chunk
+    })
+  }
+  const exited = once(child, 'exit').then(([code]) => code as number | null)
+  return {
+    process: child,
+    output: () => output,
+    exited,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
+
+/** Waits until it is ready; its own address. */
+export async function addressOf(service: Service): Promise<string> {
+  const [message] = await Promise.race([
+    once(service.process, 'message'),
+    service.exited.then((code) => Promise.reject(new Error(`exited with ${code}: ${service.output()}`))),
+  ])
+  return (message as { address: string }).address
+}
