@@ -28,4 +28,18 @@ describe('handing the outbox to the queue', () => {
     expect(outbox.remove).not.toHaveBeenCalled()
     expect(logger.warn).toHaveBeenCalledOnce()
   })
+
+  it('does neither for a mail nor for a decoy anything before the request is answered', async () => {
+    const outbox = { markDispatched: vi.fn(async () => undefined), remove: vi.fn(async () => true) }
+    const queue = { add: vi.fn(async () => undefined) }
+    const dispatcher = createOutboxDispatcher({ outbox, queue, logger, withinMs: 3_600_000 })
+    dispatcher.dispatch('mail', job)
+    dispatcher.discard('decoy')
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(queue.add).not.toHaveBeenCalled()
+    expect(outbox.remove).not.toHaveBeenCalled()
+    await dispatcher.close()
+    expect(queue.add).toHaveBeenCalledExactlyOnceWith('mail', job)
+    expect(outbox.remove).toHaveBeenCalledExactlyOnceWith('decoy')
+  })
 })

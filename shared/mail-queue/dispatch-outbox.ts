@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { MailJob } from './mail-job.ts'
 import type { MailQueue } from './mail-queue.ts'
 import type { OutboxRepository } from './outbox-repository.ts'
@@ -5,10 +6,18 @@ import type { OutboxRepository } from './outbox-repository.ts'
 /** More than this in hand at once means that the queue hangs: the sweep takes the rest. */
 const MAX_IN_HAND = 1_000
 
+/**
+ * A mail goes on at a random moment within so many milliseconds: the work for it would else slow the answer to the
+ * request that caused it, or the next one, and tell by that whether the e-mail is known.
+ */
+const WITHIN_MS = 500
+
 export interface OutboxDispatcherDependencies {
   outbox: Pick<OutboxRepository, 'markDispatched' | 'remove'>
   queue: Pick<MailQueue, 'add'>
   logger: { warn(details: object, message: string): void }
+  /** See `WITHIN_MS`. */
+  withinMs?: number
 }
 
 export interface OutboxDispatcher {
@@ -16,7 +25,7 @@ export interface OutboxDispatcher {
   dispatch(id: string, job: MailJob): void
   /** Takes out a row that is to be sent to nobody, as quietly as `dispatch` hands one on. */
   discard(id: string): void
-  /** Waits for what is in hand. */
+  /** Hands on at once what still waits for its moment, and waits for what is in hand. */
   close(): Promise<void>
 }
 
@@ -29,8 +38,10 @@ export function createOutboxDispatcher({
   outbox,
   queue,
   logger,
+  withinMs = WITHIN_MS,
 }: OutboxDispatcherDependencies): OutboxDispatcher {
   const inHand = new Set<Promise<void>>()
+  const closing = new AbortController()
 
   async function hand(id: string, job: MailJob): Promise<void> {
     try {
@@ -41,26 +52,25 @@ export function createOutboxDispatcher({
     }
   }
 
-  function track(work: Promise<void>): void {
-    const tracked = work.finally(() => inHand.delete(tracked))
+  async function drop(id: string): Promise<void> {
+    // What stays behind has expired long ago, and the sweep drops it.
+    await outbox.remove(id).catch(() => false)
+  }
+
+  function soon(work: () => Promise<void>): void {
+    if (inHand.size >= MAX_IN_HAND) return
+    const tracked = sleep(Math.random() * withinMs, undefined, { signal: closing.signal })
+      .catch(() => undefined)
+      .then(work)
+      .finally(() => inHand.delete(tracked))
     inHand.add(tracked)
   }
 
   return {
-    dispatch(id, job) {
-      if (inHand.size < MAX_IN_HAND) track(hand(id, job))
-    },
-    discard(id) {
-      // What stays behind has expired long ago, and the sweep drops it.
-      if (inHand.size < MAX_IN_HAND)
-        track(
-          outbox.remove(id).then(
-            () => undefined,
-            () => undefined,
-          ),
-        )
-    },
+    dispatch: (id, job) => soon(() => hand(id, job)),
+    discard: (id) => soon(() => drop(id)),
     async close() {
+      closing.abort()
       await Promise.all(inHand)
     },
   }
