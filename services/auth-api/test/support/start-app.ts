@@ -61,7 +61,12 @@ export async function startApp({
   const clock: Clock = () => fixedNow ?? Date.now()
   const queued = new Map<string, MailJob>()
   const queue = { add: async (id: string, job: MailJob) => void queued.set(id, job) }
-  const dispatcher = createOutboxDispatcher({ outbox: createOutboxRepository(ownDatabase.db), queue, logger })
+  const dispatcher = createOutboxDispatcher({
+    outbox: createOutboxRepository(ownDatabase.db),
+    queue,
+    logger,
+    withinMs: 0,
+  })
   const { server, readiness } = await buildApp(config, {
     db: ownDatabase.db,
     passwords,

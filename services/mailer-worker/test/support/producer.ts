@@ -28,7 +28,7 @@ export function openProducer(servers: Servers, secret: Buffer): Producer {
   const queue = openMailQueue(servers.queueUrl)
   const outbox = createOutboxRepository(db)
   const sealer = createSealer(secret)
-  const dispatcher = createOutboxDispatcher({ outbox, queue, logger: { warn: () => undefined } })
+  const dispatcher = createOutboxDispatcher({ outbox, queue, logger: { warn: () => undefined }, withinMs: 0 })
   const codes: string[] = []
 
   async function aJob(to: string, changes: Partial<MailJob> = {}): Promise<MailJob> {
