@@ -1,1 +1,1 @@
-alter table mail_outbox drop column dispatched_at;
+alter table mail_outbox drop column if exists dispatched_at;
