@@ -1,12 +1,4 @@
-import { Command } from 'commander'
-import { CliError } from './cli-error.ts'
-import { createTerminalCommand } from './commands/terminal.ts'
+import { createCli } from './cli.ts'
+import { runCli } from './run-cli.ts'
 
-const program = new Command('scriptify').addCommand(createTerminalCommand())
-try {
-  await program.parseAsync()
-} catch (error) {
-  if (!(error instanceof CliError)) throw error
-  console.error(error.message)
-  process.exitCode = error.exitCode
-}
+process.exitCode = await runCli(createCli(), process.argv)

@@ -2,14 +2,14 @@ import { Command, Option } from 'commander'
 import { useCompileCache } from '../terminal/compile-cache.ts'
 
 const EXAMPLES = `
+Exit codes: 0 ok, 1 a statement failed, 2 wrong usage, 3 not found, 4 not permitted, 5 php missing or too old
+
 Examples:
   scriptify terminal                                     a terminal in the project's language
   scriptify terminal --preload templates/scriptify/scriptify.php
   scriptify terminal importer --env APP_ENV=test         with the environment of the service "importer"
   scriptify terminal --execute 'strlen("é")' --runtime php
-  echo '1 + 1' | scriptify terminal --runtime node       a script: no prompt, exit code 1 at the first failure
-
-Exit codes: 0 ok, 1 a statement failed, 2 wrong usage, 3 not found, 4 not permitted, 5 php missing or too old`
+  echo '1 + 1' | scriptify terminal --runtime node       a script: no prompt, exit code 1 at the first failure`
 
 interface Flags {
   runtime?: 'php' | 'node'

@@ -1,0 +1,29 @@
+import { Command } from 'commander'
+import manifest from '../package.json' with { type: 'json' }
+import { createTerminalCommand } from './commands/terminal.ts'
+
+/** The whole command line; parsing throws a CommanderError for wrong usage and a CliError for what went wrong. */
+export function createCli(): Command {
+  const program = new Command('scriptify')
+    .description('Terminals, methods and system services, in PHP and TypeScript')
+    .version(manifest.version)
+    .exitOverride()
+    .configureOutput({ outputError: (message, write) => write(oneLine(message)) })
+    .showHelpAfterError('(--help tells how)')
+    .addHelpText('after', EXAMPLES)
+  for (const command of [createTerminalCommand()]) {
+    // addCommand, unlike command(), hands nothing down.
+    program.addCommand(command.copyInheritedSettings(program))
+  }
+  return program
+}
+
+const EXAMPLES = `
+Examples:
+  scriptify terminal --help     what a command takes, with examples`
+
+const oneLine = (message: string): string =>
+  `${message
+    .replace(/^error: /, '')
+    .trim()
+    .replaceAll('\n', ' ')} `

@@ -1,0 +1,23 @@
+import { type Command, CommanderError } from 'commander'
+import { CliError } from './cli-error.ts'
+import { EXIT } from './exit-codes.ts'
+
+/** Runs what the words after the program's ask for; resolves with the exit code, says a failure in one line. */
+export async function runCli(program: Command, argv: readonly string[]): Promise<number> {
+  try {
+    await program.parseAsync(argv)
+    return Number(process.exitCode ?? EXIT.ok)
+  } catch (error) {
+    return report(error)
+  }
+}
+
+function report(error: unknown): number {
+  // commander has said it already
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+  if (process.env.SCRIPTIFY_DEBUG) console.error(error)
+  else console.error(messageOf(error).replaceAll(/\s*\n\s*/g, ' '))
+  return error instanceof CliError ? error.exitCode : EXIT.failed
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createCli } from '../src/cli.ts'
+
+const LAUNCHER = join(import.meta.dirname, '../bin/scriptify')
+
+interface Ended {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+const scriptify = (args: string[], options: { launcher?: string; env?: NodeJS.ProcessEnv } = {}) =>
+  new Promise<Ended>((resolve) => {
+    const { launcher = LAUNCHER, env = {} } = options
+    execFile(
+      process.execPath,
+      [launcher, ...args],
+      { env: { ...process.env, ...env } },
+      (error, stdout, stderr) =>
+        resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr }),
+    )
+  })
+
+describe('the command line', () => {
+  it.each(createCli().commands.map((command) => command.name()))('%s shows examples last', async (name) => {
+    const { code, stdout } = await scriptify([name, '--help'])
+    expect(code).toBe(0)
+    const [, examples = ''] = stdout.split('\nExamples:\n')
+    const lines = examples.trimEnd().split('\n')
+    expect(lines.length).toBeGreaterThan(0)
+    for (const line of lines) expect(line).toContain(`scriptify ${name}`)
+  })
+
+  it('tells its version', async () => {
+    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'))
+    expect(await scriptify(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  })
+
+  it.each([
+    {
+      why: 'an unknown command',
+      args: ['terminl'],
+      says: "unknown command 'terminl' (Did you mean terminal?)",
+    },
+    { why: 'an unknown option', args: ['terminal', '--nope'], says: "unknown option '--nope'" },
+    { why: 'a missing value', args: ['terminal', '--env'], says: 'argument missing' },
+    { why: 'a word too many', args: ['terminal', 'one', 'two'], says: 'too many arguments' },
+    { why: 'a choice that is none', args: ['terminal', '--runtime', 'perl'], says: 'php, node' },
+  ])('refuses $why in one line with 2', async ({ args, says }) => {
+    const { code, stdout, stderr } = await scriptify(args)
+    expect({ code, stdout, lines: stderr.trim().split('\n').length }).toEqual({
+      code: 2,
+      stdout: '',
+      lines: 1,
+    })
+    expect(stderr).toContain(says)
+  })
+
+  it('shows what there is when nothing is asked for', async () => {
+    const { code, stderr } = await scriptify([])
+    expect(code).toBe(2)
+    expect(stderr).toContain('Usage: scriptify')
+  })
+
+  it('says what it did not expect in one line, and where only when asked', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'scriptify-cli-'))
+    const failing = join(folder, 'failing.ts')
+    writeFileSync(
+      failing,
+      `import { Command } from ${JSON.stringify(import.meta.resolve('commander'))}
+       import { runCli } from ${JSON.stringify(new URL('../src/run-cli.ts', import.meta.url).href)}
+       const program = new Command('x').action(() => { throw new TypeError('first\\n  second') })
+       process.exitCode = await runCli(program, process.argv)`,
+    )
+    expect(await scriptify([], { launcher: failing })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'first second\n',
+    })
+    const { code, stderr } = await scriptify([], { launcher: failing, env: { SCRIPTIFY_DEBUG: '1' } })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/TypeError: first\n {2}second\n {4}at /)
+  })
+})
+
+describe('the launcher', () => {
+  it('works through a link', async () => {
+    const link = join(mkdtempSync(join(tmpdir(), 'scriptify-link-')), 'scriptify')
+    symlinkSync(LAUNCHER, link)
+    expect((await scriptify(['--version'], { launcher: link })).code).toBe(0)
+  })
+
+  it('says in one line that Node is too old', async () => {
+    const old = join(mkdtempSync(join(tmpdir(), 'scriptify-old-')), 'old.cjs')
+    const launcher = readFileSync(LAUNCHER, 'utf8').split('\n').slice(1).join('\n')
+    writeFileSync(old, `Object.defineProperty(process.versions, 'node', { value: '18.19.0' })\n${launcher}`)
+    const { code, stdout, stderr } = await scriptify(['--version'], { launcher: old })
+    expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
+    expect(stderr).toMatch(/^scriptify needs Node 24 or newer, and this is 18\.19\.0 .*\n$/)
+  })
+})
