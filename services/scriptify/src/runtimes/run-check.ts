@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-codes.ts'
+import type { CommandWords } from './method-runtime.ts'
+
+export interface CheckOptions {
+  rootdir: string
+  env: NodeJS.ProcessEnv
+  /** Whose rights the project's code gets; our own when absent. */
+  user?: { uid: number; gid: number }
+}
+
+/** As long as a bootstrap may take that, say, waits for a database. */
+const TIMEOUT_MS = 30_000
+
+/**
+ * Runs a runtime's `checkCommand`. Throws a CliError: 3 for what does not exist, 2 for arguments that the method does
+ * not take, 1 for a bootstrap or class that fails to load.
+ */
+export async function runCheck(command: CommandWords, { rootdir, env, user }: CheckOptions): Promise<void> {
+  const [file, ...args] = command
+  const child = spawn(file, args, {
+    cwd: rootdir,
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: TIMEOUT_MS,
+    killSignal: 'SIGKILL',
+    ...user,
+  })
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', resolve)
+  })
+  const [said, code] = await Promise.all([text(child.stderr), ended])
+  if (code === EXIT.ok) return
+  // A warning of the project's own may come before our line.
+  const line = said.trim().split('\n').at(-1) || 'The check died before it said anything'
+  throw new CliError(line, code ?? EXIT.failed)
+}
