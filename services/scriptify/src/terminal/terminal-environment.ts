@@ -13,8 +13,8 @@ export async function readTerminalEnvironment(
   return { ...(service === undefined ? {} : await readServiceEnvironment(service)), ...given }
 }
 
-/** Splits at the first `=`; the value is taken literally. */
-function parseEntry(entry: string): [name: string, value: string] {
+/** Splits an `--env` entry at the first `=`; the value is taken literally; throws exit code 2 for anything else. */
+export function parseEntry(entry: string): [name: string, value: string] {
   const [, name, value] = /^([A-Za-z_]\w*)=([\s\S]*)$/.exec(entry) ?? []
   if (name === undefined || value === undefined || value.includes('\0')) {
     throw new CliError(`--env wants NAME=VALUE, not ${JSON.stringify(entry)}`, EXIT.usage)

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest'
+import { EXIT } from '../exit-codes.ts'
+import { checkPath, parseService, type ServiceRequest } from './parse-service.ts'
+
+const aRequest = (changes: Partial<ServiceRequest> = {}): ServiceRequest => ({
+  name: 'importer',
+  template: 'systemd',
+  class: '\\Jobs\\Importer::work',
+  env: [],
+  privateTmp: true,
+  enable: false,
+  start: false,
+  ...changes,
+})
+
+const refusal = (says: string) =>
+  expect.objectContaining({ exitCode: EXIT.usage, message: expect.stringContaining(says) })
+
+describe('parseService', () => {
+  it('fills in what the template has by itself', () => {
+    expect(parseService(aRequest())).toEqual({
+      name: 'importer',
+      template: 'systemd',
+      description: '\\Jobs\\Importer::work by scriptify',
+      user: undefined,
+      environment: {},
+      schedule: '* * * * *',
+      daemon: true,
+      interval: 1,
+      privateTmp: true,
+    })
+    expect(parseService(aRequest({ template: 'crond' }))).toMatchObject({
+      daemon: false,
+      interval: undefined,
+    })
+  })
+
+  it('takes a value literally, from the first = on, and the last of two', () => {
+    const { environment } = parseService(
+      aRequest({ env: ['A=1', 'URL=a=b&c=%41+ "$x"\n\t', 'A=', 'É_=1'.slice(1)] }),
+    )
+    expect(environment).toEqual({ A: '', URL: 'a=b&c=%41+ "$x"\n\t', _: '1' })
+  })
+
+  it.each([
+    ...['', '.', '..', '../x', 'a/b', 'a.b', 'a b', '-a', 'a\n', 'é', 'a'.repeat(65), 'a@b', 'a;b', '%i'].map(
+      (name) => ({
+        why: `the name ${JSON.stringify(name)}`,
+        changes: { name },
+        says: 'is not a service name',
+      }),
+    ),
+    ...[
+      'a\nExecStartPre=/bin/id',
+      'a\rb',
+      'a\u2028b',
+      'a\u0085b',
+      '\u001b[0m',
+      '',
+      '   ',
+      'x'.repeat(201),
+      'goes on\\',
+    ].map((description) => ({
+      why: `the description ${JSON.stringify(description)}`,
+      changes: { description },
+      says: '--description',
+    })),
+    ...['A', '=1', '1A=1', 'A B=1', 'A-B=1', 'A\n=1', 'É=1', 'A=\u0000'].map((entry) => ({
+      why: `the variable ${JSON.stringify(entry)}`,
+      changes: { env: [entry] },
+      says: '--env',
+    })),
+    ...['\u0001', '\r', '\u001b[0m', '\u007f'].map((value) => ({
+      why: `the value ${JSON.stringify(value)}`,
+      changes: { env: [`A=${value}`] },
+      says: '--env A: its value holds a control character',
+    })),
+    ...['', 'a b', 'a:b', 'a\nb', '-a', '0', 'a%i', 'a$', 'x'.repeat(33)].map((user) => ({
+      why: `the user ${JSON.stringify(user)}`,
+      changes: { user },
+      says: '--user',
+    })),
+    { why: 'a class over two lines', changes: { class: 'A::b\nUser=root' }, says: '--class' },
+    { why: 'a schedule for systemd', changes: { schedule: '* * * * *' }, says: 'only crond has one' },
+    {
+      why: 'a schedule that runs something else',
+      changes: { template: 'crond', schedule: '* * * * * root id\n' },
+      says: '--schedule',
+    },
+    { why: 'a daemon for cron', changes: { template: 'crond', daemon: true }, says: '--daemon' },
+    { why: 'an interval for cron', changes: { template: 'crond', interval: 5 }, says: '--interval' },
+    { why: 'to start a cron job', changes: { template: 'crond', start: true }, says: '--start' },
+    { why: 'an interval for a single call', changes: { daemon: false, interval: 5 }, says: '--no-daemon' },
+    { why: 'to enable an upstart job', changes: { template: 'upstart', enable: true }, says: '--enable' },
+    {
+      why: 'a /tmp without systemd',
+      changes: { template: 'initd', privateTmp: false },
+      says: '--no-private-tmp',
+    },
+    { why: "the shell's own name", changes: { template: 'initd', env: ['OPTIND=1'] }, says: '--env OPTIND' },
+  ] as { why: string; changes: Partial<ServiceRequest>; says: string }[])(
+    'refuses $why',
+    ({ changes, says }) => {
+      expect(() => parseService(aRequest(changes))).toThrow(refusal(says))
+    },
+  )
+
+  it('repeats no value of a variable that it refuses', () => {
+    for (const entry of ['A=secret\r', 'OPTIND=secret']) {
+      expect(() => parseService(aRequest({ template: 'initd', env: [entry] }))).toThrow(/^(?!.*secret)/s)
+    }
+  })
+})
+
+describe('checkPath', () => {
+  it.each(['/srv/a b', '/srv/it\'s 100 % "x" $HOME', '/srv/é', '/srv/a\\b'])('takes %s', (path) => {
+    expect(checkPath('--rootdir', path)).toBe(path)
+  })
+
+  it.each(['/srv/a\nUser=root', '/srv/a\t', '/srv/a ', '/srv/a\\', '/srv/\u2029', '/srv/a\u00a0'])(
+    'refuses %j',
+    (path) => {
+      expect(() => checkPath('--rootdir', path)).toThrow(refusal('--rootdir'))
+    },
+  )
+})

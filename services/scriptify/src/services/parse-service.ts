@@ -1,0 +1,128 @@
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-codes.ts'
+import { isServiceName } from '../service-name.ts'
+import { parseEntry } from '../terminal/terminal-environment.ts'
+import { parseSchedule } from './schedule.ts'
+import type { ServiceDefinition, ServiceTemplate } from './service.ts'
+
+/** What the user asks for, as typed. */
+export interface ServiceRequest {
+  readonly name: string
+  readonly template: ServiceTemplate
+  readonly class: string
+  readonly env: readonly string[]
+  readonly description?: string | undefined
+  readonly user?: string | undefined
+  readonly schedule?: string | undefined
+  /** Absent: as the template has it. */
+  readonly daemon?: boolean | undefined
+  readonly interval?: number | undefined
+  readonly privateTmp: boolean
+  readonly enable: boolean
+  readonly start: boolean
+}
+
+const EVERY_MINUTE = '* * * * *'
+const USER_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,31}$/
+// sh, as dash or bash, refuses to assign these or gives them values of its own.
+const OF_THE_SHELL = [
+  ...['_', 'BASHOPTS', 'BASH_VERSINFO', 'DIRSTACK', 'EUID', 'FUNCNAME', 'GROUPS', 'LINENO', 'OPTIND', 'PPID'],
+  ...['RANDOM', 'SECONDS', 'SHELLOPTS', 'UID'],
+]
+
+/** Checks all that needs no look at the system; throws exit code 2 for whatever could not be written in its place. */
+export function parseService(
+  request: ServiceRequest,
+): Omit<ServiceDefinition, 'command' | 'rootdir'> & { interval: number | undefined } {
+  const { name, template, privateTmp } = request
+  checkServiceName(name)
+  if (hasControls(request.class)) throw refuse('--class', request.class, 'holds a control character')
+  checkFit(request)
+  const daemon = request.daemon ?? template !== 'crond'
+  return {
+    name,
+    template,
+    description: parseDescription(request.description ?? `${request.class} by scriptify`),
+    user: parseUser(request.user),
+    environment: Object.fromEntries(request.env.map((entry) => parseVariable(entry, template))),
+    schedule: parseSchedule(request.schedule ?? EVERY_MINUTE),
+    daemon,
+    interval: daemon ? (request.interval ?? 1) : undefined,
+    privateTmp,
+  }
+}
+
+export function checkServiceName(name: string): void {
+  if (isServiceName(name)) return
+  throw new CliError(
+    `${JSON.stringify(name)} is not a service name: letters, digits, - and _, at most 64, first a letter or digit`,
+    EXIT.usage,
+  )
+}
+
+/** Refuses a path that one of the files could not hold as it is; returns it. */
+export function checkPath(option: string, path: string): string {
+  if (hasControls(path)) throw refuse(option, path, 'holds a control character')
+  // systemd trims a value, and reads a backslash at its end as a line that goes on.
+  if (/^\s|[\s\\]$/u.test(path))
+    throw refuse(option, path, 'begins or ends with white space, or ends with a backslash')
+  return path
+}
+
+function checkFit({ template, schedule, daemon, interval, enable, start, privateTmp }: ServiceRequest): void {
+  const unfit = (option: string, reason: string) =>
+    new CliError(`${option} does not fit --template=${template}: ${reason}`, EXIT.usage)
+  if (schedule !== undefined && template !== 'crond') throw unfit('--schedule', 'only crond has one')
+  if (template === 'crond') {
+    if (daemon) throw unfit('--daemon', 'cron starts the method again by itself')
+    if (interval !== undefined) throw unfit('--interval', 'use --schedule')
+    if (enable || start) throw unfit(enable ? '--enable' : '--start', 'cron reads it at once')
+  }
+  if (template === 'upstart' && enable) throw unfit('--enable', 'upstart starts it at boot anyway')
+  if (daemon === false && interval !== undefined) {
+    throw new CliError(
+      '--interval is for a method that is called again; --no-daemon calls it once',
+      EXIT.usage,
+    )
+  }
+  if (!privateTmp && template !== 'systemd') throw unfit('--no-private-tmp', 'only systemd gives it one')
+}
+
+function parseDescription(description: string): string {
+  const line = description.trim()
+  if (line === '' || line.length > 200)
+    throw refuse('--description', description, 'is empty or over 200 characters')
+  if (hasControls(line)) throw refuse('--description', description, 'is not one line of text')
+  // In a unit, the next line would become a part of it.
+  if (line.endsWith('\\')) throw refuse('--description', description, 'ends with a backslash')
+  return line
+}
+
+function parseUser(user: string | undefined): string | undefined {
+  if (user === undefined || user === 'root') return undefined
+  if (!USER_NAME.test(user)) throw refuse('--user', user, 'is not a user name')
+  return user
+}
+
+function parseVariable(entry: string, template: ServiceTemplate): [name: string, value: string] {
+  const [name, value] = parseEntry(entry)
+  if (template !== 'systemd' && OF_THE_SHELL.includes(name)) {
+    throw new CliError(
+      `--env ${name}: the shell that starts the service keeps this name for itself`,
+      EXIT.usage,
+    )
+  }
+  // systemd drops such a variable without failing.
+  if (/[^\P{Cc}\t\n\u0080-\u009f]/u.test(value)) {
+    throw new CliError(
+      `--env ${name}: its value holds a control character other than tab and newline`,
+      EXIT.usage,
+    )
+  }
+  return [name, value]
+}
+
+const hasControls = (text: string): boolean => /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)
+
+const refuse = (option: string, value: string, reason: string): CliError =>
+  new CliError(`${option} ${JSON.stringify(value)} ${reason}`, EXIT.usage)

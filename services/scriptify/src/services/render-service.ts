@@ -1,0 +1,84 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import Handlebars from 'handlebars'
+import { renderEnvFile } from '../env-file.ts'
+import { quoteShellWord } from './grammar/shell.ts'
+import { escapeSystemdValue, quoteSystemdWord } from './grammar/systemd.ts'
+import { quoteUpstartString } from './grammar/upstart.ts'
+import { ownershipMark } from './ownership.ts'
+import { environmentFile, launcherFile, logFile, MAIN_FILE, type ServiceDefinition } from './service.ts'
+
+const TEMPLATES_DIR = join(import.meta.dirname, '..', '..', '..', '..', 'templates', 'services')
+
+/** A file to be written: its path on the system that runs the service, and its permissions. */
+export interface ServiceFile {
+  readonly path: string
+  readonly mode: number
+  readonly content: string
+}
+
+/**
+ * Renders the files of a service from `templates/services/`, in the order in which to write them: the one that the
+ * init system reads comes last, so that it never finds a service that lacks a part.
+ */
+export async function renderService(service: ServiceDefinition): Promise<ServiceFile[]> {
+  const { name, template } = service
+  const variables = VARIABLES[template](service)
+  const mark = ownershipMark(name, template)
+  const render = async (file: string, values: object): Promise<string> => {
+    const source = await readFile(join(TEMPLATES_DIR, file), 'utf8')
+    // Every value is already escaped for the language of its place.
+    return Handlebars.compile(source, { strict: true, noEscape: true })({ ...values, name, mark })
+  }
+  const launches = template !== 'systemd'
+  return [
+    {
+      path: environmentFile(name),
+      mode: 0o600,
+      content: await render('environment', { entries: renderEnvFile(service.environment).trimEnd() }),
+    },
+    ...(launches
+      ? [{ path: launcherFile(name), mode: 0o700, content: await render('launcher', launcher(service)) }]
+      : []),
+    {
+      path: MAIN_FILE[template](name),
+      mode: template === 'initd' ? 0o755 : 0o644,
+      content: await render(template, variables),
+    },
+  ]
+}
+
+const VARIABLES = {
+  systemd: ({ description, user, rootdir, command, privateTmp }) => ({
+    description: escapeSystemdValue(description),
+    user,
+    rootdir: escapeSystemdValue(rootdir),
+    command: command.map(quoteSystemdWord).join(' '),
+    privateTmp,
+  }),
+  upstart: ({ name, description }) => ({
+    description: quoteUpstartString(description),
+    launcher: launcherFile(name),
+  }),
+  initd: ({ name, description, command, daemon }) => ({
+    description,
+    daemon,
+    launcher: launcherFile(name),
+    program: quoteShellWord(command[0]),
+  }),
+  crond: ({ name, description, schedule }) => ({ description, schedule, launcher: launcherFile(name) }),
+} satisfies Record<ServiceDefinition['template'], (service: ServiceDefinition) => object>
+
+/** The script that every init system but systemd starts, for their own languages lose or fold some characters. */
+function launcher({ name, template, command, rootdir, user }: ServiceDefinition): object {
+  return {
+    // upstart keeps a log by itself.
+    logFile: template === 'upstart' ? undefined : logFile(name),
+    skipsOverlap: template === 'crond',
+    launcher: launcherFile(name),
+    environment: environmentFile(name),
+    command: command.map(quoteShellWord).join(' '),
+    rootdir: quoteShellWord(rootdir),
+    user: user === undefined ? undefined : quoteShellWord(user),
+  }
+}

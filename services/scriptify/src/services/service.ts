@@ -1,0 +1,38 @@
+/** The init systems that a service can be written for. */
+export const TEMPLATES = ['systemd', 'upstart', 'initd', 'crond'] as const
+export type ServiceTemplate = (typeof TEMPLATES)[number]
+
+/** All that the files of a service hold; every text has been checked by `parseService`. */
+export interface ServiceDefinition {
+  readonly name: string
+  readonly template: ServiceTemplate
+  /** One line. */
+  readonly description: string
+  /** The words to execute, first the absolute path of a program. */
+  readonly command: readonly [string, ...string[]]
+  /** Tells whether the command calls its method again and again until it is stopped. */
+  readonly daemon: boolean
+  /** Absolute; the working directory. */
+  readonly rootdir: string
+  /** An account's name; root where there is none. */
+  readonly user: string | undefined
+  readonly environment: Readonly<Record<string, string>>
+  /** Five fields, or a name like `@daily`; crond alone uses it. */
+  readonly schedule: string
+  /** Tells whether the service gets a /tmp of its own; systemd alone can. */
+  readonly privateTmp: boolean
+}
+
+/** Where the file that the init system reads lies. */
+export const MAIN_FILE: Readonly<Record<ServiceTemplate, (name: string) => string>> = {
+  systemd: (name) => `/etc/systemd/system/${name}.service`,
+  upstart: (name) => `/etc/init/${name}.conf`,
+  initd: (name) => `/etc/init.d/${name}`,
+  crond: (name) => `/etc/cron.d/${name}`,
+}
+
+export const SCRIPTIFY_DIR = '/etc/scriptify'
+export const environmentFile = (name: string): string => `${SCRIPTIFY_DIR}/${name}.env`
+export const launcherFile = (name: string): string => `${SCRIPTIFY_DIR}/${name}.run`
+export const logFile = (name: string): string => `/var/log/scriptify-${name}.log`
+export const pidFile = (name: string): string => `/run/scriptify-${name}.pid`
