@@ -40,7 +40,12 @@ export default defineConfig({
         test: {
           name: 'ops',
           // Manifests need kubectl; the compose files a Docker engine.
-          include: ['k8s/**/*.test.ts', ...(hasDocker ? ['services/*.test.ts'] : [])],
+          include: [
+            'k8s/**/*.test.ts',
+            ...(hasDocker ? ['services/*.test.ts', 'services/test/*.test.ts'] : []),
+          ],
+          exclude: ['services/test/reset-flow.test.ts'],
+          globalSetup: hasDocker ? ['services/test/support/images.ts'] : [],
           testTimeout: 180_000,
           hookTimeout: 300_000,
         },

@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import autocannon from 'autocannon'
 import { SignJWT } from 'jose'
@@ -80,6 +81,7 @@ async function run(databaseUrl: string): Promise<void> {
 async function prepare(databaseUrl: string): Promise<string> {
   const db = openDatabase(databaseUrl)
   await createMigrator(db).up()
+  await prepareQueue(databaseUrl)
   const passwords = createPasswordHasher({ scheme: 'argon2id', queueLimit: 10 })
   await seedDemoUsers(db, passwords)
   await passwords.close()

@@ -58,33 +58,41 @@ export function openMysql(url: string, { poolSize = 10, onConnectionError }: Dat
           (error) => (error as { code?: unknown }).code === 'ER_LOCK_DEADLOCK',
         ),
       ),
+    // On a connection of their own, as on PostgreSQL: a pool of one would wait for itself.
     runScript: (sql) =>
-      guard(async () => {
-        const connection = await mysql.createConnection({ ...options, multipleStatements: true })
-        try {
+      guard(() =>
+        withOwnConnection({ ...options, multipleStatements: true }, async (connection) => {
           await connection.query(SESSION)
           await connection.query(sql)
-        } finally {
-          await connection.end()
-        }
-      }),
+        }),
+      ),
     withLock: (name, work) =>
       guard(() =>
-        withConnection(async (connection) => {
+        withOwnConnection(options, async (connection) => {
           const [rows] = await connection.query<mysql.RowDataPacket[]>('select get_lock(?, ?) as got', [
             name,
             LOCK_WAIT_SECONDS,
           ])
           if (rows[0]?.got !== 1)
             throw new Error(`The lock ${name} was not free within ${LOCK_WAIT_SECONDS} s`)
-          try {
-            return await work()
-          } finally {
-            await connection.query('select release_lock(?)', [name])
-          }
+          return work()
         }),
       ),
     close: () => pool.end(),
+  }
+}
+
+/** Ending the connection frees the session's lock. */
+async function withOwnConnection<Result>(
+  options: mysql.ConnectionOptions,
+  work: (connection: mysql.Connection) => Promise<Result>,
+): Promise<Result> {
+  const connection = await mysql.createConnection(options)
+  connection.on('error', () => undefined) // The statement in hand reports the loss.
+  try {
+    return await work(connection)
+  } finally {
+    await connection.end().catch(() => undefined)
   }
 }
 

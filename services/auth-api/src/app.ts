@@ -3,7 +3,9 @@ import cors from '@fastify/cors'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
 import type { OutboxDispatcher } from '@latchkey/shared/mail-queue/dispatch-outbox.ts'
+import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-queue/outbox-repository.ts'
 import { createSealer } from '@latchkey/shared/mail-queue/seal-variables.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
@@ -18,7 +20,6 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import { Registry } from 'prom-client'
 import type { Config } from './config.ts'
 import { createDatabaseCheck } from './features/health/check-database.ts'
-import { createReadiness, type Readiness } from './features/health/readiness.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { createLogIn } from './features/login/log-in.ts'
 import { loginRoutes } from './features/login/routes.ts'
@@ -49,6 +50,7 @@ export interface AppDependencies {
   db: Database
   passwords: PasswordHasher
   dispatcher: OutboxDispatcher
+  queue: Pick<MailQueue, 'ping'>
   logger: FastifyBaseLogger
   /** Where the replicas count limits together. */
   limitStore?: RateLimitOptions['redis'] | undefined
@@ -69,6 +71,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     db,
     passwords,
     dispatcher,
+    queue,
     logger,
     limitStore,
     clock = Date.now,
@@ -82,7 +85,14 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const issueToken = createTokenIssuer({ key, issuer, lifetimeSeconds })
   const verifier = createTokenVerifier({ keys: previous ? [key, previous] : [key], issuer, clock })
   const validity = createTokenValidity({ users, cacheSeconds: revocationCacheSeconds })
-  const readiness = createReadiness({ database: createDatabaseCheck(db, createMigrator(db)) }, clock)
+  const readiness = createReadiness(
+    {
+      database: createDatabaseCheck(db, createMigrator(db)),
+      // An address that never answered is a wrong one. Later on, mail waits in the outbox while the queue is away.
+      queue: rememberingSuccess(async () => (await queue.ping()) ?? 'ok', Number.POSITIVE_INFINITY, clock),
+    },
+    clock,
+  )
   const replaceHash = (userid: string, oldHash: string, newHash: string) =>
     db.transaction((transaction) => createUserRepository(transaction).replaceHash(userid, oldHash, newHash))
 

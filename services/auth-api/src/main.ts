@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { loadEnvironment } from '@latchkey/shared/environment.ts'
+import { reportReadiness } from '@latchkey/shared/health/report-readiness.ts'
 import { createOutboxDispatcher } from '@latchkey/shared/mail-queue/dispatch-outbox.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-queue/outbox-repository.ts'
@@ -35,6 +36,7 @@ const { server, readiness } = await buildApp(config, {
   db,
   passwords,
   dispatcher,
+  queue,
   logger,
   limitStore,
   registry,
@@ -48,7 +50,12 @@ process.once('disconnect', () => void stop('disconnect'))
 
 await listen()
 readiness.serve()
-await reportReadiness()
+const report = reportReadiness({
+  readiness,
+  urls: { database: config.database.url, queue: config.mail.queueUrl },
+  logger,
+  address: () => server.listeningOrigin,
+})
 
 async function listen(): Promise<void> {
   try {
@@ -64,23 +71,12 @@ async function listen(): Promise<void> {
   }
 }
 
-/** Says once that requests are answered, or keeps saying what that waits for. */
-async function reportReadiness(): Promise<void> {
-  for (let attempt = 0; ; attempt++) {
-    const { isReady, checks } = await readiness.read()
-    if (isReady) break
-    if (attempt % 10 === 0) logger.warn({ checks }, 'not ready, waiting')
-    await wait(500, undefined, { ref: false })
-  }
-  logger.info({ address: server.listeningOrigin }, 'ready')
-  process.send?.({ ready: true, address: server.listeningOrigin })
-}
-
 /** Lets the load balancer notice, answers what is in hand, then closes what was opened, in reverse order. */
 async function stop(reason: string): Promise<void> {
   if (readiness.isDraining()) return
   logger.info({ reason }, 'stopping')
   readiness.drain()
+  const reported = report.stop()
   const deadline = setTimeout(
     () => {
       logger.error('requests were still in hand at the end of SHUTDOWN_GRACE')
@@ -95,6 +91,7 @@ async function stop(reason: string): Promise<void> {
   await server.close()
   clearInterval(sweep)
   await metricsServer.close()
+  await reported
   await dispatcher.close()
   await queue.close()
   limitStore?.disconnect()

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { createMigrator, readMigrations } from '@latchkey/shared/database/migrations.ts'
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { describe, expect, inject, it } from 'vitest'
 import { bearer, logIn, PASSWORD, startApp } from './support/start-app.ts'
 import { createEmptyDatabase, createTestDatabase } from './support/test-database.ts'
@@ -61,6 +62,16 @@ describe('migrations', () => {
     expect(ran.flat().sort()).toEqual(NAMES)
     const status = await createMigrator(database.db).status()
     expect(status.every(({ appliedAt, adopted }) => appliedAt instanceof Date && !adopted)).toBe(true)
+  })
+
+  it('run over a pool of one connection', async () => {
+    await using database = await createEmptyDatabase()
+    const db = openDatabase(database.url, { poolSize: 1 })
+    try {
+      expect(await createMigrator(db).up()).toEqual(NAMES)
+    } finally {
+      await db.close()
+    }
   })
 
   it('can be asked what is pending before anything is there', async () => {

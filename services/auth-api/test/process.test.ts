@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { addressOf, type Service, startServiceProcess } from './support/service-process.ts'
 import { aUser, PASSWORD, type TestUser } from './support/start-app.ts'
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
@@ -17,7 +17,7 @@ afterAll(() => database[Symbol.asyncDispose]())
 
 /** auth-api on the tests' database. */
 const startService = (settings: Record<string, string> = {}): Service =>
-  startServiceProcess({ DATABASE_URL: database.url, ...settings })
+  startServiceProcess({ DATABASE_URL: database.url, QUEUE_URL: inject('queueUrl'), ...settings })
 
 const logInAt = (url: string) =>
   fetch(`${url}/login`, {
@@ -137,11 +137,19 @@ describe('the process', () => {
     expect(second.output()).toMatch(new RegExp(`${port}: another process listens there`))
   })
 
-  it('comes up unready without its database, says what it waits for, and never shows the password', async () => {
-    await using service = startService({ DATABASE_URL: 'postgres://latchkey:s3cr3t@127.0.0.1:1/latchkey' })
-    await expect
-      .poll(() => service.output(), { timeout: 10_000 })
-      .toMatch(/"database":"unreachable".*not ready, waiting/)
-    expect(service.output()).not.toContain('s3cr3t')
-  })
+  it.each([
+    { what: 'database', settings: { DATABASE_URL: 'postgres://latchkey:s3cr3t@127.0.0.1:1/latchkey' } },
+    { what: 'queue', settings: { QUEUE_URL: 'redis://:s3cr3t@127.0.0.1:1' } },
+  ])(
+    'comes up unready without its $what, says where it waits for it, and never shows the password',
+    async ({ what, settings }) => {
+      await using service = startService(settings)
+      await expect
+        .poll(() => service.output(), { timeout: 10_000 })
+        .toMatch(
+          new RegExp(`"waitsFor":\\["${what} at 127.0.0.1:1: unreachable [^"]+"\\].*not ready, waiting`),
+        )
+      expect(service.output()).not.toContain('s3cr3t')
+    },
+  )
 })

@@ -1,16 +1,15 @@
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { loadEnvironment } from '@latchkey/shared/environment.ts'
+import { reportReadiness } from '@latchkey/shared/health/report-readiness.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings.ts'
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { parseConfig } from './config.ts'
 import { loadExternal, pickSender } from './load-external.ts'
-import { repeatEvery } from './repeat-every.ts'
 import { startWorker } from './worker.ts'
 
 const POOL_SIZE = 4
-const READINESS_CHECK_MS = 2_000
 /** Of SHUTDOWN_GRACE; the rest is for giving back what the mail server has not taken by then. */
 const PATIENT_SHARE = 0.7
 
@@ -40,7 +39,13 @@ process.on('SIGINT', () => void stop('SIGINT'))
 process.once('disconnect', () => void stop('disconnect'))
 
 await listen()
-const reporting = reportReadiness()
+worker.readiness.serve()
+const report = reportReadiness({
+  readiness: worker.readiness,
+  urls: { database: config.database.url, queue: config.queue.url, mail: config.mail.url },
+  logger,
+  address: () => worker.server.listeningOrigin,
+})
 
 async function listen(): Promise<void> {
   try {
@@ -49,24 +54,6 @@ async function listen(): Promise<void> {
     logger.fatal({ reason: error instanceof Error ? error.message : String(error) }, 'cannot listen')
     process.exit(1)
   }
-}
-
-/** Says when mail can be sent, and what that waits for while it cannot. */
-function reportReadiness() {
-  let said = ''
-  let wasReady = false
-  const report = async () => {
-    const { isReady, checks } = await worker.readiness.read()
-    const now = JSON.stringify(checks)
-    if (now === said) return
-    said = now
-    if (!isReady) return logger.warn({ checks }, 'not ready, waiting')
-    const address = worker.server.listeningOrigin
-    logger.info({ address }, 'ready')
-    if (!wasReady) process.send?.({ ready: true, address })
-    wasReady = true
-  }
-  return repeatEvery(READINESS_CHECK_MS, report, () => undefined)
 }
 
 /** Finishes what is in hand, then closes what was opened, in reverse order. */
@@ -78,7 +65,7 @@ async function stop(reason: string): Promise<void> {
     logger.error('a mail was still in hand at the end of SHUTDOWN_GRACE; it will be sent again')
     process.exit(1)
   }, config.shutdown.graceSeconds * 1_000).unref()
-  await Promise.all([worker.stop(config.shutdown.graceSeconds * 1_000 * PATIENT_SHARE), reporting.stop()])
+  await Promise.all([worker.stop(config.shutdown.graceSeconds * 1_000 * PATIENT_SHARE), report.stop()])
   await worker.server.close()
   await sender.close()
   await queue.close()

@@ -66,7 +66,11 @@ export function createSendMail(dependencies: SendMailDependencies) {
         await envelope(mail.to, mail.subject, mail.template, variables, mail.language, context),
         mail.to,
       )
-      if (isRepeat) metrics.repeated.inc()
+      if (isRepeat) {
+        metrics.repeated.inc()
+        // A counter dies with its process; this line does not.
+        logger.warn({ mailId: job.id }, 'a worker died with this mail in hand: it may come twice')
+      }
       const stop = metrics.seconds.startTimer()
       await unlessAborted(signal, send({ ...made, messageId: `<${job.id}@${domain}>` }))
       stop()

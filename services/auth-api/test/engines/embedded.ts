@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { startEmbeddedPostgres } from '../../../../scripts/embedded/postgres.ts'
 import { provideEngine } from '../support/engine.ts'
 
@@ -8,8 +9,10 @@ import { provideEngine } from '../support/engine.ts'
 export default provideEngine(async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-test-'))
   const server = await startEmbeddedPostgres({ dataDir, database: 'latchkey' })
+  await prepareQueue(server.url)
   return {
     adminUrl: server.url,
+    queueUrl: server.url,
     async stop() {
       await server.stop()
       await rm(dataDir, { recursive: true, force: true })

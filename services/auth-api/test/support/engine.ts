@@ -4,11 +4,14 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A server's address with the right to create databases; the path is a database that is there. */
     adminUrl: string
+    /** The address of a mail queue that is there. */
+    queueUrl: string
   }
 }
 
 export interface StartedEngine {
   adminUrl: string
+  queueUrl: string
   stop(): Promise<unknown>
 }
 
@@ -18,5 +21,6 @@ export const provideEngine =
   async (project: TestProject): Promise<() => Promise<void>> => {
     const engine = await start()
     project.provide('adminUrl', engine.adminUrl)
+    project.provide('queueUrl', engine.queueUrl)
     return async () => void (await engine.stop())
   }

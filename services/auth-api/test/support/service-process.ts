@@ -27,7 +27,6 @@ export function startServiceProcess(settings: Record<string, string>): Service {
       API_SERVER: 'https://login.example.com',
       JWT_SECRET: randomBytes(64).toString('base64'),
       MAIL_SECRET: randomBytes(32).toString('base64'),
-      QUEUE_URL: 'redis://127.0.0.1:1',
       MAIL_URL: 'null:',
       MAIL_FROM: 'no-reply@example.com',
       ...settings,

@@ -46,6 +46,7 @@ export async function startApp({
     MAIL_SECRET: randomBytes(32).toString('base64'),
     PASSWORD_HASH: 'argon2id',
     DATABASE_URL: ownDatabase.url,
+    // Where mail goes instead is `queued`.
     QUEUE_URL: 'redis://127.0.0.1:1',
     REVOCATION_CACHE: '0',
     // Every test comes from one address.
@@ -71,6 +72,7 @@ export async function startApp({
     db: ownDatabase.db,
     passwords,
     dispatcher,
+    queue: { ping: async () => undefined },
     logger,
     limitStore,
     clock,

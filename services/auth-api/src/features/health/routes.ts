@@ -1,8 +1,8 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
+import type { Readiness } from '@latchkey/shared/health/readiness.ts'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ProblemResponse } from '../../plugins/problem-details.ts'
-import type { Readiness } from './readiness.ts'
 
 const HealthResponse = z
   .object({ status: z.literal('ok'), checks: z.record(z.string(), z.string()) })

@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto'
+import { PostgreSqlContainer } from '@testcontainers/postgresql'
+import { GenericContainer, Network, Wait } from 'testcontainers'
+import { describe, expect, it } from 'vitest'
+import { docker, imageOf, logsOf, run, SERVICES, type ServiceName } from './support/images.ts'
+
+const secret = (bytes: number) => randomBytes(bytes).toString('base64')
+const PASSWORD = 's3cr3t-in-an-address'
+/** Whole and well-formed; whether anything answers there is another matter. */
+const SETTINGS = {
+  APP_ENV: 'prod',
+  API_SERVER: 'https://login.example.com',
+  JWT_SECRET: secret(64),
+  MAIL_SECRET: secret(32),
+  DATABASE_URL: `postgres://latchkey:${PASSWORD}@database:5432/latchkey`,
+  QUEUE_URL: `redis://:${PASSWORD}@queue:6379`,
+  MAIL_URL: 'null:',
+  MAIL_FROM: 'Latchkey <no-reply@example.com>',
+}
+const PORTS = { 'auth-api': 8080, 'mailer-worker': 9465 }
+
+describe('a setting that cannot be used', () => {
+  it.each<{ service: ServiceName; why: string; name: keyof typeof SETTINGS; value: string; says: string }>([
+    { service: 'auth-api', why: 'no', name: 'JWT_SECRET', value: '', says: 'is missing' },
+    {
+      service: 'auth-api',
+      why: 'a short',
+      name: 'JWT_SECRET',
+      value: secret(63),
+      says: 'decodes to 63 bytes',
+    },
+    {
+      service: 'auth-api',
+      why: 'a short',
+      name: 'MAIL_SECRET',
+      value: secret(31),
+      says: 'decodes to 31 bytes',
+    },
+    { service: 'auth-api', why: 'no', name: 'DATABASE_URL', value: '', says: 'is missing' },
+    { service: 'mailer-worker', why: 'no', name: 'MAIL_SECRET', value: '', says: 'is missing' },
+    {
+      service: 'mailer-worker',
+      why: 'a short',
+      name: 'MAIL_SECRET',
+      value: secret(31),
+      says: 'decodes to 31 bytes',
+    },
+    {
+      service: 'mailer-worker',
+      why: 'an unknown',
+      name: 'QUEUE_URL',
+      value: 'amqp://queue',
+      says: 'must be a URL',
+    },
+  ])('ends $service with 78 and the name: $why $name', async ({ service, name, value, says }) => {
+    const environment = Object.entries({ ...SETTINGS, [name]: value })
+    const variables = environment.flatMap(([key, text]) => ['-e', `${key}=${text}`])
+    const args = ['run', '--rm', '--read-only', '--network', 'none', ...variables, imageOf(service)]
+    const failure: unknown = await run('docker', args).catch((error: unknown) => error)
+    expect(failure).toMatchObject({
+      code: 78,
+      stdout: '',
+      stderr: expect.stringContaining(`${name} ${says}`),
+    })
+    const { stderr } = failure as { stderr: string }
+    for (const shown of [value, PASSWORD].filter(Boolean)) expect(stderr).not.toContain(shown)
+  })
+})
+
+describe.concurrent.each(SERVICES)('%s where no address answers', (service) => {
+  it('waits, says for what, and comes up when that does', async () => {
+    await using network = await new Network().start()
+    await using container = await new GenericContainer(imageOf(service))
+      .withNetwork(network)
+      .withEnvironment(SETTINGS)
+      .withExposedPorts(PORTS[service])
+      .withWaitStrategy(Wait.forLogMessage('not ready, waiting'))
+      .start()
+    const log = () => logsOf(container.getId())
+    const waitsFor = async () => (await log()).match(/"waitsFor":\[.*?\]/g)?.at(-1) ?? ''
+    const ready = async () => {
+      const url = `http://${container.getHost()}:${container.getMappedPort(PORTS[service])}/health/ready`
+      const response = await fetch(url)
+      return [response.status, ((await response.json()) as { checks: unknown }).checks]
+    }
+    expect(await waitsFor()).toMatch(/database at database:5432.*queue at queue:6379/)
+    expect(await ready()).toMatchObject([503, { database: 'unreachable', queue: 'unreachable' }])
+
+    await using _database = await new PostgreSqlContainer('postgres:18')
+      .withNetwork(network)
+      .withNetworkAliases('database')
+      .withUsername('latchkey')
+      .withPassword(PASSWORD)
+      .withDatabase('latchkey')
+      .start()
+    const migrate = [
+      '-e',
+      'DATABASE_URL',
+      '-e',
+      'QUEUE_URL',
+      imageOf('auth-api'),
+      'node',
+      'scripts/migrate.ts',
+      'up',
+    ]
+    await run('docker', ['run', '--rm', '--network', network.getName(), ...migrate], {
+      env: { ...process.env, ...SETTINGS },
+    })
+    await expect.poll(waitsFor, { timeout: 60_000 }).toMatch(/^"waitsFor":\["queue at queue:6379/)
+    expect(await ready()).toMatchObject([503, { database: 'ok', queue: 'unreachable' }])
+
+    const queue = await new GenericContainer('redis:8')
+      .withNetwork(network)
+      .withNetworkAliases('queue')
+      .withCommand(['redis-server', '--requirepass', PASSWORD])
+      .start()
+    await expect.poll(ready, { timeout: 60_000 }).toMatchObject([200, { database: 'ok', queue: 'ok' }])
+    await expect.poll(log, { timeout: 60_000 }).toContain('"msg":"ready"')
+    const health = () => docker('inspect', '--format', '{{.State.Health.Status}}', container.getId())
+    await expect.poll(health, { timeout: 60_000 }).toBe('healthy')
+
+    await queue.stop()
+    if (service === 'auth-api') {
+      // A queue that was there once is only away: mail waits in the outbox.
+      await run('docker', ['exec', container.getId(), 'sleep', '2'])
+      expect(await ready()).toMatchObject([200, { queue: 'ok' }])
+    } else {
+      await expect
+        .poll(ready, { timeout: 60_000 })
+        .toMatchObject([503, { queue: expect.stringMatching(/^(unreachable|no answer)$/) }])
+    }
+    expect(await log()).not.toContain(PASSWORD)
+  })
+})

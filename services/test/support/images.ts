@@ -1,0 +1,29 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+export const ROOT = join(import.meta.dirname, '..', '..', '..')
+/** As in docker-compose.yml: two checkouts that test at once each set their own. */
+export const VERSION = process.env.LATCHKEY_VERSION || 'test'
+export const SERVICES = ['auth-api', 'mailer-worker'] as const
+export type ServiceName = (typeof SERVICES)[number]
+
+export const imageOf = (service: ServiceName): string => `latchkey/${service}:${VERSION}`
+
+export const run = promisify(execFile)
+
+/** `docker …`, as a user types it; its output without the line end. */
+export const docker = async (...args: string[]): Promise<string> =>
+  (await run('docker', args, { maxBuffer: 64 * 1024 * 1024 })).stdout.trim()
+
+/** What a container has written so far. */
+export async function logsOf(container: string): Promise<string> {
+  const { stdout, stderr } = await run('docker', ['logs', container], { maxBuffer: 64 * 1024 * 1024 })
+  return stdout + stderr
+}
+
+/** A Vitest global set-up: the images that the suites start, made once. */
+export default async function buildImages(): Promise<void> {
+  const args = ['compose', 'build', ...SERVICES]
+  await run('docker', args, { cwd: ROOT, env: { ...process.env, LATCHKEY_VERSION: VERSION } })
+}

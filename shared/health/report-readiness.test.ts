@@ -1,0 +1,43 @@
+import { describe, expect, it, vi } from 'vitest'
+import type { Health } from './readiness.ts'
+import { reportReadiness } from './report-readiness.ts'
+
+describe('the report on readiness', () => {
+  it('names host and check of what it waits for and no password, then says ready once', async () => {
+    const waiting: Health = {
+      isReady: false,
+      checks: { service: 'ok', database: 'unreachable', queue: 'ok', mail: 'no answer' },
+      reasons: { database: 'connect ECONNREFUSED' },
+    }
+    const ready: Health = {
+      isReady: true,
+      checks: { service: 'ok', database: 'ok', queue: 'ok', mail: 'ok' },
+      reasons: {},
+    }
+    let looks = 0
+    const logger = { info: vi.fn(), warn: vi.fn() }
+    const report = reportReadiness({
+      readiness: { read: async () => (looks++ < 2 ? waiting : ready) },
+      urls: {
+        database: 'mysql://latchkey:s3cr3t@db.example.com:3306/latchkey',
+        mail: 'smtps://robot:s3cr3t@smtp.example.com',
+      },
+      logger,
+      address: () => 'http://127.0.0.1:1',
+    })
+    await expect.poll(() => logger.info.mock.calls, { timeout: 10_000 }).toHaveLength(1)
+    await report.stop()
+    expect(logger.warn.mock.calls).toEqual([
+      [
+        expect.objectContaining({
+          waitsFor: [
+            'database at db.example.com:3306: unreachable (connect ECONNREFUSED)',
+            'mail at smtp.example.com: no answer',
+          ],
+        }),
+        'not ready, waiting',
+      ],
+    ])
+    expect(JSON.stringify(logger.warn.mock.calls)).not.toContain('s3cr3t')
+  })
+})
