@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
+import { createEndpointCommand } from './commands/endpoint.ts'
 import { createTerminalCommand } from './commands/terminal.ts'
 
 /** The whole command line; parsing throws a CommanderError for wrong usage and a CliError for what went wrong. */
@@ -11,7 +12,7 @@ export function createCli(): Command {
     .configureOutput({ outputError: (message, write) => write(oneLine(message)) })
     .showHelpAfterError('(--help tells how)')
     .addHelpText('after', EXAMPLES)
-  for (const command of [createTerminalCommand()]) {
+  for (const command of [createTerminalCommand(), createEndpointCommand()]) {
     // addCommand, unlike command(), hands nothing down.
     program.addCommand(command.copyInheritedSettings(program))
   }

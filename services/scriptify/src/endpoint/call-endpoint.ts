@@ -1,0 +1,50 @@
+import { EXIT } from '../exit-codes.ts'
+import { ENDPOINT_EXIT } from './endpoint-exit.ts'
+import { exchange } from './exchange.ts'
+import { parseLimits } from './parse-limits.ts'
+import { parseRequest } from './parse-request.ts'
+import { headOf, printBody, statusLineOf } from './print-answer.ts'
+
+/** What the command line gave, unchecked. */
+export interface EndpointOptions {
+  method: string
+  url: string
+  header: string[]
+  body?: string
+  bodyFile?: string
+  base?: string
+  include?: boolean
+  follow?: boolean
+  maxRedirects: string
+  timeout: string
+  maxBytes?: string
+}
+
+/** Sends the request and prints its answer; resolves with the exit code, throws a CliError with another. */
+export async function callEndpoint(options: EndpointOptions): Promise<number> {
+  const { maxRedirects, timeoutMs, maxBytes } = parseLimits(options, process.stdout.isTTY)
+  const request = await parseRequest(options)
+  if (request.body && /^(GET|HEAD)$/.test(request.method))
+    console.error(`Note: many servers ignore the body of a ${request.method} request`)
+  try {
+    const answer = await exchange(request, {
+      maxRedirects: options.follow ? maxRedirects : undefined,
+      timeoutMs,
+      onAnswer: (response) => options.include && console.error(headOf(response)),
+    })
+    const { response } = answer
+    const end = await answer.whole(printBody(response, process.stdout, { maxBytes }))
+    if (end === 'closed') return ENDPOINT_EXIT.outputClosed
+    const isError = (response.statusCode ?? 0) >= 400
+    if (isError && !options.include) console.error(statusLineOf(response))
+    if (end === 'whole') return isError ? ENDPOINT_EXIT.httpError : EXIT.ok
+    console.error(
+      end === 'binary'
+        ? 'The body is binary and is not shown on a terminal: send it to a file or a pipe'
+        : `The rest of the body is left out: --max-bytes is ${maxBytes}`,
+    )
+    return EXIT.failed
+  } finally {
+    request.body?.close()
+  }
+}

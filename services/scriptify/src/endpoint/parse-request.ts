@@ -1,0 +1,141 @@
+import { loadEnvironment } from '@latchkey/shared/environment.ts'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-codes.ts'
+import { fileBody, type RequestBody, standardInputBody, textBody } from './request-body.ts'
+
+/** A request that may go out as it is. */
+export interface EndpointRequest {
+  readonly method: string
+  /** Without user and password. */
+  readonly url: URL
+  /** Names as they were given; the values of one name in order. */
+  readonly headers: ReadonlyMap<string, readonly string[]>
+  readonly body: RequestBody | undefined
+}
+
+export interface RequestOptions {
+  method: string
+  url: string
+  header: string[]
+  body?: string
+  bodyFile?: string
+  base?: string
+}
+
+/** RFC 9110 §5.6.2. */
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+/** Of these a request has one; a second one takes the place of the first. */
+const SINGLE = new Set(['authorization', 'content-type', 'host', 'user-agent', 'accept'])
+/** They say where the body ends: another length than the true one would let it run into the next request. */
+const OF_THE_BODY = new Set(['content-length', 'transfer-encoding'])
+
+const refuse = (message: string): CliError => new CliError(message, EXIT.usage)
+
+/** Checks method, URL, headers and body; throws a CliError that names the fault and never the value. */
+export async function parseRequest(options: RequestOptions): Promise<EndpointRequest> {
+  const method = parseMethod(options.method)
+  const given = parseHeaders(options.header)
+  const { url, authorization } = takeCredentials(parseUrl(options))
+  const defaults = { 'User-Agent': 'scriptify', Accept: '*/*', ...authorization }
+  const body = await openBody(options)
+  return {
+    method,
+    url,
+    body,
+    headers: joinHeaders([
+      ...Object.entries(defaults),
+      ...(body?.isJson ? [['Content-Type', 'application/json'] as const] : []),
+      ...given,
+    ]),
+  }
+}
+
+function parseMethod(text: string): string {
+  const method = text.toUpperCase()
+  if (!/^[A-Z]+$/.test(method)) throw refuse('The method must consist of letters, such as GET')
+  if (method === 'CONNECT') throw refuse('CONNECT opens a tunnel and is no call of an endpoint')
+  return method
+}
+
+function parseUrl({ url, base }: RequestOptions): URL {
+  if (!url.startsWith('/')) return parseAddress('The URL', url)
+  // The path of the base stays; so does its host, whatever a path such as //elsewhere says.
+  const address = parseAddress(...findBase(base))
+  address.search = ''
+  address.hash = ''
+  return parseAddress('The URL', `${address.href.replace(/\/$/, '')}${url}`)
+}
+
+function findBase(base: string | undefined): [label: string, text: string] {
+  if (base !== undefined) return ['--base', base]
+  const { API_SERVER } = loadEnvironment(process.env)
+  if (API_SERVER) return ['API_SERVER', API_SERVER]
+  throw refuse('The URL is a path: give --base, or set API_SERVER')
+}
+
+/** `label` says in messages what the text is; the text itself may hold a password. */
+function parseAddress(label: string, text: string): URL {
+  // The parser drops tabs and newlines and trims spaces, so that something else than what was given would be called.
+  if (/[\p{Cc}\s]/u.test(text)) throw refuse(`${label} must not contain white space or control characters`)
+  if (!/^https?:\/\//i.test(text)) throw refuse(`${label} must begin with http:// or https://`)
+  const url = URL.parse(text)
+  if (!url) throw refuse(`${label} is not a valid address`)
+  return url
+}
+
+/** Moves user and password from the URL into a header, where no message and no redirect shows them. */
+function takeCredentials(given: URL): { url: URL; authorization: Record<string, string> } {
+  const url = new URL(given)
+  url.username = ''
+  url.password = ''
+  url.hash = ''
+  if (given.username === '' && given.password === '') return { url, authorization: {} }
+  const credentials = `${decode(given.username)}:${decode(given.password)}`
+  return { url, authorization: { Authorization: `Basic ${Buffer.from(credentials).toString('base64')}` } }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw refuse('The user or password in the URL holds a % that encodes nothing: write %25')
+  }
+}
+
+function parseHeaders(lines: string[]): [name: string, value: string][] {
+  return lines.map((line, index) => {
+    const which = `--header number ${index + 1}`
+    const colon = line.indexOf(':')
+    // What stands before a colon at the wrong place may be the secret, so it is not repeated.
+    if (colon === -1) throw refuse(`${which} must have the form 'Name: value'`)
+    const name = line.slice(0, colon)
+    if (!TOKEN.test(name)) throw refuse(`${which} has a name that is not a token (RFC 9110)`)
+    if (OF_THE_BODY.has(name.toLowerCase())) throw refuse(`The header ${name} follows from the body`)
+    const value = line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, '')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: a line break here would begin a header of its own
+    if (/[\x00-\x08\x0a-\x1f\x7f]/.test(value))
+      throw refuse(`The value of the header ${name} contains a control character`)
+    return [name, value]
+  })
+}
+
+function joinHeaders(
+  headers: (readonly [name: string, value: string])[],
+): ReadonlyMap<string, readonly string[]> {
+  const joined = new Map<string, { name: string; values: string[] }>()
+  for (const [name, value] of headers) {
+    const key = name.toLowerCase()
+    const before = SINGLE.has(key) ? undefined : joined.get(key)
+    // Node writes a header's characters as bytes; this way they are the bytes that were given.
+    const bytes = Buffer.from(value).toString('latin1')
+    joined.set(key, { name: before?.name ?? name, values: [...(before?.values ?? []), bytes] })
+  }
+  return new Map([...joined.values()].map(({ name, values }) => [name, values]))
+}
+
+async function openBody({ body, bodyFile }: RequestOptions): Promise<RequestBody | undefined> {
+  if (body !== undefined && bodyFile !== undefined) throw refuse('Give --body or --body-file, not both')
+  if (body !== undefined) return textBody(body)
+  if (bodyFile === undefined) return undefined
+  return bodyFile === '-' ? standardInputBody() : fileBody(bodyFile)
+}

@@ -1,0 +1,69 @@
+import type { IncomingMessage } from 'node:http'
+import { printable } from '../admin/console/columns.ts'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-codes.ts'
+import { formatJson } from './format-json.ts'
+
+type Output = NodeJS.WriteStream
+
+/** How it ended: with the last byte, at maxBytes, at bytes that are no text for a terminal, or for want of a reader. */
+export type BodyEnd = 'whole' | 'cut' | 'binary' | 'closed'
+
+export function statusLineOf({ httpVersion, statusCode, statusMessage = '' }: IncomingMessage): string {
+  return `HTTP/${httpVersion} ${statusCode} ${printable(statusMessage)}`.trimEnd()
+}
+
+/** Status line and headers as they came, and an empty line. */
+export function headOf(response: IncomingMessage): string {
+  const { rawHeaders } = response
+  const lines = rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? [`${name}: ${printable(asText(rawHeaders[index + 1] ?? ''))}`] : [],
+  )
+  return `${[statusLineOf(response), ...lines].join('\n')}\n`
+}
+
+const asText = (bytes: string): string => Buffer.from(bytes, 'latin1').toString()
+
+/** Writes the body byte for byte; JSON on a terminal in lines. Rejects with the response's error. */
+export async function printBody(
+  response: IncomingMessage,
+  output: Output,
+  { maxBytes }: { maxBytes: number },
+): Promise<BodyEnd> {
+  // Each write tells its own error.
+  output.on('error', () => undefined)
+  const isForEyes = output.isTTY
+  const collected: Buffer[] | undefined = isForEyes && isJson(response) ? [] : undefined
+  let length = 0
+  let endsWithNewline = true
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    const part = chunk.subarray(0, maxBytes - length)
+    if (isForEyes && part.includes(0)) return 'binary'
+    length += part.length
+    if (part.length > 0) endsWithNewline = part.at(-1) === 0x0a
+    if (collected) collected.push(part)
+    else if (!(await write(output, part))) return 'closed'
+    if (part.length < chunk.length) {
+      if (collected) await write(output, Buffer.concat(collected))
+      return 'cut'
+    }
+  }
+  if (collected) await write(output, `${formatJson(Buffer.concat(collected).toString())}\n`)
+  else if (isForEyes && !endsWithNewline) await write(output, '\n')
+  return 'whole'
+}
+
+const isJson = ({ headers }: IncomingMessage): boolean =>
+  /^application\/([\w.-]+\+)?json\b/i.test(headers['content-type'] ?? '')
+
+/** Resolves with false when the reader has left. */
+function write(output: Output, bytes: Buffer | string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    output.write(bytes, (error) => {
+      if (!error) return resolve(true)
+      const code = 'code' in error ? String(error.code) : 'unknown reason'
+      if (code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return resolve(false)
+      reject(new CliError(`The body cannot be written to standard output (${code})`, EXIT.failed))
+    })
+  })
+}

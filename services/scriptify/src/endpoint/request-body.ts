@@ -1,0 +1,81 @@
+import { once } from 'node:events'
+import { open } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-codes.ts'
+
+/** What a request carries; nothing of it is held in memory that comes from a file. */
+export interface RequestBody {
+  /** In bytes, where it is known before the end. */
+  readonly length: number | undefined
+  readonly isJson: boolean
+  /** The bytes from the beginning; undefined where they were read once and are gone. */
+  open(): Readable | undefined
+  close(): void
+}
+
+const HEAD_BYTES = 1024
+
+export function textBody(text: string): RequestBody {
+  const bytes = Buffer.from(text)
+  return {
+    length: bytes.length,
+    isJson: looksLikeJson(bytes),
+    open: () => Readable.from([bytes]),
+    close: () => undefined,
+  }
+}
+
+export const standardInputBody = (): Promise<RequestBody> => streamBody(process.stdin)
+
+/** A regular file is sent with its length, and again after a redirect; a pipe is sent as it comes, once. */
+export async function fileBody(path: string): Promise<RequestBody> {
+  const file = await open(path).catch((error: unknown) => {
+    throw unreadable(path, error)
+  })
+  const stat = await file.stat()
+  if (stat.isDirectory()) {
+    await file.close()
+    throw new CliError(`The body file ${path} is a directory`, EXIT.usage)
+  }
+  if (!stat.isFile()) return streamBody(file.createReadStream())
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+  return {
+    length: stat.size,
+    isJson: looksLikeJson(buffer.subarray(0, bytesRead)),
+    // What is appended meanwhile does not belong to the length that was announced.
+    open: () =>
+      stat.size === 0
+        ? Readable.from([])
+        : file.createReadStream({ start: 0, end: stat.size - 1, autoClose: false }),
+    close: () => void file.close(),
+  }
+}
+
+async function streamBody(stream: Readable): Promise<RequestBody> {
+  await once(stream, 'readable')
+  const first: unknown = stream.read()
+  if (!Buffer.isBuffer(first)) return textBody('')
+  stream.unshift(first)
+  let isFresh = true
+  return {
+    length: undefined,
+    isJson: looksLikeJson(first.subarray(0, HEAD_BYTES)),
+    open() {
+      const bytes = isFresh ? stream : undefined
+      isFresh = false
+      return bytes
+    },
+    close: () => void stream.destroy(),
+  }
+}
+
+const looksLikeJson = (head: Buffer): boolean => /^\s*[{[]/.test(head.toString())
+
+function unreadable(path: string, error: unknown): CliError {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'ENOENT' || code === 'ENOTDIR')
+    return new CliError(`The body file ${path} does not exist`, EXIT.notFound)
+  if (code === 'EACCES') return new CliError(`The body file ${path} may not be read`, EXIT.notPermitted)
+  return new CliError(`The body file ${path} cannot be read (${code})`, EXIT.failed)
+}

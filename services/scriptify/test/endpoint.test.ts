@@ -1,0 +1,626 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import http, { type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import https from 'node:https'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream'
+import { buffer, text } from 'node:stream/consumers'
+import { stripVTControlCharacters } from 'node:util'
+import { generate } from 'selfsigned'
+import { describe, expect, it } from 'vitest'
+import { startTypist } from './terminal-pty.ts'
+
+const LAUNCHER = join(import.meta.dirname, '../bin/scriptify')
+const SECRET = 'eyJhbGciOiJIUzUxMiJ9.secret-part'
+const folder = mkdtempSync(join(tmpdir(), 'scriptify-endpoint-'))
+/** No proxy of the machine's takes part. */
+const ENV = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_proxy$/i.test(name)))
+
+/** Starts `scriptify endpoint`; the exit code of a signal is what a shell makes of it. */
+function start(
+  args: string[],
+  { env = {}, input }: { env?: NodeJS.ProcessEnv; input?: string | Buffer } = {},
+) {
+  const child = spawn(process.execPath, [LAUNCHER, 'endpoint', ...args], { env: { ...ENV, ...env } })
+  // Who refuses a body does not read it.
+  child.stdin.on('error', () => undefined)
+  if (input !== undefined) child.stdin.end(input)
+  const code = once(child, 'exit').then(([exit, signal]) => exit ?? (signal === 'SIGINT' ? 130 : -1))
+  return { child, code }
+}
+
+async function endpoint(args: string[], options: Parameters<typeof start>[1] = { input: '' }) {
+  const { child, code } = start(args, options)
+  const [stdout, stderr] = await Promise.all([buffer(child.stdout), text(child.stderr)])
+  return { code: await code, stdout: stdout.toString(), bytes: stdout, stderr }
+}
+
+interface Listening extends AsyncDisposable {
+  url: string
+  port: number
+}
+
+async function listen(
+  server: Server | https.Server,
+  scheme = 'http',
+  host = '127.0.0.1',
+): Promise<Listening> {
+  await once(server.listen(0, host), 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    port,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+const serve = (listener: RequestListener, host?: string) => listen(http.createServer(listener), 'http', host)
+
+/** What a server got of a request, header lines in the order and case in which they came. */
+interface Seen {
+  method: string | undefined
+  url: string | undefined
+  headers: [string, string][]
+  body: string
+}
+
+async function see(request: IncomingMessage): Promise<Seen> {
+  const { rawHeaders, method, url } = request
+  const headers = rawHeaders.flatMap((name, index): [string, string][] =>
+    index % 2 === 0 ? [[name, Buffer.from(rawHeaders[index + 1] ?? '', 'latin1').toString()]] : [],
+  )
+  return { method, url, headers, body: await text(request) }
+}
+
+const echo: RequestListener = async (request, response) => {
+  response.setHeader('content-type', 'application/json').end(JSON.stringify(await see(request)))
+}
+
+const seenIn = (stdout: string): Seen => JSON.parse(stdout)
+const valuesOf = (seen: Seen, name: string) =>
+  seen.headers.filter(([given]) => given.toLowerCase() === name.toLowerCase()).map(([, value]) => value)
+
+/** A key, its certificate, and the environment that trusts it. */
+async function aCertificate(host: string) {
+  const { private: key, cert } = await generate([{ name: 'commonName', value: host }], {
+    extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: host }] }],
+  })
+  const path = join(folder, `${host}.pem`)
+  writeFileSync(path, cert)
+  return { key, cert, env: { NODE_EXTRA_CA_CERTS: path } }
+}
+
+describe('a request', () => {
+  it('goes out with method, headers and body as given', async () => {
+    await using server = await serve(echo)
+    const headers = ['X-Tag: one', 'x-tag: zwei ä€', 'X-Empty:', 'accept: text/plain', 'Cookie: a=b: c']
+    const args = [
+      'patch',
+      `${server.url}/a%20b?q=%41&r=ü#part`,
+      ...headers.flatMap((header) => ['--header', header]),
+    ]
+    const { code, stdout, stderr } = await endpoint([...args, '--body', 'a\nb "ü" $x %'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const seen = seenIn(stdout)
+    expect(seen).toMatchObject({ method: 'PATCH', url: '/a%20b?q=%41&r=%C3%BC', body: 'a\nb "ü" $x %' })
+    expect(valuesOf(seen, 'x-tag')).toEqual(['one', 'zwei ä€'])
+    expect(valuesOf(seen, 'x-empty')).toEqual([''])
+    expect(valuesOf(seen, 'accept')).toEqual(['text/plain'])
+    expect(valuesOf(seen, 'cookie')).toEqual(['a=b: c'])
+    expect(valuesOf(seen, 'content-type')).toEqual([])
+  })
+
+  it.each([
+    { why: 'a JSON object', args: ['--body', ' {"a":1}'], types: ['application/json'] },
+    { why: 'a JSON array', args: ['--body', '[]'], types: ['application/json'] },
+    { why: 'text', args: ['--body', 'a=1'], types: [] },
+    { why: 'a given type', args: ['--body', '{}', '--header', 'content-type: a/b'], types: ['a/b'] },
+    {
+      why: 'the last of two given types',
+      args: ['--body', '{}', '--header', 'Content-Type: a/b', '--header', 'content-type: c/d'],
+      types: ['c/d'],
+    },
+  ])('gives $why its content type', async ({ args, types }) => {
+    await using server = await serve(echo)
+    const { stdout } = await endpoint(['POST', server.url, ...args])
+    expect(valuesOf(seenIn(stdout), 'content-type')).toEqual(types)
+  })
+
+  it('takes a body that begins with a dash, and an empty one', async () => {
+    await using server = await serve(echo)
+    expect(seenIn((await endpoint(['POST', server.url, '--body', '--x'])).stdout).body).toBe('--x')
+    const empty = seenIn((await endpoint(['POST', server.url, '--body', ''])).stdout)
+    expect([empty.body, valuesOf(empty, 'content-length')]).toEqual(['', ['0']])
+  })
+
+  it('sends a file with its length, and standard input in chunks', async () => {
+    await using server = await serve(echo)
+    const path = join(folder, 'body.json')
+    writeFileSync(path, '{"é":1}\n')
+    const file = seenIn((await endpoint(['PUT', server.url, '--body-file', path])).stdout)
+    expect(file.body).toBe('{"é":1}\n')
+    expect([valuesOf(file, 'content-length'), valuesOf(file, 'content-type')]).toEqual([
+      ['9'],
+      ['application/json'],
+    ])
+    const piped = seenIn((await endpoint(['PUT', server.url, '--body-file', '-'], { input: 'abc' })).stdout)
+    expect([piped.body, valuesOf(piped, 'transfer-encoding')]).toEqual(['abc', ['chunked']])
+    const none = seenIn((await endpoint(['PUT', server.url, '--body-file', '-'], { input: '' })).stdout)
+    expect([none.body, valuesOf(none, 'content-length')]).toEqual(['', ['0']])
+  })
+
+  it('shows the refusal of a body that the server does not want to have whole', async () => {
+    await using server = await serve((_request, response) => {
+      response.writeHead(413, { connection: 'close' }).end('too long')
+    })
+    const input = Buffer.alloc(8 * 1024 ** 2)
+    const { code, stdout } = await endpoint(['POST', server.url, '--body-file', '-'], { input })
+    expect({ code, stdout }).toEqual({ code: 22, stdout: 'too long' })
+  })
+
+  it('warns about the body of a GET request and sends it', async () => {
+    await using server = await serve(echo)
+    const { stdout, stderr } = await endpoint(['get', server.url, '--body', 'x'])
+    expect(seenIn(stdout).body).toBe('x')
+    expect(stderr).toContain('GET')
+  })
+
+  it('puts a path behind --base, else API_SERVER, and never leaves their host', async () => {
+    await using server = await serve(echo)
+    const urlOf = async (args: string[], env = {}) =>
+      seenIn((await endpoint(['GET', ...args], { env, input: '' })).stdout).url
+    expect(await urlOf(['/login?x=1', '--base', `${server.url}/api/?old#part`])).toBe('/api/login?x=1')
+    expect(await urlOf(['/login'], { API_SERVER: server.url })).toBe('/login')
+    expect(await urlOf(['//elsewhere.example/x', '--base', server.url])).toBe('//elsewhere.example/x')
+  })
+
+  it('logs in with user and password of the URL, unless a header does', async () => {
+    await using server = await serve(echo)
+    const url = server.url.replace('//', '//us%40er:p%3Aw@')
+    expect(valuesOf(seenIn((await endpoint(['GET', url])).stdout), 'authorization')).toEqual([
+      `Basic ${Buffer.from('us@er:p:w').toString('base64')}`,
+    ])
+    const given = await endpoint(['GET', url, '--header', 'Authorization: Bearer x'])
+    expect(valuesOf(seenIn(given.stdout), 'authorization')).toEqual(['Bearer x'])
+  })
+
+  it('reaches a server by IPv6', async () => {
+    await using server = await serve(echo, '::1')
+    expect((await endpoint(['GET', server.url])).code).toBe(0)
+  })
+})
+
+describe('an answer', () => {
+  it('comes out byte for byte, the rest on standard error', async () => {
+    const body = Buffer.from([...Array(256).keys(), 0x0d, 0x0a, 0xff, 0xfe])
+    await using server = await serve((_request, response) => {
+      response.setHeader('X-Sign', 'a\u009b31m').writeHead(201, 'Made').end(body)
+    })
+    const plain = await endpoint(['GET', server.url])
+    expect(plain.bytes.equals(body)).toBe(true)
+    expect(plain.stderr).toBe('')
+    const { code, bytes, stderr } = await endpoint(['GET', server.url, '--include'])
+    expect({ code, same: bytes.equals(body) }).toEqual({ code: 0, same: true })
+    expect(stderr).toMatch(/^HTTP\/1\.1 201 Made\nX-Sign: a[^\n\u009b]*31m\n[\s\S]+\n\n$/)
+  })
+
+  it('keeps JSON as it came when it goes to a pipe', async () => {
+    const body = '{"b":12345678901234567890,\n"a":1}'
+    await using server = await serve((_request, response) => {
+      response.setHeader('content-type', 'application/json').end(body)
+    })
+    expect((await endpoint(['GET', server.url])).stdout).toBe(body)
+  })
+
+  it.each([
+    { status: 204, code: 0 },
+    { status: 302, code: 0 },
+    { status: 399, code: 0 },
+    { status: 400, code: 22 },
+    { status: 599, code: 22 },
+  ])('of status $status ends with $code', async ({ status, code }) => {
+    await using server = await serve((_request, response) => {
+      response.writeHead(status, 'As Said').end()
+    })
+    const ended = await endpoint(['GET', server.url])
+    expect(ended).toMatchObject({ code, stdout: '', stderr: code ? `HTTP/1.1 ${status} As Said\n` : '' })
+  })
+
+  it('of HEAD has no body', async () => {
+    await using server = await serve((_request, response) => {
+      response.setHeader('content-length', 5).end('abcde')
+    })
+    expect(await endpoint(['HEAD', server.url])).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  })
+
+  it('is passed on while it comes', async () => {
+    const { promise: seen, resolve: see } = Promise.withResolvers<void>()
+    await using server = await serve(async (_request, response) => {
+      response.write('first\n')
+      await seen
+      response.end('last\n')
+    })
+    const { child, code } = start(['GET', server.url])
+    // The server says no more before this has arrived.
+    const [first] = await once(child.stdout, 'data')
+    see()
+    expect(String(first) + (await text(child.stdout))).toBe('first\nlast\n')
+    expect(await code).toBe(0)
+  })
+
+  it('of 512 MiB takes no memory of that size', async () => {
+    const size = 512 * 1024 ** 2
+    const { promise: measured, resolve: measure } = Promise.withResolvers<void>()
+    await using server = await serve(async (_request, response) => {
+      const chunk = Buffer.alloc(1024 ** 2, 'a')
+      for (let sent = 0; sent < size; sent += chunk.length)
+        if (!response.write(chunk)) await once(response, 'drain')
+      await measured
+      response.end()
+    })
+    const { child, code } = start(['GET', server.url])
+    let length = 0
+    let peak = 0
+    for await (const chunk of child.stdout) {
+      length += chunk.length
+      if (length < size || peak > 0) continue
+      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+      peak = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024
+      measure()
+    }
+    expect({ code: await code, length }).toEqual({ code: 0, length: size })
+    expect(peak).toBeGreaterThan(20)
+    expect(peak).toBeLessThan(350)
+  })
+
+  it('that is longer than --max-bytes is cut, and that is a failure', async () => {
+    await using server = await serve((_request, response) => void response.end('abcdef'))
+    const cut = await endpoint(['GET', server.url, '--max-bytes', '4'])
+    expect(cut).toMatchObject({ code: 1, stdout: 'abcd' })
+    expect(cut.stderr).toContain('--max-bytes')
+    expect(await endpoint(['GET', server.url, '--max-bytes', '6'])).toMatchObject({
+      code: 0,
+      stdout: 'abcdef',
+    })
+  })
+
+  it('whose reader leaves ends without a word', async () => {
+    await using server = await serve((_request, response) => {
+      const more = () => {
+        while (response.write('y\n'.repeat(10_000)));
+      }
+      response.on('drain', more)
+      more()
+    })
+    const { child, code } = start(['GET', server.url])
+    await once(child.stdout, 'data')
+    child.stdout.destroy()
+    expect([await code, await text(child.stderr)]).toEqual([141, ''])
+  })
+
+  it('is waited for until Ctrl-C', async () => {
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+    await using server = await serve(() => ask())
+    const { child, code } = start(['GET', server.url])
+    await asked
+    child.kill('SIGINT')
+    expect([await code, await text(child.stderr)]).toEqual([130, ''])
+  })
+})
+
+describe('on a terminal', () => {
+  const show = async (listener: RequestListener) => {
+    await using server = await serve(listener)
+    await using typist = startTypist(process.execPath, [LAUNCHER, 'endpoint', 'GET', server.url], {
+      prompt: /$^/,
+      cwd: folder,
+    })
+    let seen = ''
+    typist.pty.onData((data) => {
+      seen += data
+    })
+    const code = await typist.exited
+    return { code, seen: stripVTControlCharacters(seen).replaceAll('\r', ''), raw: seen }
+  }
+  const json = (body: string) => (_request: IncomingMessage, response: ServerResponse) => {
+    response.setHeader('content-type', 'application/problem+json; charset=utf-8').end(body)
+  }
+
+  it('sets JSON out in lines, every digit as it came', async () => {
+    const { seen } = await show(json('{"id":12345678901234567890,"f":1.50,"a":[{}]}'))
+    expect(seen).toBe('{\n  "id": 12345678901234567890,\n  "f": 1.50,\n  "a": [\n    {}\n  ]\n}\n')
+  })
+
+  it('lets no control character of JSON through', async () => {
+    const { raw } = await show(json('{"a":"\\u009b31m"}'))
+    expect(raw).toContain('\\u009b31m')
+  })
+
+  it('shows what is not JSON as it is', async () => {
+    expect((await show(json('{oops'))).seen).toBe('{oops\n')
+    expect((await show((_request, response) => void response.end('{"a":1}'))).seen).toBe('{"a":1}\n')
+  })
+
+  it('does not show a binary body', async () => {
+    const { code, seen } = await show((_request, response) => void response.end(Buffer.from([0, 1, 2])))
+    expect(code).toBe(1)
+    expect(seen).toContain('binary')
+  })
+})
+
+describe('a redirect', () => {
+  const redirectTo = (location: () => string, status = 302) =>
+    serve((request, response) => {
+      if (request.url === '/start') response.writeHead(status, { location: location() }).end('moved')
+      else echo(request, response)
+    })
+
+  it('is an answer like any other by default', async () => {
+    await using server = await redirectTo(() => '/end')
+    const { code, stdout, stderr } = await endpoint(['GET', `${server.url}/start`, '--include'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'moved' })
+    expect(stderr).toContain('location: /end')
+  })
+
+  it.each([
+    { status: 301, method: 'POST', becomes: 'GET', body: '' },
+    { status: 302, method: 'POST', becomes: 'GET', body: '' },
+    { status: 303, method: 'PUT', becomes: 'GET', body: '' },
+    { status: 302, method: 'PUT', becomes: 'PUT', body: '{"a":1}' },
+    { status: 307, method: 'POST', becomes: 'POST', body: '{"a":1}' },
+    { status: 308, method: 'POST', becomes: 'POST', body: '{"a":1}' },
+  ])('$status turns $method into $becomes', async ({ status, method, becomes, body }) => {
+    await using server = await redirectTo(() => 'end?a#b', status)
+    const { code, stdout } = await endpoint([
+      ...[method, `${server.url}/start`, '--follow', '--body', '{"a":1}'],
+      ...['--header', 'Authorization: Bearer x'],
+    ])
+    expect(code).toBe(0)
+    const seen = seenIn(stdout)
+    expect(seen).toMatchObject({ method: becomes, url: '/end?a', body })
+    expect(valuesOf(seen, 'content-type')).toEqual(body ? ['application/json'] : [])
+    expect(valuesOf(seen, 'authorization')).toEqual(['Bearer x'])
+  })
+
+  it.each(['Authorization', 'Cookie', 'Host', 'Proxy-Authorization'])(
+    'to another origin, and back, drops %s',
+    async (name) => {
+      const hops: string[][] = []
+      const note = (request: IncomingMessage) =>
+        hops.push(
+          request.rawHeaders.filter(
+            (_, at, all) => at % 2 === 1 && all[at - 1]?.toLowerCase() === name.toLowerCase(),
+          ),
+        )
+      await using other: Listening = await serve((request, response) => {
+        note(request)
+        response.writeHead(307, { location: `${server.url}/end` }).end()
+      })
+      await using server: Listening = await serve((request, response) => {
+        note(request)
+        if (request.url === '/start') response.writeHead(307, { location: other.url }).end()
+        else response.end()
+      })
+      const { code } = await endpoint([
+        ...[
+          'GET',
+          `${server.url}/start`,
+          '--follow',
+          '--header',
+          `${name}: ${SECRET}`,
+          '--header',
+          'X-Stays: 1',
+        ],
+      ])
+      expect(code).toBe(0)
+      expect(hops).toHaveLength(3)
+      expect(hops.map((values) => values.includes(SECRET))).toEqual([true, false, false])
+    },
+  )
+
+  it('does not carry user and password of the URL on, and takes none from the server', async () => {
+    await using other = await serve(echo)
+    await using server = await redirectTo(() => other.url.replace('//', '//evil:pw@'))
+    const { stdout } = await endpoint(['GET', `${server.url.replace('//', '//ada:pw@')}/start`, '--follow'])
+    expect(valuesOf(seenIn(stdout), 'authorization')).toEqual([])
+  })
+
+  it('sends a file again, and says that a pipe cannot be', async () => {
+    await using server = await redirectTo(() => '/end', 307)
+    const path = join(folder, 'again.txt')
+    writeFileSync(path, 'again')
+    const args = ['POST', `${server.url}/start`, '--follow', '--body-file']
+    expect(seenIn((await endpoint([...args, path])).stdout).body).toBe('again')
+    const piped = await endpoint([...args, '-'], { input: 'once' })
+    expect(piped).toMatchObject({ code: 1, stdout: '' })
+    expect(piped.stderr).toContain('use a file')
+  })
+
+  it.each([
+    { why: 'that goes round', location: '/start', says: 'after 3 redirects' },
+    { why: 'to a file', location: 'file:///etc/passwd', says: 'not an HTTP address' },
+    { why: 'to nowhere', location: 'http://', says: 'not an HTTP address' },
+  ])('$why ends with 1', async ({ location, says }) => {
+    await using server = await redirectTo(() => location)
+    const ended = await endpoint(['GET', `${server.url}/start`, '--follow', '--max-redirects', '3'])
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(ended.stderr).toContain(says)
+  })
+})
+
+describe('no answer', () => {
+  it.each([
+    { why: 'nobody listens', url: 'http://127.0.0.1:1/', says: 'refused' },
+    { why: 'the host is unknown', url: 'http://no-such-host.invalid/', says: 'not known' },
+  ])('because $why ends with 7', async ({ url, says }) => {
+    const ended = await endpoint(['GET', `${url.replace('//', `//ada:${SECRET}@`)}?token=${SECRET}`])
+    expect(ended).toMatchObject({ code: 7, stdout: '' })
+    expect(ended.stderr.trim().split('\n')).toHaveLength(1)
+    expect(ended.stderr).toContain(says)
+    expect(ended.stderr).not.toContain('secret')
+  })
+
+  it.each([
+    {
+      why: 'that breaks off',
+      answer: 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc',
+      code: 7,
+      stdout: 'abc',
+    },
+    { why: 'that is no HTTP', answer: 'SSH-2.0-OpenSSH_9.9\r\n', code: 7, stdout: '' },
+    { why: 'of no bytes', answer: '', code: 7, stdout: '' },
+    {
+      why: 'with endless headers',
+      answer: `HTTP/1.1 200 OK\r\nA: ${'a'.repeat(100_000)}`,
+      code: 7,
+      stdout: '',
+    },
+  ])('or one $why ends with 7', async ({ answer, code, stdout }) => {
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => socket.end(answer))
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    const ended = await endpoint(['GET', `http://127.0.0.1:${port}/`, '--header', `Authorization: ${SECRET}`])
+    server.close()
+    expect(ended).toMatchObject({ code, stdout })
+    expect(ended.stderr.trim().split('\n')).toHaveLength(1)
+    expect(ended.stderr).not.toContain('secret')
+  })
+
+  it.each([
+    { why: 'before the headers', begin: () => undefined },
+    { why: 'in the body', begin: (response: ServerResponse) => void response.write('begun') },
+  ])('within --timeout, $why, ends with 28', async ({ begin }) => {
+    await using server = await serve((_request, response) => begin(response))
+    const ended = await endpoint(['GET', `${server.url}/?token=${SECRET}`, '--timeout', '0.5'])
+    expect(ended.code).toBe(28)
+    expect(ended.stderr).toMatch(/^No whole answer from \S+ within 0.5 s\n$/)
+  })
+
+  it('to a body whose pipe stays open does not keep the process', async () => {
+    await using server = await serve(() => undefined)
+    const { child, code } = start(['POST', server.url, '--body-file', '-', '--timeout', '1'])
+    child.stdin.write('never ends')
+    expect(await code).toBe(28)
+  })
+})
+
+describe('TLS', () => {
+  it('is trusted by NODE_EXTRA_CA_CERTS alone, and for the right host', async () => {
+    const { key, cert, env } = await aCertificate('localhost')
+    await using secure = await listen(https.createServer({ key, cert }, echo), 'https')
+    const args = ['GET', `https://localhost:${secure.port}/`, '--header', `Authorization: Bearer ${SECRET}`]
+    const untrusted = await endpoint(args)
+    expect(untrusted).toMatchObject({ code: 7, stdout: '' })
+    expect(untrusted.stderr).toContain('NODE_EXTRA_CA_CERTS')
+    expect(untrusted.stderr).not.toContain('secret')
+    expect((await endpoint(args, { env, input: '' })).code).toBe(0)
+    const other = await endpoint(['GET', secure.url], { env, input: '' })
+    expect(other).toMatchObject({ code: 7, stdout: '' })
+    expect(other.stderr).toContain('another host')
+  })
+
+  it('is not spoken by a plain server', async () => {
+    await using server = await serve(echo)
+    expect((await endpoint(['GET', server.url.replace('http', 'https')])).code).toBe(7)
+  })
+})
+
+describe('a proxy of the environment', () => {
+  it('is used, but for the hosts of NO_PROXY', async () => {
+    await using server = await serve(echo)
+    await using proxy = await serve((request, response) => void response.end(`by proxy: ${request.url}`))
+    const env = { HTTP_PROXY: proxy.url }
+    const proxied = await endpoint(['GET', `${server.url}/x`], { env, input: '' })
+    expect(proxied.stdout).toBe(`by proxy: ${server.url}/x`)
+    const direct = await endpoint(['GET', `${server.url}/x`], {
+      env: { ...env, NO_PROXY: '127.0.0.1' },
+      input: '',
+    })
+    expect(seenIn(direct.stdout).url).toBe('/x')
+  })
+
+  it('tunnels TLS, and its refusal shows none of its password', async () => {
+    const { key, cert, env } = await aCertificate('tunnelled.example')
+    await using secure = await listen(https.createServer({ key, cert }, echo), 'https')
+    const proxyServer = http.createServer().on('connect', (request, socket) => {
+      socket.on('error', () => undefined)
+      if (request.url !== 'tunnelled.example:443') {
+        socket.resume().end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n')
+        return
+      }
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      const onward = connect(secure.port, '127.0.0.1')
+      pipeline(socket, onward, socket, () => socket.destroy())
+    })
+    await using proxy = await listen(proxyServer)
+    const through = { ...env, HTTPS_PROXY: proxy.url.replace('//', `//ada:${SECRET}@`) }
+    const get = (host: string) => endpoint(['GET', `https://${host}/x`], { env: through, input: '' })
+    const passed = await get('tunnelled.example')
+    expect(passed).toMatchObject({ code: 0, stderr: '' })
+    expect(seenIn(passed.stdout).url).toBe('/x')
+    const refused = await get('refused.example')
+    expect(refused).toMatchObject({ code: 7, stdout: '' })
+    expect(refused.stderr).toContain('the proxy')
+    expect(refused.stderr).not.toContain('secret')
+  })
+})
+
+describe('wrong usage', () => {
+  const url = 'http://127.0.0.1:1/'
+  const header = (line: string) => ['GET', url, '--header', line]
+  it.each([
+    { why: 'no URL', args: ['GET'], says: 'url' },
+    { why: 'a method with a space', args: ['GET /x HTTP/1.1', url], says: 'method' },
+    { why: 'a method with a line break', args: ['GET\r\nX', url], says: 'method' },
+    { why: 'CONNECT', args: ['CONNECT', url], says: 'CONNECT' },
+    { why: 'another scheme', args: ['GET', `ftp://ada:${SECRET}@host/`], says: 'http://' },
+    { why: 'a file', args: ['GET', 'file:///etc/passwd'], says: 'http://' },
+    { why: 'no scheme', args: ['GET', 'localhost:8080/x'], says: 'http://' },
+    { why: 'no host', args: ['GET', 'http://'], says: 'valid' },
+    { why: 'a port that is none', args: ['GET', `http://ada:${SECRET}@host:99999/`], says: 'valid' },
+    { why: 'a line break in the URL', args: ['GET', 'http://127.0.0.1:1/\r\nX: y'], says: 'white space' },
+    { why: 'a tab in the URL', args: ['GET', 'http://127.0.0.1:1/\tx'], says: 'white space' },
+    { why: 'a bad base', args: ['GET', '/x', '--base', 'host'], says: '--base' },
+    { why: 'a bad % in the password', args: ['GET', `http://ada:${SECRET}%zz@host/`], says: '%25' },
+    { why: 'a header without colon', args: header(`Authorization ${SECRET}`), says: 'Name: value' },
+    { why: 'a header name with a space', args: header(`X ${SECRET}: y`), says: 'token' },
+    { why: 'an empty header name', args: header(`: ${SECRET}`), says: 'token' },
+    { why: 'CR LF in a header', args: header(`X-A: ${SECRET}\r\nX-B: c`), says: 'X-A' },
+    { why: 'LF in a header', args: header(`X-A: ${SECRET}\nX-B: c`), says: 'X-A' },
+    { why: 'CR at the end of a header', args: header(`X-A: ${SECRET}\r`), says: 'X-A' },
+    { why: 'an escape in a header', args: header(`X-A: ${SECRET}\x1b`), says: 'X-A' },
+    { why: 'a length of its own', args: header('Content-Length: 3'), says: 'Content-Length' },
+    { why: 'an encoding of its own', args: header('transfer-encoding: chunked'), says: 'transfer-encoding' },
+    { why: 'two bodies', args: ['POST', url, '--body', 'a', '--body-file', '-'], says: '--body-file' },
+    { why: 'a directory as body', args: ['POST', url, '--body-file', folder], says: 'directory' },
+    { why: 'no time', args: ['GET', url, '--timeout', '0'], says: '--timeout' },
+    { why: 'a time that is none', args: ['GET', url, '--timeout', '1m'], says: '--timeout' },
+    { why: 'redirects below none', args: ['GET', url, '--max-redirects', '-1'], says: '--max-redirects' },
+    { why: 'bytes that are none', args: ['GET', url, '--max-bytes', '1k'], says: '--max-bytes' },
+  ])('$why is refused with 2 in one line', async ({ args, says }) => {
+    const { code, stdout, stderr } = await endpoint(args)
+    expect({ code, stdout, lines: stderr.trim().split('\n').length }).toEqual({
+      code: 2,
+      stdout: '',
+      lines: 1,
+    })
+    expect(stderr).toContain(says)
+    expect(stderr).not.toContain('secret')
+  })
+
+  it('a body file that is not there ends with 3', async () => {
+    const ended = await endpoint(['POST', url, '--body-file', join(folder, 'none')])
+    expect(ended).toMatchObject({ code: 3, stdout: '' })
+    expect(ended.stderr).toContain('does not exist')
+  })
+})
