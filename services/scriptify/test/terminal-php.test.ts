@@ -153,6 +153,35 @@ describe.skipIf(!(await hasDocker()))('the php terminal', () => {
     await terminal.see('getTimestamp(')
   })
 
+  it.each([
+    { why: 'a function', line: "str_replace(search: 'a', rep", completes: 'replace: ' },
+    { why: 'a function of the session', line: 'greet(gre', completes: 'greeting: ' },
+    { why: 'a constructor', line: 'new DateTimeImmutable(tim', completes: 'timezone: ' },
+    { why: 'a method', line: '$date->add(inter', completes: 'interval: ' },
+    { why: 'a static method', line: 'DateTimeImmutable::createFromFormat(form', completes: 'format: ' },
+    { why: 'a closure', line: '$closure(num', completes: 'number: ' },
+    { why: 'a call in a call', line: 'strtoupper(greet(gre', completes: 'greeting: ' },
+  ])('completes the named arguments of $why', async ({ line, completes }) => {
+    await using terminal = await openTerminal()
+    await terminal.enter('function greet(string $who, string $greeting) { return "$greeting $who"; }')
+    await terminal.enter('$date = new DateTimeImmutable(); $closure = fn (int $number) => $number;')
+    terminal.type(line)
+    await pause(150)
+    // Other names may begin alike: the second Tab lists them all.
+    terminal.type('\t')
+    await pause(150)
+    terminal.type('\t')
+    await terminal.see(completes)
+    // Typed as text it would be another word's beginning: an array's element is no argument.
+    terminal.type(CTRL_C)
+    terminal.type('greet([gre')
+    await pause(150)
+    terminal.type('\t')
+    await pause(300)
+    terminal.type('#')
+    expect(await terminal.see('#')).not.toContain('greeting: ')
+  })
+
   it('does without fork: plain variables and declarations come back, the rest is named', async () => {
     await using terminal = await openTerminal(['--no-preload', '--no-fork'])
     expect(terminal.banner).toContain('No copy by fork')
@@ -163,6 +192,65 @@ describe.skipIf(!(await hasDocker()))('the php terminal', () => {
       'Could not be restored: closure',
     )
     expect(await terminal.enter('twice($kept[1])')).toContain('=> 4')
+  })
+
+  describe('without pcntl', () => {
+    const INI = '/tmp/without-pcntl'
+
+    beforeAll(async () => {
+      // Debian compiles the extension in; a function that is switched off looks like one that was never there.
+      const { exitCode, output } = await machine.exec([
+        'php',
+        '-r',
+        `mkdir('${INI}');
+        $names = array_filter(get_defined_functions()['internal'], fn ($name) => str_starts_with($name, 'pcntl_'));
+        file_put_contents('${INI}/without.ini', 'disable_functions=' . implode(',', $names));
+        echo implode(',', $names);`,
+      ])
+      expect([exitCode, output]).toEqual([0, expect.stringContaining('pcntl_fork')])
+    })
+
+    const openWithout = async () => {
+      const terminal = await openTerminal(['--no-preload'], { PHP_INI_SCAN_DIR: `:${INI}` })
+      expect(terminal.banner).toContain('No copy by fork')
+      await terminal.enter("$kept = ['a' => [1, 'é']];")
+      await terminal.enter('function twice(int $n) { return 2 * $n; }')
+      await terminal.enter('class Kept { function leave(int $code) { exit($code); } }')
+      return terminal
+    }
+    const isWhole = async (terminal: Awaited<ReturnType<typeof openWithout>>) =>
+      expect(await terminal.enter("[$kept['a'][1], twice(4)] == ['é', 8]")).toContain('=> true')
+
+    it.each([
+      { why: 'a parse error', line: '$a = ;', says: 'ParseError' },
+      { why: 'an exception', line: "throw new Exception('boo');", says: 'Exception: boo' },
+      { why: 'a fatal error', line: 'class Q implements Countable {}', says: 'ended the process' },
+      { why: 'exit in a library', line: '(new Kept)->leave(0)', says: 'exit() was called' },
+      { why: 'memory exhaustion', line: '$s = str_repeat("x", 1 << 30);', says: 'memory size' },
+      {
+        why: 'endless recursion',
+        line: '(function () { $f = function () use (&$f) { return $f(); }; return $f(); })()',
+        says: 'memory size',
+      },
+      { why: 'SIGSEGV', line: 'posix_kill(getmypid(), SIGSEGV);', says: 'ended the process' },
+      { why: 'SIGKILL', line: 'posix_kill(getmypid(), SIGKILL);', says: 'ended the process' },
+    ])('survives $why', async ({ line, says }) => {
+      await using terminal = await openWithout()
+      expect(await terminal.enter(line)).toContain(says)
+      await isWhole(terminal)
+    })
+
+    it.each([
+      { why: 'a loop', line: 'while (true);' },
+      { why: 'a sleep', line: 'sleep(60);' },
+    ])('stops $why at Ctrl-C', async ({ line }) => {
+      await using terminal = await openWithout()
+      terminal.type(`${line}\r`)
+      await pause(600)
+      terminal.type(CTRL_C)
+      await terminal.see(/php> $/)
+      await isWhole(terminal)
+    })
   })
 
   it.each(['exit', 'quit', 'exit;', 'exit()', 'die'])('leaves at %s with code 0', async (word) => {

@@ -28,8 +28,8 @@ final class Completion
             preg_match("/{$chain}::((?:{$name})?)\\z/", $line, $m) === 1 => [$m[2], self::statics(self::classOf(self::resolve($m[1])))],
             preg_match("/{$chain}\\[(['\"])([^'\"]*)\\z/", $line, $m) === 1 => [$m[3], self::keys(self::resolve($m[1]), $m[2])],
             preg_match("/\\\$((?:{$name})?)\\z/", $line, $m) === 1 => ['$' . $m[1], array_map(static fn ($v) => "\${$v}", array_keys($GLOBALS))],
-            preg_match('/([\w\\\\\x80-\xff]+)\z/', $line, $m) === 1 => [$m[1], self::names($m[1], $imports)],
-            default => ['', []],
+            preg_match('/([\w\\\\\x80-\xff]+)\z/', $line, $m) === 1 => [$m[1], [...self::namedArguments(substr($line, 0, -strlen($m[1])), $imports), ...self::names($m[1], $imports)]],
+            default => ['', self::namedArguments($line, $imports)],
         };
         $fitting = array_filter(array_unique($candidates), static fn (string $c): bool => stripos($c, $word) === 0);
         natcasesort($fitting);
@@ -90,6 +90,48 @@ final class Completion
         return is_array($value)
             ? array_map(static fn ($key): string => "{$key}{$quote}]", array_filter(array_slice(array_keys($value), 0, 1000), is_string(...)))
             : [];
+    }
+
+    /** @return list<string> where an argument begins, the names of the parameters of what is called, as `name: ` */
+    private static function namedArguments(string $line, Imports $imports): array
+    {
+        $callee = preg_match('/[(,]\s*\z/', $line) === 1 ? self::callee($line) : null;
+        if ($callee === null) {
+            return [];
+        }
+        $name = self::NAME;
+        $chain = "\\\$({$name}(?:(?:\\?->|->){$name})*)";
+        try {
+            $called = match (true) {
+                preg_match("/{$chain}(?:->|\\?->)({$name})\\z/", $callee, $m) === 1 => new \ReflectionMethod(self::classOf(self::resolve($m[1])) ?? '', $m[2]),
+                preg_match("/([\\w\\\\\\x80-\\xff]+)::({$name})\\z/", $callee, $m) === 1 => new \ReflectionMethod(self::className($m[1], $imports), $m[2]),
+                preg_match('/\bnew\s+([\w\\\\\x80-\xff]+)\z/', $callee, $m) === 1 => (new \ReflectionClass(self::className($m[1], $imports)))->getConstructor(),
+                preg_match("/\\\$({$name})\\z/", $callee, $m) === 1 => ($GLOBALS[$m[1]] ?? null) instanceof \Closure ? new \ReflectionFunction($GLOBALS[$m[1]]) : null,
+                preg_match('/\b(?:function|fn)\s+\S*\z/', $callee) === 1 => null,
+                preg_match('/([\w\\\\\x80-\xff]+)\z/', $callee, $m) === 1 => new \ReflectionFunction($m[1]),
+                default => null,
+            };
+        } catch (\ReflectionException) {
+            return [];
+        }
+        $parameters = array_filter($called?->getParameters() ?? [], static fn ($p): bool => !$p->isVariadic());
+        return array_values(array_map(static fn ($p): string => "{$p->getName()}: ", $parameters));
+    }
+
+    /** What stands before the innermost parenthesis that is still open; null in an array or a block. */
+    private static function callee(string $line): ?string
+    {
+        $open = [];
+        $at = strlen('<?php ');
+        foreach (\PhpToken::tokenize("<?php {$line}") as $token) {
+            if (in_array($token->text, ['(', '[', '{', '#['], true)) {
+                $open[] = [$token->text, $token->pos - $at];
+            } elseif (in_array($token->text, [')', ']', '}'], true)) {
+                array_pop($open);
+            }
+        }
+        [$bracket, $position] = array_pop($open) ?? ['', 0];
+        return $bracket === '(' ? rtrim(substr($line, 0, $position)) : null;
     }
 
     /** @return list<string> */
