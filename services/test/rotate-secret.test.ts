@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { startProject } from './support/compose-project.ts'
+import { docker, imageOf } from './support/images.ts'
+
+const CREDENTIALS = { username: 'user@example.com', password: '!P4ssw0rdstr!' }
+const rotation = (...args: string[]) => [
+  'run',
+  '--rm',
+  'secrets-postgres',
+  'node',
+  'scripts/compose-secrets.ts',
+  ...args,
+]
+
+describe('rotating JWT_SECRET on one host', () => {
+  it('logs nobody out, and ends the old secret when it is told to', async () => {
+    await using project = await startProject()
+    const { compose, get, inside, post } = project
+    const rotate = (...args: string[]) => compose(...rotation(...args)).catch((error: unknown) => error)
+    const restart = async () => {
+      await compose('restart', 'auth-api')
+      await compose('up', '--wait')
+    }
+    const ping = (token: string) => get('/sampleprotected/ping', token)
+    const secretNames = () =>
+      inside('auth-api', "sed 's/=.*//' /run/secrets/credentials.env | grep JWT | paste -sd,")
+    const { token: before } = await post('/login', CREDENTIALS)
+
+    expect(await rotate('--forget-previous-jwt-secret')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There is no JWT_SECRET_PREVIOUS'),
+    })
+    expect(await rotate('--rotate-jwt-secret')).toContain('JWT_SECRET is new')
+    await restart()
+    expect(await secretNames()).toBe('JWT_SECRET,JWT_SECRET_PREVIOUS')
+    const { token: after } = await post('/login', CREDENTIALS)
+    expect([await ping(before), await ping(after)]).toEqual([200, 200])
+
+    expect(await rotate('--rotate-jwt-secret'), 'it would log out whoever holds the first').toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('not finished'),
+    })
+    expect([await ping(before), await ping(after)]).toEqual([200, 200])
+
+    expect(await rotate('--forget-previous-jwt-secret')).toContain('is gone')
+    await restart()
+    expect(await secretNames()).toBe('JWT_SECRET')
+    expect([await ping(before), await ping(after)]).toEqual([401, 200])
+  })
+
+  it.each([
+    { args: ['--rotate'], says: "Unknown option '--rotate'" },
+    { args: ['--rotate-jwt-secret', '--forget-previous-jwt-secret'], says: 'two steps' },
+  ])('refuses $args with 2', async ({ args, says }) => {
+    const script = ['node', 'scripts/compose-secrets.ts', ...args]
+    const started = docker('run', '--rm', '-e', 'DATABASE_ENGINE=postgres', imageOf('auth-api'), ...script)
+    const failure: unknown = await started.catch((error: unknown) => error)
+    expect(failure).toMatchObject({ code: 2, stderr: expect.stringContaining(says) })
+  })
+})

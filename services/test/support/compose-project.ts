@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto'
+import { findFreePort } from '../../mailer-worker/test/support/free-port.ts'
+import { waitFor } from '../../mailer-worker/test/support/wait-for.ts'
+import { docker, imageOf, ROOT, run, VERSION } from './images.ts'
+
+export interface ComposeOptions {
+  /** Further compose files, relative to the root, over docker-compose.yml. */
+  files?: string[]
+  environment?: Record<string, string>
+  /** Added to `docker compose up --wait`. */
+  up?: string[]
+}
+
+export interface ComposeProject extends AsyncDisposable {
+  api: string
+  inbox: string
+  compose(...args: string[]): Promise<string>
+  /** Runs a shell script in the running container of a service. */
+  inside(service: string, script: string): Promise<string>
+  containersOf(service: string): Promise<string[]>
+  /**
+   * Kills the first process of a service's container as a crash or the kernel would. After `docker kill` the engine
+   * takes it that somebody wants the container down, and no restart policy brings it back.
+   */
+  crash(service: string): Promise<void>
+  post(path: string, body: object): Promise<{ status: number; token: string }>
+  get(path: string, token: string): Promise<number>
+}
+
+/** docker-compose.yml under a name and ports of its own, on PostgreSQL; ended with its volumes. */
+export async function startProject({
+  files = [],
+  environment = {},
+  up = [],
+}: ComposeOptions = {}): Promise<ComposeProject> {
+  const name = `latchkey-test-${randomUUID().slice(0, 8)}`
+  // Fixed ports: those that the engine picks change whenever a container restarts.
+  const [apiPort, inboxPort] = [await findFreePort(), await findFreePort()]
+  const env = {
+    ...process.env,
+    AUTH_API_PORT: `127.0.0.1:${apiPort}`,
+    MAILDEV_PORT: `127.0.0.1:${inboxPort}`,
+    COMPOSE_PROFILES: 'postgres',
+    LATCHKEY_VERSION: VERSION,
+    ...environment,
+  }
+  const compose = async (...args: string[]) => {
+    const fileArgs = ['docker-compose.yml', ...files].flatMap((file) => ['-f', file])
+    return (
+      await run('docker', ['compose', '-p', name, ...fileArgs, ...args], { cwd: ROOT, env })
+    ).stdout.trim()
+  }
+  const killer = `${name}-killer`
+  const end = async () => {
+    await docker('rm', '-f', killer).catch(() => undefined)
+    await compose('down', '--volumes', '--timeout', '5')
+  }
+  const containersOf = async (service: string) => (await compose('ps', '--quiet', service)).split('\n')
+  const api = `http://127.0.0.1:${apiPort}`
+
+  try {
+    await compose('up', '--wait', ...up)
+    const sleep = ['--pid=host', '--user', '0', '--entrypoint', 'sleep', imageOf('auth-api'), 'infinity']
+    await docker('run', '--detach', '--name', killer, ...sleep)
+  } catch (error) {
+    await end().catch(() => undefined)
+    throw error
+  }
+
+  return {
+    api,
+    inbox: `http://127.0.0.1:${inboxPort}`,
+    compose,
+    containersOf,
+    inside: (service, script) => compose('exec', '-T', service, 'sh', '-c', script),
+    async crash(service) {
+      const [container = ''] = await containersOf(service)
+      const state = async () => docker('inspect', '-f', '{{.State.Pid}} {{.RestartCount}}', container)
+      const before = await state()
+      const [pid = ''] = before.split(' ')
+      if (pid === '0') throw new Error(`${service} does not run`)
+      await docker('exec', killer, 'sh', '-c', `kill -9 ${pid}`)
+      await waitFor(async () => (await state()) !== before)
+    },
+    async post(path, body) {
+      const response = await fetch(`${api}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(10_000),
+      })
+      const answer = (await response.json()) as { token?: string }
+      return { status: response.status, token: answer.token ?? '' }
+    },
+    async get(path, token) {
+      return (await fetch(`${api}${path}`, { headers: { authorization: `Bearer ${token}` } })).status
+    },
+    [Symbol.asyncDispose]: end,
+  }
+}
