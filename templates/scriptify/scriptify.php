@@ -61,9 +61,9 @@ if (!class_exists('ScriptifyExecutor')) {
         private static function connect(string $url): PDO
         {
             $parts = parse_url($url);
-            $driver = ['postgres' => 'pgsql', 'postgresql' => 'pgsql', 'mysql' => 'mysql'][$parts['scheme'] ?? ''] ?? null;
+            $driver = ['postgres' => 'pgsql', 'postgresql' => 'pgsql', 'mysql' => 'mysql', 'mariadb' => 'mysql'][$parts['scheme'] ?? ''] ?? null;
             if ($driver === null) {
-                throw new InvalidArgumentException('DATABASE_URL must begin with postgres://, postgresql:// or mysql://');
+                throw new InvalidArgumentException('DATABASE_URL must begin with postgres://, postgresql://, mysql:// or mariadb://');
             }
             parse_str($parts['query'] ?? '', $query);
             $settings = [
@@ -80,13 +80,17 @@ if (!class_exists('ScriptifyExecutor')) {
             );
         }
 
-        /** The same setting the services use: the environment, else config/<APP_ENV>/. */
+        /** The same setting the services use: the environment, else the file that CREDENTIALS_FILE names, else config/<APP_ENV>/. */
         private static function databaseUrl(): string
         {
             $url = getenv('DATABASE_URL');
             $environment = getenv('APP_ENV') ?: 'dev';
-            foreach (['credentials.env', 'settings.env'] as $file) {
-                $text = $url ? '' : (string) @file_get_contents("config/{$environment}/{$file}");
+            $mounted = getenv('CREDENTIALS_FILE') ?: null;
+            if (!$url && $mounted !== null && !is_readable($mounted)) {
+                throw new RuntimeException('CREDENTIALS_FILE cannot be read');
+            }
+            foreach ([$mounted, "config/{$environment}/credentials.env", "config/{$environment}/settings.env"] as $file) {
+                $text = $url || $file === null ? '' : (string) @file_get_contents($file);
                 if (preg_match('/^\s*DATABASE_URL\s*=\s*(["\']?)(.*?)\1\s*$/m', $text, $match) === 1) {
                     $url = $match[2];
                 }

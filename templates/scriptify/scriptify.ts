@@ -86,8 +86,8 @@ function createExecutor() {
 
 async function connect(url: string, onLost: () => void): Promise<Connection> {
   if (/^postgres(ql)?:/.test(url)) return connectToPostgres(url, onLost)
-  if (url.startsWith('mysql:')) return connectToMysql(url, onLost)
-  throw new Error('DATABASE_URL must begin with postgres://, postgresql:// or mysql://')
+  if (/^(mysql|mariadb):/.test(url)) return connectToMysql(url.replace('mariadb:', 'mysql:'), onLost)
+  throw new Error('DATABASE_URL must begin with postgres://, postgresql://, mysql:// or mariadb://')
 }
 
 async function connectToPostgres(url: string, onLost: () => void): Promise<Connection> {
@@ -133,12 +133,13 @@ function numbered(sql: string, parameters: Parameters, placeholder: (index: numb
   return { text, values }
 }
 
-/** The same setting the services use: the environment, else config/<APP_ENV>/. */
+/** The same setting the services use: the environment, else the file that CREDENTIALS_FILE names, else config/<APP_ENV>/. */
 function databaseUrl(): string {
   const environment = process.env.APP_ENV || 'dev'
   const files = ['settings.env', 'credentials.env']
     .map((name) => `config/${environment}/${name}`)
     .filter(existsSync)
+    .concat(process.env.CREDENTIALS_FILE || [])
   const settings = Object.assign({}, ...files.map((file) => parseEnv(readFileSync(file, 'utf8'))))
   const url = process.env.DATABASE_URL || settings.DATABASE_URL
   if (!url)

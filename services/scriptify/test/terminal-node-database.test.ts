@@ -2,6 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { MariaDbContainer } from '@testcontainers/mariadb'
 import { MySqlContainer } from '@testcontainers/mysql'
 import { PostgreSqlContainer } from '@testcontainers/postgresql'
 import { describe, expect, it } from 'vitest'
@@ -23,6 +24,14 @@ describe.skipIf(!(await hasDocker())).each([
     engine: 'MySQL',
     start: async () => {
       const server = await new MySqlContainer('mysql:9').start()
+      return { url: server.getConnectionUri(), [Symbol.asyncDispose]: async () => void (await server.stop()) }
+    },
+    sleep: 'select sleep(4)',
+  },
+  {
+    engine: 'MariaDB',
+    start: async () => {
+      const server = await new MariaDbContainer('mariadb:11.8').start()
       return { url: server.getConnectionUri(), [Symbol.asyncDispose]: async () => void (await server.stop()) }
     },
     sleep: 'select sleep(4)',

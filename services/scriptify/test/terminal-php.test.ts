@@ -1,3 +1,4 @@
+import { MariaDbContainer } from '@testcontainers/mariadb'
 import { MySqlContainer } from '@testcontainers/mysql'
 import { PostgreSqlContainer } from '@testcontainers/postgresql'
 import { Network, type StartedNetwork, type StartedTestContainer } from 'testcontainers'
@@ -297,6 +298,20 @@ describe.skipIf(!(await hasDocker()))('the php terminal', () => {
           .withNetworkAliases('database')
           .start(),
       url: 'mysql://test:test@database:3306/test',
+      sleep: 'select sleep(4)',
+      dsn: "'mysql:host=database;dbname=test'",
+    },
+    {
+      engine: 'MariaDB',
+      start: () =>
+        new MariaDbContainer('mariadb:11.8')
+          .withUsername('test')
+          .withUserPassword('test')
+          .withDatabase('test')
+          .withNetwork(network)
+          .withNetworkAliases('database')
+          .start(),
+      url: 'mariadb://test:test@database:3306/test',
       sleep: 'select sleep(4)',
       dsn: "'mysql:host=database;dbname=test'",
     },
