@@ -59,6 +59,29 @@ describe.skipIf(!hasKubectl)('the other choices', () => {
   })
 })
 
+describe.skipIf(!hasKubectl)('scriptify', () => {
+  const manifests = hasKubectl ? render(join(import.meta.dirname, 'overlays/prod')) : []
+  const find = (kind: string) => manifests.find((manifest) => manifest.kind === kind)
+
+  it('has a template that makes a debug pod which the API accepts', async () => {
+    // What jq does at the head of debug-pod-template.yaml.
+    const { template } = find('PodTemplate') as unknown as { template: Manifest }
+    const metadata = { ...template.metadata, name: 'debug' }
+    const pod: Manifest = { ...template, apiVersion: 'v1', kind: 'Pod', metadata }
+    expect(await findSchemaFaults(pod)).toEqual([])
+    expect(findUnknownFields([pod])).toBe('')
+    expect(JSON.stringify(pod)).toContain('"image":"latchkey/scriptify:')
+  })
+
+  it.each(['CronJob', 'PodTemplate'])('gets no secret in its %s that it does not need', (kind) => {
+    const keys = [...JSON.stringify(find(kind)).matchAll(/"secretKeyRef":{"key":"(\w+)"/g)].map(
+      ([, key]) => key,
+    )
+    expect(keys).toEqual(['DATABASE_URL', 'QUEUE_URL'])
+    expect(JSON.stringify(find(kind))).not.toContain('secretRef')
+  })
+})
+
 it('has an example of external secrets that the operator accepts, and no JWT_SECRET for the worker', async () => {
   const path = join(import.meta.dirname, 'examples/external-secrets.yaml')
   const manifests = parseManifests(readFileSync(path, 'utf8'))

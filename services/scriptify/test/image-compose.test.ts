@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ROOT, run, VERSION } from '../../test/support/images.ts'
+import { hasDocker } from './terminal-docker.ts'
+
+const CREDENTIALS = '{"username":"user@example.com","password":"!P4ssw0rdstr!"}'
+
+// The service of docker-compose.yml, as an admin starts it, beside the whole set.
+describe.skipIf(!(await hasDocker())).each(['postgres', 'mysql'])('docker compose run on %s', (profile) => {
+  const project = `latchkey-test-${randomUUID().slice(0, 8)}`
+  const args = ['compose', '-p', project, '--profile', profile]
+  const env = {
+    ...process.env,
+    AUTH_API_PORT: '127.0.0.1:',
+    MAILDEV_PORT: '127.0.0.1:',
+    COMPOSE_PROFILES: profile,
+    LATCHKEY_VERSION: VERSION,
+  }
+  const compose = (...words: string[]) =>
+    run('docker', [...args, ...words], { cwd: ROOT, env, maxBuffer: 64 * 1024 ** 2 })
+
+  beforeAll(async () => {
+    await compose('build', 'auth-api', 'scriptify')
+    await compose('up', '--wait', 'auth-api')
+  }, 300_000)
+  afterAll(() => compose('--profile', 'tools', 'down', '--volumes', '--timeout', '5'), 60_000)
+
+  const scriptify = (
+    words: string[],
+    input = '',
+  ): Promise<{ code: number; stdout: string; stderr: string }> =>
+    new Promise((resolve) => {
+      const all = [...args, 'run', '--rm', '-T', 'scriptify', ...words]
+      const child = execFile('docker', all, { cwd: ROOT, env }, (error, stdout, stderr) => {
+        // Compose says there what it started before.
+        const said = stderr.replace(/^ (Container|Network|Volume) .*\n/gm, '')
+        resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr: said })
+      })
+      child.stdin?.end(input)
+    })
+
+  it('is not started with the rest', async () => {
+    const { stdout } = await compose('ps', '--all', '--services')
+    expect(stdout.split('\n')).toContain('auth-api')
+    expect(stdout.split('\n')).not.toContain('scriptify')
+  })
+
+  it('logs in over HTTP and shows the profile', async () => {
+    const login = await scriptify(['endpoint', 'POST', 'http://auth-api:8080/login', '--body', CREDENTIALS])
+    expect(login).toMatchObject({ code: 0, stderr: '' })
+    const { token } = JSON.parse(login.stdout)
+    const bearer = ['--header', `Authorization: Bearer ${token}`]
+    const mine = await scriptify(['endpoint', 'GET', '/profile', '--base', 'http://auth-api:8080', ...bearer])
+    expect(JSON.parse(mine.stdout)).toMatchObject({ email: 'user@example.com', role: 'user' })
+    const nobody = await scriptify(['endpoint', 'GET', 'http://auth-api:8080/profile'])
+    expect(nobody).toMatchObject({ code: 22, stderr: 'HTTP/1.1 401 Unauthorized\n' })
+  })
+
+  it.each([
+    {
+      runtime: 'php',
+      code: "qq('select username from users where email = :email', ['email' => 'user@example.com'])",
+    },
+    {
+      runtime: 'node',
+      code: "qq('select username from users where email = :email', { email: 'user@example.com' })",
+    },
+  ])('has the database at hand in the terminal, in $runtime', async ({ runtime, code }) => {
+    const { code: exit, stdout } = await scriptify(['terminal', '--runtime', runtime, '--execute', code])
+    expect(exit).toBe(0)
+    expect(stdout).toMatch(/\buser\b/)
+  })
+
+  it('holds no key that signs tokens', async () => {
+    const read =
+      '(await import("node:fs")).readFileSync(process.env.CREDENTIALS_FILE, "utf8").match(/^\\w+/gm)'
+    const { stdout } = await scriptify(['terminal', '--runtime', 'node', '--no-preload', '--execute', read])
+    expect(stdout).toContain('DATABASE_URL')
+    expect(stdout).not.toContain('JWT_SECRET')
+  })
+})
