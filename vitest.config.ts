@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config'
 
 /** The databases that run the integration suite, each with identical assertions. */
 const CONTAINER_ENGINES = ['postgres', 'mysql', 'mariadb']
+/** Both services as processes, without their images. */
+const MAIL_FLOWS = ['services/test/reset-flow.test.ts', 'services/test/tracing.test.ts']
 const hasDocker = await dockerAnswers()
 
 export default defineConfig({
@@ -44,7 +46,7 @@ export default defineConfig({
             'k8s/**/*.test.ts',
             ...(hasDocker ? ['services/*.test.ts', 'services/test/*.test.ts'] : []),
           ],
-          exclude: ['services/test/reset-flow.test.ts'],
+          exclude: MAIL_FLOWS,
           globalSetup: hasDocker ? ['services/test/support/images.ts'] : [],
           testTimeout: 180_000,
           hookTimeout: 300_000,
@@ -63,7 +65,7 @@ export default defineConfig({
       {
         test: {
           name: 'mailer',
-          include: ['services/mailer-worker/test/**/*.test.ts', 'services/test/reset-flow.test.ts'],
+          include: ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS],
           testTimeout: 180_000,
           hookTimeout: 120_000,
         },

@@ -1,3 +1,4 @@
+import type { Telemetry } from 'bullmq'
 import { mailJobOptions } from './job-options.ts'
 import { MAIL_QUEUE, type MailJob } from './mail-job.ts'
 import { type BullQueue, type Opened, openBullQueue } from './queue-backend.ts'
@@ -7,6 +8,8 @@ export interface MailQueueOptions {
   onError?: (error: Error) => void
   /** How long an operation may take before it counts as failed, in milliseconds. Default 3,000. */
   timeoutMs?: number
+  /** Traces what is added, so that the worker's trace goes on with the request's. */
+  telemetry?: Telemetry | undefined
 }
 
 const COUNTED_STATES = ['waiting', 'active', 'delayed', 'failed', 'completed'] as const
@@ -40,14 +43,14 @@ export interface MailQueue {
  * again after any loss; while the server is away each operation rejects within `timeoutMs`.
  */
 export function openMailQueue(url: string, options: MailQueueOptions = {}): MailQueue {
-  const { onError = () => undefined, timeoutMs = 3_000 } = options
+  const { onError = () => undefined, timeoutMs = 3_000, telemetry } = options
   let current: Promise<Opened<BullQueue>> | undefined
   let isClosed = false
 
   function acquire(): Promise<Opened<BullQueue>> {
     if (isClosed) return Promise.reject(new Error('The mail queue is closed'))
     if (current) return current
-    const opening = open(url, timeoutMs, onError)
+    const opening = open(url, timeoutMs, telemetry, onError)
     current = opening
     // BullMQ remembers a failed start for ever: the next use begins anew.
     opening.catch(() => {
@@ -95,9 +98,10 @@ export function openMailQueue(url: string, options: MailQueueOptions = {}): Mail
 async function open(
   url: string,
   timeoutMs: number,
+  telemetry: Telemetry | undefined,
   onError: (error: Error) => void,
 ): Promise<Opened<BullQueue>> {
-  const opened = openBullQueue(url, {}, onError)
+  const opened = openBullQueue(url, telemetry ? { telemetry } : {}, onError)
   opened.thing.on('error', onError)
   try {
     await within(timeoutMs, opened.thing.waitUntilReady())

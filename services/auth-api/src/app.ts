@@ -13,6 +13,7 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyPluginCallback,
   type FastifyRequest,
   LogController,
 } from 'fastify'
@@ -54,6 +55,8 @@ export interface AppDependencies {
   logger: FastifyBaseLogger
   /** Where the replicas count limits together. */
   limitStore?: RateLimitOptions['redis'] | undefined
+  /** Makes a span of each request; absent where nobody collects traces. */
+  traceRequests?: FastifyPluginCallback | undefined
   clock?: Clock
   registry?: Registry
 }
@@ -74,6 +77,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     queue,
     logger,
     limitStore,
+    traceRequests,
     clock = Date.now,
     registry = new Registry(),
   } = dependencies
@@ -101,6 +105,8 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const secrets = createResetSecrets(config.tokens.secret)
 
   const server = createServer(config, logger)
+  // First, so that what the other plugins do lies inside the span.
+  if (traceRequests) await server.register(traceRequests)
   await server.register(problemDetails)
   await server.register(responseHeaders, { isDraining: readiness.isDraining })
   await server.register(metrics, { registry })

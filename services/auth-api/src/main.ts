@@ -8,14 +8,17 @@ import { createOutboxRepository } from '@latchkey/shared/mail-queue/outbox-repos
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings.ts'
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
+import { startTracing } from '@latchkey/shared/telemetry/tracing.ts'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { buildApp } from './app.ts'
-import { type Config, parseConfig } from './config.ts'
+import { parseConfig } from './config.ts'
 import { buildMetricsServer } from './metrics-server.ts'
 import { openLimitStore } from './plugins/rate-limit/limit-store.ts'
+import { createRequestTracing } from './plugins/trace-requests.ts'
 
-const config = readConfig()
+const { config, environment } = readConfig()
 const logger = createLogger('auth-api', config.log.level)
+const tracing = await startTracing('auth-api', environment, logger)
 if (config.passwords.scheme === 'sha1') {
   logger.warn('PASSWORD_HASH is sha1: stolen hashes are found out within hours. Set PASSWORD_HASH=argon2id.')
 }
@@ -28,6 +31,7 @@ const db = openDatabase(config.database.url, {
 })
 const passwords = createPasswordHasher(config.passwords)
 const queue = openMailQueue(config.mail.queueUrl, {
+  telemetry: tracing?.bull,
   onError: (error) => logger.debug({ err: error }, 'the mail queue is away; mail waits in the outbox'),
 })
 const dispatcher = createOutboxDispatcher({ outbox: createOutboxRepository(db), queue, logger })
@@ -40,6 +44,7 @@ const { server, readiness } = await buildApp(config, {
   logger,
   limitStore,
   registry,
+  traceRequests: tracing && (await createRequestTracing()),
 })
 const metricsServer = buildMetricsServer(registry)
 
@@ -97,13 +102,15 @@ async function stop(reason: string): Promise<void> {
   limitStore?.disconnect()
   await passwords.close()
   await db.close()
+  await tracing?.stop()
   logger.info('stopped')
   process.exit(0)
 }
 
-function readConfig(): Config {
+function readConfig() {
   try {
-    return parseConfig(loadEnvironment(process.env))
+    const environment = loadEnvironment(process.env)
+    return { config: parseConfig(environment), environment }
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
     process.stderr.write(`${error.message}\n`)

@@ -4,6 +4,7 @@ import { reportReadiness } from '@latchkey/shared/health/report-readiness.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings.ts'
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
+import { startTracing } from '@latchkey/shared/telemetry/tracing.ts'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { parseConfig } from './config.ts'
 import { loadExternal, pickSender } from './load-external.ts'
@@ -13,8 +14,9 @@ const POOL_SIZE = 4
 /** Of SHUTDOWN_GRACE; the rest is for giving back what the mail server has not taken by then. */
 const PATIENT_SHARE = 0.7
 
-const { config, envelope, createSender } = await readConfig()
+const { config, environment, envelope, createSender } = await readConfig()
 const logger = createLogger('mailer-worker', config.log.level)
+const tracing = await startTracing('mailer-worker', environment, logger)
 const registry = new Registry()
 collectDefaultMetrics({ register: registry })
 
@@ -23,6 +25,7 @@ const db = openDatabase(config.database.url, {
   onConnectionError: (error) => logger.warn({ err: error }, 'a database connection broke'),
 })
 const queue = openMailQueue(config.queue.url, {
+  telemetry: tracing?.bull,
   onError: (error) => logger.debug({ reason: error.message }, 'the queue of mails'),
 })
 const { concurrency } = config.queue
@@ -30,7 +33,7 @@ const sender = createSender(config.mail.url, {
   concurrency,
   ...(config.mail.dkim ? { dkim: config.mail.dkim } : {}),
 })
-const worker = startWorker(config, { db, queue, sender, envelope, logger, registry })
+const worker = startWorker(config, { db, queue, sender, envelope, logger, registry, tracing })
 
 let isStopping = false
 process.on('SIGTERM', () => void stop('SIGTERM'))
@@ -70,15 +73,17 @@ async function stop(reason: string): Promise<void> {
   await sender.close()
   await queue.close()
   await db.close()
+  await tracing?.stop()
   logger.info('stopped')
   process.exit(0)
 }
 
 async function readConfig() {
   try {
-    const config = parseConfig(loadEnvironment(process.env))
+    const environment = loadEnvironment(process.env)
+    const config = parseConfig(environment)
     const { envelope, senders } = await loadExternal(config.environment)
-    return { config, envelope, createSender: pickSender(senders, config.mail.url) }
+    return { config, environment, envelope, createSender: pickSender(senders, config.mail.url) }
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
     process.stderr.write(`${error.message}\n`)

@@ -75,7 +75,7 @@ export function createSendMail(dependencies: SendMailDependencies) {
       await unlessAborted(signal, send({ ...made, messageId: `<${job.id}@${domain}>` }))
       stop()
     } catch (error) {
-      throw withoutValues(error, variables)
+      throw withoutValues(error, { ...variables, to: mail.to })
     }
     await settlement.settle(job.id ?? '')
     metrics.sent.inc()

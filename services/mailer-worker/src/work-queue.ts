@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { BACKOFF, backoffMs } from '@latchkey/shared/mail-queue/job-options.ts'
 import { type BullWorker, type Opened, openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import type { Telemetry } from 'bullmq'
 import type { Outcome, QueuedMail } from './send-mail.ts'
 
 export interface WorkQueueOptions {
@@ -10,6 +11,7 @@ export interface WorkQueueOptions {
   sendMail: (job: QueuedMail) => Promise<Outcome>
   onError: (error: Error) => void
   onStalled: (jobId: string) => void
+  telemetry?: Telemetry | undefined
 }
 
 /** A worker that has not renewed its lock by then is dead, and another one takes its mail over. */
@@ -29,6 +31,7 @@ export function workQueue({
   sendMail,
   onError,
   onStalled,
+  telemetry,
 }: WorkQueueOptions) {
   let opened: Opened<BullWorker> | undefined
   let isClosing = false
@@ -64,6 +67,7 @@ export function workQueue({
       },
       {
         autorun: false,
+        ...(telemetry ? { telemetry } : {}),
         concurrency,
         limiter: { max: ratePerSecond, duration: 1_000 },
         lockDuration: LOCK_MS,

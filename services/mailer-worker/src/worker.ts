@@ -4,6 +4,7 @@ import { createReadiness, rememberingSuccess } from '@latchkey/shared/health/rea
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-queue/outbox-repository.ts'
 import { createSealer } from '@latchkey/shared/mail-queue/seal-variables.ts'
+import type { Tracing } from '@latchkey/shared/telemetry/tracing.ts'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Config } from './config.ts'
@@ -26,6 +27,7 @@ export interface WorkerDependencies {
   envelope: MailEnvelope
   logger: Logger
   registry: Registry
+  tracing?: Tracing | undefined
   clock?: Clock
 }
 
@@ -38,7 +40,7 @@ const PING = { name: 'health-ping', text: 'select 1 as ok' }
 
 /** Joins the parts of mailer-worker and sets them to work. Opens no connection of its own but the queue's. */
 export function startWorker(config: Config, dependencies: WorkerDependencies) {
-  const { db, queue, sender, envelope, logger, registry, clock = Date.now } = dependencies
+  const { db, queue, sender, envelope, logger, registry, tracing, clock = Date.now } = dependencies
   const metrics = createMailMetrics(registry)
   const outbox = createOutboxRepository(db)
   registerQueueGauges(registry, { queue, outbox })
@@ -84,6 +86,7 @@ export function startWorker(config: Config, dependencies: WorkerDependencies) {
   const consumer = workQueue({
     ...config.queue,
     sendMail,
+    telemetry: tracing?.bull,
     onError: (error) => logger.debug({ reason: error.message }, 'the queue of mails'),
     onStalled: (mailId) => logger.warn({ mailId }, 'a worker died with this mail in hand; it is sent again'),
   })

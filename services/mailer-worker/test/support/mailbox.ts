@@ -38,7 +38,9 @@ export async function openMailbox(host = '127.0.0.1'): Promise<Mailbox> {
         }
         const code = mailbox.answers.get(address)?.shift() ?? 250
         if (code === 250) return callback()
-        callback(Object.assign(new Error(`${code} as the test wants`), { responseCode: code }))
+        callback(
+          Object.assign(new Error(`${code} as the test wants for <${address}>`), { responseCode: code }),
+        )
       },
       onData(stream, _session, callback) {
         const chunks: Buffer[] = []

@@ -1,0 +1,169 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addressOf, type Service, startServiceProcess } from '../auth-api/test/support/service-process.ts'
+import { aUser, PASSWORD } from '../auth-api/test/support/start-app.ts'
+import { hasDocker } from '../mailer-worker/test/support/docker.ts'
+import { type Mailbox, openMailbox } from '../mailer-worker/test/support/mailbox.ts'
+import { openProducer, type Producer } from '../mailer-worker/test/support/producer.ts'
+import { COMBINATIONS, type Servers, startServers } from '../mailer-worker/test/support/servers.ts'
+import { waitFor } from '../mailer-worker/test/support/wait-for.ts'
+import { startWorkerProcess, type WorkerProcess } from '../mailer-worker/test/support/worker-process.ts'
+
+interface Span {
+  service: string
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  name: string
+}
+
+interface Exported {
+  resourceSpans: {
+    resource: { attributes: { key: string; value: { stringValue?: string } }[] }
+    scopeSpans: { spans: Omit<Span, 'service'>[] }[]
+  }[]
+}
+
+/** An OTLP/HTTP receiver: keeps every body, and what is asked of it beside traces. */
+async function openCollector() {
+  const bodies: string[] = []
+  const paths = new Set<string>()
+  const server = createServer(async (request, response) => {
+    paths.add(request.url ?? '')
+    bodies.push(await text(request))
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    bodies,
+    paths,
+    spans: (): Span[] =>
+      bodies
+        .flatMap((body) => (JSON.parse(body) as Exported).resourceSpans)
+        .flatMap(({ resource, scopeSpans }) => {
+          const name = resource.attributes.find(({ key }) => key === 'service.name')
+          return scopeSpans
+            .flatMap(({ spans }) => spans)
+            .map((span) => ({ ...span, service: name?.value.stringValue ?? '' }))
+        }),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('traces on %s', (combination) => {
+  const mailSecret = randomBytes(32).toString('base64')
+  let collector: Awaited<ReturnType<typeof openCollector>>
+  let servers: Servers
+  let mailbox: Mailbox
+  let store: Producer
+  let api: Service
+  let worker: WorkerProcess
+  let origin: string
+
+  beforeAll(async () => {
+    collector = await openCollector()
+    servers = await startServers(combination)
+    mailbox = await openMailbox()
+    store = openProducer(servers, Buffer.from(mailSecret, 'base64'))
+    const settings = {
+      DATABASE_URL: servers.databaseUrl,
+      QUEUE_URL: servers.queueUrl,
+      MAIL_SECRET: mailSecret,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_BSP_SCHEDULE_DELAY: '100',
+    }
+    api = startServiceProcess(settings)
+    origin = await addressOf(api)
+    worker = await startWorkerProcess({ ...settings, MAIL_URL: mailbox.url, OUTBOX_SWEEP: '1' })
+    await worker.ready()
+  })
+  afterAll(async () => {
+    await worker?.[Symbol.asyncDispose]()
+    await api?.[Symbol.asyncDispose]()
+    await store?.[Symbol.asyncDispose]()
+    await mailbox?.[Symbol.asyncDispose]()
+    await servers?.[Symbol.asyncDispose]()
+    await collector?.[Symbol.asyncDispose]()
+  })
+
+  const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+    fetch(`${origin}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    })
+  const newUser = () => aUser({ users: createUserRepository(store.db) })
+
+  it('follow a reset from the caller through the queue to the mail', async () => {
+    const user = await newUser()
+    const traceId = randomBytes(16).toString('hex')
+    const caller = randomBytes(8).toString('hex')
+    await post('/login/resetrequest', { email: user.email }, { traceparent: `00-${traceId}-${caller}-01` })
+    await waitFor(() => mailbox.to(user.email).length > 0)
+    const ofTrace = () => collector.spans().filter((span) => span.traceId === traceId)
+    await waitFor(() => ofTrace().some(({ service }) => service === 'mailer-worker'))
+    const spans = ofTrace()
+    const request = spans.find(({ parentSpanId }) => parentSpanId === caller)
+    expect(request).toMatchObject({ service: 'auth-api' })
+    const added = spans.find(({ parentSpanId }) => parentSpanId === request?.spanId)
+    expect(added).toMatchObject({ service: 'auth-api', name: 'add mail.mail' })
+    expect(spans.find(({ parentSpanId }) => parentSpanId === added?.spanId)).toMatchObject({
+      service: 'mailer-worker',
+      name: 'process mail',
+    })
+  })
+
+  it('hold no e-mail, code, token, password or secret, whatever fails', async () => {
+    const [user, refused] = [await newUser(), await newUser()]
+    mailbox.answers.set(refused.email, [451, 550])
+    const login = await post(`/login?email=${user.email}`, { username: user.email, password: PASSWORD })
+    const { token } = (await login.json()) as { token: string }
+    await fetch(`${origin}/profile?token=${token}`, { headers: { authorization: `Bearer ${token}` } })
+    const tokens = [token]
+    for (const { email } of [user, refused]) {
+      const answer = await post('/login/resetrequest', { email })
+      tokens.push(((await answer.json()) as { token: string }).token)
+    }
+    await post('/login', { username: user.email, password: 'a wrong one' })
+    await waitFor(() => mailbox.to(user.email).length > 0)
+    await waitFor(async () => (await worker.metric('latchkey_mail_failed_total')) > 0, 60_000)
+    const [, first, second] = /\b(\d{3}) (\d{3})\b/.exec(mailbox.to(user.email)[0]?.text ?? '') ?? []
+    expect(first).toBeDefined()
+    const all = () => collector.bodies.join('\n')
+    await waitFor(() => all().includes('550 as the test wants'))
+    const code = new RegExp(`(?<![0-9a-f.])${first}\\s?${second}(?![0-9a-f])`)
+    for (const secret of [user.email, refused.email, ...tokens, PASSWORD, 'a wrong one', mailSecret]) {
+      expect(all()).not.toContain(secret)
+      expect(all()).not.toContain(encodeURIComponent(secret))
+    }
+    expect(all()).not.toMatch(code)
+  })
+
+  it('are all that is exported, probes left out', async () => {
+    await fetch(`${origin}/health/ready`)
+    await fetch(`${origin}/openapi.json`)
+    await waitFor(() => collector.bodies.join('').includes('/openapi.json'))
+    expect(collector.bodies.join('')).not.toContain('/health/')
+    expect([...collector.paths]).toEqual(['/v1/traces'])
+  })
+
+  it('do not hold up a stop when nobody collects them any more', async () => {
+    await collector[Symbol.asyncDispose]()
+    await fetch(`${origin}/openapi.json`)
+    expect(await worker.kill('SIGTERM')).toBe(0)
+    api.process.kill('SIGTERM')
+    expect(await api.exited).toBe(0)
+    collector = await openCollector()
+  })
+})
