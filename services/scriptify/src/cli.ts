@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { createEndpointCommand } from './commands/endpoint.ts'
+import { createRunCommand } from './commands/run.ts'
 import { createTerminalCommand } from './commands/terminal.ts'
 
 /** The whole command line; parsing throws a CommanderError for wrong usage and a CliError for what went wrong. */
@@ -12,7 +13,7 @@ export function createCli(): Command {
     .configureOutput({ outputError: (message, write) => write(oneLine(message)) })
     .showHelpAfterError('(--help tells how)')
     .addHelpText('after', EXAMPLES)
-  for (const command of [createTerminalCommand(), createEndpointCommand()]) {
+  for (const command of [createTerminalCommand(), createRunCommand(), createEndpointCommand()]) {
     // addCommand, unlike command(), hands nothing down.
     program.addCommand(command.copyInheritedSettings(program))
   }
@@ -21,7 +22,9 @@ export function createCli(): Command {
 
 const EXAMPLES = `
 Examples:
-  scriptify terminal --help     what a command takes, with examples`
+  scriptify terminal               a prompt in the project's language
+  scriptify run Users::list        a method of one of its classes
+  scriptify run --help             what a command takes, with examples`
 
 const oneLine = (message: string): string =>
   `${message

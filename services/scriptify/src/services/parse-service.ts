@@ -1,7 +1,7 @@
 import { CliError } from '../cli-error.ts'
+import { parseEnvEntry } from '../env-entries.ts'
 import { EXIT } from '../exit-codes.ts'
 import { isServiceName } from '../service-name.ts'
-import { parseEntry } from '../terminal/terminal-environment.ts'
 import { parseSchedule } from './schedule.ts'
 import type { ServiceDefinition, ServiceTemplate } from './service.ts'
 
@@ -105,7 +105,7 @@ function parseUser(user: string | undefined): string | undefined {
 }
 
 function parseVariable(entry: string, template: ServiceTemplate): [name: string, value: string] {
-  const [name, value] = parseEntry(entry)
+  const [name, value] = parseEnvEntry(entry)
   if (template !== 'systemd' && OF_THE_SHELL.includes(name)) {
     throw new CliError(
       `--env ${name}: the shell that starts the service keeps this name for itself`,

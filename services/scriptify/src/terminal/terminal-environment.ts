@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { CliError } from '../cli-error.ts'
+import { parseEnvEntries } from '../env-entries.ts'
 import { parseEnvFile } from '../env-file.ts'
 import { EXIT } from '../exit-codes.ts'
 import { isServiceName } from '../service-name.ts'
@@ -9,17 +10,8 @@ export async function readTerminalEnvironment(
   service: string | undefined,
   entries: string[],
 ): Promise<Record<string, string>> {
-  const given = Object.fromEntries(entries.map(parseEntry))
+  const given = parseEnvEntries(entries)
   return { ...(service === undefined ? {} : await readServiceEnvironment(service)), ...given }
-}
-
-/** Splits an `--env` entry at the first `=`; the value is taken literally; throws exit code 2 for anything else. */
-export function parseEntry(entry: string): [name: string, value: string] {
-  const [, name, value] = /^([A-Za-z_]\w*)=([\s\S]*)$/.exec(entry) ?? []
-  if (name === undefined || value === undefined || value.includes('\0')) {
-    throw new CliError(`--env wants NAME=VALUE, not ${JSON.stringify(entry)}`, EXIT.usage)
-  }
-  return [name, value]
 }
 
 async function readServiceEnvironment(service: string): Promise<Record<string, string>> {

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { TerminalRuntime } from '../../terminal/terminal-runtime.ts'
+import { megabytes } from './memory-limit.ts'
 
 const WORKER = fileURLToPath(new URL('terminal-worker.ts', import.meta.url))
 /** In megabytes. Without one, a runaway array takes all of the machine before it fails. */
@@ -22,12 +23,4 @@ export function nodeTerminal(env: NodeJS.ProcessEnv): TerminalRuntime {
       hasInterruptPipe: true,
     },
   }
-}
-
-/** Reads php's notation, which the setting has for both runtimes: 256M, 1G, bytes. */
-function megabytes(limit: string | undefined): number | undefined {
-  const [, digits, unit = ''] = /^(\d+)([KMG]?)$/i.exec(limit ?? '') ?? []
-  if (digits === undefined) return undefined
-  const factor = { '': 1 / 1024 ** 2, K: 1 / 1024, M: 1, G: 1024 }[unit.toUpperCase()] ?? 1
-  return Math.max(32, Math.round(Number(digits) * factor))
 }

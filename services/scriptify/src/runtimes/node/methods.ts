@@ -1,0 +1,38 @@
+import { fileURLToPath } from 'node:url'
+import { CliError } from '../../cli-error.ts'
+import { EXIT } from '../../exit-codes.ts'
+import { type LauncherTask, launcherOptions } from '../launcher-options.ts'
+import type { CommandWords, MethodCall, MethodRuntime } from '../method-runtime.ts'
+import { megabytes } from './memory-limit.ts'
+
+const LAUNCHER = fileURLToPath(new URL('call-method.ts', import.meta.url))
+
+/** Methods of TypeScript and JavaScript classes and exported functions, called by the Node that runs scriptify. */
+export const nodeMethods: MethodRuntime = {
+  name: 'node',
+  command: async (call, env) => words(call, env, 'call'),
+  checkCommand: async (call, env) => words(call, env, 'check'),
+  docsCommand: async (call, env) => words({ ...call, args: [], jsonArgs: [] }, env, 'docs'),
+}
+
+function words(call: MethodCall, env: NodeJS.ProcessEnv, task: LauncherTask): CommandWords {
+  const { className, method } = call.reference
+  const raw = call.args.findIndex((arg) => !arg.isWellFormed())
+  if (raw !== -1) {
+    throw new CliError(
+      `Argument ${raw + 1} is no UTF-8, which a TypeScript method could not receive as it is`,
+      EXIT.usage,
+    )
+  }
+  const limit = megabytes(env.SCRIPTIFY_MEMORY_LIMIT)
+  return [
+    process.execPath,
+    '--disable-warning=ExperimentalWarning',
+    ...(limit === undefined ? [] : [`--max-old-space-size=${limit}`]),
+    LAUNCHER,
+    ...launcherOptions(call, task),
+    '--',
+    className.includes('#') ? `${className}::${method}` : `${className}#${method}`,
+    ...call.args,
+  ]
+}

@@ -1,0 +1,13 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Latchkey\Scriptify\Method;
+
+/** Something the user can act on; its code is the exit code. */
+final class Refusal extends \Exception
+{
+    public const FAILED = 1;
+    public const USAGE = 2;
+    public const NOT_FOUND = 3;
+}

@@ -1,0 +1,66 @@
+import { execFile } from 'node:child_process'
+import type { StartedTestContainer } from 'testcontainers'
+import { hasDocker, MAIN, ROOT, startPhpMachine } from '../terminal-docker.ts'
+
+const HERE = `${ROOT}/services/scriptify/test/run`
+
+export interface Ended {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** A language, and a machine that speaks it. */
+export interface Language {
+  name: 'php' | 'node'
+  project: string
+  /**
+   * Runs a script of sh on the machine, in the project's folder, in which `scriptify` is the command; with
+   * `become_scriptify … &`, $! is its own pid and not that of a shell around it.
+   */
+  sh(script: string): Promise<Ended>
+  /** `scriptify run` with these words. */
+  run(args: readonly string[]): Promise<Ended>
+  stop(): Promise<void>
+}
+
+/** php runs in a container, so that these suites need none on this machine. */
+export const languages: { name: 'php' | 'node'; isThere: boolean }[] = [
+  { name: 'php', isThere: await hasDocker() },
+  { name: 'node', isThere: true },
+]
+
+export async function startLanguage(name: 'php' | 'node'): Promise<Language> {
+  const machine = name === 'php' ? await startPhpMachine() : undefined
+  const project = `${HERE}/${name}`
+  const node = machine === undefined ? process.execPath : 'node'
+  const prologue = `cd ${project}
+    scriptify() { "${node}" ${MAIN} "$@"; }
+    become_scriptify() { exec "${node}" ${MAIN} "$@"; }\n`
+  const sh = (script: string) => runShell(machine, prologue + script)
+  return {
+    name,
+    project,
+    sh,
+    run: (args) => sh(`scriptify run ${bootstrapOf(name, args)} ${args.map(quote).join(' ')}`),
+    stop: async () => {
+      await machine?.stop()
+    },
+  }
+}
+
+/** The word as sh reads it, byte for byte. */
+export const quote = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
+
+const bootstrapOf = (name: string, args: readonly string[]): string =>
+  name === 'php' && !args.some((arg) => arg.startsWith('--bootstrap')) ? '--bootstrap bootstrap.php' : ''
+
+function runShell(machine: StartedTestContainer | undefined, script: string): Promise<Ended> {
+  const [file, args] = machine ? ['docker', ['exec', '-i', machine.getId(), 'sh']] : ['sh', []]
+  return new Promise((resolve) => {
+    const child = execFile(file, args, { maxBuffer: 64 * 1024 ** 2 }, (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr })
+    })
+    child.stdin?.end(script)
+  })
+}

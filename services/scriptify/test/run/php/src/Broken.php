@@ -1,0 +1,1 @@
+<?php namespace App; class Broken { public function

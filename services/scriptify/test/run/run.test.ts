@@ -1,0 +1,344 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Language, languages, quote, startLanguage } from './language.ts'
+
+const HOSTILE = [
+  '',
+  ' ',
+  '  two  spaces  ',
+  '-x',
+  '--arg',
+  '--',
+  '--help',
+  '-1',
+  'a=b=c',
+  '"double"',
+  "it's",
+  '$HOME $(id) `id`',
+  'back\\slash\\',
+  'line\none',
+  'tab\there',
+  '%d %h %%',
+  '!history',
+  '*.php ?',
+  'é日本🦊',
+  'e\u0301',
+  '\ufffd',
+  '#;&|<>',
+  '\r\n',
+  '\x1b[2J',
+  '0',
+  'null',
+]
+const hex = (values: readonly string[]) =>
+  values.map((value) => `${Buffer.from(value).toString('hex')}\n`).join('')
+
+describe.each(languages)('run in $name', ({ name, isThere }) => {
+  let language: Language
+  beforeAll(async () => {
+    if (isThere) language = await startLanguage(name)
+  })
+  afterAll(async () => {
+    await language?.stop()
+  })
+
+  describe.skipIf(!isThere)('a method', () => {
+    it('gets its arguments in order, byte for byte', async () => {
+      const { code, stdout, stderr } = await language.run([
+        '\\App\\Probe::hex',
+        ...HOSTILE.flatMap((value) => ['--arg', value]),
+      ])
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout).toBe(hex(HOSTILE))
+    })
+
+    it('gets each spelling of an argument', async () => {
+      const { stdout } = await language.run(['App\\\\Probe::hex', '--arg=--x', '-a', '-y', '-az', '--arg='])
+      expect(stdout).toBe(hex(['--x', '-y', 'z', '']))
+    })
+
+    it('gets bytes that are no UTF-8, or says that it cannot', async () => {
+      const reference = quote('\\App\\Probe::hex')
+      const bootstrap = name === 'php' ? '--bootstrap bootstrap.php' : ''
+      const { code, stdout, stderr } = await language.sh(
+        `scriptify run ${bootstrap} ${reference} --arg plain --arg "$(printf 'a\\377\\303\\251\\355\\240\\200b\\200')"`,
+      )
+      if (name === 'php') {
+        expect({ code, stdout }).toEqual({ code: 0, stdout: `${hex(['plain'])}61ffc3a9eda0806280\n` })
+      } else {
+        expect(code).toBe(2)
+        expect(stderr).toContain('Argument 2 is no UTF-8')
+      }
+    })
+
+    it('gets values of JSON between texts, and what it returns is printed as JSON', async () => {
+      const args = ['--json-arg', '{"a":[1,"é",null]}', '--print']
+      expect(await language.run(['\\App\\Probe::describe', ...args])).toMatchObject({
+        code: 0,
+        stdout: name === 'php' ? '"{\\"a\\":[1,\\"\\\\u00e9\\",null]}"\n' : '"{\\"a\\":[1,\\"é\\",null]}"\n',
+      })
+      expect((await language.run(['\\App\\Probe::add', '--arg', '5', '--print'])).stdout).toBe('"7"\n')
+      expect((await language.run(['\\App\\Probe::hex', '--print'])).stdout).toBe('null\n')
+      expect((await language.run(['\\App\\Probe::add', '--arg', '5'])).stdout).toBe('')
+    })
+
+    it('gets the environment literally, the last of a name', async () => {
+      const given = ['A=x', 'A=x+y=%41 é$HOME\n"', 'EMPTY='].flatMap((entry) => ['--env', entry])
+      const { stdout } = await language.run(['\\App\\Probe::env', '--arg', 'A', ...given])
+      expect(stdout).toBe('x+y=%41 é$HOME\n"\n')
+      expect((await language.run(['\\App\\Probe::env', '--arg', 'EMPTY', ...given])).stdout).toBe('\n')
+    })
+
+    it('runs in the root directory, in the process that was started', async () => {
+      const bootstrap = name === 'php' ? '--bootstrap bootstrap.php' : ''
+      const { stdout } = await language.sh(
+        `cd /tmp
+         become_scriptify run --rootdir ${language.project} ${bootstrap} '\\App\\Probe::where' &
+         wait $!; echo ${language.project} $!`,
+      )
+      const [where, expected] = stdout.split('\n')
+      expect(where).toBe(expected)
+    })
+
+    it('is called without an instance if it is static', async () => {
+      const ended = await language.run(['\\App\\Probe::still', '--env', 'SHOW_CONSTRUCTOR=1'])
+      expect(ended).toEqual({ code: 0, stdout: 'static\n', stderr: '' })
+      expect((await language.run(['\\App\\Needy::still'])).stdout).toBe('static\n')
+    })
+
+    it('is documented without an instance', async () => {
+      const { code, stdout, stderr } = await language.run([
+        '\\App\\Probe::add',
+        '--showdocs',
+        '--env',
+        'SHOW_CONSTRUCTOR=1',
+      ])
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      const [one, two] =
+        name === 'php' ? ['one: string', "two: string = '2'"] : ['one: string', "two: string = '2'"]
+      expect(stdout).toBe(
+        `Adds two numbers.\n\nSlowly.\n\nUsage: scriptify run '\\App\\Probe::add' --arg <${one}> [--arg <${two}>]\n`,
+      )
+    })
+
+    it('may have more arguments than it names under --loose', async () => {
+      const args = ['\\App\\Probe::still', '--arg', 'x']
+      expect((await language.run(args)).code).toBe(2)
+      expect((await language.run([...args, '--loose'])).code).toBe(0)
+    })
+
+    it.each([
+      { why: 'an unknown class', args: ['\\App\\Nope::run'], code: 3, says: 'App\\Nope' },
+      { why: 'an unknown method', args: ['\\App\\Probe::nope'], code: 3, says: 'no method nope' },
+      {
+        why: 'a private method',
+        args: ['\\App\\Probe::hidden'],
+        code: 3,
+        says: 'Probe::hidden is not public',
+      },
+      {
+        why: 'a protected method',
+        args: ['\\App\\Probe::guarded'],
+        code: 3,
+        says: 'Probe::guarded is not public',
+      },
+      {
+        why: 'a magic method',
+        args: ['\\App\\Probe::__call'],
+        code: 3,
+        says: 'Probe::__call cannot be called',
+      },
+      {
+        why: 'no argument',
+        args: ['\\App\\Probe::add'],
+        code: 2,
+        says: 'takes 1 to 2 arguments, not 0: --arg <one',
+      },
+      {
+        why: 'an argument too many',
+        args: ['\\App\\Probe::still', '-a', 'x'],
+        code: 2,
+        says: 'takes 0 arguments, not 1',
+      },
+      {
+        why: 'no JSON',
+        args: ['\\App\\Probe::describe', '--json-arg', '{'],
+        code: 2,
+        says: 'Argument 1 is no JSON',
+      },
+      { why: 'a class with needs', args: ['\\App\\Needy::run'], code: 2, says: 'cannot be constructed' },
+      { why: 'no method at all', args: ['\\App\\Probe'], code: 2, says: 'is no method: give' },
+      { why: 'a shell of a class', args: ['\\App\\$(id)::run'], code: 2, says: 'is no method: give' },
+      {
+        why: 'an unknown folder',
+        args: ['\\App\\Probe::still', '-r', '/nowhere'],
+        code: 3,
+        says: '/nowhere',
+      },
+      {
+        why: 'an unknown bootstrap',
+        args: ['\\App\\Probe::still', '--bootstrap=no.x'],
+        code: 3,
+        says: 'no.x',
+      },
+      {
+        why: 'a bad --env',
+        args: ['\\App\\Probe::still', '--env', 'A'],
+        code: 2,
+        says: '--env wants NAME=VALUE',
+      },
+      { why: 'a bad name of --env', args: ['\\App\\Probe::still', '-e', 'A B=1'], code: 2, says: 'A B=1' },
+      {
+        why: 'an interval of one call',
+        args: ['\\App\\Probe::still', '--interval', '1'],
+        code: 2,
+        says: '--daemon',
+      },
+      {
+        why: 'an interval that is none',
+        args: ['\\App\\Probe::still', '-d', '--interval', '-1'],
+        code: 2,
+        says: 'seconds',
+      },
+      { why: 'a word too many', args: ['\\App\\Probe::still', 'x'], code: 2, says: 'too many arguments' },
+    ])('refuses $why in one line with $code', async ({ args, code, says }) => {
+      const ended = await language.run(args)
+      expect({ ...ended, stderr: '' }).toEqual({ code, stdout: '', stderr: '' })
+      expect(ended.stderr).toMatch(/^[^\n]+\n$/)
+      expect(ended.stderr).toContain(says)
+    })
+
+    it('that fails ends with 1 and one line, or all of it when asked', async () => {
+      const { code, stdout, stderr } = await language.run(['\\App\\Probe::boom'])
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toMatch(/^(RuntimeException|RangeError): boom \(src\/(Probe\.php|probe\.ts):\d+\)\n$/)
+      const debug = await language.run(['\\App\\Probe::boom', '--env', 'SCRIPTIFY_DEBUG=1'])
+      expect(debug.stderr.split('\n').length).toBeGreaterThan(3)
+    })
+
+    it.each([0, 7, 255])('may end the process with %i', async (code) => {
+      const { code: ended, stderr } = await language.run(['\\App\\Probe::leave', '--arg', `${code}`])
+      expect({ ended, stderr }).toEqual({ ended: code, stderr: '' })
+    })
+
+    it.each([
+      { signal: 9, code: 137 },
+      { signal: 15, code: 143 },
+      { signal: 11, code: 139 },
+    ])('that dies by signal $signal ends with $code', async ({ signal, code }) => {
+      expect((await language.run(['\\App\\Probe::dieBy', '--arg', `${signal}`])).code).toBe(code)
+    })
+
+    it('cannot have more memory than it may', async () => {
+      const args = ['\\App\\Probe::fill', '--env', 'SCRIPTIFY_MEMORY_LIMIT=64M']
+      const { code, stderr } = await language.run(args)
+      // Node ends by SIGABRT.
+      expect(code).toBe(name === 'php' ? 1 : 134)
+      expect(stderr).toMatch(/Allowed memory size of 67108864 bytes exhausted|heap out of memory/)
+    })
+
+    it('ends when nobody reads what it writes', async () => {
+      const bootstrap = name === 'php' ? '--bootstrap bootstrap.php' : ''
+      const { stdout } = await language.sh(`scriptify run ${bootstrap} '\\App\\Probe::pour' 2>&1 | head -1`)
+      expect(stdout).toBe('drop\n')
+    })
+  })
+
+  describe.skipIf(!isThere)('a bootstrap', () => {
+    const extension = name === 'php' ? 'php' : 'ts'
+
+    it.each([
+      { why: 'throws', file: `throwing.${extension}`, says: 'no luck' },
+      {
+        why: 'ends the process',
+        file: `exiting.${extension}`,
+        says: 'ended the process before the method was called',
+      },
+    ])('that $why is named, in one line', async ({ file, says }) => {
+      const { code, stdout, stderr } = await language.run([`--bootstrap=${file}`, '\\App\\Probe::still'])
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toMatch(/^The bootstrap [^\n]+\n$/)
+      expect(stderr).toContain(file)
+      expect(stderr).toContain(says)
+    })
+
+    it('that does not parse is named', async () => {
+      const source = name === 'php' ? '<?php if (' : 'if ('
+      const { code, stdout, stderr } = await language.sh(
+        `d=$(mktemp -d); printf '%s' '${source}' > $d/broken.${extension}
+         scriptify run --runtime ${name} --bootstrap $d/broken.${extension} '\\App\\Probe::still'`,
+      )
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toMatch(/^The bootstrap [^\n]+broken[^\n]+\n$/)
+    })
+
+    it('is not needed to be named when it ends with the class', async () => {
+      const { code, stderr } = await language.run(['\\App\\Leaving::run'])
+      expect(code).toBe(1)
+      expect(stderr).toBe(
+        'Loading the class App\\Leaving ended the process before the method was called\n'.replace(
+          name === 'php' ? '' : 'App\\',
+          '',
+        ),
+      )
+    })
+  })
+
+  describe.skipIf(!isThere)('a daemon', () => {
+    /** Starts `work` as a daemon, waits until it is in a call, and does `then` with its $pid and the $go file. */
+    const withDaemon = (then: string) => {
+      const bootstrap = name === 'php' ? '--bootstrap bootstrap.php' : ''
+      return language.sh(`
+        d=$(mktemp -d); go=$d/go; out=$d/out
+        become_scriptify run ${bootstrap} '\\App\\Probe::work' --arg $go --daemon --interval 30 > $out 2>&1 & pid=$!
+        n=0; while ! grep -q begin $out; do sleep 0.05; n=$((n + 1)); [ $n -lt 400 ] || exit 99; done
+        ${then}
+        wait $pid; code=$?; cat $out; exit $code`)
+    }
+
+    it.each(['TERM', 'INT'])('finishes the call in hand on SIG%s', async (signal) => {
+      expect(await withDaemon(`kill -${signal} $pid; sleep 0.5; touch $go`)).toEqual({
+        code: 0,
+        stdout: 'begin\nend\n',
+        stderr: '',
+      })
+    })
+
+    it('ends at once in a pause', async () => {
+      const ended = await withDaemon('touch $go; while ! grep -q end $out; do sleep 0.05; done; kill $pid')
+      expect(ended).toEqual({ code: 0, stdout: 'begin\nend\n', stderr: '' })
+    })
+
+    it('ends at once by the second signal', async () => {
+      const { code, stdout } = await withDaemon('kill $pid; sleep 0.5; kill $pid')
+      expect(code).toBe(143)
+      expect(stdout).toMatch(/^begin\n(Terminated\n)?$/)
+    })
+
+    it('calls again and again', async () => {
+      const bootstrap = name === 'php' ? '--bootstrap bootstrap.php' : ''
+      const { stdout } = await language.sh(
+        `scriptify run ${bootstrap} '\\App\\Probe::still' --daemon --interval 0.01 | head -5`,
+      )
+      expect(stdout).toBe('static\n'.repeat(5))
+    })
+
+    it('ends with 1 by a failure', async () => {
+      const { code, stdout, stderr } = await language.run([
+        '\\App\\Probe::stumble',
+        '--daemon',
+        '--interval',
+        '0',
+      ])
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toContain('first')
+    })
+
+    it('goes on after a failure under --keep-going', async () => {
+      const bootstrap = name === 'php' ? '--bootstrap bootstrap.php' : ''
+      const { stdout } = await language.sh(
+        `scriptify run ${bootstrap} '\\App\\Probe::stumble' --daemon --interval 0 --keep-going 2>&1 | head -3`,
+      )
+      expect(stdout).toMatch(/^[^\n]*first[^\n]*\ncall 2\ncall 3\n$/)
+    })
+  })
+})
