@@ -15,8 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../auth-api/test/support/test-database.ts'
 import { generatePassword } from '../src/admin/accounts/generate-password.ts'
 
-const SCRIPTIFY = join(import.meta.dirname, '../bin/scriptify')
-const ROOT = join(import.meta.dirname, '../../..')
+const RUNNER = join(import.meta.dirname, 'run-class.ts')
 const PASSWORD = 'c0rrect-Horse!'
 const SHA1 = hash('sha1', PASSWORD)
 const ARGON2ID = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
@@ -39,14 +38,12 @@ interface Outcome {
   stderr: string
 }
 
-/** Runs the method as an admin does, by `scriptify run` from the project's root, on this project's database. */
+/** Runs the command in a process of its own on this project's database. */
 async function run(
-  [reference = '', ...args]: readonly string[],
+  args: readonly string[],
   { input = '', env = {} }: { input?: string; env?: Record<string, string> } = {},
 ): Promise<Outcome> {
-  const words = ['run', reference, ...args.flatMap((arg) => ['--arg', arg])]
-  const child = spawn(process.execPath, [SCRIPTIFY, ...words], {
-    cwd: ROOT,
+  const child = spawn(process.execPath, [RUNNER, ...args], {
     env: {
       PATH: process.env.PATH,
       APP_ENV: 'test',

@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { ROOT, run, VERSION } from '../../test/support/images.ts'
 import { hasDocker } from './terminal-docker.ts'
 
@@ -20,10 +23,7 @@ describe.skipIf(!(await hasDocker())).each(['postgres', 'mysql'])('docker compos
   const compose = (...words: string[]) =>
     run('docker', [...args, ...words], { cwd: ROOT, env, maxBuffer: 64 * 1024 ** 2 })
 
-  beforeAll(async () => {
-    await compose('build', 'auth-api', 'scriptify')
-    await compose('up', '--wait', 'auth-api')
-  }, 300_000)
+  beforeAll(() => compose('build', 'auth-api', 'scriptify'), 300_000)
   afterAll(() => compose('--profile', 'tools', 'down', '--volumes', '--timeout', '5'), 60_000)
 
   const scriptify = (
@@ -31,7 +31,8 @@ describe.skipIf(!(await hasDocker())).each(['postgres', 'mysql'])('docker compos
     input = '',
   ): Promise<{ code: number; stdout: string; stderr: string }> =>
     new Promise((resolve) => {
-      const all = [...args, 'run', '--rm', '-T', 'scriptify', ...words]
+      // What it depends on runs already, and would be asked for again each time.
+      const all = [...args, 'run', '--rm', '-T', '--no-deps', 'scriptify', ...words]
       const child = execFile('docker', all, { cwd: ROOT, env }, (error, stdout, stderr) => {
         // Compose says there what it started before.
         const said = stderr.replace(/^ (Container|Network|Volume) .*\n/gm, '')
@@ -40,7 +41,13 @@ describe.skipIf(!(await hasDocker())).each(['postgres', 'mysql'])('docker compos
       child.stdin?.end(input)
     })
 
+  it('brings up what it needs, with secrets and tables', async () => {
+    const { stdout } = await compose('run', '--rm', '-T', 'scriptify', 'run', 'Users::list')
+    expect(stdout).toBe('No user was found.\n')
+  })
+
   it('is not started with the rest', async () => {
+    await compose('up', '--wait', 'auth-api')
     const { stdout } = await compose('ps', '--all', '--services')
     expect(stdout.split('\n')).toContain('auth-api')
     expect(stdout.split('\n')).not.toContain('scriptify')
@@ -70,6 +77,37 @@ describe.skipIf(!(await hasDocker())).each(['postgres', 'mysql'])('docker compos
     const { code: exit, stdout } = await scriptify(['terminal', '--runtime', runtime, '--execute', code])
     expect(exit).toBe(0)
     expect(stdout).toMatch(/\buser\b/)
+  })
+
+  it('makes a user who can log in, as an admin does it', async () => {
+    const args = (...values: string[]) => values.flatMap((value) => ['--arg', value])
+    const call = (method: string, ...values: string[]) => scriptify(['run', method, ...args(...values)])
+    const created = await call('Users::create', 'ada', 'ada@example.com', 'Ada Lovelace', 'admin')
+    expect(created).toMatchObject({ code: 0, stderr: '' })
+    const [, password] = /^Password: (.+)$/m.exec(created.stdout) ?? []
+    const body = JSON.stringify({ username: 'ada@example.com', password })
+    const login = await scriptify(['endpoint', 'POST', 'http://auth-api:8080/login', '--body', body])
+    expect(JSON.parse(login.stdout)).toMatchObject({ data: { name: 'Ada Lovelace', role: 'admin' } })
+    expect((await call('Users::list')).stdout).toMatch(/ada +ada@example\.com/)
+    const again = await call('Users::create', 'ada', 'ada@example.com')
+    expect({ ...again, stderr: again.stderr.split('\n').length }).toEqual({ code: 1, stdout: '', stderr: 2 })
+  })
+
+  it('reads a password from standard input', async () => {
+    const words = ['run', 'Users::setPassword', '--arg', 'admin@example.com', '--arg', '-']
+    expect(await scriptify(words, 'Qx7!mountain-Vr\n')).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  it.each(['Migrations::status', 'Secrets::generate', 'Users::list'])('runs %s', async (method) => {
+    expect(await scriptify(['run', method])).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  it('runs what the CronJob of the cluster runs', async () => {
+    const job = parse(await readFile(join(ROOT, 'k8s/base/scriptify/cron-job.yaml'), 'utf8'))
+    const [container] = job.spec.jobTemplate.spec.template.spec.containers
+    const ended = await scriptify(container.args)
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    expect(ended.stdout).toContain('waiting')
   })
 
   it('holds no key that signs tokens', async () => {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { docker, ROOT, run, VERSION } from '../../test/support/images.ts'
+import { docker, logsOf, ROOT, run, VERSION } from '../../test/support/images.ts'
 import { createCli } from '../src/cli.ts'
 import { hasDocker } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
@@ -169,6 +169,52 @@ describe.skipIf(!(await hasDocker()))('the image of scriptify', () => {
       const words = ['run', '--rm', '-i', '--read-only', IMAGE, 'terminal', '--no-preload', '--execute']
       for (const [runtime, code] of Object.entries({ php: 'PHP_OS', node: 'process.platform' })) {
         expect(await docker(...words, code, '--runtime', runtime)).toMatch(/linux/i)
+      }
+    })
+  })
+
+  describe.each([
+    { runtime: 'php', bootstrap: ['--bootstrap', 'bootstrap.php'] },
+    { runtime: 'node', bootstrap: [] },
+  ])('run in $runtime', ({ runtime, bootstrap }) => {
+    const project = ['-v', `${ROOT}/services/scriptify/test/run/${runtime}:/work:ro`, '-w', '/work']
+    const words = (method: string, ...args: string[]) => [
+      ...['run', ...bootstrap, `\\App\\Probe::${method}`, ...args.flatMap((arg) => ['--arg', arg])],
+    ]
+    const call = (method: string, ...args: string[]) =>
+      scriptify(words(method, ...args), { options: project })
+
+    it('hands arguments over byte for byte', async () => {
+      const args = ['', ' a  b ', `'"\\$HOME \`id\` %d`, 'é\n\t€', '--x']
+      expect(await call('hex', ...args)).toEqual({
+        code: 0,
+        stdout: args.map((arg) => `${Buffer.from(arg).toString('hex')}\n`).join(''),
+        stderr: '',
+      })
+    })
+
+    it.each([
+      { why: 'that fails', method: 'boom', args: [], code: 1 },
+      { why: 'that is not there', method: 'none', args: [], code: 3 },
+      { why: 'that ends the process', method: 'leave', args: ['7'], code: 7 },
+      { why: 'that dies by SIGKILL', method: 'dieBy', args: ['9'], code: 137 },
+    ])('ends for a method $why with $code', async ({ method, args, code }) => {
+      expect((await call(method, ...args)).code).toBe(code)
+    })
+
+    it('finishes as a daemon the call in hand at docker stop', async () => {
+      const name = `latchkey-test-${randomUUID().slice(0, 8)}`
+      const daemon = [...words('work', '/tmp/go'), '--daemon', '--interval', '30']
+      await docker('run', '--detach', '--name', name, ...HARDENED, ...project, IMAGE, ...daemon)
+      try {
+        await expect.poll(() => logsOf(name), { timeout: 20_000 }).toBe('begin\n')
+        const stopped = docker('stop', '-t', '60', name)
+        // It is still in its call, and goes on only now.
+        await docker('exec', name, 'touch', '/tmp/go')
+        await stopped
+        expect([await docker('wait', name), await logsOf(name)]).toEqual(['0', 'begin\nend\n'])
+      } finally {
+        await docker('rm', '--force', name)
       }
     })
   })
