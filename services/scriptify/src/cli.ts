@@ -1,8 +1,11 @@
 import { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { createEndpointCommand } from './commands/endpoint.ts'
+import { createInstallCommand } from './commands/install.ts'
 import { createRunCommand } from './commands/run.ts'
+import { createServicesCommand } from './commands/services.ts'
 import { createTerminalCommand } from './commands/terminal.ts'
+import { createUninstallCommand } from './commands/uninstall.ts'
 
 /** The whole command line; parsing throws a CommanderError for wrong usage and a CliError for what went wrong. */
 export function createCli(): Command {
@@ -13,7 +16,14 @@ export function createCli(): Command {
     .configureOutput({ outputError: (message, write) => write(oneLine(message)) })
     .showHelpAfterError('(--help tells how)')
     .addHelpText('after', EXAMPLES)
-  for (const command of [createTerminalCommand(), createRunCommand(), createEndpointCommand()]) {
+  for (const command of [
+    createTerminalCommand(),
+    createRunCommand(),
+    createInstallCommand(),
+    createUninstallCommand(),
+    createServicesCommand(),
+    createEndpointCommand(),
+  ]) {
     // addCommand, unlike command(), hands nothing down.
     program.addCommand(command.copyInheritedSettings(program))
   }
@@ -24,6 +34,7 @@ const EXAMPLES = `
 Examples:
   scriptify terminal               a prompt in the project's language
   scriptify run Users::list        a method of one of its classes
+  scriptify services               what is installed
   scriptify run --help             what a command takes, with examples`
 
 const oneLine = (message: string): string =>

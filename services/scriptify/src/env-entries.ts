@@ -7,7 +7,7 @@ export function parseEnvEntries(entries: readonly string[]): Record<string, stri
 }
 
 /** Splits one entry. */
-export function parseEnvEntry(entry: string): [name: string, value: string] {
+function parseEnvEntry(entry: string): [name: string, value: string] {
   const [, name, value] = /^([A-Za-z_]\w*)=([\s\S]*)$/.exec(entry) ?? []
   if (name === undefined || value === undefined || value.includes('\0')) {
     throw new CliError(`--env wants NAME=VALUE, not ${JSON.stringify(entry)}`, EXIT.usage)

@@ -1,5 +1,5 @@
 import { CliError } from '../cli-error.ts'
-import { parseEnvEntry } from '../env-entries.ts'
+import { parseEnvEntries } from '../env-entries.ts'
 import { EXIT } from '../exit-codes.ts'
 import { isServiceName } from '../service-name.ts'
 import { parseSchedule } from './schedule.ts'
@@ -44,7 +44,7 @@ export function parseService(
     template,
     description: parseDescription(request.description ?? `${request.class} by scriptify`),
     user: parseUser(request.user),
-    environment: Object.fromEntries(request.env.map((entry) => parseVariable(entry, template))),
+    environment: parseVariables(request.env, template),
     schedule: parseSchedule(request.schedule ?? EVERY_MINUTE),
     daemon,
     interval: daemon ? (request.interval ?? 1) : undefined,
@@ -104,25 +104,24 @@ function parseUser(user: string | undefined): string | undefined {
   return user
 }
 
-function parseVariable(entry: string, template: ServiceTemplate): [name: string, value: string] {
-  const [name, value] = parseEnvEntry(entry)
-  if (template !== 'systemd' && OF_THE_SHELL.includes(name)) {
-    throw new CliError(
-      `--env ${name}: the shell that starts the service keeps this name for itself`,
-      EXIT.usage,
-    )
+function parseVariables(entries: readonly string[], template: ServiceTemplate): Record<string, string> {
+  const variables = parseEnvEntries(entries)
+  for (const [name, value] of Object.entries(variables)) {
+    const refuseVariable = (reason: string) => new CliError(`--env ${name}: ${reason}`, EXIT.usage)
+    if (template !== 'systemd' && OF_THE_SHELL.includes(name)) {
+      throw refuseVariable('the shell that starts the service keeps this name for itself')
+    }
+    if (!value.isWellFormed()) throw refuseVariable('its value is no UTF-8')
+    // systemd drops such a variable without failing.
+    if (/[^\P{Cc}\t\n\u0080-\u009f]/u.test(value)) {
+      throw refuseVariable('its value holds a control character other than tab and newline')
+    }
   }
-  // systemd drops such a variable without failing.
-  if (/[^\P{Cc}\t\n\u0080-\u009f]/u.test(value)) {
-    throw new CliError(
-      `--env ${name}: its value holds a control character other than tab and newline`,
-      EXIT.usage,
-    )
-  }
-  return [name, value]
+  return variables
 }
 
-const hasControls = (text: string): boolean => /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)
+/** Tells whether a text would not stay on one line, or is no UTF-8. */
+const hasControls = (text: string): boolean => /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) || !text.isWellFormed()
 
 const refuse = (option: string, value: string, reason: string): CliError =>
   new CliError(`${option} ${JSON.stringify(value)} ${reason}`, EXIT.usage)

@@ -60,11 +60,13 @@ const VARIABLES = {
     description: quoteUpstartString(description),
     launcher: launcherFile(name),
   }),
-  initd: ({ name, description, command, daemon }) => ({
+  initd: ({ name, description, command, daemon, user }) => ({
     description,
     daemon,
     launcher: launcherFile(name),
-    program: quoteShellWord(command[0]),
+    // What tells the process from another that got its number. Root may not see the program of somebody else's process
+    // where it lacks CAP_SYS_PTRACE, as in a container.
+    match: user === undefined ? `--exec ${quoteShellWord(command[0])}` : `--user ${quoteShellWord(user)}`,
   }),
   crond: ({ name, description, schedule }) => ({ description, schedule, launcher: launcherFile(name) }),
 } satisfies Record<ServiceDefinition['template'], (service: ServiceDefinition) => object>

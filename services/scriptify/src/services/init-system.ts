@@ -1,0 +1,125 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-codes.ts'
+import type { ServiceTemplate } from './service.ts'
+
+/** What answers on this machine. */
+export interface InitSystem {
+  /** As PID 1, not merely installed. */
+  readonly systemd: boolean
+  readonly upstart: boolean
+  /** Debian's tool for the links in /etc/rc?.d. */
+  readonly updateRcD: boolean
+}
+
+/** A command for the init system; one that may fail is not spoken of when it does. */
+export interface ControlCommand {
+  readonly words: readonly [string, ...string[]]
+  readonly mayFail?: boolean
+}
+
+/** Where files are only written, for a system that does not run here. */
+export const NO_INIT_SYSTEM: InitSystem = { systemd: false, upstart: false, updateRcD: false }
+
+export const findInitSystem = (): InitSystem => ({
+  systemd: existsSync('/run/systemd/system'),
+  upstart: !existsSync('/run/systemd/system') && existsSync('/sbin/initctl') && existsSync('/etc/init'),
+  updateRcD: existsSync('/usr/sbin/update-rc.d'),
+})
+
+/** Makes the init system see a service that has been written. */
+export function commandsAfterInstall(
+  {
+    name,
+    template,
+    enable,
+    start,
+  }: { name: string; template: ServiceTemplate; enable: boolean; start: boolean },
+  { systemd, upstart }: InitSystem,
+): ControlCommand[] {
+  const reload = systemd && template !== 'crond' ? [command('systemctl', 'daemon-reload')] : []
+  switch (template) {
+    case 'systemd':
+      return [
+        ...reload,
+        ...(enable ? [command('systemctl', 'enable', `${name}.service`)] : []),
+        // restart, so that one that runs already gets what has been written
+        ...(start ? [command('systemctl', 'restart', `${name}.service`)] : []),
+      ]
+    case 'initd':
+      return [
+        ...reload,
+        ...(enable ? [command('update-rc.d', name, 'defaults')] : []),
+        ...(start ? [command('service', name, 'restart')] : []),
+      ]
+    case 'upstart':
+      return [
+        ...(upstart ? [command('initctl', 'reload-configuration')] : []),
+        ...(start ? [attempt('stop', name), command('start', name)] : []),
+      ]
+    case 'crond':
+      return []
+  }
+}
+
+/** Stops and disables a service that is about to be removed. */
+export function commandsBeforeRemoval(
+  { name, template, legacy }: { name: string; template: ServiceTemplate; legacy: boolean },
+  { systemd, upstart }: InitSystem,
+): ControlCommand[] {
+  switch (template) {
+    case 'systemd':
+      return systemd
+        ? [
+            command('systemctl', 'stop', `${name}.service`),
+            attempt('systemctl', 'disable', `${name}.service`),
+          ]
+        : []
+    case 'initd':
+      // The original's script fails at whatever it is asked.
+      return [legacy ? attempt('service', name, 'stop') : command('service', name, 'stop')]
+    case 'upstart':
+      return upstart ? [attempt('stop', name)] : []
+    case 'crond':
+      return []
+  }
+}
+
+/** Makes the init system forget a service whose files are gone. */
+export function commandsAfterRemoval(
+  { name, template }: { name: string; template: ServiceTemplate },
+  { systemd, upstart, updateRcD }: InitSystem,
+): ControlCommand[] {
+  const forget = systemd
+    ? [command('systemctl', 'daemon-reload'), attempt('systemctl', 'reset-failed', `${name}.service`)]
+    : []
+  switch (template) {
+    case 'systemd':
+      return forget
+    case 'initd':
+      return [...(updateRcD ? [attempt('update-rc.d', name, 'remove')] : []), ...forget]
+    case 'upstart':
+      return upstart ? [command('initctl', 'reload-configuration')] : []
+    case 'crond':
+      return []
+  }
+}
+
+/** Runs a command; throws exit code 1 with what it said last. */
+export async function control({ words, mayFail }: ControlCommand): Promise<void> {
+  const [file, ...args] = words
+  try {
+    await promisify(execFile)(file, args, { env: { ...process.env, SYSTEMD_PAGER: '', LC_ALL: 'C.UTF-8' } })
+  } catch (error) {
+    if (mayFail) return
+    const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
+    const reason =
+      said.split('\n')[0] || (error instanceof Error ? error.message.split('\n')[0] : 'it failed')
+    throw new CliError(`${words.join(' ')}: ${reason}`, EXIT.failed)
+  }
+}
+
+const command = (...words: [string, ...string[]]): ControlCommand => ({ words })
+const attempt = (...words: [string, ...string[]]): ControlCommand => ({ words, mayFail: true })

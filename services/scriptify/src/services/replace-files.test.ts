@@ -1,0 +1,129 @@
+import { spawnSync } from 'node:child_process'
+import {
+  chmod,
+  link,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rename,
+  stat,
+  symlink,
+  unlink,
+  writeFile,
+} from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type FileOperations, type Replacement, removeLeftovers, replaceFiles } from './replace-files.ts'
+
+let folder = ''
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'scriptify-files-'))
+})
+
+/** Two files that stand there already and one that does not. */
+async function threeFiles(): Promise<Replacement[]> {
+  const names = ['one.env', 'two.run', 'three.service']
+  for (const name of names.slice(0, 2)) {
+    await writeFile(join(folder, name), `old ${name}`)
+    await chmod(join(folder, name), 0o640)
+  }
+  return Promise.all(
+    names.map(async (name, index) => {
+      const path = join(folder, name)
+      const existing = index < 2 ? await stat(path) : undefined
+      return { path, mode: 0o600, content: `new ${name}`, existing }
+    }),
+  )
+}
+
+const contents = async () =>
+  Object.fromEntries(
+    await Promise.all(
+      (await readdir(folder))
+        .sort()
+        .map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const),
+    ),
+  )
+
+const AFTER = { 'one.env': 'new one.env', 'three.service': 'new three.service', 'two.run': 'new two.run' }
+const BEFORE = { 'one.env': 'old one.env', 'two.run': 'old two.run' }
+
+describe('replaceFiles', () => {
+  it('puts every file in place with its mode and leaves nothing beside them', async () => {
+    await replaceFiles(await threeFiles())
+    expect(await contents()).toEqual(AFTER)
+    for (const name of Object.keys(AFTER)) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
+  })
+
+  it('replaces a link instead of writing through it', async () => {
+    const outside = await mkdtemp(join(tmpdir(), 'scriptify-outside-'))
+    await writeFile(join(outside, 'target'), 'theirs')
+    const path = join(folder, 'one.env')
+    await symlink(join(outside, 'target'), path)
+    await replaceFiles([{ path, mode: 0o600, content: 'ours' }])
+    expect(await readFile(join(outside, 'target'), 'utf8')).toBe('theirs')
+    expect(await contents()).toEqual({ 'one.env': 'ours' })
+  })
+
+  it('brings back what stood there, whichever step fails', async () => {
+    let calls = 0
+    for (let failing = 1; ; failing++) {
+      const files = await threeFiles()
+      calls = 0
+      const fails = () => {
+        calls += 1
+        if (calls === failing) throw new Error('No space left on device')
+      }
+      const outcome = await replaceFiles(files, faulty(fails)).then(
+        () => 'done',
+        (error: Error) => error.message,
+      )
+      if (calls < failing) break
+      expect(outcome).toBe('No space left on device')
+      expect(await contents(), `step ${failing}`).toEqual(BEFORE)
+      expect((await stat(join(folder, 'one.env'))).mode & 0o777).toBe(0o640)
+    }
+    // Three files staged, two kept, three renamed, the folder flushed.
+    expect(calls).toBeGreaterThanOrEqual(9)
+  })
+
+  it('leaves each file old or new when it is killed, and what it left can be removed', async () => {
+    const module = new URL('replace-files.ts', import.meta.url).href
+    let survived = false
+    for (let step = 1; !survived; step++) {
+      const files = await threeFiles()
+      const script = `
+        import * as fs from 'node:fs/promises'
+        import { replaceFiles } from ${JSON.stringify(module)}
+        let calls = 0
+        const dying = (name) => async (...args) => {
+          if (++calls === ${step}) process.kill(process.pid, 'SIGKILL')
+          return fs[name](...args)
+        }
+        await replaceFiles(${JSON.stringify(files)}, Object.fromEntries(['link', 'open', 'rename', 'unlink'].map((name) => [name, dying(name)])))`
+      const { signal, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+        encoding: 'utf8',
+      })
+      survived = signal === null
+      if (survived) expect(status).toBe(0)
+      const left = await removeLeftovers(files.map(({ path }) => path))
+      expect(left.every((path) => path.includes('.scriptify-'))).toBe(true)
+      for (const [name, content] of Object.entries(await contents())) {
+        expect([`old ${name}`, `new ${name}`]).toContain(content)
+      }
+      await unlink(join(folder, 'three.service')).catch(() => undefined)
+    }
+  })
+})
+
+function faulty(fails: () => void): FileOperations {
+  const guard =
+    <Args extends unknown[], Result>(operation: (...args: Args) => Promise<Result>) =>
+    async (...args: Args): Promise<Result> => {
+      fails()
+      return operation(...args)
+    }
+  return { link: guard(link), open: guard(open) as typeof open, rename: guard(rename), unlink: guard(unlink) }
+}

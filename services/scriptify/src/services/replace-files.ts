@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import type { Stats } from 'node:fs'
+import { link, open, readdir, rename, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+
+/** A file as it shall be. */
+export interface Replacement {
+  readonly path: string
+  readonly mode: number
+  readonly content: string
+  /** The file that stands there now; none where the path is free. */
+  readonly existing?: Pick<Stats, 'uid' | 'gid'> | undefined
+}
+
+const OPERATIONS = { link, open, rename, unlink }
+export type FileOperations = typeof OPERATIONS
+
+/**
+ * Puts all files in place, in their order, or none: a failure at any step brings back what stood there. A reader finds
+ * the old file or the new one, with its final permissions, never a part; a link at the path is replaced, not followed.
+ */
+export async function replaceFiles(
+  replacements: readonly Replacement[],
+  operations: FileOperations = OPERATIONS,
+): Promise<void> {
+  const steps = replacements.map((replacement) => ({ ...replacement, ...workFiles(replacement.path) }))
+  const replaced: typeof steps = []
+  try {
+    for (const step of steps) await stage(step, operations)
+    for (const step of steps) if (step.existing) await operations.link(step.path, step.backup)
+    for (const step of steps) {
+      await operations.rename(step.staged, step.path)
+      replaced.push(step)
+    }
+    for (const folder of new Set(steps.map(({ path }) => dirname(path)))) await flush(folder, operations)
+  } catch (error) {
+    for (const { path, backup, existing } of replaced.reverse()) {
+      await (existing ? rename(backup, path) : unlink(path))
+    }
+    throw error
+  } finally {
+    for (const { staged, backup } of steps) await Promise.allSettled([unlink(staged), unlink(backup)])
+  }
+}
+
+/** Removes what a killed `replaceFiles` left beside these paths; tells which files those were. */
+export async function removeLeftovers(paths: readonly string[]): Promise<string[]> {
+  const leftovers = (await Promise.all(paths.map(findLeftovers))).flat()
+  await Promise.all(leftovers.map((path) => unlink(path)))
+  return leftovers
+}
+
+// The dot keeps cron, upstart and SysV from reading such a file, its ending systemd.
+const workPrefix = (path: string): string => `.${basename(path)}.scriptify-`
+
+function workFiles(path: string): { staged: string; backup: string } {
+  const work = join(dirname(path), `${workPrefix(path)}${randomBytes(6).toString('hex')}`)
+  return { staged: `${work}.new`, backup: `${work}.old` }
+}
+
+async function findLeftovers(path: string): Promise<string[]> {
+  const folder = dirname(path)
+  const names = await readdir(folder).catch(() => [])
+  return names.filter((name) => name.startsWith(workPrefix(path))).map((name) => join(folder, name))
+}
+
+async function stage(
+  { staged, mode, content, existing }: Replacement & { staged: string },
+  { open }: FileOperations,
+): Promise<void> {
+  const file = await open(staged, 'wx', 0o600)
+  try {
+    await file.writeFile(content)
+    if (existing) await file.chown(existing.uid, existing.gid)
+    // After chown, which may clear bits, and whatever the umask is.
+    await file.chmod(mode)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+async function flush(folder: string, { open }: FileOperations): Promise<void> {
+  const directory = await open(folder, 'r')
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasDocker } from '../terminal-docker.ts'
+import {
+  eventually,
+  type Machine,
+  run,
+  scriptify,
+  startSystemdMachine,
+  startSysvMachine,
+  succeed,
+} from './machine.ts'
+import { HOSTILE, HOSTILE_VALUE, installProbe, nextCall, type Probe } from './probe.ts'
+
+const args = HOSTILE.flatMap((arg) => ['--arg', arg])
+
+describe.runIf(await hasDocker()).each([
+  { init: 'SysV alone', language: 'php', start: () => startSysvMachine('php'), levels: true },
+  { init: 'SysV alone', language: 'ts', start: () => startSysvMachine('node'), levels: true },
+  { init: 'systemd', language: 'php', start: () => startSystemdMachine('php'), levels: false },
+] as const)('a $language script of /etc/init.d under $init', ({ language, start, levels }) => {
+  let machine: Machine
+  let probe: Probe
+
+  beforeAll(async () => {
+    machine = await start()
+    probe = await installProbe(machine, language)
+  })
+  afterAll(() => machine?.stop())
+
+  const install = (name: string, ...more: string[]) =>
+    scriptify(
+      machine,
+      ...['install', '--template=initd', name, '--class', probe.record, '--rootdir', probe.rootdir],
+      ...[...args, '--env', `HARD=${HOSTILE_VALUE}`, ...more],
+    )
+  const service = async (name: string, action: string) => (await run(machine, 'service', name, action)).code
+
+  it('hands over every byte, and answers start, status, restart and stop as LSB says', async () => {
+    expect(await install('probe', '--enable')).toMatchObject({ code: 0, stderr: '' })
+    expect(await service('probe', 'status')).toBe(3)
+
+    expect(await service('probe', 'start')).toBe(0)
+    expect(await service('probe', 'status')).toBe(0)
+    const seen = await nextCall(machine)
+    expect(seen).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE, cwd: probe.rootdir, uid: 0 })
+    // A second start starts no second process.
+    expect(await service('probe', 'start')).toBe(0)
+    expect((await nextCall(machine, seen)).pid).toBe(seen.pid)
+
+    expect(await service('probe', 'restart')).toBe(0)
+    await eventually(async () => (await nextCall(machine)).pid !== seen.pid)
+
+    expect(await service('probe', 'stop')).toBe(0)
+    expect(await service('probe', 'status')).toBe(3)
+    expect(await service('probe', 'stop')).toBe(0)
+
+    expect(await service('probe', 'start')).toBe(0)
+    expect(await scriptify(machine, 'uninstall', 'probe')).toMatchObject({ code: 0, stderr: '' })
+    expect(await succeed(machine, 'sh', '-c', `pgrep -f '[P]robe::record' || true`)).toBe('')
+    const left = await succeed(
+      machine,
+      'find',
+      '/etc',
+      '/run',
+      '/var/log',
+      '-name',
+      '*probe*',
+      '-not',
+      '-path',
+      '/run/systemd/*',
+    )
+    expect(left).toBe('')
+  })
+
+  it('runs as its user', async () => {
+    expect(await install('lowly', '--user', 'app', '--start')).toMatchObject({ code: 0 })
+    const uid = Number(await succeed(machine, 'id', '-u', 'app'))
+    const call = await eventually(async () => {
+      const seen = await nextCall(machine)
+      return seen.uid === uid && seen
+    })
+    expect(call).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE, home: '/home/app' })
+    expect(await service('lowly', 'status')).toBe(0)
+    expect((await scriptify(machine, 'uninstall', 'lowly')).code).toBe(0)
+  })
+
+  it.runIf(levels)(
+    'tells a dead process and an unknown action apart, and starts at boot when enabled',
+    async () => {
+      expect((await install('dying', '--enable', '--start')).code).toBe(0)
+      expect(await succeed(machine, 'sh', '-c', 'ls /etc/rc3.d /etc/rc6.d')).toMatch(
+        /S\d\ddying[\s\S]*K\d\ddying/,
+      )
+      const { pid } = await eventually(async () => {
+        const seen = await nextCall(machine)
+        return (await run(machine, 'test', '-d', `/proc/${seen.pid}`)).code === 0 && seen
+      })
+      await succeed(machine, 'kill', '-KILL', String(pid))
+      await eventually(async () => (await service('dying', 'status')) === 1)
+      expect(await service('dying', 'reload')).toBe(2)
+      expect(await service('dying', 'start')).toBe(0)
+      expect(await service('dying', 'status')).toBe(0)
+      expect((await scriptify(machine, 'uninstall', 'dying')).code).toBe(0)
+      expect(await succeed(machine, 'find', '/etc', '-name', '*dying*')).toBe('')
+    },
+  )
+
+  it.runIf(language === 'php')('writes scripts in which shellcheck finds nothing', async () => {
+    expect((await install('checked', '--user', 'app')).code).toBe(0)
+    const { code, stdout } = await run(
+      machine,
+      ...['shellcheck', '-s', 'dash', '/etc/init.d/checked', '/etc/scriptify/checked.run'],
+    )
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+    expect((await scriptify(machine, 'uninstall', 'checked')).code).toBe(0)
+  })
+})

@@ -1,0 +1,309 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { hasDocker } from '../terminal-docker.ts'
+import { HOME, type Machine, read, run, scriptify, startSysvMachine, succeed } from './machine.ts'
+import { forgetCalls, HOSTILE, HOSTILE_VALUE, installProbe, nextCall, type Probe } from './probe.ts'
+
+const args = HOSTILE.flatMap((arg) => ['--arg', arg])
+const MARK = (name: string, template: string) =>
+  `# scriptify: managed service=${name} template=${template} v=1\n`
+
+describe.runIf(await hasDocker())('install and uninstall', () => {
+  let machine: Machine
+  let probe: Probe
+  let untouched = ''
+
+  beforeAll(async () => {
+    machine = await startSysvMachine('node')
+    probe = await installProbe(machine, 'ts')
+    // As on a machine with upstart.
+    await succeed(machine, 'mkdir', '/etc/init')
+    untouched = await everything()
+  })
+  afterAll(() => machine?.stop())
+  afterEach(async () => {
+    await forgetCalls(machine)
+    // Whatever a test did, it took away again.
+    expect(await everything()).toBe(untouched)
+  })
+
+  /** Every file that an installation could touch: name, kind, mode, owner, size, time of the last change. */
+  const everything = () =>
+    succeed(
+      machine,
+      'sh',
+      '-c',
+      `find /etc /var/log /run /srv /mnt ! -type d -printf '%p %y %m %u %s %T@\\n' | sort`,
+    )
+  const put = (path: string, content: string, mode = '644') =>
+    succeed(
+      machine,
+      ...[
+        'sh',
+        '-c',
+        'mkdir -p "$(dirname "$1")"; printf %s "$2" > "$1"; chmod "$3" "$1"',
+        'sh',
+        path,
+        content,
+        mode,
+      ],
+    )
+  const remove = (...paths: string[]) => succeed(machine, 'rm', '-rf', ...paths)
+  const install = (name: string, template: string, ...more: string[]) =>
+    scriptify(
+      machine,
+      ...[
+        'install',
+        `--template=${template}`,
+        name,
+        '--class',
+        probe.record,
+        '--rootdir',
+        probe.rootdir,
+        ...more,
+      ],
+    )
+  const uninstall = (name: string, ...more: string[]) => scriptify(machine, 'uninstall', name, ...more)
+
+  describe('bad input', () => {
+    it.each([
+      ...['../x', 'a/b', 'a.b', 'a b', 'x\nUser=root', '', '%i'].map((name) => ({
+        why: `the name ${JSON.stringify(name)}`,
+        words: [name, '--template=systemd'],
+        code: 2,
+      })),
+      { why: 'an unknown template', words: ['x', '--template=runit'], code: 2 },
+      {
+        why: 'a description over two lines',
+        words: ['x', '--description', 'a\nExecStartPre=/bin/id'],
+        code: 2,
+      },
+      { why: 'a variable without a value', words: ['x', '--env', 'A'], code: 2 },
+      { why: "a variable's bad name", words: ['x', '--env', 'A B=1'], code: 2 },
+      { why: 'a carriage return in a value', words: ['x', '--env', 'A=1\r'], code: 2 },
+      { why: 'a bad user name', words: ['x', '--user', 'app\nroot'], code: 2 },
+      { why: 'a bad schedule', words: ['x', '--template=crond', '--schedule', '* * * * * root id'], code: 2 },
+      { why: 'a bad interval', words: ['x', '--interval', '1e9'], code: 2 },
+      { why: 'to start without systemd', words: ['x', '--start'], code: 2 },
+      {
+        why: 'an argument too many',
+        words: ['x', '--class', 'src/probe.ts#Probe::needy', '--arg', 'more'],
+        code: 2,
+      },
+      { why: 'an unknown user', words: ['x', '--user', 'nobody-here'], code: 3 },
+      { why: 'an unknown class', words: ['x', '--class', 'src/probe.ts#Nothing::record'], code: 3 },
+      { why: 'an unknown method', words: ['x', '--class', 'src/probe.ts#Probe::nothing'], code: 3 },
+      { why: 'an unknown module', words: ['x', '--class', 'src/nothing.ts#Probe::record'], code: 3 },
+      { why: 'a missing folder', words: ['x', '--rootdir', '/srv/nothing'], code: 3 },
+      { why: 'a missing bootstrap', words: ['x', '--bootstrap', 'nothing.ts'], code: 3 },
+      { why: 'a missing root', words: ['x', '--root', '/nothing'], code: 3 },
+    ])('refuses $why with $code, in one line, and writes nothing', async ({ words, code }) => {
+      const [name = '', ...options] = words
+      const given = ['--template=systemd', '--class', probe.record, '--rootdir', probe.rootdir]
+      const ended = await scriptify(machine, 'install', name, ...given, ...options)
+      expect({ ...ended, lines: ended.stderr.trimEnd().split('\n').length }).toMatchObject({
+        code,
+        stdout: '',
+        lines: 1,
+      })
+      expect(ended.stderr).not.toMatch(/^ +at /m)
+    })
+
+    it.each(['install', 'uninstall'])('%s is for root', async (command) => {
+      const options = command === 'install' ? ['--class', probe.record, '--rootdir', probe.rootdir] : []
+      const asUser = ['setpriv', '--reuid=app', '--regid=app', '--clear-groups']
+      const words = ['node', `${HOME}/services/scriptify/bin/scriptify`, command, 'probe', ...options]
+      expect(await run(machine, ...asUser, ...words)).toEqual({
+        ...{ code: 4, stdout: '', stderr: `scriptify ${command} needs root: use sudo\n` },
+      })
+    })
+
+    it('uninstalls only what has a name, is there, and is ours', async () => {
+      for (const name of ['../../tmp/keep', '', 'a\nb']) expect((await uninstall(name)).code).toBe(2)
+      expect(await uninstall('unknown')).toEqual({
+        code: 3,
+        stdout: '',
+        stderr: 'There is no service unknown\n',
+      })
+      expect(await uninstall('cron')).toMatchObject({
+        code: 4,
+        stderr: expect.stringContaining('/etc/init.d/cron'),
+      })
+    })
+  })
+
+  describe('files of others', () => {
+    it.each([
+      { template: 'systemd', path: '/etc/systemd/system/probe.service' },
+      { template: 'upstart', path: '/etc/init/probe.conf' },
+      { template: 'initd', path: '/etc/init.d/probe' },
+      { template: 'crond', path: '/etc/cron.d/probe' },
+      { template: 'systemd', path: '/etc/scriptify/probe.env' },
+      { template: 'crond', path: '/etc/scriptify/probe.run' },
+    ])('leaves $path alone, whatever is asked', async ({ template, path }) => {
+      await put(path, 'theirs')
+      expect(await install('probe', template)).toMatchObject({
+        code: 4,
+        stderr: expect.stringContaining(path),
+      })
+      expect((await install('probe', template, '--force')).code).toBe(4)
+      expect((await uninstall('probe')).code).toBe(4)
+      expect(await read(machine, path)).toBe('theirs')
+      await remove(path)
+    })
+
+    it('writes through no link, neither of a file nor of a folder', async () => {
+      await put('/srv/victim', 'theirs')
+      await succeed(machine, 'ln', '-s', '/srv/victim', '/etc/cron.d/probe')
+      expect((await install('probe', 'crond', '--force')).code).toBe(4)
+      await remove('/etc/cron.d/probe')
+      await succeed(
+        machine,
+        'sh',
+        '-c',
+        'mkdir /srv/elsewhere; rm -rf /etc/scriptify; ln -s /srv/elsewhere /etc/scriptify',
+      )
+      expect((await install('probe', 'crond')).code).toBe(4)
+      expect(await succeed(machine, 'ls', '/srv/elsewhere')).toBe('')
+      expect(await read(machine, '/srv/victim')).toBe('theirs')
+      await remove('/etc/scriptify', '/srv/elsewhere', '/srv/victim')
+    })
+
+    it('removes nothing of a service when one of its files is somebody else’s', async () => {
+      expect((await install('probe', 'crond')).code).toBe(0)
+      await put('/etc/scriptify/probe.env', 'THEIRS=1')
+      const before = await everything()
+      expect((await uninstall('probe')).code).toBe(4)
+      expect(await everything()).toBe(before)
+      await remove('/etc/cron.d/probe', '/etc/scriptify')
+    })
+
+    it('takes a copy under another name for theirs', async () => {
+      await put('/etc/cron.d/copy', MARK('probe', 'crond'))
+      expect((await uninstall('copy')).code).toBe(4)
+      expect((await scriptify(machine, 'services')).stdout).toBe('No service is installed\n')
+      await remove('/etc/cron.d/copy')
+    })
+
+    it('hides a service of the distribution only when told to', async () => {
+      await put('/usr/lib/systemd/system/probe.service', 'theirs')
+      const refused = await install('probe', 'systemd')
+      expect(refused).toMatchObject({
+        code: 4,
+        stderr: expect.stringContaining('/usr/lib/systemd/system/probe.service'),
+      })
+      expect((await install('probe', 'systemd', '--force')).code).toBe(0)
+      expect((await uninstall('probe')).code).toBe(0)
+      expect(await read(machine, '/usr/lib/systemd/system/probe.service')).toBe('theirs')
+      await remove('/usr/lib/systemd/system/probe.service')
+    })
+  })
+
+  describe('a service that is there already', () => {
+    it('is replaced with --force alone, and keeps what an admin gave its files', async () => {
+      expect((await install('probe', 'systemd', '--env', 'HARD=one')).code).toBe(0)
+      await succeed(
+        machine,
+        'sh',
+        '-c',
+        'chmod 640 /etc/scriptify/probe.env; chown root:app /etc/scriptify/probe.env',
+      )
+      expect(await install('probe', 'systemd', '--env', 'HARD=two')).toMatchObject({
+        ...{ code: 2, stderr: expect.stringContaining('--force') },
+      })
+      expect(await read(machine, '/etc/scriptify/probe.env')).toContain('HARD="one"')
+      expect((await install('probe', 'systemd', '--env', 'HARD=two', '--force')).code).toBe(0)
+      expect(await read(machine, '/etc/scriptify/probe.env')).toContain('HARD="two"')
+      expect(await succeed(machine, 'stat', '-c', '%a %U:%G', '/etc/scriptify/probe.env')).toBe(
+        '640 root:app\n',
+      )
+      expect(await install('probe', 'crond', '--force')).toMatchObject({
+        ...{ code: 2, stderr: expect.stringContaining('uninstall it first') },
+      })
+      expect((await uninstall('probe')).code).toBe(0)
+    })
+
+    it('gives way when the original tool wrote it, also where that left its secrets open', async () => {
+      await put('/etc/cron.d/probe', '# PHP_SCRIPTIFY\n* * * * * root php scriptify\n')
+      await put('/etc/scriptify/probe.env', 'export A=b%3D+c\n')
+      expect((await scriptify(machine, 'services')).stdout).toContain('by the original scriptify')
+      expect((await install('probe', 'crond', '--force')).code).toBe(0)
+      expect(await succeed(machine, 'stat', '-c', '%a', '/etc/scriptify/probe.env')).toBe('600\n')
+      expect((await uninstall('probe')).code).toBe(0)
+
+      await put('/etc/cron.d/probe', '# PHP_SCRIPTIFY\n')
+      await put('/etc/scriptify/probe.env', 'export A=b%3D+c\n')
+      expect((await uninstall('probe')).code).toBe(0)
+    })
+
+    it('can be uninstalled when it is half there', async () => {
+      await put('/etc/scriptify/probe.env', MARK('probe', 'systemd'), '600')
+      await put('/etc/systemd/system/.probe.service.scriptify-0123456789ab.new', 'half')
+      expect((await uninstall('probe')).code).toBe(0)
+    })
+  })
+
+  it('shows what it would do, and does nothing', async () => {
+    const { code, stdout } = await install('probe', 'crond', ...args, '--env', 'PASSWORD=secret', '--dry-run')
+    expect(code).toBe(0)
+    expect(stdout).toContain('==> /etc/cron.d/probe (mode 0644)')
+    expect(stdout).toContain('* * * * * root /etc/scriptify/probe.run')
+    expect(stdout).toContain('PASSWORD="…"')
+    expect(stdout).not.toContain('secret')
+    expect(await everything()).toBe(untouched)
+
+    expect((await install('probe', 'crond')).code).toBe(0)
+    const before = await everything()
+    const plan = await uninstall('probe', '--dry-run')
+    expect(plan.stdout).toContain('would remove  /etc/cron.d/probe')
+    expect(await everything()).toBe(before)
+    expect((await uninstall('probe')).code).toBe(0)
+  })
+
+  it('writes a job for upstart whose launcher hands over every byte', async () => {
+    expect(
+      (await install('probe', 'upstart', ...args, '--env', `HARD=${HOSTILE_VALUE}`, '--user', 'app')).code,
+    ).toBe(0)
+    expect(await read(machine, '/etc/init/probe.conf')).toContain('\nexec /etc/scriptify/probe.run\n')
+    const launched = run(machine, 'timeout', '5', '/etc/scriptify/probe.run')
+    expect(await nextCall(machine)).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE, home: '/home/app' })
+    await launched
+    expect((await uninstall('probe')).code).toBe(0)
+  })
+
+  it('installs on another system whose files are mounted', async () => {
+    // Enough of a system to run the service: a shell, Node, what they load, the project, and scriptify elsewhere.
+    const script = `
+      cd /mnt && mkdir -p host/etc/cron.d host/usr/local/bin host/opt/tools/services/scriptify host/var/probe host/var/log host/dev
+      mkdir -p host/opt/tools/node_modules && cp -r ${HOME}/node_modules/@babel host/opt/tools/node_modules/
+      : > host/dev/null
+      mkdir -p "host$1" && cp -r "$1/." "host$1"
+      cp -r ${HOME}/services/scriptify/package.json ${HOME}/services/scriptify/src host/opt/tools/services/scriptify/
+      for file in /bin/sh /usr/local/bin/node $(ldd /bin/sh /usr/local/bin/node | grep -o '/[^ :]*' | sort -u)
+      do mkdir -p "host$(dirname $file)"; cp -L $file "host$file"; done
+      printf 'root:x:0:0::/root:/bin/sh\\n' > host/etc/passwd`
+    await succeed(machine, 'sh', '-ec', script, 'sh', probe.rootdir)
+    const words = ['--root', '/mnt/host', ...args, '--env', `HARD=${HOSTILE_VALUE}`]
+    const misplaced = await install('probe', 'crond', ...words)
+    expect(misplaced).toMatchObject({ code: 3, stderr: expect.stringContaining('--home') })
+    const { code, stderr } = await install('probe', 'crond', ...words, '--home', '/opt/tools')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(await succeed(machine, 'sh', '-c', 'ls /mnt/host/etc/scriptify; ls /etc/cron.d')).not.toMatch(
+      /^probe$/m,
+    )
+    expect(
+      await succeed(machine, 'grep', '-rl', '/mnt/host', '/mnt/host/etc', '--include=probe*').catch(() => ''),
+    ).toBe('')
+
+    const { code: ended } = await run(machine, 'chroot', '/mnt/host', '/etc/scriptify/probe.run')
+    expect([ended, await read(machine, '/mnt/host/var/log/scriptify-probe.log')]).toEqual([0, ''])
+    await succeed(machine, 'mv', '/mnt/host/var/probe/seen.json', '/var/probe/seen.json')
+    expect(await nextCall(machine)).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE, cwd: probe.rootdir })
+
+    expect((await scriptify(machine, 'services', '--only-names', '--root', '/mnt/host')).stdout).toBe(
+      'probe\n',
+    )
+    expect((await uninstall('probe', '--root', '/mnt/host')).code).toBe(0)
+    expect(await succeed(machine, 'find', '/mnt/host/etc', '/mnt/host/var/log', '-name', '*probe*')).toBe('')
+    await remove('/mnt/host')
+  })
+})

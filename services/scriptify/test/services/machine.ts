@@ -1,0 +1,84 @@
+import { dirname } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
+import { ROOT } from '../terminal-docker.ts'
+
+/** Where the repository lies on a machine: not below /tmp, which a service with a /tmp of its own cannot see. */
+export const HOME = '/opt/latchkey'
+
+const HERE = dirname(fileURLToPath(import.meta.url))
+const CGROUPS = '/sys/fs/cgroup'
+
+export type Machine = StartedTestContainer & AsyncDisposable
+
+export interface Ended {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** A Debian with systemd as PID 1: `php` is trixie (systemd 257, php 8.4, Node), `node` bookworm (252, Node). */
+export async function startSystemdMachine(kind: 'php' | 'node'): Promise<Machine> {
+  const image = await build(kind)
+  return image
+    .withTmpFs({ '/run': 'rw', '/run/lock': 'rw' })
+    .withBindMounts([
+      repository,
+      { source: CGROUPS, target: CGROUPS, mode: 'ro' },
+      { source: `${CGROUPS}/systemd`, target: `${CGROUPS}/systemd`, mode: 'rw' },
+    ])
+    .withWaitStrategy(Wait.forSuccessfulCommand('systemctl is-system-running --wait'))
+    .start()
+}
+
+/** The same without systemd: an init that only reaps. */
+export async function startSysvMachine(kind: 'php' | 'node'): Promise<Machine> {
+  const image = await build(kind)
+  return image
+    .withBindMounts([repository])
+    .withCommand(['sh', '-c', 'while :; do sleep 1; done'])
+    .withWaitStrategy(Wait.forSuccessfulCommand('true'))
+    .start()
+}
+
+/** Runs a program on the machine, as root, to its end. */
+export async function run(machine: Machine, ...words: string[]): Promise<Ended> {
+  const { exitCode, stdout, stderr } = await machine.exec(words)
+  return { code: exitCode, stdout, stderr }
+}
+
+/** Runs scriptify on the machine. */
+export const scriptify = (machine: Machine, ...words: string[]): Promise<Ended> =>
+  run(machine, 'node', `${HOME}/services/scriptify/bin/scriptify`, ...words)
+
+/** Runs a program that has to succeed; gives what it printed. */
+export async function succeed(machine: Machine, ...words: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(machine, ...words)
+  if (code !== 0) throw new Error(`${words.join(' ')} ended with ${code}: ${stderr}${stdout}`)
+  return stdout
+}
+
+/** The text of a file; undefined where there is none. */
+export async function read(machine: Machine, path: string): Promise<string | undefined> {
+  const { code, stdout } = await run(machine, 'cat', path)
+  return code === 0 ? stdout : undefined
+}
+
+/** Waits until `look` finds something; fails after a minute and a half. */
+export async function eventually<Found>(look: () => Promise<Found | undefined | false>): Promise<Found> {
+  for (let attempt = 0; attempt < 450; attempt++) {
+    const found = await look()
+    if (found !== undefined && found !== false) return found
+    await setTimeout(200)
+  }
+  throw new Error('It did not happen within 90 s')
+}
+
+const repository = { source: ROOT, target: HOME, mode: 'ro' as const }
+
+const build = (kind: 'php' | 'node') =>
+  GenericContainer.fromDockerfile(HERE, `systemd-${kind}.Dockerfile`).build(
+    `latchkey-test/systemd-${kind}:1`,
+    { deleteOnExit: false },
+  )

@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasDocker } from '../terminal-docker.ts'
+import { eventually, type Machine, read, run, scriptify, startSystemdMachine, succeed } from './machine.ts'
+import {
+  forgetCalls,
+  HOSTILE,
+  HOSTILE_VALUE,
+  installProbe,
+  makeReady,
+  nextCall,
+  type Probe,
+} from './probe.ts'
+
+const args = HOSTILE.flatMap((arg) => ['--arg', arg])
+
+describe.runIf(await hasDocker()).each([
+  { language: 'php', kind: 'php' },
+  { language: 'ts', kind: 'php' },
+  { language: 'ts', kind: 'node' },
+] as const)('a $language service under the systemd of the $kind machine', ({ language, kind }) => {
+  let machine: Machine
+  let probe: Probe
+
+  beforeAll(async () => {
+    machine = await startSystemdMachine(kind)
+    probe = await installProbe(machine, language)
+  })
+  afterAll(() => machine?.stop())
+
+  const install = (name: string, method: string, ...more: string[]) =>
+    scriptify(
+      machine,
+      ...['install', '--template=systemd', name, '--class', method, '--rootdir', probe.rootdir, ...more],
+    )
+  const systemctl = (...words: string[]) => run(machine, 'systemctl', ...words)
+
+  it('hands over every byte, and obeys start, status, restart, stop and uninstall', async () => {
+    const { code, stderr } = await install(
+      'probe',
+      probe.record,
+      ...args,
+      '--env',
+      `HARD=${HOSTILE_VALUE}`,
+      '--enable',
+    )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(
+      await succeed(machine, 'stat', '-c', '%a %U:%G %n', '/etc/scriptify', '/etc/scriptify/probe.env'),
+    ).toBe('755 root:root /etc/scriptify\n600 root:root /etc/scriptify/probe.env\n')
+    expect((await systemctl('status', 'probe')).code).toBe(3)
+
+    await succeed(machine, 'systemctl', 'start', 'probe')
+    const seen = await nextCall(machine)
+    expect(seen).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE, cwd: probe.rootdir, uid: 0 })
+    expect((await systemctl('status', 'probe')).code).toBe(0)
+    expect((await nextCall(machine, seen)).pid).toBe(seen.pid)
+
+    await succeed(machine, 'systemctl', 'restart', 'probe')
+    const restarted = await eventually(async () => {
+      const call = await nextCall(machine)
+      return call.pid !== seen.pid && call
+    })
+    expect(restarted.args).toEqual(HOSTILE)
+
+    await succeed(machine, 'systemctl', 'stop', 'probe')
+    expect(await succeed(machine, 'systemctl', 'show', '-P', 'Result', 'probe')).toBe('success\n')
+    expect((await systemctl('status', 'probe')).code).toBe(3)
+
+    await succeed(machine, 'systemctl', 'start', 'probe')
+    expect((await scriptify(machine, 'uninstall', 'probe')).code).toBe(0)
+    expect((await systemctl('status', 'probe')).code).toBe(4)
+    expect(await succeed(machine, 'sh', '-c', `pgrep -f '[P]robe::record' || true`)).toBe('')
+    expect(await succeed(machine, 'find', '/etc', '-name', '*probe*', '-o', '-path', '/etc/scriptify')).toBe(
+      '',
+    )
+  })
+
+  it('runs as its user, who cannot read its environment', async () => {
+    await forgetCalls(machine)
+    const { code } = await install(
+      'lowly',
+      probe.record,
+      ...args,
+      '--env',
+      `HARD=${HOSTILE_VALUE}`,
+      '--user',
+      'app',
+      '--start',
+    )
+    expect(code).toBe(0)
+    const uid = Number(await succeed(machine, 'id', '-u', 'app'))
+    expect(await nextCall(machine)).toMatchObject({
+      args: HOSTILE,
+      value: HOSTILE_VALUE,
+      uid,
+      home: '/home/app',
+    })
+    const asUser = [
+      'setpriv',
+      '--reuid=app',
+      '--regid=app',
+      '--clear-groups',
+      'cat',
+      '/etc/scriptify/lowly.env',
+    ]
+    expect((await run(machine, ...asUser)).code).toBe(1)
+    expect((await scriptify(machine, 'uninstall', 'lowly')).code).toBe(0)
+  })
+
+  it('comes back when what it needs was away, without a limit of tries', async () => {
+    await forgetCalls(machine)
+    expect((await install('needy', probe.needy, '--start')).code).toBe(0)
+    await eventually(
+      async () => Number(await succeed(machine, 'systemctl', 'show', '-P', 'NRestarts', 'needy')) >= 2,
+    )
+    await makeReady(machine)
+    await nextCall(machine)
+    expect((await systemctl('is-active', 'needy')).code).toBe(0)
+    await succeed(machine, 'rm', '/var/probe/ready')
+    expect((await scriptify(machine, 'uninstall', 'needy')).code).toBe(0)
+  })
+
+  it('stays down when its method is gone, for trying again cannot help', async () => {
+    const missing = probe.record.replace('record', 'nothing')
+    expect((await install('gone', missing, '--no-check')).code).toBe(0)
+    await systemctl('start', 'gone')
+    await eventually(async () => (await systemctl('is-failed', 'gone')).code === 0)
+    const show = (property: string) => succeed(machine, 'systemctl', 'show', '-P', property, 'gone')
+    expect([await show('ExecMainStatus'), await show('NRestarts')]).toEqual(['3\n', '0\n'])
+    expect((await scriptify(machine, 'uninstall', 'gone')).code).toBe(0)
+    expect(await succeed(machine, 'systemctl', 'list-units', '--all', '--no-legend', 'gone.service')).toBe('')
+  })
+
+  it.each([
+    { who: 'a user', options: ['--user', 'app'], most: 1.8 },
+    { who: 'root', options: [], most: 3 },
+  ])(
+    'writes a unit for $who that systemd finds nothing wrong with, and little exposed',
+    async ({ options, most }) => {
+      expect((await install('tight', probe.record, ...args, ...options)).code).toBe(0)
+      const { stdout, stderr } = await run(
+        machine,
+        'systemd-analyze',
+        'verify',
+        '/etc/systemd/system/tight.service',
+      )
+      expect((stdout + stderr).split('\n').filter((line) => line.includes('tight'))).toEqual([])
+      const security = await run(machine, 'systemd-analyze', 'security', '--no-pager', 'tight.service')
+      const [, exposure] = /Overall exposure level for tight\.service: ([\d.]+)/.exec(security.stdout) ?? []
+      expect(Number(exposure)).toBeGreaterThan(0)
+      expect(Number(exposure)).toBeLessThanOrEqual(most)
+      expect((await scriptify(machine, 'uninstall', 'tight')).code).toBe(0)
+    },
+  )
+
+  it('lists what is installed, and shows what would be', async () => {
+    const { stdout: plan } = await install(
+      'listed',
+      probe.record,
+      '--env',
+      'PASSWORD=secret',
+      '--dry-run',
+      '--enable',
+    )
+    expect(plan).toContain('==> /etc/systemd/system/listed.service (mode 0644)')
+    expect(plan).toContain('would run: systemctl enable listed.service')
+    expect(plan).not.toContain('secret')
+    expect(await read(machine, '/etc/systemd/system/listed.service')).toBeUndefined()
+    expect((await scriptify(machine, 'services')).stdout).toBe('No service is installed\n')
+
+    expect((await install('listed', probe.record)).code).toBe(0)
+    expect((await scriptify(machine, 'services', '--only-names')).stdout).toBe('listed\n')
+    expect(JSON.parse((await scriptify(machine, 'services', '--json')).stdout)).toEqual([
+      {
+        name: 'listed',
+        template: 'systemd',
+        file: '/etc/systemd/system/listed.service',
+        environment: '/etc/scriptify/listed.env',
+        legacy: false,
+      },
+    ])
+    expect((await scriptify(machine, 'uninstall', 'listed')).code).toBe(0)
+  })
+})
