@@ -161,6 +161,8 @@ describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('traces on %s', (combin
   it('do not hold up a stop when nobody collects them any more', async () => {
     await collector[Symbol.asyncDispose]()
     await fetch(`${origin}/openapi.json`)
+    await waitFor(() => api.output().includes('traces cannot be collected'))
+    expect(api.output()).not.toContain('    at ')
     expect(await worker.kill('SIGTERM')).toBe(0)
     api.process.kill('SIGTERM')
     expect(await api.exited).toBe(0)

@@ -11,6 +11,7 @@ export interface Tracing {
 
 /** A collector that is away is tried again for longer than a stop may take. */
 const GOODBYE_MS = 2_000
+const REPEAT_MS = 300_000
 
 const SWITCHES = [
   'OTEL_TRACES_EXPORTER',
@@ -37,7 +38,7 @@ export async function startTracing(
     import('@opentelemetry/sdk-node'),
     import('bullmq-otel'),
   ])
-  const warn = (message: string) => logger.warn({ reason: message }, 'tracing')
+  const warn = warnNowAndThen(logger)
   const quiet = () => undefined
   api.diag.setLogger(
     { error: warn, warn, info: quiet, debug: quiet, verbose: quiet },
@@ -68,4 +69,21 @@ function wantsTraces(environment: Readonly<Record<string, string | undefined>>):
   if (environment.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false
   if (environment.OTEL_TRACES_EXPORTER === 'none') return false
   return SWITCHES.some((name) => Boolean(environment[name]))
+}
+
+/** A collector that is away fails every few seconds: the same is said once in `REPEAT_MS`. */
+function warnNowAndThen(logger: Pick<Logger, 'warn'>): (reason: string) => void {
+  let said: { reason: string; at: number } | undefined
+  return (text) => {
+    const reason = messageIn(text)
+    if (said?.reason === reason && Date.now() - said.at < REPEAT_MS) return
+    said = { reason, at: Date.now() }
+    logger.warn({ reason }, 'traces cannot be collected')
+  }
+}
+
+/** OpenTelemetry hands an error over as JSON, stack and all. */
+function messageIn(text: string): string {
+  const message = /^\{.*"message":("(?:[^"\\]|\\.)*")/s.exec(text)?.[1]
+  return message ? String(JSON.parse(message)) : text
 }

@@ -15,7 +15,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../auth-api/test/support/test-database.ts'
 import { generatePassword } from '../src/admin/accounts/generate-password.ts'
 
-const RUNNER = join(import.meta.dirname, 'run-class.ts')
+const SCRIPTIFY = join(import.meta.dirname, '../bin/scriptify')
+const ROOT = join(import.meta.dirname, '../../..')
 const PASSWORD = 'c0rrect-Horse!'
 const SHA1 = hash('sha1', PASSWORD)
 const ARGON2ID = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
@@ -38,12 +39,14 @@ interface Outcome {
   stderr: string
 }
 
-/** Runs the command in a process of its own on this project's database. */
+/** Runs the method as an admin does, by `scriptify run` from the project's root, on this project's database. */
 async function run(
-  args: readonly string[],
+  [reference = '', ...args]: readonly string[],
   { input = '', env = {} }: { input?: string; env?: Record<string, string> } = {},
 ): Promise<Outcome> {
-  const child = spawn(process.execPath, [RUNNER, ...args], {
+  const words = ['run', reference, ...args.flatMap((arg) => ['--arg', arg])]
+  const child = spawn(process.execPath, [SCRIPTIFY, ...words], {
+    cwd: ROOT,
     env: {
       PATH: process.env.PATH,
       APP_ENV: 'test',

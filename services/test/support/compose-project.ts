@@ -4,6 +4,8 @@ import { waitFor } from '../../mailer-worker/test/support/wait-for.ts'
 import { docker, imageOf, ROOT, run, VERSION } from './images.ts'
 
 export interface ComposeOptions {
+  /** Which database it runs on; postgres by default. */
+  profile?: 'postgres' | 'mysql'
   /** Further compose files, relative to the root, over docker-compose.yml. */
   files?: string[]
   environment?: Record<string, string>
@@ -14,6 +16,8 @@ export interface ComposeOptions {
 export interface ComposeProject extends AsyncDisposable {
   api: string
   inbox: string
+  /** Runs a shell command in the repository's root as a user of this project would. */
+  shell(command: string): Promise<string>
   compose(...args: string[]): Promise<string>
   /** Runs a shell script in the running container of a service. */
   inside(service: string, script: string): Promise<string>
@@ -27,8 +31,9 @@ export interface ComposeProject extends AsyncDisposable {
   get(path: string, token: string): Promise<number>
 }
 
-/** docker-compose.yml under a name and ports of its own, on PostgreSQL; ended with its volumes. */
+/** docker-compose.yml under a name and ports of its own; ended with its volumes. */
 export async function startProject({
+  profile = 'postgres',
   files = [],
   environment = {},
   up = [],
@@ -40,16 +45,14 @@ export async function startProject({
     ...process.env,
     AUTH_API_PORT: `127.0.0.1:${apiPort}`,
     MAILDEV_PORT: `127.0.0.1:${inboxPort}`,
-    COMPOSE_PROFILES: 'postgres',
+    COMPOSE_PROFILES: profile,
+    COMPOSE_PROJECT_NAME: name,
+    COMPOSE_FILE: ['docker-compose.yml', ...files].join(':'),
     LATCHKEY_VERSION: VERSION,
     ...environment,
   }
-  const compose = async (...args: string[]) => {
-    const fileArgs = ['docker-compose.yml', ...files].flatMap((file) => ['-f', file])
-    return (
-      await run('docker', ['compose', '-p', name, ...fileArgs, ...args], { cwd: ROOT, env })
-    ).stdout.trim()
-  }
+  const compose = async (...args: string[]) =>
+    (await run('docker', ['compose', ...args], { cwd: ROOT, env })).stdout.trim()
   const killer = `${name}-killer`
   const end = async () => {
     await docker('rm', '-f', killer).catch(() => undefined)
@@ -71,6 +74,7 @@ export async function startProject({
     api,
     inbox: `http://127.0.0.1:${inboxPort}`,
     compose,
+    shell: async (command) => (await run('sh', ['-ec', command], { cwd: ROOT, env })).stdout.trim(),
     containersOf,
     inside: (service, script) => compose('exec', '-T', service, 'sh', '-c', script),
     async crash(service) {

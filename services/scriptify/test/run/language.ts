@@ -36,6 +36,7 @@ export async function startLanguage(name: 'php' | 'node'): Promise<Language> {
   const node = machine === undefined ? process.execPath : 'node'
   const prologue = `cd ${project}
     scriptify() { "${node}" ${MAIN} "$@"; }
+    node_script() { script=$1; shift; "${node}" ${HERE}/../$script "$@"; }
     become_scriptify() { exec "${node}" ${MAIN} "$@"; }\n`
   const sh = (script: string) => runShell(machine, prologue + script)
   return {

@@ -1,0 +1,77 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Language, startLanguage } from './language.ts'
+
+describe('a method in TypeScript', () => {
+  let node: Language
+  beforeAll(async () => {
+    node = await startLanguage('node')
+  })
+
+  it('is awaited', async () => {
+    const args = ['src/probe.ts#Probe::later', '--arg', 'x', '--print']
+    expect(await node.run(args)).toEqual({ code: 0, stdout: '{"value":"x"}\n', stderr: '' })
+  })
+
+  it('that never finishes is said so', async () => {
+    const { code, stderr } = await node.run(['src/probe.ts#Probe::never'])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^Probe::never never finished[^\n]*\n$/)
+  })
+
+  it('fails by a rejection that nobody handles', async () => {
+    expect(await node.run(['src/probe.ts#Probe::forget'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'forgotten\n',
+    })
+  })
+
+  it('may be a function, or of the default class', async () => {
+    const args = ['src/probe.ts#greet', '--arg', 'Ada', '--print']
+    expect((await node.run(args)).stdout).toBe('"Hello, Ada"\n')
+    expect((await node.run(['src/probe.ts#default::run'])).stdout).toBe('default\n')
+  })
+
+  it('may leave out what its type calls optional', async () => {
+    expect((await node.run(['src/probe.ts#Probe::optional', '-a', 'x'])).stdout).toBe('x undefined\n')
+    expect((await node.run(['src/probe.ts#Probe::optional'])).code).toBe(2)
+  })
+
+  it('finds the bootstrap loaded', async () => {
+    const args = ['App\\Probe::env', '--arg', 'BOOTSTRAPPED']
+    expect((await node.run(args)).stdout).toBe('unset\n')
+    expect((await node.run([...args, '--bootstrap', 'bootstrap.ts'])).stdout).toBe('yes\n')
+  })
+
+  it.each([
+    { why: 'an unknown export', reference: 'src/probe.ts#nope', code: 3, says: 'exports no function nope' },
+    { why: 'an unknown class', reference: 'src/probe.ts#Nope::run', code: 3, says: 'no class Nope' },
+    { why: 'a class as a function', reference: 'src/probe.ts#Probe', code: 2, says: '#Probe::method' },
+    { why: 'a function as a class', reference: 'src/probe.ts#greet::run', code: 3, says: 'no class greet' },
+    { why: 'what every object has', reference: 'src/probe.ts#Probe::toString', code: 3, says: 'no method' },
+    {
+      why: 'the constructor',
+      reference: 'src/probe.ts#Probe::constructor',
+      code: 3,
+      says: 'cannot be called',
+    },
+    {
+      why: 'a constructor with needs',
+      reference: 'src/needy.ts#Needy::run',
+      code: 2,
+      says: 'cannot be constructed',
+    },
+  ])('refuses $why with $code', async ({ reference, code, says }) => {
+    const ended = await node.run([reference])
+    expect({ ...ended, stderr: '' }).toEqual({ code, stdout: '', stderr: '' })
+    expect(ended.stderr).toMatch(/^[^\n]+\n$/)
+    expect(ended.stderr).toContain(says)
+  })
+
+  it('has the documentation of a function', async () => {
+    const { stdout } = await node.run(['src/probe.ts#greet', '--showdocs'])
+    expect(stdout).toBe(
+      "Usage: scriptify run 'src/probe.ts#greet' --arg <name: string> [--arg <greeting = 'Hello'>]\n",
+    )
+  })
+})

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasDocker } from '../terminal-docker.ts'
+import { type Language, startLanguage } from './language.ts'
+
+describe.skipIf(!(await hasDocker()))('a method in php', () => {
+  let php: Language
+  beforeAll(async () => {
+    php = await startLanguage('php')
+  })
+  afterAll(async () => {
+    await php?.stop()
+  })
+
+  it('gets texts as the types that it names', async () => {
+    const { stdout } = await php.run(['App\\Types::convert', '--arg', '5', '--arg', '1'])
+    expect(stdout).toBe('int(5)\nbool(true)\n')
+  })
+
+  it('is told by php what does not convert', async () => {
+    const { code, stdout, stderr } = await php.run(['App\\Types::convert', '--arg', 'five'])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(
+      /^TypeError: App\\Types::convert\(\): Argument #1 \(\$count\) must be of type int, string given \([^\n]+\)\n$/,
+    )
+  })
+
+  it('is documented with types and defaults', async () => {
+    const { stdout } = await php.run(['App\\Types::defaults', '--showdocs'])
+    expect(stdout).toBe(
+      "Usage: scriptify run 'App\\Types::defaults' [--arg <list: ?array = NULL>] [--arg <limit: int = self::LIMIT>] " +
+        "[--arg <at: DateTime = new \\DateTime('today')>] [--arg <rest: string|int> …]\n",
+    )
+  })
+
+  it.each([
+    {
+      why: 'an abstract class',
+      reference: 'App\\Shape::name',
+      code: 2,
+      says: 'App\\Shape cannot be constructed',
+    },
+    {
+      why: 'an abstract method',
+      reference: 'App\\Shape::draw',
+      code: 2,
+      says: 'App\\Shape::draw is abstract',
+    },
+    { why: 'what its class does not parse', reference: 'App\\Broken::run', code: 1, says: 'ParseError' },
+  ])('refuses $why with $code', async ({ reference, code, says }) => {
+    const ended = await php.run([reference])
+    expect({ ...ended, stderr: '' }).toEqual({ code, stdout: '', stderr: '' })
+    expect(ended.stderr).toMatch(/^[^\n]+\n$/)
+    expect(ended.stderr).toContain(says)
+  })
+
+  it('finds its classes by SCRIPTIFY_BOOTLOADER, over which --bootstrap wins', async () => {
+    const still = "'App\\Probe::still'"
+    expect((await php.sh(`scriptify run ${still}`)).stderr).toContain('vendor/autoload.php does not exist')
+    expect((await php.sh(`SCRIPTIFY_BOOTLOADER=bootstrap.php scriptify run ${still}`)).stdout).toBe(
+      'static\n',
+    )
+    expect((await php.sh(`SCRIPTIFY_BOOTLOADER=no.php scriptify run ${still}`)).code).toBe(3)
+    const { stdout } = await php.sh(`SCRIPTIFY_BOOTLOADER=no.php scriptify run -b bootstrap.php ${still}`)
+    expect(stdout).toBe('static\n')
+  })
+
+  it('takes an empty SCRIPTIFY_PHP_BINARY for none', async () => {
+    const { stdout } = await php.sh(
+      `SCRIPTIFY_PHP_BINARY= scriptify run -b bootstrap.php 'App\\Probe::still'`,
+    )
+    expect(stdout).toBe('static\n')
+  })
+})

@@ -1,0 +1,196 @@
+import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { resolveCall } from '../../src/methods/resolve-call.ts'
+import { type Language, languages, startLanguage } from './language.ts'
+
+/** A project with these files, each empty or with its content. */
+function aProject(files: Record<string, string>): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'scriptify-project-')))
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), content)
+  }
+  return folder
+}
+
+const resolve = async (
+  text: string,
+  options: { rootdir: string; runtime?: 'php' | 'node'; allowOutside?: boolean },
+) => (await resolveCall(text, { args: [], ...options }, {})).reference
+
+const AUTOLOADER = { 'vendor/autoload.php': '' }
+const MAPPED = { 'scriptify.config.json': '{"namespaces": {"App\\\\": "src", "App\\\\Jobs\\\\": "jobs"}}' }
+
+describe('a reference', () => {
+  it.each(['App\\Job::run', '\\App\\Job::run', '\\\\App\\\\Job::run', 'App\\\\Job::run'])(
+    'is php as %s',
+    async (text) => {
+      const rootdir = aProject({ 'composer.json': '{}', ...AUTOLOADER })
+      expect(await resolve(text, { rootdir })).toEqual({
+        runtime: 'php',
+        className: 'App\\Job',
+        method: 'run',
+        text,
+      })
+    },
+  )
+
+  it.each([
+    { text: 'App\\Job::run', file: 'src/Job.ts', exported: 'Job' },
+    { text: '\\App\\Mail\\SendAll::run', file: 'src/mail/send-all.mts', exported: 'SendAll' },
+    { text: 'App\\Jobs\\Nightly::run', file: 'jobs/nightly.js', exported: 'Nightly' },
+    { text: 'App\\Jobs\\Old::run', file: 'src/Jobs/Old.ts', exported: 'Old' },
+  ])('$text is found in $file', async ({ text, file, exported }) => {
+    const rootdir = aProject({ ...MAPPED, [file]: '' })
+    expect(await resolve(text, { rootdir })).toMatchObject({
+      runtime: 'node',
+      className: `${rootdir}/${file}#${exported}`,
+    })
+  })
+
+  it.each([
+    { text: 'src/a.ts#Job::run', className: 'src/a.ts#Job', method: 'run' },
+    { text: './src/a.ts#default::run', className: 'src/a.ts#default', method: 'run' },
+    { text: 'src/a.ts#send', className: 'src/a.ts', method: 'send' },
+    { text: 'src/../src/a.ts#$x', className: 'src/a.ts', method: '$x' },
+  ])('$text is a module', async ({ text, className, method }) => {
+    const rootdir = aProject({ 'composer.json': '{}', 'src/a.ts': '' })
+    expect(await resolve(text, { rootdir })).toMatchObject({
+      runtime: 'node',
+      className: `${rootdir}/${className}`,
+      method,
+    })
+  })
+
+  it('prefers scriptify.config.json over package.json', async () => {
+    const manifest = (folder: string) => `{"scriptify": {"namespaces": {"": "${folder}"}}}`
+    const files = { 'one/Job.ts': '', 'two/Job.ts': '', 'package.json': manifest('one') }
+    const one = aProject(files)
+    expect((await resolve('Job::run', { rootdir: one })).className).toBe(`${one}/one/Job.ts#Job`)
+    const two = aProject({ ...files, 'scriptify.config.json': '{"namespaces": {"": "two"}}' })
+    expect((await resolve('Job::run', { rootdir: two })).className).toBe(`${two}/two/Job.ts#Job`)
+  })
+
+  it('that could be of either language wants --runtime', async () => {
+    const rootdir = aProject({ ...MAPPED, ...AUTOLOADER, 'composer.json': '{}', 'src/Job.ts': '' })
+    await expect(resolve('App\\Job::run', { rootdir })).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('--runtime'),
+    })
+    expect((await resolve('App\\Job::run', { rootdir, runtime: 'php' })).runtime).toBe('php')
+    expect((await resolve('App\\Job::run', { rootdir, runtime: 'node' })).runtime).toBe('node')
+    // No module of that name: nothing to choose.
+    expect((await resolve('App\\Other::run', { rootdir })).runtime).toBe('php')
+  })
+
+  it.each([
+    { why: 'a missing module', text: 'src/none.ts#run', code: 3, says: 'src/none.ts' },
+    { why: 'a class of no module', text: 'App\\None::run', code: 3, says: 'src/None.{ts,mts,js,mjs}' },
+    { why: 'a class of no namespace', text: 'Other\\None::run', code: 3, says: 'no scriptify.namespaces' },
+    { why: 'a module without an export', text: 'src/a.ts', code: 2, says: 'is no method' },
+    { why: 'a module with a method only', text: 'src/a.ts::run', code: 2, says: 'is no method' },
+    {
+      why: 'a module as php',
+      text: 'src/a.ts#run',
+      runtime: 'php' as const,
+      code: 2,
+      says: '--runtime says php',
+    },
+    { why: 'a module outside', text: '/etc/passwd#run', code: 4, says: '--allow-outside' },
+    { why: 'a link to outside', text: 'link.ts#run', code: 4, says: '--allow-outside' },
+    { why: 'a way outside', text: '../../etc/passwd#run', code: 4, says: '--allow-outside' },
+    {
+      why: 'php without a bootstrap',
+      text: 'A::b',
+      runtime: 'php' as const,
+      code: 3,
+      says: 'vendor/autoload.php',
+    },
+  ])('refuses $why with $code', async ({ text, code, says, runtime }) => {
+    const rootdir = aProject({ ...MAPPED, 'src/a.ts': '' })
+    symlinkSync('/etc/passwd', join(rootdir, 'link.ts'))
+    await expect(resolve(text, { rootdir, ...(runtime ? { runtime } : {}) })).rejects.toMatchObject({
+      exitCode: code,
+      message: expect.stringContaining(says),
+    })
+  })
+
+  it('may be outside when that is allowed', async () => {
+    const rootdir = aProject(MAPPED)
+    expect((await resolve('/etc/passwd#run', { rootdir, allowOutside: true })).className).toBe('/etc/passwd')
+  })
+
+  it.each(['{', '{"namespaces": {"A": 1}}'])('is not looked for by the map %s', async (map) => {
+    const rootdir = aProject({ 'scriptify.config.json': map })
+    await expect(resolve('A::b', { rootdir })).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('scriptify.config.json'),
+    })
+  })
+})
+
+describe('php that is not there', () => {
+  let node: Language
+  beforeAll(async () => {
+    node = await startLanguage('node')
+  })
+
+  it.each([
+    { why: 'missing', php: '', says: 'not found' },
+    { why: 'older than 8.3', php: `printf '/usr/bin/php\\t8.2.29\\t80229\\n'`, says: 'is PHP 8.2.29' },
+    { why: 'no php', php: 'echo hello', says: 'unknown version' },
+    { why: 'failing', php: 'exit 9', says: 'Could not run' },
+  ])('because it is $why is said with what to install', async ({ php, says }) => {
+    const { code, stdout, stderr } = await node.sh(
+      `d=$(mktemp -d)
+       ${php === '' ? '' : `printf '#!/bin/sh\\n%s\\n' ${JSON.stringify(php)} > $d/php; chmod +x $d/php`}
+       SCRIPTIFY_PHP_BINARY=$d/php scriptify run --bootstrap bootstrap.ts --runtime php 'A::b'`,
+    )
+    expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
+    expect(stderr).toMatch(/^[^\n]+\n$/)
+    expect(stderr).toContain(says)
+    expect(stderr).toContain('install PHP 8.3 or newer')
+  })
+})
+
+describe.each(languages)('the check of install in $name', ({ name, isThere }) => {
+  let language: Language
+  beforeAll(async () => {
+    if (isThere) language = await startLanguage(name)
+  })
+  afterAll(async () => {
+    await language?.stop()
+  })
+
+  const check = async (reference: string, { rootdir = '.', uid = '', before = '' } = {}) => {
+    const loader = name === 'php' ? 'SCRIPTIFY_BOOTLOADER=bootstrap.php ' : ''
+    const { stdout } = await language.sh(
+      `${before}\n${loader}node_script run/check-method.ts ${rootdir} '${reference}' ${uid}`,
+    )
+    return stdout
+  }
+
+  it.skipIf(!isThere)('finds what is there, and constructs nothing', async () => {
+    expect(await check('\\App\\Probe::still')).toBe('fine\n')
+    expect(await check('\\App\\Probe::where', { before: 'export SHOW_CONSTRUCTOR=1' })).toBe('fine\n')
+  })
+
+  it.skipIf(!isThere).each([
+    { reference: '\\App\\Nope::run', says: /^3 .*App\\Nope/ },
+    { reference: '\\App\\Probe::nope', says: /^3 .*no method nope/ },
+    { reference: '\\App\\Probe::add', says: /^2 .*takes 1 to 2 arguments, not 0/ },
+    { reference: '\\App\\Leaving::run', says: /^1 .*ended the process/ },
+  ])('says of $reference what run would', async ({ reference, says }) => {
+    expect(await check(reference)).toMatch(says)
+  })
+
+  it.skipIf(!isThere || process.getuid?.() !== 0)('has the rights of the user that it is for', async () => {
+    const secret = '/tmp/scriptify-root-only'
+    const before = `rm -rf ${secret}; mkdir -m 755 ${secret}; cp -r . ${secret}/p; chmod -R go-rwx ${secret}/p/src; chmod 755 ${secret}/p`
+    const rootdir = `${secret}/p`
+    expect(await check('\\App\\Probe::still', { rootdir, before })).toBe('fine\n')
+    expect(await check('\\App\\Probe::still', { rootdir, uid: '65534', before })).toMatch(/^[13] .*probe/i)
+  })
+})

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { openMailbox } from '../mailer-worker/test/support/mailbox.ts'
+import { startProject } from './support/compose-project.ts'
+
+describe('one host in production', () => {
+  it('has no demo user and no inbox, and sends mail where and as it is told', async () => {
+    await using mailbox = await openMailbox('0.0.0.0')
+    await using project = await startProject({
+      files: ['docker-compose.prod.yml', 'services/test/support/faults.compose.yml'],
+      environment: {
+        API_SERVER: 'https://login.example.com',
+        MAIL_URL: `smtp://host.docker.internal:${mailbox.port}`,
+        MAIL_FROM: 'Example <no-reply@example.com>',
+      },
+    })
+    const { compose, inside, post } = project
+    expect((await compose('ps', '--services')).split('\n').sort()).toEqual([
+      'auth-api',
+      'mailer-worker',
+      'postgres',
+      'redis',
+    ])
+    expect(await inside('postgres', 'psql -U latchkey -tAc "select count(*) from users"')).toBe('0')
+
+    await inside(
+      'postgres',
+      `psql -U latchkey -c "insert into users (name, email, username, password) values ('Ada', 'ada@example.org', 'ada', 'x')"`,
+    )
+    expect((await post('/login/resetrequest', { email: 'ada@example.org' })).status).toBe(200)
+    await expect.poll(() => mailbox.to('ada@example.org').length, { timeout: 30_000 }).toBe(1)
+    const [mail] = mailbox.mails
+    expect(mail?.from).toMatchObject({ name: 'Example', address: 'no-reply@example.com' })
+    expect(mail?.subject).not.toContain('[')
+  })
+
+  it.each(['API_SERVER', 'MAIL_URL', 'MAIL_FROM'])('is refused without %s', async (name) => {
+    const given = { API_SERVER: 'https://login.example.com', MAIL_URL: 'null:', MAIL_FROM: 'a@example.com' }
+    const starting = startProject({
+      files: ['docker-compose.prod.yml'],
+      environment: { ...given, [name]: '' },
+    })
+    await expect(starting).rejects.toMatchObject({ stderr: expect.stringContaining(`${name} is missing`) })
+  })
+})
