@@ -41,16 +41,46 @@ describe.skipIf(!hasKubectl).each(OVERLAYS)('%s', (overlay) => {
   })
 })
 
+describe.skipIf(!hasKubectl)('the settings of a cluster', () => {
+  const manifests = hasKubectl ? render(join(import.meta.dirname, 'overlays/prod')) : []
+  const settings = manifests.find(({ kind }) => kind === 'ConfigMap') as unknown as {
+    data: Record<string, string>
+  }
+  const podOf = (name: string) => {
+    const found = manifests.find((manifest) => nameOf(manifest) === `Deployment/${name}`)
+    const { spec } = found as unknown as { spec: { template: { spec: Pod } } }
+    return spec.template.spec
+  }
+
+  it.each(['auth-api', 'mailer-worker'])('leave %s the time it takes to stop', (name) => {
+    const { SHUTDOWN_DELAY, SHUTDOWN_GRACE } = settings.data
+    const needed = Number(SHUTDOWN_DELAY) + Number(SHUTDOWN_GRACE)
+    expect(podOf(name).terminationGracePeriodSeconds).toBeGreaterThanOrEqual(needed + 5)
+  })
+
+  it('hash on as many threads as auth-api may have CPUs', () => {
+    expect(podOf('auth-api').containers[0]?.resources.limits.cpu).toBe(settings.data.HASH_CONCURRENCY)
+  })
+})
+
+interface Pod {
+  terminationGracePeriodSeconds: number
+  containers: { resources: { limits: { cpu: string } } }[]
+}
+
 describe.skipIf(!hasKubectl)('the other choices', () => {
-  it('scales mailer-worker on a Prometheus metric instead', async () => {
+  it.each([
+    { component: 'mail-scaling-prometheus', brings: 'HorizontalPodAutoscaler/mailer-worker' },
+    { component: 'tracing', brings: 'NetworkPolicy/allow-collector' },
+  ])('are what the API accepts: $component', async ({ component, brings }) => {
     const folder = mkdtempSync(join(import.meta.dirname, '.rendered-'))
     try {
       writeFileSync(
         join(folder, 'kustomization.yaml'),
-        'resources: [../base]\ncomponents: [../overlays/prod/settings, ../components/mail-scaling-prometheus]\n',
+        `resources: [../base]\ncomponents: [../overlays/prod/settings, ../components/${component}]\n`,
       )
       const manifests = render(folder)
-      expect(manifests.map(nameOf)).toContain('HorizontalPodAutoscaler/mailer-worker')
+      expect(manifests.map(nameOf)).toContain(brings)
       expect((await Promise.all(manifests.map(findSchemaFaults))).flat()).toEqual([])
       expect(findUnknownFields(manifests)).toBe('')
     } finally {
