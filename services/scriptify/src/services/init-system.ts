@@ -78,8 +78,12 @@ export function commandsBeforeRemoval(
           ]
         : []
     case 'initd':
-      // The original's script fails at whatever it is asked.
-      return [legacy ? attempt('service', name, 'stop') : command('service', name, 'stop')]
+      return [
+        // One that was written from elsewhere is not known yet.
+        ...(systemd ? [command('systemctl', 'daemon-reload')] : []),
+        // The original's script fails at whatever it is asked.
+        legacy ? attempt('service', name, 'stop') : command('service', name, 'stop'),
+      ]
     case 'upstart':
       return upstart ? [attempt('stop', name)] : []
     case 'crond':

@@ -87,11 +87,12 @@ export async function inspectFile(path: string, name: string): Promise<FoundFile
 }
 
 async function readWithoutFollowing(path: string): Promise<string> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
   try {
+    await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
     return await file.readFile('utf8')
-  } finally {
-    await file.close()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EACCES')) throw error
+    throw new CliError(`${path} may be read by root only`, EXIT.notPermitted)
   }
 }
 

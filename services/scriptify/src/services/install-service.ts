@@ -82,7 +82,7 @@ export async function installService(
   if (request.dryRun) return describe(request.root, rendered, commands)
   await write(request.root, rendered, files, operations)
   for (const command of commands) await control(command)
-  return report(request, rendered)
+  return report(request, rendered, { replaces: files.length > 0 })
 }
 
 /** Refuses to start what does not run here before anything is written. */
@@ -253,25 +253,27 @@ async function write(
 function report(
   { name, template, user, root, start, enable }: InstallRequest,
   files: readonly ServiceFile[],
+  { replaces }: { replaces: boolean },
 ): string[] {
   const paths = files.map(({ path }) => join(root, path)).join(', ')
+  const place = root === '/' ? '' : 'On that system: '
   return [
     `Installed ${name} for ${template}: ${paths}`,
     ...(user === undefined ? ['It runs as root; --user names an account of its own'] : []),
     ...(start || template === 'crond'
       ? []
-      : [`${root === '/' ? 'Start it' : 'There, start it'} with: ${START[template](name)}`]),
+      : [`${place}${NEXT[template](name, replaces ? 'restart' : 'start')}`]),
     ...(enable || root !== '/' || template === 'crond' || template === 'upstart'
       ? []
       : ['It does not start at boot; --enable does that']),
   ]
 }
 
-const START = {
-  systemd: (name) => `systemctl start ${name}`,
-  initd: (name) => `service ${name} start`,
-  upstart: (name) => `start ${name}`,
-} satisfies Record<Exclude<ServiceTemplate, 'crond'>, (name: string) => string>
+const NEXT = {
+  systemd: (name, verb) => `systemctl ${verb} ${name} makes it run`,
+  initd: (name, verb) => `service ${name} ${verb} makes it run`,
+  upstart: (name, verb) => `${verb} ${name} makes it run`,
+} satisfies Record<Exclude<ServiceTemplate, 'crond'>, (name: string, verb: string) => string>
 
 /** All that an installation would do; a variable's value may be a secret, so it is not shown. */
 function describe(

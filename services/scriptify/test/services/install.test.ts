@@ -108,6 +108,28 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect(ended.stderr).not.toMatch(/^ +at /m)
     })
 
+    it('hands a TypeScript method no bytes that it could not receive', async () => {
+      const words = `node ${HOME}/services/scriptify/bin/scriptify install x --class ${probe.record} --rootdir "$1"`
+      const script = `${words} --arg "$(printf '\\377')"`
+      expect(await run(machine, 'sh', '-c', script, 'sh', probe.rootdir)).toMatchObject({
+        ...{ code: 2, stderr: expect.stringContaining('UTF-8') },
+      })
+    })
+
+    it('shows everybody what would be written', async () => {
+      const asUser = ['setpriv', '--reuid=app', '--regid=app', '--clear-groups']
+      const words = ['install', 'probe', '--class', probe.record, '--rootdir', probe.rootdir, '--dry-run']
+      const { code, stdout } = await run(
+        machine,
+        ...asUser,
+        'node',
+        `${HOME}/services/scriptify/bin/scriptify`,
+        ...words,
+      )
+      expect(code).toBe(0)
+      expect(stdout).toContain('==> /etc/systemd/system/probe.service')
+    })
+
     it.each(['install', 'uninstall'])('%s is for root', async (command) => {
       const options = command === 'install' ? ['--class', probe.record, '--rootdir', probe.rootdir] : []
       const asUser = ['setpriv', '--reuid=app', '--regid=app', '--clear-groups']
@@ -233,6 +255,33 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       await put('/etc/cron.d/probe', '# PHP_SCRIPTIFY\n')
       await put('/etc/scriptify/probe.env', 'export A=b%3D+c\n')
       expect((await uninstall('probe')).code).toBe(0)
+    })
+
+    it('is whole or repairable after a kill at any moment of its installation', async () => {
+      const words = [
+        'install',
+        '--template=crond',
+        'probe',
+        '--class',
+        probe.record,
+        '--rootdir',
+        probe.rootdir,
+      ]
+      for (const seconds of ['0.1', '0.2', '0.25', '0.3', '0.35', '0.4', '0.5', '0.6', '0.8']) {
+        const killer = [
+          'timeout',
+          '--signal=KILL',
+          seconds,
+          'node',
+          `${HOME}/services/scriptify/bin/scriptify`,
+        ]
+        const { code } = await run(machine, ...killer, ...words)
+        expect([0, 137]).toContain(code)
+        const again = await install('probe', 'crond', '--force')
+        expect({ seconds, ...again }).toMatchObject({ code: 0, stderr: '' })
+        expect((await uninstall('probe')).code).toBe(0)
+        expect(await everything(), seconds).toBe(untouched)
+      }
     })
 
     it('can be uninstalled when it is half there', async () => {

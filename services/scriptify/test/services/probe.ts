@@ -24,6 +24,8 @@ export const HOSTILE_VALUE = ` ${HOSTILE.join(' ')}\nlast line \\`
 /** What the method found when it was called. */
 export interface Seen {
   args: string[]
+  /** The arguments as hexadecimal digits. */
+  hex: string[]
   value: string
   cwd: string
   uid: number
@@ -66,7 +68,7 @@ export async function nextCall(machine: Machine, after?: Seen): Promise<Seen> {
     const text = await read(machine, `${FOLDER}/seen.json`)
     if (text === undefined) return undefined
     const { args, value, ...rest } = JSON.parse(text)
-    const seen: Seen = { ...rest, args: args.map(fromHex), value: fromHex(value) }
+    const seen: Seen = { ...rest, args: args.map(fromHex), hex: args, value: fromHex(value) }
     return after === undefined || seen.pid !== after.pid || seen.calls > after.calls ? seen : undefined
   })
 }

@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasDocker } from '../terminal-docker.ts'
-import { eventually, type Machine, read, run, scriptify, startSystemdMachine, succeed } from './machine.ts'
+import {
+  eventually,
+  HOME,
+  type Machine,
+  read,
+  run,
+  scriptify,
+  startSystemdMachine,
+  succeed,
+} from './machine.ts'
 import {
   forgetCalls,
   HOSTILE,
@@ -73,6 +82,15 @@ describe.runIf(await hasDocker()).each([
     expect(await succeed(machine, 'find', '/etc', '-name', '*probe*', '-o', '-path', '/etc/scriptify')).toBe(
       '',
     )
+  })
+
+  it.runIf(language === 'php')('hands over bytes that are no UTF-8', async () => {
+    await forgetCalls(machine)
+    const scriptifyBin = `${HOME}/services/scriptify/bin/scriptify`
+    const script = `node ${scriptifyBin} install bytes --class "$1" --rootdir "$2" --start --arg "$(printf '\\377\\200a')"`
+    await succeed(machine, 'sh', '-c', script, 'sh', probe.record, probe.rootdir)
+    expect((await nextCall(machine)).hex).toEqual(['ff8061'])
+    expect((await scriptify(machine, 'uninstall', 'bytes')).code).toBe(0)
   })
 
   it('runs as its user, who cannot read its environment', async () => {
