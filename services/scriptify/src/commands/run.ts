@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { useCompileCache } from '../compile-cache.ts'
 
 const DESCRIPTION = `Calls a public method, with the arguments in order, byte for byte.
 
@@ -65,6 +66,7 @@ export function createRunCommand(): Command {
       if (!flags.daemon && (flags.interval !== undefined || flags.keepGoing)) {
         command.error('--interval and --keep-going go with --daemon')
       }
+      useCompileCache(process.env)
       const { runMethod } = await import('../run/run-method.ts')
       const { daemon, interval = 1, keepGoing = false, env = [], showdocs = false, ...rest } = flags
       await runMethod({
@@ -74,6 +76,7 @@ export function createRunCommand(): Command {
         jsonArgs,
         env,
         showdocs,
+        compileCache: true,
         ...(daemon ? { daemon: { interval, keepGoing } } : {}),
       })
     })

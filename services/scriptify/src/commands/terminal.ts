@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import { useCompileCache } from '../terminal/compile-cache.ts'
+import { useCompileCache } from '../compile-cache.ts'
 
 const EXAMPLES = `
 Exit codes: 0 ok, 1 a statement failed, 2 wrong usage, 3 not found, 4 not permitted, 5 php missing or too old

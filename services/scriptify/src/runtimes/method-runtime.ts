@@ -25,6 +25,8 @@ export interface MethodCall {
   readonly loose?: boolean
   /** Writes what the method returns to stdout, as JSON. */
   readonly print?: boolean
+  /** Keeps compiled code in the home of whoever calls: a faster start, but not for a service that root starts. */
+  readonly compileCache?: boolean
 }
 
 /** The absolute path of a program, and its arguments. */

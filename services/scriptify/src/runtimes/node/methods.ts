@@ -31,6 +31,7 @@ function words(call: MethodCall, env: NodeJS.ProcessEnv, task: LauncherTask): Co
     ...(limit === undefined ? [] : [`--max-old-space-size=${limit}`]),
     LAUNCHER,
     ...launcherOptions(call, task),
+    ...(call.compileCache ? ['--compile-cache'] : []),
     '--',
     className.includes('#') ? `${className}::${method}` : `${className}#${method}`,
     ...call.args,

@@ -1,5 +1,5 @@
 // The program behind `node>`.
-import { useCompileCache } from '../../terminal/compile-cache.ts'
+import { useCompileCache } from '../../compile-cache.ts'
 
 useCompileCache(process.env)
 await import('./terminal/worker.ts')

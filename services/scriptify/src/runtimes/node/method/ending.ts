@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import { EXIT } from '../../../exit-codes.ts'
 
+/** What the language throws at code that is wrong; everything else was made to be read. */
+const MISTAKES = [TypeError, ReferenceError, RangeError, SyntaxError, EvalError, URIError]
 const FRAME = /^ +at .*?((?:file:\/\/)?\/[^()]*):(\d+):\d+\)?$/m
 
 export interface Ending {
@@ -44,12 +46,12 @@ export function watchEnding(): Ending {
   }
 }
 
-/** The message alone for an Error made to be read, else also its kind and place; all of it with SCRIPTIFY_DEBUG. */
+/** The message alone; of a mistake in the code also its kind and place; all there is with SCRIPTIFY_DEBUG. */
 export function describe(error: unknown): string {
   if (!(error instanceof Error)) return `Thrown: ${inspect(error)}`
   if (process.env.SCRIPTIFY_DEBUG) return inspect(error)
   const message = messageOf(error)
-  if (error.constructor === Error && message !== '') return message
+  if (message !== '' && !MISTAKES.some((Mistake) => error instanceof Mistake)) return message
   return `${error.name}: ${message}${placeOf(error)}`
 }
 

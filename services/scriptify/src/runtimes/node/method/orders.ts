@@ -17,6 +17,7 @@ export interface Orders {
   keepGoing: boolean
   loose: boolean
   print: boolean
+  compileCache: boolean
 }
 
 export function readOrders(words: readonly string[]): Orders {
@@ -41,6 +42,7 @@ export function readOrders(words: readonly string[]): Orders {
     keepGoing: options.has('keep-going'),
     loose: options.has('loose'),
     print: options.has('print'),
+    compileCache: options.has('compile-cache'),
   }
 }
 
