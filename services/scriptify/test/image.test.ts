@@ -1,49 +1,26 @@
-import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { docker, logsOf, ROOT, run, VERSION } from '../../test/support/images.ts'
+import { docker, logsOf, ROOT } from '../../test/support/images.ts'
 import { createCli } from '../src/cli.ts'
+import { buildImage, type Ended, endedOf, HARDENED, IMAGE } from './image.ts'
 import { hasDocker } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
 
-const IMAGE = `latchkey/scriptify:${VERSION}`
 const BASE = 'node:24-trixie-slim'
 /** What it may weigh above the base: what it weighs, and some room. PHP is 27 of it. */
 const MEGABYTES = 78
-const HARDENED = [
-  ...['--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
-]
-
-interface Ended {
-  code: number
-  stdout: string
-  stderr: string
-}
-
 /** `docker run` of the image with nothing writable but /tmp; `options` are docker's. */
-function scriptify(args: string[], { input = '', options = [] as string[] } = {}): Promise<Ended> {
-  const words = ['run', '--rm', '-i', ...HARDENED, ...options, IMAGE, ...args]
-  return new Promise((resolve) => {
-    const child = execFile('docker', words, (error, stdout, stderr) => {
-      resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr })
-    })
-    child.stdin?.end(input)
-  })
-}
+const scriptify = (args: string[], { input = '', options = [] as string[] } = {}): Promise<Ended> =>
+  endedOf('docker', ['run', '--rm', '-i', ...HARDENED, ...options, IMAGE, ...args], input)
 
 const inImage = (script: string) => docker('run', '--rm', '--entrypoint', 'sh', IMAGE, '-c', script)
 const inspect = async (name: string) => JSON.parse(await docker('image', 'inspect', name))[0]
 
 describe.skipIf(!(await hasDocker()))('the image of scriptify', () => {
-  beforeAll(async () => {
-    await run('docker', ['build', '--tag', IMAGE, '--file', 'services/scriptify/Dockerfile', '.'], {
-      cwd: ROOT,
-      maxBuffer: 64 * 1024 ** 2,
-    })
-  })
+  beforeAll(buildImage)
 
   describe('as a file', () => {
     it(`weighs at most ${MEGABYTES} MB more than its base`, async () => {

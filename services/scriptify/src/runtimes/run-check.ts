@@ -18,16 +18,8 @@ const TIMEOUT_MS = 30_000
  * Runs a runtime's `checkCommand`. Throws a CliError: 3 for what does not exist, 2 for arguments that the method does
  * not take, 1 for a bootstrap or class that fails to load.
  */
-export async function runCheck(command: CommandWords, { rootdir, env, user }: CheckOptions): Promise<void> {
-  const [file, ...args] = command
-  const child = spawn(file, args, {
-    cwd: rootdir,
-    env,
-    stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: TIMEOUT_MS,
-    killSignal: 'SIGKILL',
-    ...user,
-  })
+export async function runCheck(command: CommandWords, options: CheckOptions): Promise<void> {
+  const child = start(command, options)
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', resolve)
@@ -37,4 +29,25 @@ export async function runCheck(command: CommandWords, { rootdir, env, user }: Ch
   // A warning of the project's own may come before our line.
   const line = said.trim().split('\n').at(-1) || 'The check died before it said anything'
   throw new CliError(line, code ?? EXIT.failed)
+}
+
+function start([file, ...args]: CommandWords, { rootdir, env, user }: CheckOptions) {
+  try {
+    return spawn(file, args, {
+      cwd: rootdir,
+      env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: TIMEOUT_MS,
+      killSignal: 'SIGKILL',
+      ...user,
+    })
+  } catch (error) {
+    // A root without CAP_SETUID, as in a container without capabilities, becomes nobody else.
+    if (user === undefined || !(error instanceof Error && 'code' in error && error.code === 'EPERM'))
+      throw error
+    throw new CliError(
+      'The check may not take the rights of the service’s account (EPERM); --no-check leaves it out',
+      EXIT.notPermitted,
+    )
+  }
 }

@@ -18,13 +18,20 @@ export interface Ended {
   stderr: string
 }
 
-/** A Debian with systemd as PID 1: `php` is trixie (systemd 257, php 8.4, Node), `node` bookworm (252, Node). */
-export async function startSystemdMachine(kind: 'php' | 'node'): Promise<Machine> {
+/**
+ * A Debian with systemd as PID 1: `php` is trixie (systemd 257, php 8.4, Node), `node` bookworm (252, Node). Volumes hold
+ * what the machine has in the folder that each is mounted on.
+ */
+export async function startSystemdMachine(
+  kind: 'php' | 'node',
+  volumes: { source: string; target: string }[] = [],
+): Promise<Machine> {
   const image = await build(kind)
   return image
     .withTmpFs({ '/run': 'rw', '/run/lock': 'rw' })
     .withBindMounts([
       repository,
+      ...volumes,
       { source: CGROUPS, target: CGROUPS, mode: 'ro' },
       { source: `${CGROUPS}/systemd`, target: `${CGROUPS}/systemd`, mode: 'rw' },
     ])
