@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { encodeRawBytes } from './runtimes/raw-bytes.ts'
 
 /** The commands whose words are handed on, byte for byte. */
-const HANDING_ON = new Set(['run', 'install'])
+const HANDING_ON = new Set(['run', 'install', 'endpoint'])
 
 /** The words of this process; where Node has put U+FFFD for bytes that are no UTF-8, the bytes are kept (PEP 383). */
 export function readArgv(): string[] {

@@ -165,6 +165,21 @@ describe('a request', () => {
     expect({ code, stdout }).toEqual({ code: 22, stdout: 'too long' })
   })
 
+  it('takes bytes that are no UTF-8 as they are', async () => {
+    const { promise: seen, resolve: see } = Promise.withResolvers<{ header: string; body: Buffer }>()
+    await using server = await serve(async (request, response) => {
+      const body = await buffer(request)
+      // Node reads a header's bytes as characters.
+      see({ header: String(request.headers['x-raw']), body })
+      response.end()
+    })
+    const script = `exec "$0" "$1" endpoint POST "$2" --header "X-Raw: $(printf 'a\\351')" --body "$(printf '\\377\\200b')"`
+    const child = spawn('sh', ['-c', script, process.execPath, LAUNCHER, server.url], { env: ENV })
+    expect(await once(child, 'exit')).toEqual([0, null])
+    const { header, body } = await seen
+    expect([header, body.toString('hex')]).toEqual(['a\xe9', 'ff8062'])
+  })
+
   it('warns about the body of a GET request and sends it', async () => {
     await using server = await serve(echo)
     const { stdout, stderr } = await endpoint(['get', server.url, '--body', 'x'])
@@ -616,6 +631,13 @@ describe('wrong usage', () => {
     })
     expect(stderr).toContain(says)
     expect(stderr).not.toContain('secret')
+  })
+
+  it('a URL that is no UTF-8 is refused with 2', async () => {
+    const script = `exec "$0" "$1" endpoint GET "http://127.0.0.1:1/$(printf '\\351')"`
+    const child = spawn('sh', ['-c', script, process.execPath, LAUNCHER], { env: ENV })
+    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+    expect({ code, said }).toEqual({ code: 2, said: 'The URL must be UTF-8\n' })
   })
 
   it('a body file that is not there ends with 3', async () => {

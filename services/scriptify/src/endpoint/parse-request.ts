@@ -1,6 +1,7 @@
 import { loadEnvironment } from '@latchkey/shared/environment.ts'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
+import { decodeRawBytes } from '../runtimes/raw-bytes.ts'
 import { fileBody, type RequestBody, standardInputBody, textBody } from './request-body.ts'
 
 /** A request that may go out as it is. */
@@ -77,6 +78,7 @@ function findBase(base: string | undefined): [label: string, text: string] {
 function parseAddress(label: string, text: string): URL {
   // The parser drops tabs and newlines and trims spaces, so that something else than what was given would be called.
   if (/[\p{Cc}\s]/u.test(text)) throw refuse(`${label} must not contain white space or control characters`)
+  if (!text.isWellFormed()) throw refuse(`${label} must be UTF-8`)
   if (!/^https?:\/\//i.test(text)) throw refuse(`${label} must begin with http:// or https://`)
   const url = URL.parse(text)
   if (!url) throw refuse(`${label} is not a valid address`)
@@ -127,7 +129,7 @@ function joinHeaders(
     const key = name.toLowerCase()
     const before = SINGLE.has(key) ? undefined : joined.get(key)
     // Node writes a header's characters as bytes; this way they are the bytes that were given.
-    const bytes = Buffer.from(value).toString('latin1')
+    const bytes = decodeRawBytes(value).toString('latin1')
     joined.set(key, { name: before?.name ?? name, values: [...(before?.values ?? []), bytes] })
   }
   return new Map([...joined.values()].map(({ name, values }) => [name, values]))

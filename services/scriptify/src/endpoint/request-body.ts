@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
+import { decodeRawBytes } from '../runtimes/raw-bytes.ts'
 
 /** What a request carries; nothing of it is held in memory that comes from a file. */
 export interface RequestBody {
@@ -16,8 +17,9 @@ export interface RequestBody {
 
 const HEAD_BYTES = 1024
 
+/** The text as it was given, be it UTF-8 or not. */
 export function textBody(text: string): RequestBody {
-  const bytes = Buffer.from(text)
+  const bytes = decodeRawBytes(text)
   return {
     length: bytes.length,
     isJson: looksLikeJson(bytes),
@@ -30,6 +32,7 @@ export const standardInputBody = (): Promise<RequestBody> => streamBody(process.
 
 /** A regular file is sent with its length, and again after a redirect; a pipe is sent as it comes, once. */
 export async function fileBody(path: string): Promise<RequestBody> {
+  if (!path.isWellFormed()) throw new CliError('The path of the body file must be UTF-8', EXIT.usage)
   const file = await open(path).catch((error: unknown) => {
     throw unreadable(path, error)
   })
