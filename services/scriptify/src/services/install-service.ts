@@ -185,11 +185,27 @@ async function findCommand(
   const final = other ? seenFrom(call, other) : call
   const words = await runtime.command(final, callEnv)
   const command = other ? wordsFor(words, call.reference.runtime, other) : words
-  checkPath('--rootdir', final.rootdir)
-  checkPath('The program', command[0])
-  if (command[0].includes('$'))
-    throw new CliError(`systemd reads no program's path with $ in it: ${command[0]}`, EXIT.usage)
+  checkWords(request, final.rootdir, command)
   return { command, rootdir: final.rootdir }
+}
+
+/** Throws exit code 2 for words that the service could not start with. */
+function checkWords({ template, privateTmp }: InstallRequest, rootdir: string, command: CommandWords): void {
+  checkPath('--rootdir', rootdir)
+  checkPath('The program', command[0])
+  if (template !== 'systemd') return
+  if (command[0].includes('$')) {
+    throw new CliError(`systemd reads no program's path with $ in it: ${command[0]}`, EXIT.usage)
+  }
+  // What comes after -- is the method's own.
+  const paths = [rootdir, ...command.slice(0, command.indexOf('--'))]
+  const hidden = privateTmp && paths.find((path) => /^\/(var\/)?tmp(\/|$)/.test(path))
+  if (hidden) {
+    throw new CliError(
+      `A service with a /tmp of its own does not see ${hidden}: --no-private-tmp`,
+      EXIT.usage,
+    )
+  }
 }
 
 /** Where this process finds what that system finds at `rootdir`. */
@@ -212,11 +228,16 @@ async function check(
 ): Promise<void> {
   const own = Object.entries(env).filter(([name]) => name.startsWith('SCRIPTIFY_'))
   const words = await runtime.checkCommand(call, env)
-  await runCheck(words, {
-    rootdir: call.rootdir,
-    env: { PATH: SHELL_PATH, ...Object.fromEntries(own), ...environment },
-    ...(account && process.geteuid?.() === 0 ? { user: account } : {}),
-  })
+  try {
+    await runCheck(words, {
+      rootdir: call.rootdir,
+      env: { PATH: SHELL_PATH, ...Object.fromEntries(own), ...environment },
+      ...(account && process.geteuid?.() === 0 ? { user: account } : {}),
+    })
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EACCES')) throw error
+    throw new CliError(`The user may not execute ${words[0]}`, EXIT.notPermitted)
+  }
 }
 
 async function write(
@@ -256,7 +277,9 @@ function report(
   { replaces }: { replaces: boolean },
 ): string[] {
   const paths = files.map(({ path }) => join(root, path)).join(', ')
-  const place = root === '/' ? '' : 'On that system: '
+  // From here, nobody could tell its systemd.
+  const place =
+    root === '/' ? '' : `On that system: ${template === 'systemd' ? 'systemctl daemon-reload && ' : ''}`
   return [
     `Installed ${name} for ${template}: ${paths}`,
     ...(user === undefined ? ['It runs as root; --user names an account of its own'] : []),

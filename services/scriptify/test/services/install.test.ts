@@ -89,6 +89,12 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
         words: ['x', '--class', 'src/probe.ts#Probe::needy', '--arg', 'more'],
         code: 2,
       },
+      { why: 'a folder that the service could not see', words: ['x', '--rootdir', '/tmp'], code: 2 },
+      {
+        why: 'a folder that its user may not enter',
+        words: ['x', '--rootdir', '/root', '--user', 'app'],
+        code: 3,
+      },
       { why: 'an unknown user', words: ['x', '--user', 'nobody-here'], code: 3 },
       { why: 'an unknown class', words: ['x', '--class', 'src/probe.ts#Nothing::record'], code: 3 },
       { why: 'an unknown method', words: ['x', '--class', 'src/probe.ts#Probe::nothing'], code: 3 },
@@ -98,7 +104,14 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       { why: 'a missing root', words: ['x', '--root', '/nothing'], code: 3 },
     ])('refuses $why with $code, in one line, and writes nothing', async ({ words, code }) => {
       const [name = '', ...options] = words
-      const given = ['--template=systemd', '--class', probe.record, '--rootdir', probe.rootdir]
+      const given = [
+        '--template=systemd',
+        '--class',
+        `${probe.rootdir}/src/probe.ts#Probe::record`,
+        '--allow-outside',
+        '--rootdir',
+        probe.rootdir,
+      ]
       const ended = await scriptify(machine, 'install', name, ...given, ...options)
       expect({ ...ended, lines: ended.stderr.trimEnd().split('\n').length }).toMatchObject({
         code,

@@ -25,8 +25,10 @@ async function carryOut(orders: Orders, ending: Ending): Promise<void> {
   const { task, rootdir, bootstrap, module, className } = orders
   try {
     process.chdir(rootdir)
-  } catch {
-    throw new CliError(`The root directory ${rootdir} does not exist`, EXIT.notFound)
+  } catch (error) {
+    const isClosed = error instanceof Error && 'code' in error && error.code === 'EACCES'
+    const what = isClosed ? 'may not be entered by this user' : 'does not exist'
+    throw new CliError(`The root directory ${rootdir} ${what}`, EXIT.notFound)
   }
   if (bootstrap !== undefined) {
     ending.during(`The bootstrap ${bootstrap}`)

@@ -15,7 +15,8 @@ final class Caller
         self::$orders = $orders;
         Ending::watch();
         if (!@chdir((string) $orders->get('rootdir'))) {
-            Ending::with(Refusal::NOT_FOUND, "The root directory {$orders->get('rootdir')} does not exist");
+            $what = is_dir((string) $orders->get('rootdir')) ? 'may not be entered by this user' : 'does not exist';
+            Ending::with(Refusal::NOT_FOUND, "The root directory {$orders->get('rootdir')} {$what}");
         }
         $bootstrap = $orders->get('bootstrap');
         if ($bootstrap !== null && !is_readable($bootstrap)) {
