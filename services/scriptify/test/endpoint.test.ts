@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import http, { type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import https from 'node:https'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
@@ -87,6 +87,14 @@ const seenIn = (stdout: string): Seen => JSON.parse(stdout)
 const valuesOf = (seen: Seen, name: string) =>
   seen.headers.filter(([given]) => given.toLowerCase() === name.toLowerCase()).map(([, value]) => value)
 
+const LARGE = 512 * 1024 ** 2
+
+/** The most memory that a process has had, in MiB. */
+function peakOf({ pid }: ChildProcess): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024
+}
+
 /** A key, its certificate, and the environment that trusts it. */
 async function aCertificate(host: string) {
   const { private: key, cert } = await generate([{ name: 'commonName', value: host }], {
@@ -163,6 +171,41 @@ describe('a request', () => {
     const input = Buffer.alloc(8 * 1024 ** 2)
     const { code, stdout } = await endpoint(['POST', server.url, '--body-file', '-'], { input })
     expect({ code, stdout }).toEqual({ code: 22, stdout: 'too long' })
+  })
+
+  it('of 512 MiB takes no memory of that size', async () => {
+    const path = join(folder, 'large')
+    writeFileSync(path, '')
+    truncateSync(path, LARGE)
+    let peak = 0
+    await using server = await serve(async (request, response) => {
+      let length = 0
+      for await (const chunk of request) length += chunk.length
+      peak = peakOf(child)
+      response.end(String(length))
+    })
+    const { child, code } = start(['PUT', server.url, '--body-file', path])
+    expect([await text(child.stdout), await code]).toEqual([String(LARGE), 0])
+    expect(peak).toBeGreaterThan(20)
+    expect(peak).toBeLessThan(350)
+  })
+
+  it('sends a long body to a server that does not know 100-continue', async () => {
+    const server = createTcpServer((socket) => {
+      let length = 0
+      socket.on('data', (chunk) => {
+        length += chunk.length
+        // It says nothing before it has all of it, headers included.
+        if (length > 2 * 1024 ** 2) socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+      })
+      socket.on('error', () => undefined)
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    const input = Buffer.alloc(2 * 1024 ** 2)
+    const args = ['POST', `http://127.0.0.1:${port}/`, '--body-file', '-']
+    expect(await endpoint(args, { input })).toMatchObject({ code: 0, stdout: 'ok' })
+    server.close()
   })
 
   it('takes bytes that are no UTF-8 as they are', async () => {
@@ -271,11 +314,10 @@ describe('an answer', () => {
   })
 
   it('of 512 MiB takes no memory of that size', async () => {
-    const size = 512 * 1024 ** 2
     const { promise: measured, resolve: measure } = Promise.withResolvers<void>()
     await using server = await serve(async (_request, response) => {
       const chunk = Buffer.alloc(1024 ** 2, 'a')
-      for (let sent = 0; sent < size; sent += chunk.length)
+      for (let sent = 0; sent < LARGE; sent += chunk.length)
         if (!response.write(chunk)) await once(response, 'drain')
       await measured
       response.end()
@@ -285,12 +327,11 @@ describe('an answer', () => {
     let peak = 0
     for await (const chunk of child.stdout) {
       length += chunk.length
-      if (length < size || peak > 0) continue
-      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
-      peak = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024
+      if (length < LARGE || peak > 0) continue
+      peak = peakOf(child)
       measure()
     }
-    expect({ code: await code, length }).toEqual({ code: 0, length: size })
+    expect({ code: await code, length }).toEqual({ code: 0, length: LARGE })
     expect(peak).toBeGreaterThan(20)
     expect(peak).toBeLessThan(350)
   })
