@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { docker, logsOf, ROOT } from '../../test/support/images.ts'
 import { createCli } from '../src/cli.ts'
 import { buildImage, type Ended, endedOf, HARDENED, IMAGE } from './image.ts'
@@ -140,6 +143,37 @@ describe.skipIf(!(await hasDocker()))('the image of scriptify', () => {
       expect(await again.enter('.history')).toContain(seven)
       again.type('\x04')
       expect(await again.exited).toBe(0)
+    })
+
+    it('opens in the debug pod of the cluster, whose first process reaps', async () => {
+      const template = await readFile(join(ROOT, 'k8s/base/scriptify/debug-pod-template.yaml'), 'utf8')
+      const [container] = parse(template).template.spec.containers
+      const [program, ...words] = container.command
+      const pod = [
+        'run',
+        '--detach',
+        '--rm',
+        '--user',
+        '1000',
+        ...HARDENED,
+        '--entrypoint',
+        program,
+        IMAGE,
+        ...words,
+      ]
+      const id = await docker(...pod)
+      try {
+        for (const [runtime, code] of Object.entries({ php: 'PHP_OS', node: 'process.platform' })) {
+          const terminal = ['terminal', '--runtime', runtime, '--no-preload', '--execute', code]
+          expect(await docker('exec', id, 'scriptify', ...terminal)).toMatch(/linux/i)
+        }
+        expect(await docker('exec', id, 'cat', '/proc/1/comm')).toBe('tini')
+        const zombies = () =>
+          docker('exec', id, 'sh', '-c', 'grep -l "^State:.Z" /proc/[0-9]*/status || true')
+        await expect.poll(zombies, { timeout: 10_000 }).toBe('')
+      } finally {
+        await docker('kill', id)
+      }
     })
 
     it('opens where nothing at all is writable', async () => {
