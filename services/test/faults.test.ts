@@ -58,7 +58,9 @@ describe('the compose set while its containers are killed', () => {
       await wait(500 + Math.random() * 1_500)
       await project.crash('maildev')
       const { length } = requests.accepted
-      await expect.poll(() => requests.accepted.length).toBeGreaterThan(length + 10)
+      await expect
+        .poll(() => requests.accepted.length, { timeout: HEALS_WITHIN_MS })
+        .toBeGreaterThan(length + 10)
     }
     await requests.end()
 

@@ -63,7 +63,16 @@ export async function startProject({
 
   try {
     await compose('up', '--wait', ...up)
-    const sleep = ['--pid=host', '--user', '0', '--entrypoint', 'sleep', imageOf('auth-api'), 'infinity']
+    const sleep = [
+      '--no-healthcheck',
+      '--pid=host',
+      '--user',
+      '0',
+      '--entrypoint',
+      'sleep',
+      imageOf('auth-api'),
+      'infinity',
+    ]
     await docker('run', '--detach', '--name', killer, ...sleep)
   } catch (error) {
     await end().catch(() => undefined)
