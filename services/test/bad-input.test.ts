@@ -68,7 +68,8 @@ describe('a setting that cannot be used', () => {
 })
 
 describe.concurrent.each(SERVICES)('%s where no address answers', (service) => {
-  it('waits, says for what, and comes up when that does', async () => {
+  // Side by side with the other service's: `expect` has to know whose it is.
+  it('waits, says for what, and comes up when that does', async ({ expect }) => {
     await using network = await new Network().start()
     await using container = await new GenericContainer(imageOf(service))
       .withNetwork(network)
@@ -109,7 +110,7 @@ describe.concurrent.each(SERVICES)('%s where no address answers', (service) => {
     await expect.poll(waitsFor, { timeout: 60_000 }).toMatch(/^"waitsFor":\["queue at queue:6379/)
     expect(await ready()).toMatchObject([503, { database: 'ok', queue: 'unreachable' }])
 
-    const queue = await new GenericContainer('redis:8')
+    await using queue = await new GenericContainer('redis:8')
       .withNetwork(network)
       .withNetworkAliases('queue')
       .withCommand(['redis-server', '--requirepass', PASSWORD])
@@ -119,7 +120,7 @@ describe.concurrent.each(SERVICES)('%s where no address answers', (service) => {
     const health = () => docker('inspect', '--format', '{{.State.Health.Status}}', container.getId())
     await expect.poll(health, { timeout: 60_000 }).toBe('healthy')
 
-    await queue.stop()
+    await docker('stop', queue.getId())
     if (service === 'auth-api') {
       // A queue that was there once is only away: mail waits in the outbox.
       await run('docker', ['exec', container.getId(), 'sleep', '2'])
