@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
+import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { RedisContainer } from '@testcontainers/redis'
+import { GenericContainer, Wait } from 'testcontainers'
+import { describe, expect, it } from 'vitest'
+import { docker, imageOf, ROOT, type ServiceName } from './support/images.ts'
+
+/** Enough to start with; nothing answers there. */
+const SETTINGS = {
+  APP_ENV: 'dev',
+  JWT_SECRET: Buffer.from(Array.from({ length: 64 }, (_, index) => index)).toString('base64'),
+  MAIL_SECRET: Buffer.from(Array.from({ length: 32 }, (_, index) => index)).toString('base64'),
+  DATABASE_URL: 'postgres://latchkey@127.0.0.1:1/latchkey',
+  QUEUE_URL: 'redis://127.0.0.1:1',
+  MAIL_URL: 'null:',
+}
+
+/** The names of all metrics that a service reports. */
+async function metricsOf(service: ServiceName, port: number): Promise<string[]> {
+  await using container = await new GenericContainer(imageOf(service))
+    .withEnvironment(SETTINGS)
+    .withWaitStrategy(Wait.forLogMessage('not ready, waiting'))
+    .start()
+  const script = `fetch('http://127.0.0.1:${port}/metrics').then(async (answer) => console.log(await answer.text()))`
+  const text = await docker('exec', container.getId(), 'node', '-e', script)
+  return [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
+}
+
+describe('what is watched', () => {
+  it('has in docs/operations.md no metric that no service reports', async () => {
+    const metrics = await Promise.all([metricsOf('auth-api', 9464), metricsOf('mailer-worker', 9465)])
+    const known = new Set(metrics.flat())
+    const text = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
+    const named = text.match(/\b(latchkey_mail|http_request|nodejs|process)_\w+[a-z]\b/g) ?? []
+    expect(named.length).toBeGreaterThan(10)
+    const unknown = named.filter((name) => !known.has(name.replace(/_(count|bucket|sum)$/, '')))
+    expect(unknown).toEqual([])
+  })
+
+  it('is, for KEDA, the list in which BullMQ keeps the mails that wait', async () => {
+    const manifest = readFileSync(join(ROOT, 'k8s/components/mail-scaling-keda/scaled-object.yaml'), 'utf8')
+    const [, list = ''] = /listName: '([^']+)'/.exec(manifest) ?? []
+    await using redis = await new RedisContainer('redis:8').start()
+    const queue = openMailQueue(redis.getConnectionUrl())
+    const job: MailJob = {
+      to: 'ada@example.com',
+      subject: '',
+      template: 'password-reset',
+      language: 'en',
+      variables: 'a..b.c.d',
+      expiresAt: new Date(Date.now() + 600_000).toISOString(),
+    }
+    for (let index = 0; index < 3; index++) await queue.add(randomUUID(), job)
+    await queue.close()
+    expect(await docker('exec', redis.getId(), 'redis-cli', 'llen', list)).toBe('3')
+  })
+})
