@@ -188,6 +188,12 @@ describe.each(languages)('run in $name', ({ name, isThere }) => {
       },
       { why: 'a bad name of --env', args: ['\\App\\Probe::still', '-e', 'A B=1'], code: 2, says: 'A B=1' },
       {
+        why: 'a limit that is none',
+        args: ['\\App\\Probe::still', '-e', 'SCRIPTIFY_MEMORY_LIMIT=lots'],
+        code: 2,
+        says: 'SCRIPTIFY_MEMORY_LIMIT must be like 256M',
+      },
+      {
         why: 'an interval of one call',
         args: ['\\App\\Probe::still', '--interval', '1'],
         code: 2,

@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { type LauncherTask, launcherOptions } from '../launcher-options.ts'
+import { readMemoryLimit } from '../memory-limit.ts'
 import type { CommandWords, MethodCall, MethodRuntime } from '../method-runtime.ts'
-import { megabytes } from './memory-limit.ts'
 
 const LAUNCHER = fileURLToPath(new URL('call-method.ts', import.meta.url))
 
@@ -24,7 +24,7 @@ function words(call: MethodCall, env: NodeJS.ProcessEnv, task: LauncherTask): Co
       EXIT.usage,
     )
   }
-  const limit = megabytes(env.SCRIPTIFY_MEMORY_LIMIT)
+  const limit = readMemoryLimit(env)?.megabytes
   return [
     process.execPath,
     '--disable-warning=ExperimentalWarning',

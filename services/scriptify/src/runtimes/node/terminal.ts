@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { TerminalRuntime } from '../../terminal/terminal-runtime.ts'
-import { megabytes } from './memory-limit.ts'
+import { readMemoryLimit } from '../memory-limit.ts'
 
 const WORKER = fileURLToPath(new URL('terminal-worker.ts', import.meta.url))
 /** In megabytes. Without one, a runaway array takes all of the machine before it fails. */
@@ -8,6 +8,8 @@ const HEAP_LIMIT = 512
 
 /** The node runtime of the terminal: the same Node that runs the front-end. */
 export function nodeTerminal(env: NodeJS.ProcessEnv): TerminalRuntime {
+  const limit = readMemoryLimit(env)
+  const megabytes = limit === undefined ? HEAP_LIMIT : limit.megabytes
   return {
     name: 'node',
     title: `Node ${process.versions.node}`,
@@ -17,7 +19,7 @@ export function nodeTerminal(env: NodeJS.ProcessEnv): TerminalRuntime {
       args: [
         '--disable-warning=ExperimentalWarning',
         '--experimental-import-meta-resolve',
-        `--max-old-space-size=${megabytes(env.SCRIPTIFY_MEMORY_LIMIT) ?? HEAP_LIMIT}`,
+        ...(megabytes === undefined ? [] : [`--max-old-space-size=${megabytes}`]),
         WORKER,
       ],
       hasInterruptPipe: true,

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { type LauncherTask, launcherOptions } from '../launcher-options.ts'
+import { readMemoryLimit } from '../memory-limit.ts'
 import type { CommandWords, MethodCall, MethodRuntime } from '../method-runtime.ts'
 import { decodeRawBytes } from '../raw-bytes.ts'
 import { findPhp } from './find-php.ts'
@@ -19,7 +20,7 @@ export const phpMethods: MethodRuntime = {
 async function words(call: MethodCall, env: NodeJS.ProcessEnv, task: LauncherTask): Promise<CommandWords> {
   const { path } = await findPhp(env)
   const { className, method } = call.reference
-  const limit = env.SCRIPTIFY_MEMORY_LIMIT
+  const limit = readMemoryLimit(env)?.text
   const settings = limit ? [...SETTINGS, `memory_limit=${limit}`] : SETTINGS
   const { args, hex } = asWords(call.args)
   return [

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { TerminalRuntime } from '../../terminal/terminal-runtime.ts'
+import { readMemoryLimit } from '../memory-limit.ts'
 import { findPhp } from './find-php.ts'
 
 const WORKER = fileURLToPath(new URL('terminal-worker.php', import.meta.url))
@@ -13,7 +14,7 @@ export async function phpTerminal(
 ): Promise<TerminalRuntime> {
   const php = await findPhp(env)
   const settings = [
-    `memory_limit=${env.SCRIPTIFY_MEMORY_LIMIT ?? MEMORY_LIMIT}`,
+    `memory_limit=${readMemoryLimit(env)?.text ?? MEMORY_LIMIT}`,
     'display_errors=stderr',
     'log_errors=0',
     'html_errors=0',
