@@ -17,10 +17,13 @@ interface Flags {
   env?: string[]
   description?: string
   user?: string
+  group?: string
   schedule?: string
   daemon?: boolean
   interval?: number
+  hardening: boolean
   privateTmp: boolean
+  memoryMax?: string
   runtime?: 'php' | 'node'
   allowOutside?: boolean
   enable?: boolean
@@ -56,6 +59,7 @@ export function createInstallCommand(): Command {
     )
     .option('-d, --description <text>', 'one line')
     .option('-u, --user <account>', 'whom it runs as (default: root)')
+    .option('-g, --group <group>', 'with --user: another group than the account’s own')
     .option('-s, --schedule <fields>', 'crond: five fields, or a name like @daily (default: every minute)')
     .option(
       '--daemon',
@@ -63,7 +67,9 @@ export function createInstallCommand(): Command {
     )
     .option('--no-daemon', 'call the method once')
     .option('--interval <seconds>', 'between two calls (default: 1)', parseSeconds)
+    .option('--memory-max <bytes>', 'systemd: end the service above this, such as 512M')
     .option('--no-private-tmp', 'systemd: share /tmp with others')
+    .option('--no-hardening', 'systemd: confine it in nothing')
     .option('--enable', 'start it at boot')
     .option('--start', 'start it now')
     .option('--dry-run', 'show what would be written and run')

@@ -10,24 +10,35 @@ export interface Account {
   gid: number
 }
 
-/** Finds an account of the system whose files lie below `root`; throws exit code 3 when there is none. */
-export async function findAccount(name: string, root: string): Promise<Account> {
-  // getent also asks LDAP and its like, for this system only.
-  const entries = root === '/' ? await askSystem(name) : await readFile(join(root, 'etc/passwd'), 'utf8')
-  const [, , uid, gid] =
-    entries
-      .split('\n')
-      .map((line) => line.split(':'))
-      .find(([account]) => account === name) ?? []
-  if (uid === undefined || gid === undefined) {
-    throw new CliError(`There is no user ${name}`, EXIT.notFound)
-  }
-  return { uid: Number(uid), gid: Number(gid) }
+/**
+ * Finds an account of the system whose files lie below `root`, with its own group or another; throws exit code 3 when
+ * there is none.
+ */
+export async function findAccount(
+  { user, group }: { user: string; group: string | undefined },
+  root: string,
+): Promise<Account> {
+  const [uid, gid] = await findEntry('passwd', user, root)
+  const [other] = group === undefined ? [gid] : await findEntry('group', group, root)
+  return { uid: Number(uid), gid: Number(other) }
 }
 
-async function askSystem(name: string): Promise<string> {
+/** What stands behind the name and the password: the number, and for an account its group's. */
+async function findEntry(database: 'passwd' | 'group', name: string, root: string): Promise<string[]> {
+  // getent also asks LDAP and its like, for this system only.
+  const entries =
+    root === '/' ? await askSystem(database, name) : await readFile(join(root, 'etc', database), 'utf8')
+  const found = entries
+    .split('\n')
+    .map((line) => line.split(':'))
+    .find(([entry]) => entry === name)
+  if (found) return found.slice(2)
+  throw new CliError(`There is no ${database === 'group' ? 'group' : 'user'} ${name}`, EXIT.notFound)
+}
+
+async function askSystem(database: string, name: string): Promise<string> {
   try {
-    const { stdout } = await promisify(execFile)('getent', ['passwd', name])
+    const { stdout } = await promisify(execFile)('getent', [database, name])
     return stdout
   } catch (error) {
     // 2: no such entry

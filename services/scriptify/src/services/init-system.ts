@@ -125,5 +125,17 @@ export async function control({ words, mayFail }: ControlCommand): Promise<void>
   }
 }
 
+/** What systemd finds wrong with a unit that it has loaded; nothing where its tool for that is missing. */
+export async function verifyUnit(name: string): Promise<string[]> {
+  const unit = `${name}.service`
+  const path = `/etc/systemd/system/${unit}`
+  // It ends with 1 for some warnings, and speaks of other units as well.
+  const said = await promisify(execFile)('systemd-analyze', ['verify', path], { timeout: 20_000 }).then(
+    ({ stderr }) => stderr,
+    (error: unknown) => (error instanceof Error && 'stderr' in error ? String(error.stderr) : ''),
+  )
+  return said.split('\n').filter((line) => line.includes(unit))
+}
+
 const command = (...words: [string, ...string[]]): ControlCommand => ({ words })
 const attempt = (...words: [string, ...string[]]): ControlCommand => ({ words, mayFail: true })

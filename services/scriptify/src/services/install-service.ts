@@ -14,6 +14,7 @@ import {
   findInitSystem,
   type InitSystem,
   NO_INIT_SYSTEM,
+  verifyUnit,
 } from './init-system.ts'
 import { checkFolder, type FoundFile, foldersOf, inspectService, lstatIfAny } from './inspect-service.ts'
 import { type OtherSystem, seenFrom, wordsFor } from './other-system.ts'
@@ -67,7 +68,8 @@ export async function installService(
   const { interval, ...parsed } = parseService(request)
   if (!request.dryRun) requireRoot('install')
   const system = initSystemFor(request)
-  const account = parsed.user === undefined ? undefined : await findAccount(parsed.user, request.root)
+  const { user, group } = parsed
+  const account = user === undefined ? undefined : await findAccount({ user, group }, request.root)
   const files = await standing(request)
   const words = await findCommand(request, {
     interval,
@@ -82,7 +84,8 @@ export async function installService(
   if (request.dryRun) return describe(request.root, rendered, commands)
   await write(request.root, rendered, files, operations)
   for (const command of commands) await control(command)
-  return report(request, rendered, { replaces: files.length > 0 })
+  const warnings = system.systemd && request.template === 'systemd' ? await verifyUnit(request.name) : []
+  return [...report(request, rendered, { replaces: files.length > 0 }), ...warnings]
 }
 
 /** Refuses to start what does not run here before anything is written. */
@@ -190,7 +193,11 @@ async function findCommand(
 }
 
 /** Throws exit code 2 for words that the service could not start with. */
-function checkWords({ template, privateTmp }: InstallRequest, rootdir: string, command: CommandWords): void {
+function checkWords(
+  { template, hardening, privateTmp }: InstallRequest,
+  rootdir: string,
+  command: CommandWords,
+): void {
   checkPath('--rootdir', rootdir)
   checkPath('The program', command[0])
   if (template !== 'systemd') return
@@ -199,7 +206,7 @@ function checkWords({ template, privateTmp }: InstallRequest, rootdir: string, c
   }
   // What comes after -- is the method's own.
   const paths = [rootdir, ...command.slice(0, command.indexOf('--'))]
-  const hidden = privateTmp && paths.find((path) => /^\/(var\/)?tmp(\/|$)/.test(path))
+  const hidden = hardening && privateTmp && paths.find((path) => /^\/(var\/)?tmp(\/|$)/.test(path))
   if (hidden) {
     throw new CliError(
       `A service with a /tmp of its own does not see ${hidden}: --no-private-tmp`,

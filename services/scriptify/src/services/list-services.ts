@@ -3,8 +3,9 @@ import { dirname, join } from 'node:path'
 import { isServiceName } from '../service-name.ts'
 import { inspectFile, lstatIfAny } from './inspect-service.ts'
 import { environmentFile, MAIN_FILE, type ServiceTemplate, TEMPLATES } from './service.ts'
+import { askState, type ServiceState } from './service-state.ts'
 
-export interface ListedService {
+export interface ListedService extends Partial<ServiceState> {
   readonly name: string
   readonly template: ServiceTemplate
   /** What the init system reads. */
@@ -15,10 +16,26 @@ export interface ListedService {
   readonly legacy: boolean
 }
 
-/** Finds the services that scriptify installed below `root`, by their marks; ordered by name. */
-export async function listServices(root: string): Promise<ListedService[]> {
+/**
+ * Finds the services that scriptify installed below `root`, by their marks; ordered by name. Their state is that of this
+ * machine, so it is `unknown` for those of another one.
+ */
+export async function listServices(
+  root: string,
+  { withState = false }: { withState?: boolean } = {},
+): Promise<ListedService[]> {
   const found = await Promise.all(TEMPLATES.map((template) => listTemplate(template, root)))
-  return found.flat().sort((one, other) => (one.name < other.name ? -1 : Number(one.name > other.name)))
+  const services = found
+    .flat()
+    .sort((one, other) => (one.name < other.name ? -1 : Number(one.name > other.name)))
+  if (!withState) return services
+  const unknown = { state: 'unknown', startsAtBoot: 'unknown' } as const
+  return Promise.all(
+    services.map(async (service) => ({
+      ...service,
+      ...(root === '/' ? await askState(service.name, service.template) : unknown),
+    })),
+  )
 }
 
 async function listTemplate(template: ServiceTemplate, root: string): Promise<ListedService[]> {

@@ -7,6 +7,7 @@ const aRequest = (changes: Partial<ServiceRequest> = {}): ServiceRequest => ({
   template: 'systemd',
   class: '\\Jobs\\Importer::work',
   env: [],
+  hardening: true,
   privateTmp: true,
   enable: false,
   start: false,
@@ -23,11 +24,14 @@ describe('parseService', () => {
       template: 'systemd',
       description: '\\Jobs\\Importer::work by scriptify',
       user: undefined,
+      group: undefined,
       environment: {},
       schedule: '* * * * *',
       daemon: true,
       interval: 1,
+      hardened: true,
       privateTmp: true,
+      memoryMax: undefined,
     })
     expect(parseService(aRequest({ template: 'crond' }))).toMatchObject({
       daemon: false,
@@ -92,6 +96,23 @@ describe('parseService', () => {
     { why: 'to start a cron job', changes: { template: 'crond', start: true }, says: '--start' },
     { why: 'an interval for a single call', changes: { daemon: false, interval: 5 }, says: '--no-daemon' },
     { why: 'to enable an upstart job', changes: { template: 'upstart', enable: true }, says: '--enable' },
+    ...['', '0', '-1', '512 M', '512MB', '50%', '1\nUser=root', 'infinity'].map((memoryMax) => ({
+      why: `the memory ${JSON.stringify(memoryMax)}`,
+      changes: { memoryMax },
+      says: '--memory-max',
+    })),
+    {
+      why: 'a memory without systemd',
+      changes: { template: 'crond', memoryMax: '1G' },
+      says: '--memory-max',
+    },
+    {
+      why: 'no hardening without systemd',
+      changes: { template: 'initd', hardening: false },
+      says: '--no-hardening',
+    },
+    { why: 'a group for root', changes: { group: 'app' }, says: '--group goes with a --user' },
+    { why: 'a bad group', changes: { user: 'app', group: 'a\nb' }, says: '--group' },
     {
       why: 'a /tmp without systemd',
       changes: { template: 'initd', privateTmp: false },

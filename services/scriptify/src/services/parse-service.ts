@@ -13,17 +13,20 @@ export interface ServiceRequest {
   readonly env: readonly string[]
   readonly description?: string | undefined
   readonly user?: string | undefined
+  readonly group?: string | undefined
   readonly schedule?: string | undefined
   /** Absent: as the template has it. */
   readonly daemon?: boolean | undefined
   readonly interval?: number | undefined
+  readonly hardening: boolean
   readonly privateTmp: boolean
+  readonly memoryMax?: string | undefined
   readonly enable: boolean
   readonly start: boolean
 }
 
 const EVERY_MINUTE = '* * * * *'
-const USER_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,31}$/
+const ACCOUNT_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,31}$/
 // sh, as dash or bash, refuses to assign these or gives them values of its own.
 const OF_THE_SHELL = [
   ...['_', 'BASHOPTS', 'BASH_VERSINFO', 'DIRSTACK', 'EUID', 'FUNCNAME', 'GROUPS', 'LINENO', 'OPTIND', 'PPID'],
@@ -34,7 +37,7 @@ const OF_THE_SHELL = [
 export function parseService(
   request: ServiceRequest,
 ): Omit<ServiceDefinition, 'command' | 'rootdir'> & { interval: number | undefined } {
-  const { name, template, privateTmp } = request
+  const { name, template, hardening, privateTmp, memoryMax } = request
   checkServiceName(name)
   if (hasControls(request.class)) throw refuse('--class', request.class, 'holds a control character')
   checkFit(request)
@@ -43,12 +46,14 @@ export function parseService(
     name,
     template,
     description: parseDescription(request.description ?? `${request.class} by scriptify`),
-    user: parseUser(request.user),
+    ...parseAccount(request),
     environment: parseVariables(request.env, template),
     schedule: parseSchedule(request.schedule ?? EVERY_MINUTE),
     daemon,
     interval: daemon ? (request.interval ?? 1) : undefined,
-    privateTmp,
+    hardened: hardening,
+    privateTmp: hardening && privateTmp,
+    memoryMax: parseMemoryMax(memoryMax),
   }
 }
 
@@ -69,7 +74,8 @@ export function checkPath(option: string, path: string): string {
   return path
 }
 
-function checkFit({ template, schedule, daemon, interval, enable, start, privateTmp }: ServiceRequest): void {
+function checkFit(request: ServiceRequest): void {
+  const { template, schedule, daemon, interval, enable, start } = request
   const unfit = (option: string, reason: string) =>
     new CliError(`${option} does not fit --template=${template}: ${reason}`, EXIT.usage)
   if (schedule !== undefined && template !== 'crond') throw unfit('--schedule', 'only crond has one')
@@ -85,7 +91,21 @@ function checkFit({ template, schedule, daemon, interval, enable, start, private
       EXIT.usage,
     )
   }
-  if (!privateTmp && template !== 'systemd') throw unfit('--no-private-tmp', 'only systemd gives it one')
+  const confined = findConfinement(request)
+  if (confined !== undefined && template !== 'systemd')
+    throw unfit(confined, 'only systemd confines a service')
+}
+
+/** The first option that says how systemd is to confine the service. */
+const findConfinement = ({ hardening, privateTmp, memoryMax }: ServiceRequest): string | undefined => {
+  if (!hardening) return '--no-hardening'
+  if (!privateTmp) return '--no-private-tmp'
+  return memoryMax === undefined ? undefined : '--memory-max'
+}
+
+function parseMemoryMax(size: string | undefined): string | undefined {
+  if (size === undefined || /^[1-9]\d{0,14}[KMGT]?$/.test(size)) return size
+  throw refuse('--memory-max', size, 'is no number of bytes like 512M')
 }
 
 function parseDescription(description: string): string {
@@ -98,10 +118,12 @@ function parseDescription(description: string): string {
   return line
 }
 
-function parseUser(user: string | undefined): string | undefined {
-  if (user === undefined || user === 'root') return undefined
-  if (!USER_NAME.test(user)) throw refuse('--user', user, 'is not a user name')
-  return user
+function parseAccount({ user, group }: ServiceRequest): Pick<ServiceDefinition, 'user' | 'group'> {
+  if (user !== undefined && !ACCOUNT_NAME.test(user)) throw refuse('--user', user, 'is not a user name')
+  if (group !== undefined && !ACCOUNT_NAME.test(group)) throw refuse('--group', group, 'is not a group name')
+  const isRoot = user === undefined || user === 'root'
+  if (isRoot && group !== undefined) throw new CliError('--group goes with a --user', EXIT.usage)
+  return { user: isRoot ? undefined : user, group }
 }
 
 function parseVariables(entries: readonly string[], template: ServiceTemplate): Record<string, string> {

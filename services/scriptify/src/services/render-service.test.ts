@@ -10,9 +10,12 @@ const aService = (changes: Partial<ServiceDefinition> = {}): ServiceDefinition =
   daemon: true,
   rootdir: "/srv/it's 100 %",
   user: undefined,
+  group: undefined,
   environment: { PLAIN: 'x', HARD: ' $HOME `id` "x" \\\nnext' },
   schedule: '*/5 * * * *',
+  hardened: true,
   privateTmp: true,
+  memoryMax: undefined,
   ...changes,
 })
 
@@ -26,6 +29,14 @@ describe('renderService', () => {
       await describeFiles({ template, user: 'app', privateTmp: false, daemon: false }),
     ).toMatchFileSnapshot(`golden/${template}-user.txt`)
   })
+
+  it.each(TEMPLATES)(
+    'writes the files of %s for a group, confined in nothing but memory',
+    async (template) => {
+      const changes = { template, user: 'app', group: 'www-data', hardened: false, memoryMax: '512M' }
+      await expect(await describeFiles(changes)).toMatchFileSnapshot(`golden/${template}-group.txt`)
+    },
+  )
 
   it('keeps secrets to root, and lets everybody read what the init system reads', async () => {
     for (const template of TEMPLATES) {

@@ -49,12 +49,15 @@ export async function renderService(service: ServiceDefinition): Promise<Service
 }
 
 const VARIABLES = {
-  systemd: ({ description, user, rootdir, command, privateTmp }) => ({
+  systemd: ({ description, rootdir, command, user, group, hardened, privateTmp, memoryMax }) => ({
     description: escapeSystemdValue(description),
-    user,
     rootdir: escapeSystemdValue(rootdir),
     command: command.map(quoteSystemdWord).join(' '),
+    user,
+    group,
+    hardened,
     privateTmp,
+    memoryMax,
   }),
   upstart: ({ name, description }) => ({
     description: quoteUpstartString(description),
@@ -72,7 +75,7 @@ const VARIABLES = {
 } satisfies Record<ServiceDefinition['template'], (service: ServiceDefinition) => object>
 
 /** The script that every init system but systemd starts, for their own languages lose or fold some characters. */
-function launcher({ name, template, command, rootdir, user }: ServiceDefinition): object {
+function launcher({ name, template, command, rootdir, user, group }: ServiceDefinition): object {
   return {
     // upstart keeps a log by itself.
     logFile: template === 'upstart' ? undefined : logFile(name),
@@ -82,5 +85,6 @@ function launcher({ name, template, command, rootdir, user }: ServiceDefinition)
     command: command.map(quoteShellWord).join(' '),
     rootdir: quoteShellWord(rootdir),
     user: user === undefined ? undefined : quoteShellWord(user),
+    group: group === undefined ? undefined : quoteShellWord(group),
   }
 }

@@ -16,11 +16,17 @@ export interface ServiceDefinition {
   readonly rootdir: string
   /** An account's name; root where there is none. */
   readonly user: string | undefined
+  /** A group's name; the account's own where there is none. */
+  readonly group: string | undefined
   readonly environment: Readonly<Record<string, string>>
   /** Five fields, or a name like `@daily`; crond alone uses it. */
   readonly schedule: string
+  /** Tells whether systemd confines the service. */
+  readonly hardened: boolean
   /** Tells whether the service gets a /tmp of its own; systemd alone can. */
   readonly privateTmp: boolean
+  /** A number of bytes, with K, M, G or T behind it; systemd alone keeps to it. */
+  readonly memoryMax: string | undefined
 }
 
 /** Where the file that the init system reads lies. */

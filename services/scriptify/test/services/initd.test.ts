@@ -83,6 +83,7 @@ describe.runIf(await hasDocker()).each([
     })
     expect(call).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE, home: '/home/app' })
     expect(await service('lowly', 'status')).toBe(0)
+    expect((await scriptify(machine, 'services', '--status')).stdout).toContain('  active  not at boot  ')
     expect((await scriptify(machine, 'uninstall', 'lowly')).code).toBe(0)
   })
 
@@ -99,6 +100,8 @@ describe.runIf(await hasDocker()).each([
       })
       await succeed(machine, 'kill', '-KILL', String(pid))
       await eventually(async () => (await service('dying', 'status')) === 1)
+      const { stdout } = await scriptify(machine, 'services', '--status')
+      expect(stdout).toBe('initd    dying  failed  at boot  /etc/init.d/dying\n')
       expect(await service('dying', 'reload')).toBe(2)
       expect(await service('dying', 'start')).toBe(0)
       expect(await service('dying', 'status')).toBe(0)

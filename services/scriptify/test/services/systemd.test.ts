@@ -125,6 +125,26 @@ describe.runIf(await hasDocker()).each([
     expect((await scriptify(machine, 'uninstall', 'lowly')).code).toBe(0)
   })
 
+  it('runs with another group, and confined in nothing where that is wanted', async () => {
+    await forgetCalls(machine)
+    const options = [
+      '--user',
+      'app',
+      '--group',
+      'daemon',
+      '--no-hardening',
+      '--memory-max',
+      '512M',
+      '--start',
+    ]
+    expect(await install('loose', probe.record, ...options)).toMatchObject({ code: 0, stderr: '' })
+    const { pid } = await nextCall(machine)
+    expect(await succeed(machine, 'stat', '-c', '%U:%G', `/proc/${pid}`)).toBe('app:daemon\n')
+    const show = (property: string) => succeed(machine, 'systemctl', 'show', '-P', property, 'loose')
+    expect([await show('NoNewPrivileges'), await show('MemoryMax')]).toEqual(['no\n', '536870912\n'])
+    expect((await scriptify(machine, 'uninstall', 'loose')).code).toBe(0)
+  })
+
   it('comes back when what it needs was away, without a limit of tries', async () => {
     await forgetCalls(machine)
     expect((await install('needy', probe.needy, '--start')).code).toBe(0)
@@ -152,6 +172,7 @@ describe.runIf(await hasDocker()).each([
   it.each([
     { who: 'a user', options: ['--user', 'app'], most: 1.8 },
     { who: 'root', options: [], most: 3 },
+    { who: 'a group', options: ['--user', 'app', '--group', 'daemon', '--memory-max', '512M'], most: 1.8 },
   ])(
     'writes a unit for $who that systemd finds nothing wrong with, and little exposed',
     async ({ options, most }) => {
@@ -197,6 +218,16 @@ describe.runIf(await hasDocker()).each([
         legacy: false,
       },
     ])
+    const states = async () => {
+      const [service] = JSON.parse((await scriptify(machine, 'services', '--json', '--status')).stdout)
+      return [service.state, service.startsAtBoot]
+    }
+    expect(await states()).toEqual(['inactive', false])
+    await succeed(machine, 'systemctl', 'enable', '--now', 'listed')
+    expect(await states()).toEqual(['active', true])
+    expect((await scriptify(machine, 'services', '--status')).stdout).toBe(
+      'systemd  listed  active  at boot  /etc/systemd/system/listed.service\n',
+    )
     expect((await scriptify(machine, 'uninstall', 'listed')).code).toBe(0)
   })
 })
