@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { CONFIG_DIR, loadEnvironment } from '@latchkey/shared/environment.ts'
@@ -7,6 +7,7 @@ import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher
 import { ENVIRONMENTS, writeCredentials } from '@latchkey/shared/secrets/credentials-file.ts'
 import { EXIT_CONFIGURATION, parseSettings, SettingsError } from '@latchkey/shared/settings.ts'
 import { startEmbeddedPostgres } from '../embedded/postgres.ts'
+import { writeAdminEnvironment } from './admin-environment.ts'
 import { DEMO_PASSWORD, DEMO_USERS, seedDemoUsers } from './demo-users.ts'
 import { freePort, isPortTaken } from './ports.ts'
 import { type ServiceProcess, startService } from './service-process.ts'
@@ -64,6 +65,8 @@ export async function launch(processEnvironment: NodeJS.ProcessEnv): Promise<num
 
 interface Running {
   environment: Environment
+  /** What an admin's shell reads to reach the embedded database. */
+  adminFile: string | undefined
   address: string
   inboxAddress: string | undefined
   hasDemoUsers: boolean
@@ -94,8 +97,12 @@ async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Prom
   const [{ address = '' }] = await Promise.all([readyOf(services[0]), readyOf(services[1])])
   const inboxAddress = inbox && (await readyOf(inbox)).address
   const parts = inbox ? [...services, inbox] : services
+  // With a database of one's own, one knows its address.
+  const admin = given.DATABASE_URL ? undefined : writeAdminEnvironment(dataDirOf(given), environment)
+  if (admin) stops.push(async () => admin.remove())
   return {
     environment,
+    adminFile: admin?.path,
     address,
     inboxAddress,
     hasDemoUsers,
@@ -171,9 +178,11 @@ async function startInbox(
   return { inbox, url: `smtp://${INBOX_HOST}:${smtpPort}` }
 }
 
+const dataDirOf = ({ DATA_DIR }: Environment): string => resolve(ROOT, DATA_DIR || '.data')
+
 async function startPostgres(given: Environment, stops: Stop[]) {
   const server = await startEmbeddedPostgres({
-    dataDir: resolve(ROOT, given.DATA_DIR || '.data'),
+    dataDir: dataDirOf(given),
     database: 'latchkey',
     // What the server does as always is of no interest; when it fails, the error holds its last lines.
     log: (line) => void (/ LOG: /.test(line) || say(line)),
@@ -199,7 +208,7 @@ async function prepareDatabase(environment: Environment, hasDemoUsers: boolean):
 }
 
 function welcome(
-  { environment, address, inboxAddress, hasDemoUsers }: Running,
+  { environment, adminFile, address, inboxAddress, hasDemoUsers }: Running,
   milliseconds: number,
 ): string {
   const where = (url = '') => {
@@ -215,10 +224,12 @@ Latchkey is ready after ${milliseconds} ms (environment ${environment.APP_ENV}).
   database   ${where(environment.DATABASE_URL)}
   queue      ${where(environment.QUEUE_URL)}
   mail       ${inboxAddress ? `${inboxAddress} (every mail lands in this inbox)` : where(environment.MAIL_URL)}
-${hasDemoUsers ? `  users      ${users}, password ${DEMO_PASSWORD}\n` : ''}
+${hasDemoUsers ? `  users      ${users}, password ${DEMO_PASSWORD}\n` : ''}${adminFile ? `  admin      . ${shorten(adminFile)} && npx scriptify run Users::list\n` : ''}
 Ctrl-C stops everything.
 `
 }
+
+const shorten = (path: string): string => (path.startsWith(join(ROOT, '/')) ? relative(ROOT, path) : path)
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 const complain = (text: string): void => void process.stderr.write(`${text}\n`)

@@ -1,8 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DEMO_PASSWORD } from './demo-users.ts'
 import { freePort } from './ports.ts'
@@ -70,6 +72,15 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
+/** Runs a line in a shell that knows of nothing yet. */
+async function asAdmin(line: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('sh', ['-c', line], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH },
+  })
+  return stdout
+}
+
 const logIn = (password = DEMO_PASSWORD) =>
   fetch(`http://127.0.0.1:${settings.PORT}/login`, {
     method: 'POST',
@@ -90,10 +101,14 @@ describe('npm start', () => {
     expect((await logIn()).status).toBe(200)
     expect((await fetch(`http://127.0.0.1:${settings.PORT}/health/ready`)).status).toBe(200)
     expect(start.output()).not.toMatch(/secret=|:[^@\s]{16,}@/i)
+    const [, file = ''] = /^ {2}admin +\. (\S+) && npx scriptify run Users::list$/m.exec(start.output()) ?? []
+    expect(statSync(resolve(ROOT, file)).mode & 0o777).toBe(0o600)
+    expect(await asAdmin(`. '${file}' && npx scriptify run Users::list`)).toContain('admin@example.com')
     signalGroup(start.process, 'SIGINT')
     await start.exited // npm itself ends by the signal; its output closes when the last process is gone.
     expect(start.output()).toContain('Stopped.')
     expect(await answers()).toBe(false)
+    expect(existsSync(resolve(ROOT, file))).toBe(false)
   })
 
   it('keeps what was changed, and refuses a second start on the same data or port', async () => {
