@@ -1,4 +1,10 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { MAIN } from '../terminal-docker.ts'
+import { startTypist } from '../terminal-pty.ts'
 import { type Language, startLanguage } from './language.ts'
 
 describe('a method in TypeScript', () => {
@@ -66,6 +72,18 @@ describe('a method in TypeScript', () => {
     expect({ ...ended, stderr: '' }).toEqual({ code, stdout: '', stderr: '' })
     expect(ended.stderr).toMatch(/^[^\n]+\n$/)
     expect(ended.stderr).toContain(says)
+  })
+
+  it('as a daemon on a terminal finishes the call in hand on one Ctrl-C', async () => {
+    const go = join(mkdtempSync(join(tmpdir(), 'scriptify-tty-')), 'go')
+    const words = ['run', 'src/probe.ts#Probe::work', '--arg', go, '--daemon']
+    const typist = startTypist(process.execPath, [MAIN, ...words], { prompt: /never/, cwd: node.project })
+    await typist.see('begin')
+    typist.type('\x03')
+    await sleep(300)
+    writeFileSync(go, '')
+    await typist.see('end')
+    expect(await typist.exited).toBe(0)
   })
 
   it('has the documentation of a function', async () => {

@@ -64,6 +64,17 @@ describe.skipIf(!(await hasDocker()))('a method in php', () => {
     expect(stdout).toBe('static\n')
   })
 
+  it('as a daemon without pcntl says that it cannot finish its call', async () => {
+    const { code, stdout, stderr } = await php.sh(
+      `d=$(mktemp -d); echo 'disable_functions=pcntl_signal' > $d/none.ini
+       PHP_INI_SCAN_DIR=$d become_scriptify run -b bootstrap.php 'App\\Probe::work' --arg $d/go --daemon > $d/out & pid=$!
+       n=0; while ! grep -q begin $d/out; do sleep 0.05; n=$((n + 1)); [ $n -lt 400 ] || exit 99; done
+       kill $pid; wait $pid; code=$?; cat $d/out; exit $code`,
+    )
+    expect({ code, stdout }).toEqual({ code: 143, stdout: 'begin\n' })
+    expect(stderr).toContain('php has no pcntl extension')
+  })
+
   it('takes an empty SCRIPTIFY_PHP_BINARY for none', async () => {
     const { stdout } = await php.sh(
       `SCRIPTIFY_PHP_BINARY= scriptify run -b bootstrap.php 'App\\Probe::still'`,
