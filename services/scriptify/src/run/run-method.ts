@@ -5,6 +5,9 @@ import { type CallOptions, resolveCall } from '../methods/resolve-call.ts'
 import type { CommandWords } from '../runtimes/method-runtime.ts'
 import { methodRuntimes } from '../runtimes/method-runtimes.ts'
 
+/** Linux's MAX_ARG_STRLEN, without the NUL; a failing execve would end Node by SIGABRT. */
+const LONGEST_WORD = 131_071
+
 export interface RunOptions extends CallOptions {
   reference: string
   env: readonly string[]
@@ -34,6 +37,10 @@ export async function runMethod({
  * signals on, and Ctrl-C reaches both.
  */
 function become([file, ...args]: CommandWords, env: NodeJS.ProcessEnv): never {
+  // Only an argument can be that long; what is handed over is longer than what came where it is no UTF-8.
+  if (args.some((word) => Buffer.byteLength(word) > LONGEST_WORD)) {
+    throw new CliError(`An argument is too long to be handed over: ${LONGEST_WORD} bytes at most`, EXIT.usage)
+  }
   if (process.execve === undefined) throw new CliError('This system cannot replace a process', EXIT.failed)
   // Node ignores SIGPIPE, which would be handed down; a signal with a handler gets its usual effect back.
   process.on('SIGPIPE', () => undefined)

@@ -75,6 +75,17 @@ describe.skipIf(!(await hasDocker()))('a method in php', () => {
     expect(stderr).toContain('php has no pcntl extension')
   })
 
+  it('gets long arguments up to what the system hands over', async () => {
+    const run = (count: number, byte: string) =>
+      php.sh(
+        `v=$(head -c ${count} /dev/zero | tr '\\0' '${byte}')
+         scriptify run -b bootstrap.php 'App\\Probe::hex' --arg "$v" | wc -c`,
+      )
+    expect((await run(131_071, 'x')).stdout.trim()).toBe('262143')
+    expect((await run(65_000, '\\377')).stdout.trim()).toBe('130001')
+    expect((await run(70_000, '\\377')).stderr).toMatch(/^An argument is too long [^\n]+\n$/)
+  })
+
   it('takes an empty SCRIPTIFY_PHP_BINARY for none', async () => {
     const { stdout } = await php.sh(
       `SCRIPTIFY_PHP_BINARY= scriptify run -b bootstrap.php 'App\\Probe::still'`,
