@@ -96,7 +96,7 @@ export function createInstallCommand(): Command {
       } = flags
       const request = { ...rest, name, args: arg, env, enable, start, dryRun, force }
       const root = await resolveRoot(flags.root)
-      const lines = await installService({ ...request, root }, { env: process.env })
+      const lines = await installService({ ...request, root }, process.env)
       for (const line of lines) console.log(line)
     })
 }

@@ -10,6 +10,8 @@ export interface InitSystem {
   /** As PID 1, not merely installed. */
   readonly systemd: boolean
   readonly upstart: boolean
+  /** systemd's tool, which enables a unit also where systemd does not run. */
+  readonly systemctl: boolean
   /** Debian's tool for the links in /etc/rc?.d. */
   readonly updateRcD: boolean
 }
@@ -21,11 +23,17 @@ export interface ControlCommand {
 }
 
 /** Where files are only written, for a system that does not run here. */
-export const NO_INIT_SYSTEM: InitSystem = { systemd: false, upstart: false, updateRcD: false }
+export const NO_INIT_SYSTEM: InitSystem = {
+  systemd: false,
+  upstart: false,
+  systemctl: false,
+  updateRcD: false,
+}
 
 export const findInitSystem = (): InitSystem => ({
   systemd: existsSync('/run/systemd/system'),
   upstart: !existsSync('/run/systemd/system') && existsSync('/sbin/initctl') && existsSync('/etc/init'),
+  systemctl: ['/usr/bin/systemctl', '/bin/systemctl'].some((path) => existsSync(path)),
   updateRcD: existsSync('/usr/sbin/update-rc.d'),
 })
 

@@ -86,6 +86,10 @@ export async function inspectFile(path: string, name: string): Promise<FoundFile
   return { path, owner, stats, text }
 }
 
+/** The refusal to touch a file. */
+export const refuseForeign = ({ path }: FoundFile): CliError =>
+  new CliError(`${path} was not written by scriptify; it stays as it is`, EXIT.notPermitted)
+
 async function readWithoutFollowing(path: string): Promise<string> {
   try {
     await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)

@@ -10,7 +10,7 @@ import {
   findInitSystem,
   NO_INIT_SYSTEM,
 } from './init-system.ts'
-import { type FoundFile, type FoundService, inspectService, lstatIfAny } from './inspect-service.ts'
+import { type FoundService, inspectService, lstatIfAny, refuseForeign } from './inspect-service.ts'
 import { readMark } from './ownership.ts'
 import { checkServiceName } from './parse-service.ts'
 import { removeLeftovers } from './replace-files.ts'
@@ -99,9 +99,6 @@ function refuseUnowned(name: string, { main, environment, launcher }: FoundServi
   const [file] = [...Object.values(main), environment, launcher].filter((found) => found !== undefined)
   return file ? refuseForeign(file) : new CliError(`There is no service ${name}`, EXIT.notFound)
 }
-
-export const refuseForeign = ({ path }: FoundFile): CliError =>
-  new CliError(`${path} was not written by scriptify; it stays as it is`, EXIT.notPermitted)
 
 /** The links by which an init system starts a service at boot, which its own tool may not be here to remove. */
 async function findLinks(name: string, template: ServiceTemplate, root: string): Promise<string[]> {

@@ -13,7 +13,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
   let untouched = ''
 
   beforeAll(async () => {
-    machine = await startSysvMachine('node')
+    machine = await startSysvMachine('node', ['/etc/cron.d'])
     probe = await installProbe(machine, 'ts')
     // As on a machine with upstart.
     await succeed(machine, 'mkdir', '/etc/init')
@@ -295,6 +295,32 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
         expect((await uninstall('probe')).code).toBe(0)
         expect(await everything(), seconds).toBe(untouched)
       }
+    })
+
+    it('stands as before when the disk is full in the middle of it', async () => {
+      const fill = () => run(machine, 'sh', '-c', 'head -c 200000 /dev/zero > /etc/cron.d/filling')
+      await fill()
+      const before = await everything()
+      expect(await install('probe', 'crond')).toMatchObject({
+        ...{ code: 1, stderr: expect.stringMatching(/^Nothing was installed: ENOSPC.*\n$/) },
+      })
+      expect(await everything()).toBe(before)
+      await remove('/etc/cron.d/filling')
+
+      expect((await install('probe', 'crond', '--env', 'HARD=one')).code).toBe(0)
+      await fill()
+      expect((await install('probe', 'crond', '--env', 'HARD=two', '--force')).code).toBe(1)
+      expect(await read(machine, '/etc/scriptify/probe.env')).toContain('HARD="one"')
+      await remove('/etc/cron.d/filling')
+      expect((await uninstall('probe')).code).toBe(0)
+    })
+
+    it('is enabled, and leaves no link behind, where systemd does not run', async () => {
+      expect((await install('probe', 'systemd', '--enable')).code).toBe(0)
+      const link = '/etc/systemd/system/multi-user.target.wants/probe.service'
+      expect((await run(machine, 'test', '-L', link)).code).toBe(0)
+      expect((await uninstall('probe')).code).toBe(0)
+      expect((await run(machine, 'test', '-L', link)).code).toBe(1)
     })
 
     it('can be uninstalled when it is half there', async () => {

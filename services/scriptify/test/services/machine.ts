@@ -39,10 +39,11 @@ export async function startSystemdMachine(
     .start()
 }
 
-/** The same without systemd: an init that only reaps. */
-export async function startSysvMachine(kind: 'php' | 'node'): Promise<Machine> {
+/** The same without systemd: an init that only reaps. `small` are folders in which 64 KiB fit. */
+export async function startSysvMachine(kind: 'php' | 'node', small: string[] = []): Promise<Machine> {
   const image = await build(kind)
   return image
+    .withTmpFs(Object.fromEntries(small.map((folder) => [folder, 'rw,size=64k'])))
     .withBindMounts([repository])
     .withCommand(['sh', '-c', 'while :; do sleep 1; done'])
     .withWaitStrategy(Wait.forSuccessfulCommand('true'))

@@ -1,0 +1,63 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { parseEnvFile, renderEnvFile } from './env-file.ts'
+
+const VARIABLES = {
+  EMPTY: '',
+  SPACES: '  a b  ',
+  QUOTES: `it's "quoted"`,
+  SHELL: '$HOME $(id) `id` $$ !',
+  BACKSLASHES: 'a\\b\\n\\\\ \\',
+  LINES: 'one\ntwo\n\nthree\n',
+  TAB: '\ta\t',
+  COMMENT: '# ; //',
+  PERCENT: '%d %h 100 %',
+  URL: 'mysql://u:p%40ss@host/db?a=b&c=d+e',
+  ACCENTS: 'Áé 漢字 😀',
+  EXPORT: 'x\nexport EVIL="1"\n',
+}
+
+const MARK = '# scriptify: managed service=x template=crond v=1\n'
+
+describe('an environment file', () => {
+  it('is read as it was written', () => {
+    expect(parseEnvFile(MARK + renderEnvFile(VARIABLES))).toEqual(VARIABLES)
+  })
+
+  it('means the same to a shell', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'scriptify-env-')), 'x.env')
+    writeFileSync(file, MARK + renderEnvFile(VARIABLES))
+    const said = execFileSync('/bin/sh', ['-ec', 'set -a; . "$1"; exec env -0', 'sh', file], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH },
+    })
+    const seen = Object.fromEntries(
+      said.split('\0').map((entry) => [entry.split('=', 1)[0], entry.slice(entry.indexOf('=') + 1)]),
+    )
+    expect(seen).toMatchObject(VARIABLES)
+    expect(seen).not.toHaveProperty('EVIL')
+  })
+
+  it('of the original is decoded, and one of ours is not', () => {
+    const text = 'export A=a%3Db+c\nexport B=%zz\n'
+    expect(parseEnvFile(text)).toEqual({ A: 'a=b c', B: '%zz' })
+    expect(parseEnvFile(MARK + text)).toEqual({ A: 'a%3Db+c', B: '%zz' })
+  })
+
+  it('may be edited by hand', () => {
+    expect(parseEnvFile("# comment\n\n A = 1\nB=two words \nC='$x'\nD=\n")).toEqual({
+      ...{ B: 'two words', C: '$x', D: '' },
+    })
+  })
+
+  it.each(['A B', '1A', '', 'É', 'A\n', 'A='])('takes no variable named %j', (name) => {
+    expect(() => renderEnvFile({ [name]: '1' })).toThrow('Invalid environment name')
+  })
+
+  it('takes no NUL, and does not repeat the value', () => {
+    expect(() => renderEnvFile({ A: 'secret\0' })).toThrow(/^The value of A contains a NUL byte$/)
+  })
+})
