@@ -67,7 +67,7 @@ export function createRunCommand(): Command {
         command.error('--interval and --keep-going go with --daemon')
       }
       useCompileCache(process.env)
-      const { runMethod } = await import('../run/run-method.ts')
+      const { runMethod } = await import('../methods/run-method.ts')
       const { daemon, interval = 1, keepGoing = false, env = [], showdocs = false, ...rest } = flags
       await runMethod({
         ...rest,

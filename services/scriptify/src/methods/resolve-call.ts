@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -32,27 +32,25 @@ export async function resolveCall(
     throw new CliError(`The root directory ${rootdir} does not exist`, EXIT.notFound)
   }
   // Before the reference: with a wrong one everything else would be unknown as well.
-  const named = bootstrap === undefined ? undefined : getFile(rootdir, bootstrap, 'The bootstrap')
+  const named = bootstrap === undefined ? undefined : resolve(rootdir, bootstrap)
+  if (named !== undefined) demandFile(named, `The bootstrap ${named} does not exist`)
   const reference = resolveReference(text, { rootdir, runtime, allowOutside, bootstrap: named, env })
-  const fallback = reference.runtime === 'php' ? findPhpBootstrap(rootdir, env) : () => undefined
-  return { ...rest, rootdir, reference, bootstrap: named ?? fallback() }
+  const found = named ?? (reference.runtime === 'php' ? getPhpBootstrap(rootdir, env) : undefined)
+  return { ...rest, rootdir, reference, bootstrap: found }
 }
 
-/** Where php finds the project's classes unless told otherwise; asked only when it is needed. */
-const findPhpBootstrap =
-  (rootdir: string, { SCRIPTIFY_BOOTLOADER: bootloader }: NodeJS.ProcessEnv) =>
-  (): string => {
-    if (bootloader) return getFile(rootdir, bootloader, 'SCRIPTIFY_BOOTLOADER names')
-    const path = resolve(rootdir, DEFAULT_BOOTSTRAP)
-    if (existsSync(path)) return path
-    throw new CliError(`The bootstrap ${path} does not exist; --bootstrap names another`, EXIT.notFound)
-  }
-
-function getFile(rootdir: string, file: string, what: string): string {
-  const path = resolve(rootdir, file)
-  if (statSync(path, { throwIfNoEntry: false })?.isFile()) return path
-  throw new CliError(
-    what.endsWith('names') ? `${what} ${path}, which does not exist` : `${what} ${path} does not exist`,
-    EXIT.notFound,
+/** Where php finds the project's classes unless told otherwise. */
+function getPhpBootstrap(rootdir: string, { SCRIPTIFY_BOOTLOADER: named }: NodeJS.ProcessEnv): string {
+  const path = resolve(rootdir, named || DEFAULT_BOOTSTRAP)
+  demandFile(
+    path,
+    named
+      ? `SCRIPTIFY_BOOTLOADER names ${path}, which does not exist`
+      : `The bootstrap ${path} does not exist; --bootstrap names another`,
   )
+  return path
+}
+
+function demandFile(path: string, complaint: string): void {
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw new CliError(complaint, EXIT.notFound)
 }
