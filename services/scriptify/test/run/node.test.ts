@@ -38,6 +38,15 @@ describe('a method in TypeScript', () => {
     expect((await node.run(['src/probe.ts#default::run'])).stdout).toBe('default\n')
   })
 
+  it('says nothing of its own about a project without a module type', async () => {
+    const { code, stdout, stderr } = await node.sh(
+      `cd $(mktemp -d); echo '{"name": "plain"}' > package.json
+       echo 'export const f = (x: string): string => x' > a.ts
+       scriptify run a.ts#f --arg x --print`,
+    )
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '"x"\n', stderr: '' })
+  })
+
   it('may leave out what its type calls optional', async () => {
     expect((await node.run(['src/probe.ts#Probe::optional', '-a', 'x'])).stdout).toBe('x undefined\n')
     expect((await node.run(['src/probe.ts#Probe::optional'])).code).toBe(2)

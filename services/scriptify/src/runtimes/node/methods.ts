@@ -28,6 +28,8 @@ function words(call: MethodCall, env: NodeJS.ProcessEnv, task: LauncherTask): Co
   return [
     process.execPath,
     '--disable-warning=ExperimentalWarning',
+    // A project without "type" in its package.json is not to hear of it in every call.
+    '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON',
     ...(limit === undefined ? [] : [`--max-old-space-size=${limit}`]),
     LAUNCHER,
     ...launcherOptions(call, task),
