@@ -38,6 +38,12 @@ describe('renderService', () => {
     },
   )
 
+  it('writes no line that systemd would not read', async () => {
+    const command = ['/usr/bin/php8.4', ...Array.from({ length: 10 }, () => '%'.repeat(60_000))] as const
+    await expect(renderService(aService({ command }))).rejects.toThrow('over 1 MiB')
+    expect(await renderService(aService({ command, template: 'crond' }))).toHaveLength(3)
+  })
+
   it('keeps secrets to root, and lets everybody read what the init system reads', async () => {
     for (const template of TEMPLATES) {
       const files = await renderService(aService({ template, user: 'app' }))

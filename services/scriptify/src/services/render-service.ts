@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Handlebars from 'handlebars'
+import { CliError } from '../cli-error.ts'
 import { renderEnvFile } from '../env-file.ts'
+import { EXIT } from '../exit-codes.ts'
 import { quoteShellWord } from './grammar/shell.ts'
 import { escapeSystemdValue, quoteSystemdWord } from './grammar/systemd.ts'
 import { quoteUpstartString } from './grammar/upstart.ts'
@@ -52,7 +54,7 @@ const VARIABLES = {
   systemd: ({ description, rootdir, command, user, group, hardened, privateTmp, memoryMax }) => ({
     description: escapeSystemdValue(description),
     rootdir: escapeSystemdValue(rootdir),
-    command: command.map(quoteSystemdWord).join(' '),
+    command: joinForSystemd(command),
     user,
     group,
     hardened,
@@ -73,6 +75,13 @@ const VARIABLES = {
   }),
   crond: ({ name, description, schedule }) => ({ description, schedule, launcher: launcherFile(name) }),
 } satisfies Record<ServiceDefinition['template'], (service: ServiceDefinition) => object>
+
+function joinForSystemd(command: readonly string[]): string {
+  const words = command.map(quoteSystemdWord).join(' ')
+  // LONG_LINE_MAX: systemd does not load a unit with a longer line.
+  if (Buffer.byteLength(words) < 1_048_000) return words
+  throw new CliError('The arguments make a line of over 1 MiB, which systemd does not read', EXIT.usage)
+}
 
 /** The script that every init system but systemd starts, for their own languages lose or fold some characters. */
 function launcher({ name, template, command, rootdir, user, group }: ServiceDefinition): object {

@@ -6,6 +6,7 @@ import {
   open,
   readdir,
   readFile,
+  readlink,
   rename,
   stat,
   symlink,
@@ -57,14 +58,18 @@ describe('replaceFiles', () => {
     for (const name of Object.keys(AFTER)) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
   })
 
-  it('replaces a link instead of writing through it', async () => {
-    const outside = await mkdtemp(join(tmpdir(), 'scriptify-outside-'))
-    await writeFile(join(outside, 'target'), 'theirs')
-    const path = join(folder, 'one.env')
-    await symlink(join(outside, 'target'), path)
-    await replaceFiles([{ path, mode: 0o600, content: 'ours' }])
-    expect(await readFile(join(outside, 'target'), 'utf8')).toBe('theirs')
-    expect(await contents()).toEqual({ 'one.env': 'ours' })
+  it('leaves what has come to a free path meanwhile, a link as well as a file', async () => {
+    const outside = join(await mkdtemp(join(tmpdir(), 'scriptify-outside-')), 'target')
+    const files = await threeFiles()
+    await symlink(outside, join(folder, 'three.service'))
+    await expect(replaceFiles(files)).rejects.toThrow('EEXIST')
+    expect(await readlink(join(folder, 'three.service'))).toBe(outside)
+    await unlink(join(folder, 'three.service'))
+    expect(await contents()).toEqual(BEFORE)
+
+    await writeFile(join(folder, 'three.service'), 'theirs')
+    await expect(replaceFiles(files)).rejects.toThrow('EEXIST')
+    expect(await contents()).toEqual({ ...BEFORE, 'three.service': 'theirs' })
   })
 
   it('brings back what stood there, whichever step fails', async () => {

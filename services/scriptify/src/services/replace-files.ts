@@ -17,7 +17,8 @@ export type FileOperations = typeof OPERATIONS
 
 /**
  * Puts all files in place, in their order, or none: a failure at any step brings back what stood there. A reader finds
- * the old file or the new one, with its final permissions, never a part; a link at the path is replaced, not followed.
+ * the old file or the new one, with its final permissions, never a part. What has come to a free path meanwhile stays, and
+ * is a failure.
  */
 export async function replaceFiles(
   replacements: readonly Replacement[],
@@ -29,7 +30,8 @@ export async function replaceFiles(
     for (const step of steps) await stage(step, operations)
     for (const step of steps) if (step.existing) await operations.link(step.path, step.backup)
     for (const step of steps) {
-      await operations.rename(step.staged, step.path)
+      // link, unlike rename, never takes another file's place.
+      await (step.existing ? operations.rename : operations.link)(step.staged, step.path)
       replaced.push(step)
     }
     for (const folder of new Set(steps.map(({ path }) => dirname(path)))) await flush(folder, operations)
