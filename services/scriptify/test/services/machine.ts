@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -27,16 +28,17 @@ export async function startSystemdMachine(
   volumes: { source: string; target: string }[] = [],
 ): Promise<Machine> {
   const image = await build(kind)
-  return image
+  const machine = image
     .withTmpFs({ '/run': 'rw', '/run/lock': 'rw' })
-    .withBindMounts([
-      repository,
-      ...volumes,
-      { source: CGROUPS, target: CGROUPS, mode: 'ro' },
-      { source: `${CGROUPS}/systemd`, target: `${CGROUPS}/systemd`, mode: 'rw' },
-    ])
-    .withWaitStrategy(Wait.forSuccessfulCommand('systemctl is-system-running --wait'))
-    .start()
+    .withBindMounts([repository, ...volumes, ...controlGroups()])
+  return (
+    (hasUnifiedGroups ? machine.withPrivilegedMode() : machine)
+      // Degraded: a unit of Debian's own that a container cannot have.
+      .withWaitStrategy(
+        Wait.forSuccessfulCommand("systemctl is-system-running --wait | grep -Eq 'running|degraded'"),
+      )
+      .start()
+  )
 }
 
 /** The same without systemd: an init that only reaps. `small` are folders in which 64 KiB fit. */
@@ -84,6 +86,18 @@ export async function eventually<Found>(look: () => Promise<Found | undefined | 
 }
 
 const repository = { source: ROOT, target: HOME, mode: 'ro' as const }
+
+/** Of version 2: a privileged container gets a part of its own, and no bind helps one that is not. */
+const hasUnifiedGroups = existsSync(`${CGROUPS}/cgroup.controllers`)
+
+/** Of version 1, systemd has to write to its own hierarchy alone, and needs no rights for that. */
+const controlGroups = () =>
+  hasUnifiedGroups
+    ? []
+    : [
+        { source: CGROUPS, target: CGROUPS, mode: 'ro' as const },
+        { source: `${CGROUPS}/systemd`, target: `${CGROUPS}/systemd`, mode: 'rw' as const },
+      ]
 
 const build = (kind: 'php' | 'node') =>
   GenericContainer.fromDockerfile(HERE, `systemd-${kind}.Dockerfile`).build(
