@@ -294,7 +294,7 @@ describe.each(languages)('run in $name', ({ name, isThere }) => {
     const withDaemon = (then: string) => {
       const bootstrap = name === 'php' ? '--bootstrap bootstrap.php' : ''
       return language.sh(`
-        d=$(mktemp -d); go=$d/go; out=$d/out
+        d=$(mktemp -d); go=$d/go; out=$d/out; : > $out
         become_scriptify run ${bootstrap} '\\App\\Probe::work' --arg $go --daemon --interval 30 > $out 2>&1 & pid=$!
         n=0; while ! grep -q begin $out; do sleep 0.05; n=$((n + 1)); [ $n -lt 400 ] || exit 99; done
         ${then}
