@@ -37,7 +37,12 @@ describe('replacing auth-api replica by replica', () => {
     await addUser(servers)
     const present = imageOf('auth-api')
     await using next = await buildNextVersion(present)
-    const replica = (alias: string, image: string) => startReplica({ network, alias, image, settings })
+    await using replicas = new AsyncDisposableStack()
+    const replica = async (alias: string, image: string) => {
+      const started = await startReplica({ network, alias, image, settings })
+      replicas.defer(async () => void (await docker('rm', '--force', started).catch(() => undefined)))
+      return started
+    }
 
     const first = await replica('replica-1', present)
     const second = await replica('replica-2', present)
@@ -53,14 +58,14 @@ describe('replacing auth-api replica by replica', () => {
     expect(migrated).toContain('9999_nickname')
 
     const third = await replica('replica-3', next.image)
-    expect(await stop(first)).toBe(0)
+    await stop(first)
     const fourth = await replica('replica-4', next.image)
-    expect(await stop(second)).toBe(0)
+    await stop(second)
     // And back: the older version on the newer tables.
     const firstAgain = await replica('replica-1', present)
-    expect(await stop(third)).toBe(0)
+    await stop(third)
     const secondAgain = await replica('replica-2', present)
-    expect(await stop(fourth)).toBe(0)
+    await stop(fourth)
 
     const result = await load.stop()
     await Promise.all([stop(firstAgain), stop(secondAgain)])
@@ -97,7 +102,7 @@ async function buildNextVersion(present: string) {
   await writeFile(join(context, 'Dockerfile'), `FROM ${present}\nCOPY *.sql migrations/postgres/\n`)
   await docker('build', '--quiet', '--tag', image, context)
   await rm(context, { recursive: true })
-  return { image, [Symbol.asyncDispose]: async () => void (await docker('image', 'rm', image)) }
+  return { image, [Symbol.asyncDispose]: async () => void (await docker('image', 'rm', '--force', image)) }
 }
 
 interface ReplicaOptions {
@@ -118,12 +123,12 @@ async function startReplica({ network, alias, image, settings }: ReplicaOptions)
   return started.getId()
 }
 
-/** Ends a replica as Kubernetes does; its exit code. */
-async function stop(container: string): Promise<number> {
+/** Ends a replica as Kubernetes does; fails with its log when it did not end in order. */
+async function stop(container: string): Promise<void> {
   await docker('stop', '--time', '25', container)
   const code = await docker('inspect', '--format', '{{.State.ExitCode}}', container)
+  expect(code, await logsOf(container)).toBe('0')
   await docker('rm', container)
-  return Number(code)
 }
 
 async function startProxy(network: StartedNetwork) {
