@@ -6,8 +6,7 @@
  *   npm run bench:ping [-- --seconds 6 --rounds 3]
  */
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { cpus, tmpdir } from 'node:os'
+import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
@@ -16,9 +15,9 @@ import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import autocannon from 'autocannon'
 import { SignJWT } from 'jose'
-import { startEmbeddedPostgres } from '../scripts/embedded/postgres.ts'
 import { DEMO_PASSWORD, seedDemoUsers } from '../scripts/start/demo-users.ts'
 import { type ServiceProcess, startService } from '../scripts/start/service-process.ts'
+import { withPostgres } from './with-postgres.ts'
 
 const CONNECTIONS = 16
 const ROOT = join(import.meta.dirname, '..')
@@ -33,14 +32,7 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds)
 const rounds = Number(values.rounds)
 
-const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-bench-'))
-const postgres = await startEmbeddedPostgres({ dataDir, database: 'latchkey' })
-try {
-  await run(postgres.url)
-} finally {
-  await postgres.stop()
-  await rm(dataDir, { recursive: true, force: true })
-}
+await withPostgres(run)
 
 async function run(databaseUrl: string): Promise<void> {
   const userid = await prepare(databaseUrl)

@@ -8,9 +8,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
-import { cpus, tmpdir } from 'node:os'
+import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
@@ -18,8 +17,8 @@ import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { SMTPServer } from 'smtp-server'
-import { startEmbeddedPostgres } from '../scripts/embedded/postgres.ts'
 import { startService } from '../scripts/start/service-process.ts'
+import { withPostgres } from './with-postgres.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const SLOW_MS = 2_000
@@ -29,14 +28,7 @@ const { values } = parseArgs({ options: { requests: { type: 'string', default: '
 /** Of each kind, in each state. */
 const requests = Number(values.requests)
 
-const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-bench-'))
-const postgres = await startEmbeddedPostgres({ dataDir, database: 'latchkey' })
-try {
-  await run(postgres.url)
-} finally {
-  await postgres.stop()
-  await rm(dataDir, { recursive: true, force: true })
-}
+await withPostgres(run)
 
 async function run(databaseUrl: string): Promise<void> {
   const emails = await prepare(databaseUrl)

@@ -1,14 +1,16 @@
 /** The specification's settings. REQUIRE_* are least counts, ALLOW_* are 1 or 0. */
-export interface PasswordPolicy {
-  MINIMUM_CHARS: number
-  REQUIRE_UPPERCASE: number
-  REQUIRE_LOWERCASE: number
-  REQUIRE_SYMBOLS: number
-  REQUIRE_NUMBERS: number
-  ALLOW_WHITESPACE: number
-  ALLOW_SEQUENTIAL: number
-  ALLOW_REPEATED: number
-}
+export const POLICY_SETTINGS = [
+  'MINIMUM_CHARS',
+  'REQUIRE_UPPERCASE',
+  'REQUIRE_LOWERCASE',
+  'REQUIRE_SYMBOLS',
+  'REQUIRE_NUMBERS',
+  'ALLOW_WHITESPACE',
+  'ALLOW_SEQUENTIAL',
+  'ALLOW_REPEATED',
+] as const
+
+export type PasswordPolicy = Record<(typeof POLICY_SETTINGS)[number], number>
 
 export type PolicyRule = keyof PasswordPolicy | 'MAXIMUM_CHARS'
 

@@ -1,3 +1,4 @@
+import { type PasswordPolicy, POLICY_SETTINGS } from '@latchkey/shared/passwords/password-policy.ts'
 import { parseSettings, SettingsError } from '@latchkey/shared/settings.ts'
 
 const NAMES = [
@@ -15,14 +16,7 @@ const NAMES = [
   'PASSWORD_HASH',
   'HASH_CONCURRENCY',
   'HASH_QUEUE',
-  'MINIMUM_CHARS',
-  'REQUIRE_UPPERCASE',
-  'REQUIRE_LOWERCASE',
-  'REQUIRE_SYMBOLS',
-  'REQUIRE_NUMBERS',
-  'ALLOW_WHITESPACE',
-  'ALLOW_SEQUENTIAL',
-  'ALLOW_REPEATED',
+  ...POLICY_SETTINGS,
   'RESET_TTL',
   'RESET_ATTEMPTS',
   'MAIL_SECRET',
@@ -44,8 +38,6 @@ export type Config = ReturnType<typeof parseConfig>
 /** The settings of auth-api, grouped by who needs them; throws `SettingsError`. */
 export function parseConfig(environment: Record<string, string | undefined>) {
   const settings = parseSettings(NAMES, environment)
-  const { MINIMUM_CHARS, REQUIRE_UPPERCASE, REQUIRE_LOWERCASE, REQUIRE_SYMBOLS, REQUIRE_NUMBERS } = settings
-  const { ALLOW_WHITESPACE, ALLOW_SEQUENTIAL, ALLOW_REPEATED } = settings
   return {
     environment: settings.APP_ENV,
     http: {
@@ -76,16 +68,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
       concurrency: settings.HASH_CONCURRENCY,
       queueLimit: settings.HASH_QUEUE,
     },
-    policy: {
-      MINIMUM_CHARS,
-      REQUIRE_UPPERCASE,
-      REQUIRE_LOWERCASE,
-      REQUIRE_SYMBOLS,
-      REQUIRE_NUMBERS,
-      ALLOW_WHITESPACE,
-      ALLOW_SEQUENTIAL,
-      ALLOW_REPEATED,
-    },
+    policy: Object.fromEntries(POLICY_SETTINGS.map((name) => [name, settings[name]])) as PasswordPolicy,
     reset: { ttlSeconds: settings.RESET_TTL, attempts: settings.RESET_ATTEMPTS },
     mail: { secret: settings.MAIL_SECRET, queueUrl: queueUrlOf(settings) },
     database: { url: settings.DATABASE_URL, poolSize: settings.DATABASE_POOL },

@@ -3,19 +3,8 @@ import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { loadEnvironment } from '@latchkey/shared/environment.ts'
 import { createPasswordHasher, type PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
-import type { PasswordPolicy } from '@latchkey/shared/passwords/password-policy.ts'
+import { type PasswordPolicy, POLICY_SETTINGS } from '@latchkey/shared/passwords/password-policy.ts'
 import { parseSettings } from '@latchkey/shared/settings.ts'
-
-const POLICY_SETTINGS = [
-  'MINIMUM_CHARS',
-  'REQUIRE_UPPERCASE',
-  'REQUIRE_LOWERCASE',
-  'REQUIRE_SYMBOLS',
-  'REQUIRE_NUMBERS',
-  'ALLOW_WHITESPACE',
-  'ALLOW_SEQUENTIAL',
-  'ALLOW_REPEATED',
-] as const
 
 /** Hashes that wait for a thread; an import hands over a batch at once, so this is no limit that it meets. */
 const HASH_QUEUE = 100_000
