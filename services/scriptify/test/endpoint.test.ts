@@ -165,9 +165,10 @@ describe('a request', () => {
   })
 
   it('shows the refusal of a body that the server does not want to have whole', async () => {
-    await using server = await serve((_request, response) => {
+    const refusing = http.createServer().on('checkContinue', (_request, response) => {
       response.writeHead(413, { connection: 'close' }).end('too long')
     })
+    await using server = await listen(refusing)
     const input = Buffer.alloc(8 * 1024 ** 2)
     const { code, stdout } = await endpoint(['POST', server.url, '--body-file', '-'], { input })
     expect({ code, stdout }).toEqual({ code: 22, stdout: 'too long' })
