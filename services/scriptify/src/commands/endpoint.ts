@@ -1,4 +1,6 @@
 import { Command } from 'commander'
+import type { EndpointOptions } from '../endpoint/call-endpoint.ts'
+import { collect } from './collect.ts'
 
 const EXAMPLES = `
 The body goes to standard output as it came; on a terminal JSON is set out in lines. All else goes to standard error.
@@ -15,17 +17,7 @@ Examples:
   scriptify endpoint PUT https://example.com/report --header 'Content-Type: text/csv' --body-file report.csv
   gzip -c report.csv | scriptify endpoint POST https://example.com/report --body-file -`
 
-interface Flags {
-  header?: string[]
-  body?: string
-  bodyFile?: string
-  base?: string
-  include?: boolean
-  follow?: boolean
-  maxRedirects: string
-  timeout: string
-  maxBytes?: string
-}
+type Flags = Omit<EndpointOptions, 'method' | 'url' | 'header'> & { header?: string[] }
 
 /** `scriptify endpoint`: one HTTP request, its answer's body on stdout. */
 export function createEndpointCommand(): Command {
@@ -51,5 +43,3 @@ export function createEndpointCommand(): Command {
       process.exitCode = await callEndpoint({ ...flags, method, url, header: flags.header ?? [] })
     })
 }
-
-const collect = (entry: string, entries: string[] = []): string[] => [...entries, entry]

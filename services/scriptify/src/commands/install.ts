@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type ServiceTemplate, TEMPLATES } from '../services/service.ts'
+import { collect } from './collect.ts'
 
 const EXAMPLES = `
 Examples:
@@ -100,8 +101,6 @@ export function createInstallCommand(): Command {
       for (const line of lines) console.log(line)
     })
 }
-
-const collect = (value: string, values: string[] = []): string[] => [...values, value]
 
 function parseSeconds(text: string): number {
   if (/^\d{1,6}(\.\d{1,3})?$/.test(text)) return Number(text)

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { useCompileCache } from '../compile-cache.ts'
+import { collect } from './collect.ts'
 
 const DESCRIPTION = `Calls a public method, with the arguments in order, byte for byte.
 
@@ -81,8 +82,6 @@ export function createRunCommand(): Command {
       })
     })
 }
-
-const collect = (entry: string, entries: string[] = []): string[] => [...entries, entry]
 
 function parseSeconds(text: string): number {
   const seconds = Number(text)

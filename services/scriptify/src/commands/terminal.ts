@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import { useCompileCache } from '../compile-cache.ts'
+import { collect } from './collect.ts'
 
 const EXAMPLES = `
 Exit codes: 0 ok, 1 a statement failed, 2 wrong usage, 3 not found, 4 not permitted, 5 php missing or too old
@@ -54,5 +55,3 @@ export function createTerminalCommand(): Command {
       })
     })
 }
-
-const collect = (entry: string, entries: string[] = []): string[] => [...entries, entry]
