@@ -18,7 +18,7 @@ import { parseArgs } from 'node:util'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { MySqlContainer } from '@testcontainers/mysql'
-import { PostgreSqlContainer } from '@testcontainers/postgresql'
+import { postgresContainer } from '../services/test/support/postgres-container.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const SCRIPTIFY = join(ROOT, 'services/scriptify/bin/scriptify')
@@ -26,7 +26,7 @@ const LOOK_MS = 50
 
 const ENGINES: Record<string, () => Promise<{ url: string; stop: () => Promise<unknown> }>> = {
   postgres: async () => {
-    const container = await new PostgreSqlContainer('postgres:18').start()
+    const container = await postgresContainer().start()
     return { url: container.getConnectionUri(), stop: () => container.stop() }
   },
   mysql: async () => {

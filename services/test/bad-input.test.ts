@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { PostgreSqlContainer } from '@testcontainers/postgresql'
 import { GenericContainer, Network, Wait } from 'testcontainers'
 import { describe, expect, it } from 'vitest'
 import { docker, imageOf, logsOf, run, SERVICES, type ServiceName } from './support/images.ts'
+import { postgresContainer } from './support/postgres-container.ts'
 
 const secret = (bytes: number) => randomBytes(bytes).toString('base64')
 const PASSWORD = 's3cr3t-in-an-address'
@@ -87,7 +87,7 @@ describe.concurrent.each(SERVICES)('%s where no address answers', (service) => {
     expect(await waitsFor()).toMatch(/database at database:5432.*queue at queue:6379/)
     expect(await ready()).toMatchObject([503, { database: 'unreachable', queue: 'unreachable' }])
 
-    await using _database = await new PostgreSqlContainer('postgres:18')
+    await using _database = await postgresContainer()
       .withNetwork(network)
       .withNetworkAliases('database')
       .withUsername('latchkey')

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { MariaDbContainer } from '@testcontainers/mariadb'
 import { MySqlContainer } from '@testcontainers/mysql'
-import { PostgreSqlContainer } from '@testcontainers/postgresql'
 import { describe, expect, it } from 'vitest'
+import { postgresContainer } from '../../test/support/postgres-container.ts'
 import { hasDocker, MAIN, ROOT } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
 
@@ -15,7 +15,7 @@ describe.skipIf(!(await hasDocker())).each([
   {
     engine: 'PostgreSQL',
     start: async () => {
-      const server = await new PostgreSqlContainer('postgres:18').start()
+      const server = await postgresContainer().start()
       return { url: server.getConnectionUri(), [Symbol.asyncDispose]: async () => void (await server.stop()) }
     },
     sleep: 'select pg_sleep(4)',

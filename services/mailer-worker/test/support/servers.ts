@@ -2,8 +2,8 @@ import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { MySqlContainer } from '@testcontainers/mysql'
-import { PostgreSqlContainer } from '@testcontainers/postgresql'
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers'
+import { postgresContainer } from '../../../test/support/postgres-container.ts'
 import { findFreePort } from './free-port.ts'
 
 export const COMBINATIONS = ['PostgreSQL + Redis', 'MySQL + Redis', 'PostgreSQL alone'] as const
@@ -69,9 +69,7 @@ async function run(container: StartedTestContainer, command: string[]): Promise<
 
 async function startPostgres() {
   const port = await findFreePort()
-  const container = await new PostgreSqlContainer('postgres:18')
-    .withExposedPorts({ container: 5432, host: port })
-    .start()
+  const container = await postgresContainer().withExposedPorts({ container: 5432, host: port }).start()
   const credentials = `${container.getUsername()}:${container.getPassword()}`
   return {
     container,
