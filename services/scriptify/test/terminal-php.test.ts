@@ -1,8 +1,8 @@
 import { MariaDbContainer } from '@testcontainers/mariadb'
 import { MySqlContainer } from '@testcontainers/mysql'
-import { PostgreSqlContainer } from '@testcontainers/postgresql'
 import { Network, type StartedNetwork, type StartedTestContainer } from 'testcontainers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { postgresContainer } from '../../test/support/postgres-container.ts'
 import { hasDocker, MAIN, ROOT, startPhpMachine } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
 
@@ -96,6 +96,16 @@ describe.skipIf(!(await hasDocker()))('the php terminal', () => {
     expect(await terminal.enter("[$kept['a'][1], twice(4), $closure(5)] == ['é', 8, 10]")).toContain(
       '=> true',
     )
+  })
+
+  it('survives a death whose copy takes its time, as on a busy machine', async () => {
+    await using terminal = await openTerminal()
+    await terminal.enter('$executor = new class { function reconnect() { usleep(1_500_000); } };')
+    await terminal.enter('$kept = fn () => 42;')
+    for (let deaths = 0; deaths < 2; deaths++) {
+      expect(await terminal.enter('posix_kill(getmypid(), SIGKILL);')).toContain('ended the process')
+      expect(await terminal.enter('$kept()')).toContain('=> 42')
+    }
   })
 
   it('survives the death of its idle process', async () => {
@@ -281,8 +291,7 @@ describe.skipIf(!(await hasDocker()))('the php terminal', () => {
   describe.each([
     {
       engine: 'PostgreSQL',
-      start: () =>
-        new PostgreSqlContainer('postgres:18').withNetwork(network).withNetworkAliases('database').start(),
+      start: () => postgresContainer().withNetwork(network).withNetworkAliases('database').start(),
       url: 'postgres://test:test@database:5432/test',
       sleep: 'select pg_sleep(4)',
       dsn: "'pgsql:host=database;dbname=test'",

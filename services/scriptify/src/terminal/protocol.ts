@@ -43,6 +43,7 @@ export const WorkerMessage = z.discriminatedUnion('type', [
   z.object({ id: z.number(), type: z.literal('described'), text: z.string() }),
   z.object({ id: z.number(), type: z.literal('snapshot'), snapshot: z.string() }),
   z.object({ id: z.number(), type: z.literal('dying'), reason: z.string(), snapshot: z.string().optional() }),
+  z.object({ id: z.number(), type: z.literal('protected'), pid: z.number() }),
   z.object({ id: z.number(), type: z.literal('restored'), pid: z.number(), notes: z.array(z.string()) }),
   z.object({ id: z.number(), type: z.literal('log'), text: z.string() }),
   z.object({ id: z.number(), type: z.literal('unknown') }),

@@ -5,9 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, type AnswerOf, WorkerMessage, type WorkerRequest } from './protocol.ts'
 import type { WorkerCommand } from './terminal-runtime.ts'
 
-/** How often a worker that is no longer our own child is looked at. */
+/** How often a worker is looked at, whose socket a process in the background may hold open. */
 const LOOK_MS = 500
+/** How often a dead one is, until a copy took over or nobody did. */
+const LOOK_FOR_COPY_MS = 50
 const GRACE_MS = 300
+/** How long a live copy may take to answer in its dead worker's place. */
+const TAKEOVER_MS = 10_000
 
 export interface WorkerLink {
   /** Asks the worker; rejects with WorkerDied if it dies before it answers. */
@@ -69,6 +73,11 @@ export function startWorker({ command, cwd, env, stdin, events }: WorkerOptions)
   let isClosing = false
   let lastWords: { reason?: string; snapshot?: string } = {}
   let isChildGone = false
+  /** The sleeping copy of the worker, if it has one. */
+  let copy: number | undefined
+  let deadSince: number | undefined
+  let exitReason: string | undefined
+  let nextLook: NodeJS.Timeout | undefined
 
   const rejectPending = (isRestored: boolean) => {
     for (const { reject } of pending.values()) reject(new WorkerDied(isRestored))
@@ -77,11 +86,28 @@ export function startWorker({ command, cwd, env, stdin, events }: WorkerOptions)
   const finish = (reason?: string) => {
     if (isOver) return
     isOver = true
-    clearInterval(watch)
+    clearTimeout(nextLook)
     socket.destroy()
     interruptPipe?.destroy()
-    if (!isClosing) events.onGone({ reason: lastWords.reason ?? reason, snapshot: lastWords.snapshot })
+    if (!isClosing)
+      events.onGone({ reason: lastWords.reason ?? reason ?? exitReason, snapshot: lastWords.snapshot })
     rejectPending(false)
+  }
+  /** Ends the link when the worker is dead and no copy is about to take over. */
+  const look = () => {
+    clearTimeout(nextLook)
+    if (isOver) return
+    if (isAlive(pid, isChildGone ? undefined : child.pid)) {
+      deadSince = undefined
+      nextLook = setTimeout(look, LOOK_MS).unref()
+      return
+    }
+    deadSince ??= performance.now()
+    const isCopyAlive = copy !== undefined && isAlive(copy, undefined)
+    // Without a copy too: what the worker wrote before its death may still be on its way.
+    if (performance.now() - deadSince > (isCopyAlive ? TAKEOVER_MS : GRACE_MS)) return finish()
+    nextLook = setTimeout(look, LOOK_FOR_COPY_MS)
+    if (isClosing) nextLook.unref()
   }
   const receive = (line: string) => {
     const parsed = WorkerMessage.safeParse(parseJson(line))
@@ -95,8 +121,15 @@ export function startWorker({ command, cwd, env, stdin, events }: WorkerOptions)
       }
       return
     }
+    if (message.type === 'protected') {
+      copy = message.pid
+      return
+    }
     if (message.type === 'restored') {
       pid = message.pid
+      copy = undefined
+      deadSince = undefined
+      exitReason = undefined
       const { reason } = lastWords
       lastWords = {}
       events.onRestored({ reason, notes: message.notes })
@@ -106,22 +139,17 @@ export function startWorker({ command, cwd, env, stdin, events }: WorkerOptions)
     pending.delete(message.id)
   }
 
-  // A process that the user left in the background may hold the socket open, so its end alone is not waited for.
-  const watch = setInterval(() => {
-    if (!isAlive(pid, isChildGone ? undefined : child.pid)) finish()
-  }, LOOK_MS)
-  watch.unref()
+  look()
   createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY }).on('line', receive)
   socket.on('error', () => {})
   interruptPipe?.on('error', () => {})
   socket.on('close', () => finish())
   child.on('error', (error) => finish(error.message))
-  child.on('exit', async (code, signal) => {
+  child.on('exit', (code, signal) => {
     isChildGone = true
-    const reason = signal === null ? `it ended with status ${code}` : `it was ended by ${signal}`
-    // Its backup, if it has one, answers within this time and brings a new pid.
-    await sleep(GRACE_MS, undefined, { ref: !isClosing })
-    if (pid === child.pid) finish(reason)
+    if (pid === child.pid)
+      exitReason = signal === null ? `it ended with status ${code}` : `it was ended by ${signal}`
+    look()
   })
 
   return {

@@ -12,7 +12,7 @@ final class Backup
 
     /** @param resource $pair */
     private function __construct(
-        private readonly int $pid,
+        public readonly int $pid,
         private $pair,
         public readonly bool $isCopy,
         public readonly string $lastWords = '',

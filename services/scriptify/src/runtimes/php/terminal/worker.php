@@ -243,8 +243,13 @@ final class Worker
             return;
         }
         self::$backup = Backup::fork();
-        if (self::$backup !== null && self::$backup->isCopy) {
+        if (self::$backup === null) {
+            return;
+        }
+        if (self::$backup->isCopy) {
             self::takeOver(self::$backup->lastWords);
+        } else {
+            self::$channel->write(['id' => 0, 'type' => 'protected', 'pid' => self::$backup->pid]);
         }
     }
 
