@@ -21,6 +21,8 @@ describe.each(['postgres', 'mysql'])('docker compose up --build --wait on %s', (
   const compose = (...args: string[]) =>
     run('docker', ['compose', '-p', project, '--profile', profile, ...args], {
       cwd: ROOT,
+      // Sooner than the hook ends: what it leaves behind would slow down all that follow.
+      timeout: 280_000,
       env: {
         ...process.env,
         AUTH_API_PORT: '127.0.0.1:',

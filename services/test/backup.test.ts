@@ -27,7 +27,7 @@ describe.each(['postgres', 'mysql'] as const)('a backup of %s', (profile) => {
   it('brings users back after their table is gone, and secrets after their volume is', async () => {
     const backup = await mkdtemp(join(tmpdir(), 'latchkey-backup-'))
     try {
-      await using project = await startProject({ profile, environment: { BACKUP: backup } })
+      const project = await startProject({ profile, environment: { BACKUP: backup } })
       const { compose, get, post, shell } = project
       const { dump, restore, damage } = COMMANDS[profile]
       const { token } = await post('/login', CREDENTIALS)

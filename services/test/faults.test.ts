@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Mailbox, openMailbox } from '../mailer-worker/test/support/mailbox.ts'
 import { type ComposeProject, startProject } from './support/compose-project.ts'
 import { docker, logsOf } from './support/images.ts'
@@ -13,11 +13,11 @@ const FILES = ['services/test/support/faults.compose.yml']
 describe('the compose set while its containers are killed', () => {
   it('loses no accepted mail and heals by itself', async () => {
     await using mailbox = await openMailbox('0.0.0.0')
-    await using project = await startProject({
+    const project = await startProject({
       files: FILES,
       environment: { MAIL_URL: `smtp://host.docker.internal:${mailbox.port}` },
     })
-    await using requests = await startRequests(project)
+    const requests = await startRequests(project)
     const faults: Record<string, () => Promise<unknown>> = {
       'redis dies': () => project.crash('redis'),
       'auth-api dies': () => project.crash('auth-api'),
@@ -52,8 +52,8 @@ describe('the compose set while its containers are killed', () => {
   }, 600_000)
 
   it('loses no mail that MailDev had not accepted when MailDev is killed', async () => {
-    await using project = await startProject({ files: FILES })
-    await using requests = await startRequests(project)
+    const project = await startProject({ files: FILES })
+    const requests = await startRequests(project)
     for (let round = 0; round < 2 * ROUNDS; round++) {
       await wait(500 + Math.random() * 1_500)
       await project.crash('maildev')
@@ -85,14 +85,14 @@ describe('the compose set while its containers are killed', () => {
   }, 300_000)
 })
 
-interface Requests extends AsyncDisposable {
+interface Requests {
   /** Whose reset was answered with 200. */
   accepted: string[]
   refused: number
   end(): Promise<void>
 }
 
-/** Asks for resets without a pause, each for another user. */
+/** Asks for resets without a pause, each for another user, until the end of the test at the latest. */
 async function startRequests({ inside, post }: ComposeProject): Promise<Requests> {
   const emailOf = (index: number) => `ada${index}@example.com`
   await inside(
@@ -110,7 +110,6 @@ async function startRequests({ inside, post }: ComposeProject): Promise<Requests
       await running
       await Promise.all(inHand)
     },
-    [Symbol.asyncDispose]: () => requests.end(),
   }
 
   async function ask(email: string): Promise<void> {
@@ -127,6 +126,7 @@ async function startRequests({ inside, post }: ComposeProject): Promise<Requests
     }
   }
   const running = run()
+  onTestFinished(() => requests.end())
   return requests
 }
 

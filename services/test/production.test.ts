@@ -5,7 +5,7 @@ import { startProject } from './support/compose-project.ts'
 describe('one host in production', () => {
   it('has no demo user and no inbox, and sends mail where and as it is told', async () => {
     await using mailbox = await openMailbox('0.0.0.0')
-    await using project = await startProject({
+    const project = await startProject({
       files: ['docker-compose.prod.yml', 'services/test/support/faults.compose.yml'],
       environment: {
         API_SERVER: 'https://login.example.com',

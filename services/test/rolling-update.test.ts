@@ -6,7 +6,7 @@ import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import autocannon from 'autocannon'
 import { GenericContainer, Network, type StartedNetwork, Wait } from 'testcontainers'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openProducer } from '../mailer-worker/test/support/producer.ts'
 import { startServers } from '../mailer-worker/test/support/servers.ts'
 import { docker, imageOf, logsOf } from './support/images.ts'
@@ -148,7 +148,7 @@ async function logIn(url: string): Promise<string> {
   return ((await response.json()) as { token: string }).token
 }
 
-/** What clients do, until it is stopped. */
+/** What clients do, until it is stopped; with the test at the latest. */
 function startLoad(url: string, token: string) {
   const json = { 'content-type': 'application/json' }
   const ping = { path: '/sampleprotected/ping', headers: { authorization: `Bearer ${token}` } }
@@ -168,6 +168,7 @@ function startLoad(url: string, token: string) {
     },
     (error, result) => (error ? reject(error) : resolve(result)),
   )
+  onTestFinished(() => void instance.stop())
   return {
     stop(): Promise<autocannon.Result> {
       instance.stop()

@@ -14,7 +14,7 @@ const rotation = (...args: string[]) => [
 
 describe('rotating JWT_SECRET on one host', () => {
   it('logs nobody out, and ends the old secret when it is told to', async () => {
-    await using project = await startProject()
+    const project = await startProject()
     const { compose, get, inside, post } = project
     const rotate = (...args: string[]) => compose(...rotation(...args)).catch((error: unknown) => error)
     const restart = async () => {

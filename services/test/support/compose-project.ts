@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { getContainerRuntimeClient, getReaper } from 'testcontainers'
+import { onTestFinished } from 'vitest'
 import { findFreePort } from '../../mailer-worker/test/support/free-port.ts'
 import { waitFor } from '../../mailer-worker/test/support/wait-for.ts'
 import { docker, imageOf, ROOT, run, VERSION } from './images.ts'
@@ -13,7 +16,7 @@ export interface ComposeOptions {
   up?: string[]
 }
 
-export interface ComposeProject extends AsyncDisposable {
+export interface ComposeProject {
   api: string
   inbox: string
   /** Runs a shell command in the repository's root as a user of this project would. */
@@ -31,7 +34,10 @@ export interface ComposeProject extends AsyncDisposable {
   get(path: string, token: string): Promise<number>
 }
 
-/** docker-compose.yml under a name and ports of its own; ended with its volumes. */
+/**
+ * docker-compose.yml under a name and ports of its own. It ends, with its volumes, when the test does: even one that ran out
+ * of time, whose containers would slow down all that follow. Where this process dies instead, the reaper ends it.
+ */
 export async function startProject({
   profile = 'postgres',
   files = [],
@@ -51,39 +57,41 @@ export async function startProject({
     LATCHKEY_VERSION: VERSION,
     ...environment,
   }
+  const ending = new AbortController()
   const compose = async (...args: string[]) =>
-    (await run('docker', ['compose', ...args], { cwd: ROOT, env })).stdout.trim()
+    (await run('docker', ['compose', ...args], { cwd: ROOT, env, signal: ending.signal })).stdout.trim()
   const killer = `${name}-killer`
-  const end = async () => {
+  const reaper = await getReaper(await getContainerRuntimeClient())
+  reaper.addComposeProject(name)
+  onTestFinished(async () => {
+    // An `up` that is not done yet would bring back what is taken down.
+    ending.abort()
     await docker('rm', '-f', killer).catch(() => undefined)
-    await compose('down', '--volumes', '--timeout', '5')
-  }
+    // By name, wherever: files that lack a setting would be refused.
+    await run('docker', ['compose', '-p', name, 'down', '--volumes', '--timeout', '5'], { cwd: tmpdir() })
+  })
   const containersOf = async (service: string) => (await compose('ps', '--quiet', service)).split('\n')
   const api = `http://127.0.0.1:${apiPort}`
 
-  try {
-    await compose('up', '--wait', ...up)
-    const sleep = [
-      '--no-healthcheck',
-      '--pid=host',
-      '--user',
-      '0',
-      '--entrypoint',
-      'sleep',
-      imageOf('auth-api'),
-      'infinity',
-    ]
-    await docker('run', '--detach', '--name', killer, ...sleep)
-  } catch (error) {
-    await end().catch(() => undefined)
-    throw error
-  }
+  await compose('up', '--wait', ...up)
+  const sleep = [
+    '--no-healthcheck',
+    '--pid=host',
+    '--user',
+    '0',
+    '--entrypoint',
+    'sleep',
+    imageOf('auth-api'),
+    'infinity',
+  ]
+  await docker('run', '--detach', '--name', killer, ...sleep)
 
   return {
     api,
     inbox: `http://127.0.0.1:${inboxPort}`,
     compose,
-    shell: async (command) => (await run('sh', ['-ec', command], { cwd: ROOT, env })).stdout.trim(),
+    shell: async (command) =>
+      (await run('sh', ['-ec', command], { cwd: ROOT, env, signal: ending.signal })).stdout.trim(),
     containersOf,
     inside: (service, script) => compose('exec', '-T', service, 'sh', '-c', script),
     async crash(service) {
@@ -112,6 +120,5 @@ export async function startProject({
     async get(path, token) {
       return (await fetch(`${api}${path}`, { headers: { authorization: `Bearer ${token}` } })).status
     },
-    [Symbol.asyncDispose]: end,
   }
 }
