@@ -49,6 +49,7 @@ async function run(
     cwd: ROOT,
     env: {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       APP_ENV: 'test',
       DATABASE_URL: database.url,
       PASSWORD_HASH: 'argon2id',

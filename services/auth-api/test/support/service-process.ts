@@ -17,6 +17,7 @@ export function startServiceProcess(settings: Record<string, string>): Service {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       // An environment without files: what a checkout happens to hold in config/ has no say here.
       APP_ENV: 'nowhere',
       PASSWORD_HASH: 'argon2id',

@@ -24,7 +24,13 @@ export async function startWorkerProcess(
 ): Promise<WorkerProcess> {
   const port = await findFreePort()
   const child = spawn(process.execPath, [MAIN], {
-    env: { PATH: process.env.PATH, APP_ENV: 'test', METRICS_PORT: String(port), ...settings },
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      APP_ENV: 'test',
+      METRICS_PORT: String(port),
+      ...settings,
+    },
     stdio: ['ignore', 'pipe', 'pipe', ...(withIpc ? (['ipc'] as const) : [])],
   })
   let log = ''

@@ -16,7 +16,8 @@ export interface Language {
   project: string
   /**
    * Runs a script of sh on the machine, in the project's folder, in which `scriptify` is the command; with
-   * `become_scriptify … &`, $! is its own pid and not that of a shell around it.
+   * `become_scriptify … &`, $! is its own pid and not that of a shell around it; `wait_for WORD FILE` gives up after a
+   * minute, and ends it.
    */
   sh(script: string): Promise<Ended>
   /** `scriptify run` with these words. */
@@ -37,7 +38,11 @@ export async function startLanguage(name: 'php' | 'node'): Promise<Language> {
   const prologue = `cd ${project}
     scriptify() { "${node}" ${MAIN} "$@"; }
     node_script() { script=$1; shift; "${node}" ${HERE}/../$script "$@"; }
-    become_scriptify() { exec "${node}" ${MAIN} "$@"; }\n`
+    become_scriptify() { exec "${node}" ${MAIN} "$@"; }
+    wait_for() {
+      n=0
+      until grep -q "$1" "$2"; do sleep 0.05; n=$((n + 1)); [ $n -lt 1200 ] || { kill $!; exit 99; }; done
+    }\n`
   const sh = (script: string) => runShell(machine, prologue + script)
   return {
     name,

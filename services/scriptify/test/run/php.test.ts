@@ -68,7 +68,7 @@ describe.skipIf(!(await hasDocker()))('a method in php', () => {
     const { code, stdout, stderr } = await php.sh(
       `d=$(mktemp -d); echo 'disable_functions=pcntl_signal' > $d/none.ini; : > $d/out
        PHP_INI_SCAN_DIR=$d become_scriptify run -b bootstrap.php 'App\\Probe::work' --arg $d/go --daemon > $d/out & pid=$!
-       n=0; while ! grep -q begin $d/out; do sleep 0.05; n=$((n + 1)); [ $n -lt 400 ] || exit 99; done
+       wait_for begin $d/out
        kill $pid; wait $pid; code=$?; cat $d/out; exit $code`,
     )
     expect({ code, stdout }).toEqual({ code: 143, stdout: 'begin\n' })

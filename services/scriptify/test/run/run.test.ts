@@ -296,7 +296,7 @@ describe.each(languages)('run in $name', ({ name, isThere }) => {
       return language.sh(`
         d=$(mktemp -d); go=$d/go; out=$d/out; : > $out
         become_scriptify run ${bootstrap} '\\App\\Probe::work' --arg $go --daemon --interval 30 > $out 2>&1 & pid=$!
-        n=0; while ! grep -q begin $out; do sleep 0.05; n=$((n + 1)); [ $n -lt 400 ] || exit 99; done
+        wait_for begin $out
         ${then}
         wait $pid; code=$?; cat $out; exit $code`)
     }
@@ -310,7 +310,7 @@ describe.each(languages)('run in $name', ({ name, isThere }) => {
     })
 
     it('ends at once in a pause', async () => {
-      const ended = await withDaemon('touch $go; while ! grep -q end $out; do sleep 0.05; done; kill $pid')
+      const ended = await withDaemon('touch $go; wait_for end $out; kill $pid')
       expect(ended).toEqual({ code: 0, stdout: 'begin\nend\n', stderr: '' })
     })
 

@@ -29,6 +29,7 @@ export async function startSystemdMachine(
 ): Promise<Machine> {
   const image = await build(kind)
   const machine = image
+    .withEnvironment(compiledOnce)
     .withTmpFs({ '/run': 'rw', '/run/lock': 'rw' })
     .withBindMounts([repository, ...volumes, ...controlGroups()])
   return (
@@ -45,6 +46,7 @@ export async function startSystemdMachine(
 export async function startSysvMachine(kind: 'php' | 'node', small: string[] = []): Promise<Machine> {
   const image = await build(kind)
   return image
+    .withEnvironment(compiledOnce)
     .withTmpFs(Object.fromEntries(small.map((folder) => [folder, 'rw,size=64k'])))
     .withBindMounts([repository])
     .withCommand(['sh', '-c', 'while :; do sleep 1; done'])
@@ -86,6 +88,9 @@ export async function eventually<Found>(look: () => Promise<Found | undefined | 
 }
 
 const repository = { source: ROOT, target: HOME, mode: 'ro' as const }
+
+/** For what the tests run; services have an environment of their own. */
+const compiledOnce = { NODE_COMPILE_CACHE: '/var/cache/node' }
 
 /** Of version 2: a privileged container gets a part of its own, and no bind helps one that is not. */
 const hasUnifiedGroups = existsSync(`${CGROUPS}/cgroup.controllers`)
