@@ -174,4 +174,24 @@ describe('a database made by hand with the specified tables', () => {
     await expect(createMigrator(db).down(NAMES.length)).rejects.toThrow(/does not drop/)
     expect(await readAll()).toHaveLength(2)
   })
+
+  it('may have given its users ids of no UUID version: they log in and have a profile', async () => {
+    await using app = await startApp()
+    const { db } = app.database
+    const userid = '01234567-89ab-cdef-0123-456789abcdef'
+    await db.execute(
+      {
+        name: 'test-odd-id',
+        text: 'insert into users (userid, email, username, password) values ($1, $2, $3, $4)',
+      },
+      [db.toUuidValue(userid), 'odd@example.com', 'odd', hash('sha1', PASSWORD)],
+    )
+    const response = await logIn(app, 'odd@example.com')
+    expect(response.statusCode).toBe(200)
+    expect(response.json().data.userid).toBe(userid)
+    for (const url of ['/sampleprotected/ping', '/profile']) {
+      const answer = await app.server.inject({ url, headers: bearer(response.json().token) })
+      expect(answer.statusCode, url).toBe(200)
+    }
+  })
 })

@@ -10,7 +10,7 @@ import { z } from 'zod'
 /** A user as the API shows it. Times are ISO 8601 in UTC. */
 export const Profile = z
   .object({
-    userid: z.uuid(),
+    userid: z.guid(),
     name: z.string().nullable(),
     email: z.string().nullable(),
     username: z.string(),

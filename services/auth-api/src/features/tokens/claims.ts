@@ -1,12 +1,12 @@
 import { z } from 'zod'
 
-/** What a handler learns of the caller: the specification's claims. */
-const UserClaims = z.object({ userid: z.uuid(), name: z.string(), role: z.string().min(1) })
+/** What a handler learns of the caller: the specification's claims. An adopted table may hold any 128 bits as an id. */
+const UserClaims = z.object({ userid: z.guid(), name: z.string(), role: z.string().min(1) })
 
 /** The whole payload of a Latchkey token (RFC 7519 §4.1 and `data`). Times are seconds since the epoch. */
 export const Claims = z.object({
   iss: z.string(),
-  sub: z.uuid(),
+  sub: z.guid(),
   iat: z.number(),
   nbf: z.number(),
   exp: z.number(),

@@ -7,7 +7,7 @@ import type { RefreshToken } from './refresh-token.ts'
 export const TokenResponse = z
   .object({
     token: z.string().describe('JWT, HS512. Send it as `Authorization: Bearer <token>`.'),
-    data: z.object({ userid: z.uuid(), name: z.string(), role: z.string() }),
+    data: z.object({ userid: z.guid(), name: z.string(), role: z.string() }),
   })
   .meta({ id: 'Token' })
 
