@@ -67,6 +67,11 @@ export interface App {
 }
 
 const MAX_BODY_BYTES = 16 * 1024
+/** What a page of another origin may send and read. Which methods a path has is the routes' to say. */
+const CROSS_ORIGIN = {
+  methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+  exposedHeaders: ['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
+}
 
 /** Joins the parts of auth-api. Opens and closes nothing: `main.ts` does. */
 export async function buildApp(config: Config, dependencies: AppDependencies): Promise<App> {
@@ -112,7 +117,8 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await server.register(metrics, { registry })
   await server.register(jsonBody)
   await server.register(limits, { limits: config.limits, secret: config.tokens.secret, redis: limitStore })
-  if (config.http.corsOrigins.length > 0) await server.register(cors, { origin: config.http.corsOrigins })
+  if (config.http.corsOrigins.length > 0)
+    await server.register(cors, { origin: config.http.corsOrigins, ...CROSS_ORIGIN })
   await server.register(authenticate, { verifier, validity })
   await server.register(openapi, { publicUrl: config.http.publicUrl })
 

@@ -141,6 +141,30 @@ describe('cross-origin requests', () => {
     ).toBeUndefined()
     expect((await ask('null')).headers['access-control-allow-origin']).toBeUndefined()
   })
+
+  it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])('may use %s, with a token and JSON', async (method) => {
+    const { statusCode, headers } = await app.server.inject({
+      method: 'OPTIONS',
+      url: '/profile',
+      headers: {
+        origin: 'https://app.example.com',
+        'access-control-request-method': method,
+        'access-control-request-headers': 'authorization,content-type',
+      },
+    })
+    expect(statusCode).toBe(204)
+    expect(headers['access-control-allow-origin']).toBe('https://app.example.com')
+    expect(String(headers['access-control-allow-methods']).split(', ')).toContain(method)
+    expect(headers['access-control-allow-headers']).toBe('authorization,content-type')
+  })
+
+  it('may read what an answer says outside its body', async () => {
+    const { headers } = await app.server.inject({
+      url: '/profile',
+      headers: { origin: 'https://app.example.com' },
+    })
+    expect(headers['access-control-expose-headers']).toBe('Retry-After, WWW-Authenticate, X-Request-Id')
+  })
 })
 
 describe('a broken HTTP request', () => {
