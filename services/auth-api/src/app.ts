@@ -71,6 +71,9 @@ const MAX_BODY_BYTES = 16 * 1024
 const CROSS_ORIGIN = {
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
   exposedHeaders: ['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
+  // A preflight is counted like every request, and one that is incomplete is no plain-text 400.
+  preflightContinue: true,
+  strictPreflight: false,
 }
 
 /** Joins the parts of auth-api. Opens and closes nothing: `main.ts` does. */
@@ -115,10 +118,12 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await server.register(problemDetails)
   await server.register(responseHeaders, { isDraining: readiness.isDraining })
   await server.register(metrics, { registry })
-  await server.register(jsonBody)
-  await server.register(limits, { limits: config.limits, secret: config.tokens.secret, redis: limitStore })
+  // Before whatever refuses: a page can read a refusal only by these headers.
   if (config.http.corsOrigins.length > 0)
     await server.register(cors, { origin: config.http.corsOrigins, ...CROSS_ORIGIN })
+  // Before the content-type gate: what that refuses counts as a request.
+  await server.register(limits, { limits: config.limits, secret: config.tokens.secret, redis: limitStore })
+  await server.register(jsonBody)
   await server.register(authenticate, { verifier, validity })
   await server.register(openapi, { publicUrl: config.http.publicUrl })
 

@@ -152,7 +152,7 @@ describe('cross-origin requests', () => {
         'access-control-request-headers': 'authorization,content-type',
       },
     })
-    expect(statusCode).toBe(204)
+    expect(statusCode).toBe(200)
     expect(headers['access-control-allow-origin']).toBe('https://app.example.com')
     expect(String(headers['access-control-allow-methods']).split(', ')).toContain(method)
     expect(headers['access-control-allow-headers']).toBe('authorization,content-type')

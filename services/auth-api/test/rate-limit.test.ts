@@ -133,4 +133,29 @@ describe('RATE_LIMIT_REQUESTS', () => {
     expect((await get('/health/live', '203.0.113.1')).statusCode).toBe(200)
     expect((await get('/nowhere', '203.0.113.2')).statusCode).toBe(404)
   })
+
+  const ORIGIN = 'https://app.example.com'
+
+  it.each([
+    { what: 'bodies that are not JSON', method: 'POST', type: { 'content-type': 'text/plain' }, status: 415 },
+    {
+      what: 'preflights',
+      method: 'OPTIONS',
+      type: { 'access-control-request-method': 'POST' },
+      status: 200,
+    },
+    { what: 'OPTIONS that ask for no method', method: 'OPTIONS', type: {}, status: 200 },
+  ] as const)('counts $what, and tells a page of another origin', async ({ method, type, status }) => {
+    await using app = await start({ RATE_LIMIT_REQUESTS: '3', CORS_ORIGINS: ORIGIN })
+    const ask = () =>
+      app.server.inject({
+        method,
+        url: '/login',
+        headers: { origin: ORIGIN, ...type },
+        ...(method === 'POST' && { payload: 'x' }),
+      })
+    const answers = [await ask(), await ask(), await ask(), await ask()]
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([status, status, status, 429])
+    for (const { headers } of answers) expect(headers['access-control-allow-origin']).toBe(ORIGIN)
+  })
 })
