@@ -110,7 +110,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
 
   const transaction: Database['transaction'] = (work) => db.transaction(work)
   const resets = createResetRepository(db)
-  const secrets = createResetSecrets(config.tokens.secret)
+  const secrets = createResetSecrets(config.tokens.secret, config.tokens.previousSecret)
 
   const server = createServer(config, logger)
   // First, so that what the other plugins do lies inside the span.

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { createSealer } from '@latchkey/shared/mail-queue/seal-variables.ts'
 import { describe, expect, it } from 'vitest'
-import { aToken, aUser, bearer, startApp, type TestApp } from './support/start-app.ts'
-import { createTestDatabase } from './support/test-database.ts'
+import { aToken, aUser, bearer, logIn, startApp, type TestApp } from './support/start-app.ts'
+import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 const [OLD, NEW] = [randomBytes(64).toString('base64'), randomBytes(64).toString('base64')]
 /** What docs/operations.md does to a cluster, whose replicas restart one by one. */
@@ -12,14 +13,31 @@ const STEPS = [
   { JWT_SECRET: NEW },
 ]
 
+const password = 'N3w-p4ssw0rd!'
+
+/** One replica at each step. */
+async function startReplicas(database: TestDatabase) {
+  const replicas = new AsyncDisposableStack()
+  const apps: TestApp[] = []
+  for (const settings of STEPS) apps.push(replicas.use(await startApp({ settings, database })))
+  const [first] = apps
+  if (!first) throw new Error('no replica')
+  return { apps, first, [Symbol.asyncDispose]: () => replicas.disposeAsync() }
+}
+
+async function codeOf({ queued, config }: TestApp): Promise<string> {
+  await expect.poll(() => queued.size).toBe(1)
+  const [job] = queued.values()
+  queued.clear()
+  const { code } = await createSealer(config.mail.secret).open(job?.variables ?? '')
+  return code ?? ''
+}
+
 describe('rotating JWT_SECRET in three steps', () => {
   it('leaves no moment at which one replica refuses what another one issues', async () => {
     await using database = await createTestDatabase()
-    await using replicas = new AsyncDisposableStack()
-    const apps: TestApp[] = []
-    for (const settings of STEPS) apps.push(replicas.use(await startApp({ settings, database })))
-    const [first] = apps
-    if (!first) throw new Error('no replica')
+    await using replicas = await startReplicas(database)
+    const { apps, first } = replicas
     const user = await aUser(first)
     const accepts = async ({ server }: TestApp, token: string) =>
       (await server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })).statusCode
@@ -33,5 +51,34 @@ describe('rotating JWT_SECRET in three steps', () => {
     }
     const oldToken = await aToken(first, user)
     expect(await Promise.all(apps.map((app) => accepts(app, oldToken)))).toEqual([200, 200, 200, 401])
+  })
+
+  it('lets the replica of either step go on with a reset that the other one began', async () => {
+    await using database = await createTestDatabase()
+    await using replicas = await startReplicas(database)
+    const { apps, first } = replicas
+    const { email } = await aUser(first)
+    const post = async ({ server }: TestApp, step: string, payload: object) => {
+      const response = await server.inject({ method: 'POST', url: `/login/${step}`, payload })
+      expect(response.statusCode, `${step}: ${response.body}`).toBe(200)
+      return response.json().token as string
+    }
+
+    for (const index of [0, 1, 2]) {
+      for (const [before, after] of [
+        [apps[index], apps[index + 1]],
+        [apps[index + 1], apps[index]],
+      ]) {
+        if (!before || !after) throw new Error('no replica')
+        const token = await post(before, 'resetrequest', { email })
+        await post(after, 'confirmcode', { email, code: await codeOf(before), token })
+        await post(before, 'resetpassword', { email, token, password })
+        const withoutToken = await post(before, 'resetrequest', { email })
+        const fresh = await post(after, 'confirmcode', { email, code: await codeOf(before) })
+        expect(fresh).not.toBe(withoutToken)
+        await post(before, 'resetpassword', { email, token: fresh, password })
+        expect((await logIn(after, email, password)).statusCode).toBe(200)
+      }
+    }
   })
 })

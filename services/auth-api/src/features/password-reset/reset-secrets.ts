@@ -5,11 +5,11 @@ export type ResetSecrets = ReturnType<typeof createResetSecrets>
 /**
  * Makes tokens and codes of resets and their keyed hashes. The database holds the hashes alone: a code has a million
  * values, so without the key, which is derived from JWT_SECRET (HKDF, RFC 5869), its hash would be found at once.
+ * Hashes are made with `current`; those of `previous` count still, so that a rotation ends no reset.
  */
-export function createResetSecrets(secret: Uint8Array) {
-  const key = Buffer.from(hkdfSync('sha256', secret, '', 'latchkey password reset', 32))
-  const hash = (resetId: string, value: string) =>
-    createHmac('sha256', key).update(`${resetId}\0${value}`).digest('hex')
+export function createResetSecrets(current: Uint8Array, previous?: Uint8Array) {
+  const hashWithCurrent = createKeyedHash(current)
+  const hashes = previous ? [hashWithCurrent, createKeyedHash(previous)] : [hashWithCurrent]
   return {
     /** 256 random bits. */
     newToken: (): string => randomBytes(32).toString('base64url'),
@@ -17,8 +17,16 @@ export function createResetSecrets(secret: Uint8Array) {
     newCode: (): string => String(randomInt(1_000_000)).padStart(6, '0'),
     /** A hash that no code has. */
     hashOfNothing: (): string => randomBytes(32).toString('hex'),
-    hash,
+    hash: hashWithCurrent,
     isHashOf: (stored: string, resetId: string, value: string): boolean =>
-      timingSafeEqual(Buffer.from(stored, 'latin1'), Buffer.from(hash(resetId, value), 'latin1')),
+      hashes.some((hash) =>
+        timingSafeEqual(Buffer.from(stored, 'latin1'), Buffer.from(hash(resetId, value), 'latin1')),
+      ),
   }
+}
+
+function createKeyedHash(secret: Uint8Array) {
+  const key = Buffer.from(hkdfSync('sha256', secret, '', 'latchkey password reset', 32))
+  return (resetId: string, value: string): string =>
+    createHmac('sha256', key).update(`${resetId}\0${value}`).digest('hex')
 }
