@@ -14,14 +14,38 @@ const SECRET_NAMES = [
 
 const REDACTED_PATHS = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
 
-/** A service's logger: JSON lines to standard output, secrets redacted by path. */
+/** Causes of causes that are logged; an error may be its own cause. */
+const MAX_DEPTH = 4
+
+/** A service's logger: JSON lines to standard output, secrets redacted by path, of an error what `describeError` tells. */
 export function createLogger(service: string, level: string, destination?: DestinationStream): Logger {
   const options = {
     level,
     base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: (error: unknown) => describeError(error) },
     redact: { paths: REDACTED_PATHS, censor: '[redacted]' },
   }
   return destination ? pino(options, destination) : pino(options)
+}
+
+/**
+ * What of an error is logged. Nothing else is, whatever its properties are called: clients leave on theirs the whole
+ * command (ioredis), the statement with its values (mysql2), the row (pg) or the address that did not parse (Node).
+ */
+function describeError(error: unknown, depth = 0): unknown {
+  if (!(error instanceof Error)) return String(error)
+  const { name, message, stack, cause } = error
+  const errors = error instanceof AggregateError ? error.errors : undefined
+  const isDeepest = depth === MAX_DEPTH
+  return {
+    type: error.constructor.name || name,
+    message,
+    // Not `code`, which is redacted: elsewhere it is a reset code.
+    errorCode: 'code' in error ? String(error.code) : undefined,
+    stack,
+    cause: cause === undefined || isDeepest ? undefined : describeError(cause, depth + 1),
+    errors: isDeepest ? undefined : errors?.map((each) => describeError(each, depth + 1)),
+  }
 }

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import { AppError } from '../app-error.ts'
+import { createLogger } from './logger.ts'
+
+/** What one call of the logger writes. */
+function logged(details: object) {
+  const lines: string[] = []
+  createLogger('test', 'info', { write: (line) => void lines.push(line) }).warn(details, 'it failed')
+  return JSON.parse(lines[0] ?? '')
+}
+
+/** An error as drivers make them: with what they were doing in properties of its own. */
+const refusal = (message: string) =>
+  Object.assign(new Error(message), {
+    code: 'ER_DATA_TOO_LONG',
+    sql: "insert into mail_outbox values ('ada@example.com')",
+    command: { name: 'auth', args: ['hunter2'] },
+    previousErrors: [Object.assign(new Error('earlier'), { command: { args: ['hunter2'] } })],
+  })
+
+describe('an error in the log', () => {
+  it('tells what failed and where, and nothing of what the client was doing', () => {
+    const { err } = logged({ err: refusal('refused') })
+    expect(err).toEqual({
+      type: 'Error',
+      message: 'refused',
+      errorCode: 'ER_DATA_TOO_LONG',
+      stack: expect.stringContaining('logger.test.ts'),
+    })
+  })
+
+  it('tells its causes, and the errors it gathers, in the same way', () => {
+    const gathered = new AggregateError([refusal('first'), 'second'], 'both failed')
+    const { err } = logged({ err: new AppError('unavailable', 'away', { cause: gathered }) })
+    expect(err).toMatchObject({
+      errorCode: 'unavailable',
+      cause: {
+        type: 'AggregateError',
+        errors: [{ message: 'first', errorCode: 'ER_DATA_TOO_LONG' }, 'second'],
+      },
+    })
+    expect(JSON.stringify(err)).not.toMatch(/hunter2|ada@example/)
+  })
+
+  it('is told once more and no further when it is its own cause', () => {
+    const circle = new Error('round')
+    circle.cause = circle
+    expect(logged({ err: circle }).err.cause.message).toBe('round')
+  })
+})
+
+describe('a secret in the log', () => {
+  it.each([
+    { code: '123456' },
+    { body: { code: '123456' } },
+    { request: { body: { code: '123456' } } },
+    { mail: { variables: '123456' } },
+  ])('is redacted: %j', (details) => {
+    expect(JSON.stringify(logged(details))).not.toContain('123456')
+  })
+})
