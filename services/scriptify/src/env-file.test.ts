@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { parseEnvFile, renderEnvFile } from './env-file.ts'
+import { layOverEnvFile, maskEnvFile, parseEnvFile, renderEnvFile } from './env-file.ts'
 
 const VARIABLES = {
   EMPTY: '',
@@ -59,5 +59,20 @@ describe('an environment file', () => {
 
   it('takes no NUL, and does not repeat the value', () => {
     expect(() => renderEnvFile({ A: 'secret\0' })).toThrow(/^The value of A contains a NUL byte$/)
+  })
+
+  it.each([
+    { why: 'one in its place', text: 'A="1"\nB="$A"\n', over: 'A="two"\nB="$A"\n' },
+    { why: 'one of several lines', text: 'A="1\nB=2\n"\nC=3\n', over: 'A="two"\nC=3\n' },
+    { why: 'each of a name', text: "A=1\nexport A='2'\n", over: 'A="two"\nA="two"\n' },
+    { why: 'one that was not there', text: '# A=1\nB=`b`', over: '# A=1\nB=`b`\nA="two"\n' },
+    { why: 'one of an empty file', text: '', over: 'A="two"\n' },
+  ])('takes a new value for $why, and is otherwise as it was written', ({ text, over }) => {
+    expect(layOverEnvFile(text, { A: 'two' })).toBe(over)
+  })
+
+  it('can be shown without what may be a secret', () => {
+    const text = `${MARK}# old: hush\nA=hush\nexport B="hush\nC=hush"\nD: hush\n`
+    expect(maskEnvFile(text)).toBe(`${MARK}A="…"\nB="…"\n`)
   })
 })

@@ -76,7 +76,7 @@ export function createInstallCommand(): Command {
     .option('--dry-run', 'show what would be written and run')
     .option(
       '--force',
-      'replace a service of ours, keeping its files’ mode and owner; hide one of the distribution',
+      'replace a service of ours, keeping its variables and its files’ mode and owner; hide one of the distribution',
     )
     .option('--no-check', 'do not look whether the class and the method exist')
     .option('--root <dir>', 'write below this folder, where another system’s files are mounted', '/')

@@ -1,6 +1,7 @@
 import { chmod, mkdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CliError } from '../cli-error.ts'
+import { maskEnvFile, parseEnvFile, renderEnvFile } from '../env-file.ts'
 import { EXIT } from '../exit-codes.ts'
 import { findAccount } from './account.ts'
 import { claimFiles } from './claim-files.ts'
@@ -15,11 +16,12 @@ import {
 } from './init-system.ts'
 import type { FoundFile } from './inspect-service.ts'
 import type { InstallRequest } from './install-request.ts'
+import { withoutMark } from './ownership.ts'
 import { parseService } from './parse-service.ts'
 import { renderService, type ServiceFile } from './render-service.ts'
 import { type Replacement, removeLeftovers, replaceFiles } from './replace-files.ts'
 import { requireRoot } from './require-root.ts'
-import { SCRIPTIFY_DIR, type ServiceTemplate } from './service.ts'
+import { environmentFile, SCRIPTIFY_DIR, type ServiceTemplate } from './service.ts'
 import { findServiceCommand } from './service-command.ts'
 
 /**
@@ -33,14 +35,39 @@ export async function installService(request: InstallRequest, env: NodeJS.Proces
   const system = initSystemFor(request)
   const account = user === undefined ? undefined : await findAccount({ user, group }, request.root)
   const standing = await claimFiles(request)
-  const command = await findServiceCommand(request, { interval, environment, account, env })
-  const files = await renderService({ ...parsed, ...command })
+  const kept = findKept(request, standing, environment)
+  const seen = { ...kept.variables, ...environment }
+  const command = await findServiceCommand(request, { interval, environment: seen, account, env })
+  const files = await renderService({ ...parsed, ...command }, kept.text)
   const commands = commandsAfterInstall(request, system)
-  if (request.dryRun) return describe(request.root, files, commands)
+  if (request.dryRun) {
+    return [...describe(request.root, files, commands), ...kept.summary.map((what) => `would keep ${what}`)]
+  }
   await write(request.root, files, standing)
   for (const command of commands) await control(command)
   const warnings = system.systemd && request.template === 'systemd' ? await verifyUnit(request.name) : []
-  return [...report(request, files, { replaces: standing.length > 0 }), ...warnings]
+  return [
+    ...report(request, files, { replaces: standing.length > 0 }),
+    ...kept.summary.map((what) => `Kept ${what}`),
+    ...warnings,
+  ]
+}
+
+/** What stays of the environment of the service that is replaced: an admin may have put a secret there by hand. */
+function findKept(
+  { name, root, force }: InstallRequest,
+  standing: readonly FoundFile[],
+  given: Readonly<Record<string, string>>,
+): { variables: Record<string, string>; text: string; summary: string[] } {
+  const path = join(root, environmentFile(name))
+  const file = force ? standing.find((found) => found.path === path) : undefined
+  const variables = parseEnvFile(file?.text ?? '')
+  const names = Object.keys(variables).filter((variable) => !Object.hasOwn(given, variable))
+  return {
+    variables,
+    text: file?.owner === 'own' ? withoutMark(file.text) : renderEnvFile(variables),
+    summary: names.length === 0 ? [] : [`from ${path}: ${names.join(', ')}`],
+  }
 }
 
 /** Refuses to start what does not run here before anything is written. */
@@ -133,7 +160,7 @@ function describe(
   return [
     ...files.flatMap(({ path, mode, content }) => [
       `==> ${join(root, path)} (mode ${mode.toString(8).padStart(4, '0')})`,
-      path.endsWith('.env') ? content.replace(/^(\w+)="(?:[^"\\]|\\[\s\S])*"$/gm, '$1="…"') : content,
+      path.endsWith('.env') ? maskEnvFile(content) : content,
     ]),
     ...commands.map(({ words }) => `would run: ${words.join(' ')}`),
   ]

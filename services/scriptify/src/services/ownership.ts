@@ -21,3 +21,10 @@ export function readMark(text: string): Mark | undefined {
   }
   return text.includes('PHP_SCRIPTIFY') ? { kind: 'legacy' } : undefined
 }
+
+/** The text below the mark that `readMark` finds, and above it. */
+export const withoutMark = (text: string): string =>
+  text
+    .split('\n')
+    .filter((line, index) => index > 2 || !OWN.test(line))
+    .join('\n')

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Handlebars from 'handlebars'
 import { CliError } from '../cli-error.ts'
-import { renderEnvFile } from '../env-file.ts'
+import { layOverEnvFile } from '../env-file.ts'
 import { EXIT } from '../exit-codes.ts'
 import { quoteShellWord } from './grammar/shell.ts'
 import { escapeSystemdValue, quoteSystemdWord } from './grammar/systemd.ts'
@@ -21,9 +21,10 @@ export interface ServiceFile {
 
 /**
  * Renders the files of a service from `templates/services/`, in the order in which to write them: the one that the
- * init system reads comes last, so that it never finds a service that lacks a part.
+ * init system reads comes last, so that it never finds a service that lacks a part. `kept` is the text of an environment
+ * file over which the service's variables are laid.
  */
-export async function renderService(service: ServiceDefinition): Promise<ServiceFile[]> {
+export async function renderService(service: ServiceDefinition, kept = ''): Promise<ServiceFile[]> {
   const { name, template } = service
   const variables = VARIABLES[template](service)
   const mark = ownershipMark(name, template)
@@ -37,7 +38,7 @@ export async function renderService(service: ServiceDefinition): Promise<Service
     {
       path: environmentFile(name),
       mode: 0o600,
-      content: await render('environment', { entries: renderEnvFile(service.environment).trimEnd() }),
+      content: await render('environment', { entries: layOverEnvFile(kept, service.environment).trim() }),
     },
     ...(launches
       ? [{ path: launcherFile(name), mode: 0o700, content: await render('launcher', launcher(service)) }]

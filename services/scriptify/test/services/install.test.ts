@@ -257,12 +257,45 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect((await uninstall('probe')).code).toBe(0)
     })
 
+    it('keeps what was written into its environment by hand, and says so without the values', async () => {
+      expect((await install('probe', 'crond', '--env', 'GIVEN=one', '--env', 'CHANGED=one')).code).toBe(0)
+      await succeed(
+        machine,
+        ...[
+          'sh',
+          '-c',
+          'printf "# rotated in May: hush\\nTOKEN=hush\\nDSN=\'hush hush\'\\n" >> /etc/scriptify/probe.env',
+        ],
+      )
+      const again = (...more: string[]) =>
+        install('probe', 'crond', '--env', 'CHANGED=two', '--env', 'ADDED=1', '--force', ...more)
+      const before = await everything()
+      const plan = await again('--dry-run')
+      expect(plan.stdout).toContain('would keep from /etc/scriptify/probe.env: GIVEN, TOKEN, DSN\n')
+      expect(plan.stdout).toContain('GIVEN="…"\nCHANGED="…"\nTOKEN="…"\nDSN="…"\nADDED="…"\n')
+      expect(plan.stdout).not.toContain('hush')
+      expect(await everything()).toBe(before)
+
+      const { code, stdout } = await again()
+      expect(code).toBe(0)
+      expect(stdout).toContain('Kept from /etc/scriptify/probe.env: GIVEN, TOKEN, DSN\n')
+      expect(stdout).not.toContain('hush')
+      expect(await read(machine, '/etc/scriptify/probe.env')).toBe(
+        `${MARK('probe', 'crond')}GIVEN="one"\nCHANGED="two"\n# rotated in May: hush\nTOKEN=hush\nDSN='hush hush'\nADDED="1"\n`,
+      )
+      expect((await uninstall('probe')).code).toBe(0)
+      expect((await install('probe', 'crond')).stdout).not.toContain('Kept')
+      expect(await read(machine, '/etc/scriptify/probe.env')).toBe(`${MARK('probe', 'crond')}\n`)
+      expect((await uninstall('probe')).code).toBe(0)
+    })
+
     it('gives way when the original tool wrote it, also where that left its secrets open', async () => {
       await put('/etc/cron.d/probe', '# PHP_SCRIPTIFY\n* * * * * root php scriptify\n')
       await put('/etc/scriptify/probe.env', 'export A=b%3D+c\n')
       expect((await scriptify(machine, 'services')).stdout).toContain('by the original scriptify')
       expect((await install('probe', 'crond', '--force')).code).toBe(0)
       expect(await succeed(machine, 'stat', '-c', '%a', '/etc/scriptify/probe.env')).toBe('600\n')
+      expect(await read(machine, '/etc/scriptify/probe.env')).toBe(`${MARK('probe', 'crond')}A="b= c"\n`)
       expect((await uninstall('probe')).code).toBe(0)
 
       await put('/etc/cron.d/probe', '# PHP_SCRIPTIFY\n')
