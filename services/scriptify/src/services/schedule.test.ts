@@ -10,6 +10,7 @@ describe('parseSchedule', () => {
     '0 0 29 2 *',
     '0 0 * jan,Mar Mon-fri',
     '0 0 * * 0-7',
+    '0 0 * * sun-TUE,Thu-sat',
     '@reboot',
     '@daily',
   ])('takes %s', (schedule) => {
@@ -30,6 +31,10 @@ describe('parseSchedule', () => {
     { schedule: '0 0 * 13 *', says: 'month' },
     { schedule: '0 0 * * 8', says: 'dayOfWeek' },
     { schedule: '5-1 * * * *', says: '5-1' },
+    { schedule: '0 0 * * sat-sun', says: 'cron reads sat-sun as 6-0, a range without a day: write 6-7' },
+    { schedule: '0 0 * * mon,FRI-Sun/2', says: 'write 5-7' },
+    { schedule: '0 0 * * 5-0', says: 'write 5-7' },
+    { schedule: '0 0 * * fri-mon', says: 'write 5-6,0-1' },
     { schedule: '*/0 * * * *', says: 'stepping' },
     { schedule: '5/15 * * * *', says: '5/15' },
     { schedule: '0 0 L * *', says: 'cron does not read, L' },

@@ -71,6 +71,7 @@ describe.runIf(await hasDocker())('a job of cron', () => {
     '* * * * *',
     '*/5 0-23/2 1,15 jan-Mar 0-7',
     '1-5/2,7 22 29 2 SUN',
+    '0 0 * * sun-tue,6-7',
     '@reboot',
     '@midnight',
     '@hourly',
