@@ -72,4 +72,23 @@ describe('parseSettings', () => {
     const isWhole = Number.isInteger(Number(text))
     expect(faults.length === 0).toBe(isWhole)
   })
+
+  it('takes addresses, networks and their names for proxies', () => {
+    const text = '10.0.0.1, 172.16.0.0/12, fd00::/8, ::1, loopback, linklocal, uniquelocal'
+    expect(parseSettings(['TRUST_PROXY'], { TRUST_PROXY: text }).TRUST_PROXY).toEqual(text.split(', '))
+  })
+
+  it.each([
+    '10.0.0.0/8x',
+    '10.0.0.0/33',
+    '0.0.0.0/0',
+    '::/0',
+    'true',
+    'ingress.example.com',
+    '10.0.0.1,10.0.0.300',
+  ])('takes nothing else for one: %s', (text) => {
+    expect(faultsOf(() => parseSettings(['TRUST_PROXY'], { TRUST_PROXY: text }))).toEqual([
+      expect.stringMatching(/^TRUST_PROXY must be addresses or networks.*TRUST_PROXY=10\.0\.0\.0\/8$/),
+    ])
+  })
 })

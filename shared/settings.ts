@@ -27,6 +27,11 @@ const list = z
       .filter(Boolean),
   )
 
+/** What Fastify's `trustProxy` takes as a list; a network of all addresses would let anybody make one up. */
+const proxy = z
+  .union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6(), z.enum(['loopback', 'linklocal', 'uniquelocal'])])
+  .refine((text) => !text.endsWith('/0'))
+
 const url = (protocols: readonly string[]) =>
   z
     .string('is missing')
@@ -91,7 +96,10 @@ export const Settings = z.object({
     .refine((text) => text.includes('PRIVATE KEY'), 'must be a private key as PEM')
     .optional(),
   CORS_ORIGINS: list,
-  TRUST_PROXY: list,
+  TRUST_PROXY: list.refine(
+    (items) => items.every((item) => proxy.safeParse(item).success),
+    'must be addresses or networks, separated by commas',
+  ),
   RATE_LIMIT_LOGIN: count(10),
   RATE_LIMIT_RESET: count(5),
   RATE_LIMIT_REQUESTS: count(6000),
@@ -118,6 +126,7 @@ const EXAMPLES: Partial<Record<SettingName, string>> = {
   PASSWORD_HASH: 'argon2id',
   APP_ENV: 'prod',
   LOG_LEVEL: 'info',
+  TRUST_PROXY: '10.0.0.0/8',
   PORT: '8080',
   METRICS_PORT: '9464',
 }

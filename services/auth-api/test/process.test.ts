@@ -69,6 +69,11 @@ describe('settings', () => {
       settings: { DATABASE_URL: 'oracle://scott:tiger@db/x' },
       says: /DATABASE_URL must be a URL/,
     },
+    {
+      why: 'a proxy that is no address',
+      settings: { TRUST_PROXY: '10.0.0.0/8x' },
+      says: /TRUST_PROXY must be addresses or networks/,
+    },
   ])('that hold $why end the service with 78 and say so', async ({ settings, says }) => {
     await using service = startService(settings)
     expect(await service.exited).toBe(78)
