@@ -83,6 +83,42 @@ describe('a method in TypeScript', () => {
     expect(ended.stderr).toContain(says)
   })
 
+  it.each([
+    'exported.ts#default::secret',
+    'exported.ts#Listed::secret',
+    'exported.ts#Other::secret',
+    'exported.ts#Other::hidden',
+    'exported.ts#Other::inherited',
+    'exported.ts#Renamed::secret',
+    'exported.ts#held::secret',
+    'passed-on.ts#default::secret',
+    'passed-on.ts#Again::secret',
+  ])('is not called as %s, which is private where it is written', async (reference) => {
+    const { code, stderr } = await node.run([`src/${reference}`])
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: `The method ${reference.split('#')[1]} is not public\n`,
+    })
+  })
+
+  it.each([
+    { reference: 'exported.ts#default::add', shows: 'Adds one.', parameter: 'one: number' },
+    { reference: 'passed-on.ts#default::add', shows: 'Adds one.', parameter: 'one: number' },
+    { reference: 'exported.ts#Other::handedDown', shows: 'Comes down.', parameter: 'word: string' },
+    { reference: 'exported.ts#hello', shows: 'Greets.', parameter: 'name: string' },
+  ])(
+    'has the documentation of $reference from where it is written',
+    async ({ reference, shows, parameter }) => {
+      const { stdout } = await node.run([`src/${reference}`, '--showdocs'])
+      expect(stdout).toBe(`${shows}\n\nUsage: scriptify run 'src/${reference}' --arg <${parameter}>\n`)
+    },
+  )
+
+  it('may come from a class of Node', async () => {
+    const args = ['src/exported.ts#Renamed::emit', '--arg', 'news', '--print']
+    expect(await node.run(args)).toEqual({ code: 0, stdout: 'false\n', stderr: '' })
+  })
+
   it('as a daemon on a terminal finishes the call in hand on one Ctrl-C', async () => {
     const go = join(mkdtempSync(join(tmpdir(), 'scriptify-tty-')), 'go')
     const words = ['run', 'src/probe.ts#Probe::work', '--arg', go, '--daemon']

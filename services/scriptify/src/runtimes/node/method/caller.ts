@@ -38,7 +38,7 @@ async function carryOut(orders: Orders, ending: Ending): Promise<void> {
   const target = await findTarget(await load(module, 'module'), orders)
   if (task === 'docs') {
     const { readSignature, formatDocs } = await import('./signature.ts')
-    process.stdout.write(formatDocs(orders.as, await readSignature(orders, target.method)))
+    process.stdout.write(formatDocs(orders.as, await readSignature(orders, target)))
     return
   }
   await target.demandCallable(orders.args.length)

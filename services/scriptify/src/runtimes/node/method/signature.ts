@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { type ParseResult, parse } from '@babel/parser'
+import { locate, type Place } from './locate.ts'
 import type { Orders } from './orders.ts'
+import type { Callable, Target } from './target.ts'
 
 export interface Parameter {
   /** As its source has it, with type and default. */
@@ -15,40 +17,48 @@ export interface Signature {
   comment: string
 }
 
-export interface Declaration extends Signature {
-  accessibility: string | undefined
+type Statement = ParseResult['program']['body'][number]
+type Expression = Extract<Statement, { type: 'ExpressionStatement' }>['expression']
+type Class = Extract<Statement | Expression, { type: 'ClassDeclaration' | 'ClassExpression' }>
+type Member = Extract<Class['body']['body'][number], { type: 'ClassMethod' | 'ClassProperty' }>
+type Function = Extract<
+  Statement | Expression,
+  { type: 'FunctionDeclaration' | 'FunctionExpression' | 'ArrowFunctionExpression' }
+>
+type Method = Extract<Member, { type: 'ClassMethod' }>
+type Node = Statement | Expression | Member
+
+/** Reads parameters and comment where the method was written, with its types, else from the function itself. */
+export async function readSignature(
+  { method: name }: Pick<Orders, 'method'>,
+  { method, owner }: Pick<Target, 'method' | 'owner'>,
+): Promise<Signature> {
+  const declaration = owner ? await findDeclaration(name, owner) : await findFunction(method)
+  return { parameters: parametersOf(method), comment: '', ...declaration }
 }
 
-type Node = ParseResult['program']['body'][number]
-type Class = Extract<Node, { type: 'ClassDeclaration' }>
-type Method = Extract<Class['body']['body'][number], { type: 'ClassMethod' }>
-type Function = Extract<Node, { type: 'FunctionDeclaration' }>
-type Comments = Pick<Node, 'leadingComments'>
-
-/** Reads parameters from the source of the module, with their types, else from the function itself. */
-export async function readSignature(orders: Orders, method: globalThis.Function): Promise<Signature> {
-  const declaration = findDeclaration(await readFile(orders.module, 'utf8'), orders)
-  return declaration ?? { parameters: parametersOf(method), comment: '' }
-}
-
-/** Finds the declaration of a method or function; undefined for one that the module has from elsewhere. */
-export function findDeclaration(
-  source: string,
-  { className, method }: Pick<Orders, 'className' | 'method'>,
-): Declaration | undefined {
-  for (const statement of parseModule(source).program.body) {
-    const { declared, isDefault } = declarationOf(statement)
-    if (declared?.type === 'ClassDeclaration' && className !== undefined) {
-      const isIt = declared.id?.name === className || (isDefault && className === 'default')
-      const found = isIt ? findMember(declared, method) : undefined
-      if (found) return toDeclaration(source, found, found, found.accessibility ?? undefined)
-    }
-    if (declared?.type === 'FunctionDeclaration' && className === undefined) {
-      const isIt = declared.id?.name === method || (isDefault && method === 'default')
-      if (isIt) return toDeclaration(source, declared, statement, undefined)
-    }
+/** Finds the declaration of a method in its class; undefined for one that the class was given later. */
+export async function findDeclaration(
+  name: string,
+  owner: Callable,
+): Promise<(Partial<Signature> & { accessibility: string | undefined }) | undefined> {
+  const { source, around } = await readAround(owner)
+  const member = around.findLast(isClass)?.body.body.find((each) => isNamed(each, name))
+  if (!member) return undefined
+  const written = member.type === 'ClassMethod' ? member : member.value
+  return {
+    ...(written && isFunction(written) && { parameters: toParameters(source, written) }),
+    comment: commentOf(member),
+    accessibility: member.accessibility ?? undefined,
   }
-  return undefined
+}
+
+async function findFunction(subject: Callable): Promise<Signature | undefined> {
+  const { source, around } = await readAround(subject)
+  const written = around.findLast(isFunction)
+  // The comment is that of the statement which declares and perhaps exports it.
+  const commented = around.findLast(({ leadingComments }) => leadingComments)
+  return written && { parameters: toParameters(source, written), comment: commentOf(commented) }
 }
 
 /** `--arg <username: string> [--arg <name = ''>]` */
@@ -70,39 +80,52 @@ export function formatDocs(as: string, signature: Signature): string {
 const parseModule = (source: string) =>
   parse(source, { sourceType: 'module', errorRecovery: true, plugins: ['typescript', 'decorators'] })
 
-function declarationOf(statement: Node): { declared: Node | undefined; isDefault: boolean } {
-  if (statement.type === 'ExportNamedDeclaration') {
-    return { declared: statement.declaration ?? undefined, isDefault: false }
-  }
-  if (statement.type === 'ExportDefaultDeclaration') {
-    const { declaration } = statement
-    const isOne = declaration.type === 'ClassDeclaration' || declaration.type === 'FunctionDeclaration'
-    return { declared: isOne ? declaration : undefined, isDefault: true }
-  }
-  return { declared: statement, isDefault: false }
+/** The source of the file that a class or function was written in, and what stands around it, from the outside in. */
+async function readAround(subject: Callable): Promise<{ source: string; around: Node[] }> {
+  const place = locate(subject)
+  if (!place) return { source: '', around: [] }
+  const source = await readFile(place.file, 'utf8')
+  return { source, around: [...nodesAround(parseModule(source).program.body, place)] }
 }
 
-const findMember = (declared: Class, name: string): Method | undefined =>
-  declared.body.body.find(
-    (member): member is Method =>
-      member.type === 'ClassMethod' && member.key.type === 'Identifier' && member.key.name === name,
-  )
+function* nodesAround(value: unknown, place: Place): Generator<Node> {
+  if (Array.isArray(value)) {
+    for (const each of value) yield* nodesAround(each, place)
+  } else if (isNode(value) && isAround(value, place)) {
+    yield value
+    for (const child of Object.values(value)) yield* nodesAround(child, place)
+  }
+}
 
-function toDeclaration(
-  source: string,
-  { params }: Pick<Method | Function, 'params'>,
-  { leadingComments }: Comments,
-  accessibility: string | undefined,
-): Declaration {
-  const comment = leadingComments?.findLast(
+const isNode = (value: unknown): value is Node =>
+  typeof value === 'object' && value !== null && 'type' in value && 'loc' in value
+
+function isAround({ loc }: Node, { line, column }: Place): boolean {
+  if (!loc) return false
+  const { start, end } = loc
+  const isAfterStart = start.line < line || (start.line === line && start.column <= column)
+  return isAfterStart && (line < end.line || (line === end.line && column < end.column))
+}
+
+const isClass = (node: Node): node is Class =>
+  node.type === 'ClassDeclaration' || node.type === 'ClassExpression'
+
+const isFunction = (node: Node): node is Function | Method => 'params' in node && 'body' in node
+
+const isNamed = (member: Class['body']['body'][number], name: string): member is Member =>
+  (member.type === 'ClassMethod' || member.type === 'ClassProperty') &&
+  ((member.key.type === 'Identifier' && member.key.name === name) ||
+    (member.key.type === 'StringLiteral' && member.key.value === name))
+
+function commentOf(node: Pick<Node, 'leadingComments'> | undefined): string {
+  const comment = node?.leadingComments?.findLast(
     ({ type, value }) => type === 'CommentBlock' && value.startsWith('*'),
   )
-  return {
-    parameters: params.map((parameter) => toParameter(source, parameter)),
-    comment: withoutMarks(comment?.value.slice(1) ?? ''),
-    accessibility,
-  }
+  return withoutMarks(comment?.value.slice(1) ?? '')
 }
+
+const toParameters = (source: string, { params }: Function | Method): Parameter[] =>
+  params.map((parameter) => toParameter(source, parameter))
 
 function toParameter(
   source: string,
@@ -126,7 +149,7 @@ const withoutMarks = (comment: string): string =>
     .trim()
 
 /** What runs has no types any more, but its parameters are all there. */
-function parametersOf(method: globalThis.Function): Parameter[] {
+function parametersOf(method: Callable): Parameter[] {
   const source = globalThis.Function.prototype.toString.call(method)
   for (const text of [`(class { ${source} })`, `(${source})`]) {
     try {

@@ -3,11 +3,13 @@ import { EXIT } from '../../../exit-codes.ts'
 import type { Orders } from './orders.ts'
 
 // biome-ignore lint/complexity/noBannedTypes: what an export turns out to be is known by calling it only
-type Callable = Function
+export type Callable = Function
 
 /** The method or function that is to be called. */
 export interface Target {
   method: Callable
+  /** The class that the method was declared in, which may be a base of the one named; none of a function. */
+  owner: Callable | undefined
   /** Refuses what could not be called; constructs nothing. */
   demandCallable(count: number): Promise<void>
   /** Constructs the class, if the method is not static. */
@@ -32,7 +34,8 @@ function findFunction(exports: Record<string, unknown>, orders: Orders, name: st
   }
   return {
     method: found,
-    demandCallable: (count) => demandCount(orders, found, count),
+    owner: undefined,
+    demandCallable: (count) => demandCount(orders, { method: found, owner: undefined }, count),
     bind:
       () =>
       (...args) =>
@@ -53,17 +56,20 @@ async function findMethod(Class: Callable, orders: Orders, className: string): P
   if (name === 'constructor' || name.startsWith('__') || name.startsWith('#')) {
     throw new CliError(`${className}::${name} cannot be called: it is no public method`, EXIT.notFound)
   }
-  const isInstance = has(Class.prototype, name, Object.prototype)
-  const method = isInstance ? Class.prototype[name] : findStatic(Class, name)
-  if (typeof method !== 'function') {
+  const prototype = findHolder(Class.prototype, name, Object.prototype)
+  const isInstance = prototype !== undefined
+  const owner = isInstance ? prototype.constructor : findHolder(Class, name, Function.prototype)
+  const method = owner && Reflect.get(isInstance ? Class.prototype : Class, name)
+  if (typeof owner !== 'function' || typeof method !== 'function') {
     throw new CliError(`The class ${className} has no method ${name}`, EXIT.notFound)
   }
   const { isDeclaredPublic } = await import('./visibility.ts')
-  if (!(await isDeclaredPublic(orders))) {
+  if (!(await isDeclaredPublic(orders, owner))) {
     throw new CliError(`The method ${className}::${name} is not public`, EXIT.notFound)
   }
   return {
     method,
+    owner,
     demandCallable: async (count) => {
       if (isInstance && Class.length > 0) {
         throw new CliError(
@@ -71,7 +77,7 @@ async function findMethod(Class: Callable, orders: Orders, className: string): P
           EXIT.usage,
         )
       }
-      await demandCount(orders, method, count)
+      await demandCount(orders, { method, owner }, count)
     },
     bind: () => {
       const receiver = isInstance ? Reflect.construct(Class, []) : Class
@@ -80,28 +86,29 @@ async function findMethod(Class: Callable, orders: Orders, className: string): P
   }
 }
 
-const findStatic = (Class: Callable, name: string): unknown =>
-  has(Class, name, Function.prototype) ? Reflect.get(Class, name) : undefined
-
-/** Looks up to what every object has, so that toString() is nobody's method. No getter is run. */
-function has(object: unknown, name: string, end: object): boolean {
+/** Finds what in the chain has the method, up to what every object has: toString() is nobody's method. No getter is run. */
+function findHolder(object: unknown, name: string, end: object): object | undefined {
   let holder = object
   while (typeof holder === 'object' || typeof holder === 'function') {
-    if (holder === null || holder === end) return false
+    if (holder === null || holder === end) return undefined
     const property = Object.getOwnPropertyDescriptor(holder, name)
-    if (property) return typeof property.value === 'function'
+    if (property) return typeof property.value === 'function' ? holder : undefined
     holder = Object.getPrototypeOf(holder)
   }
-  return false
+  return undefined
 }
 
 const isClass = (value: Callable): boolean => /^class\b/.test(Function.prototype.toString.call(value))
 
-async function demandCount(orders: Orders, method: Callable, count: number): Promise<void> {
+async function demandCount(
+  orders: Orders,
+  target: Pick<Target, 'method' | 'owner'>,
+  count: number,
+): Promise<void> {
   // The usual case needs no look at the source.
-  if (count === method.length) return
+  if (count === target.method.length) return
   const { readSignature, formatParameters } = await import('./signature.ts')
-  const signature = await readSignature(orders, method)
+  const signature = await readSignature(orders, target)
   const least = signature.parameters.filter(({ isOptional }) => !isOptional).length
   const isOpen = orders.loose || signature.parameters.some(({ isRest }) => isRest)
   const most = isOpen ? Number.POSITIVE_INFINITY : signature.parameters.length

@@ -1,0 +1,1 @@
+export { default, Renamed as Again } from './exported.ts'
