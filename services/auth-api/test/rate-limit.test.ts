@@ -83,6 +83,26 @@ describe('RATE_LIMIT_LOGIN', () => {
       await logIn(app, `nobody${from}@example.com`, 'wrong', `198.51.100.${from}`)
     expectLimited(await logIn(app, user.email, PASSWORD, '198.51.100.99'))
   })
+
+  it.each([
+    { trusted: '', header: '198.51.100.1', warnings: 1 },
+    { trusted: '10.0.0.0/8', header: '198.51.100.1', warnings: 1 },
+    { trusted: '127.0.0.1', header: '198.51.100.1', warnings: 0 },
+    { trusted: '', header: undefined, warnings: 0 },
+  ])(
+    'warns $warnings times of X-Forwarded-For: $header while TRUST_PROXY is "$trusted"',
+    async ({ trusted, header, warnings }) => {
+      await using app = await startApp({ database, settings: { TRUST_PROXY: trusted } })
+      for (let request = 1; request <= 3; request++)
+        await app.server.inject({ url: '/health/live', headers: header ? { 'x-forwarded-for': header } : {} })
+      const warned = app.logLines.map((line) => JSON.parse(line)).filter(({ level }) => level === 'warn')
+      expect(warned).toEqual(
+        Array(warnings).fill(
+          expect.objectContaining({ peer: '127.0.0.1', msg: expect.stringContaining('TRUST_PROXY') }),
+        ),
+      )
+    },
+  )
 })
 
 describe('RATE_LIMIT_RESET', () => {

@@ -6,6 +6,7 @@ import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { type Counted, type Counter, openCounters } from './counters.ts'
 import { createInHand } from './in-hand.ts'
+import { warnOfProxy } from './warn-of-proxy.ts'
 
 export interface Limits {
   /** All requests a minute per address; 0 sets no limit, here and below. */
@@ -62,6 +63,7 @@ export const limits = fp<RateLimitOptions>(
     const resetsOfPair = createCounter('reset-pair', HOUR_MS)
     const inHand = createInHand()
 
+    warnOfProxy(app)
     if (requestsPerMinute > 0) {
       app.addHook('onRequest', async (request) => {
         // A probe must not be answered 429: it would take the replica out of service.
