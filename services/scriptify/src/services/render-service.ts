@@ -8,7 +8,14 @@ import { quoteShellWord } from './grammar/shell.ts'
 import { escapeSystemdValue, quoteSystemdWord } from './grammar/systemd.ts'
 import { quoteUpstartString } from './grammar/upstart.ts'
 import { ownershipMark } from './ownership.ts'
-import { environmentFile, launcherFile, logFile, MAIN_FILE, type ServiceDefinition } from './service.ts'
+import {
+  environmentFile,
+  launcherFile,
+  lockFile,
+  logFile,
+  MAIN_FILE,
+  type ServiceDefinition,
+} from './service.ts'
 
 const TEMPLATES_DIR = join(import.meta.dirname, '..', '..', '..', '..', 'templates', 'services')
 
@@ -89,8 +96,7 @@ function launcher({ name, template, command, rootdir, user, group }: ServiceDefi
   return {
     // upstart keeps a log by itself.
     logFile: template === 'upstart' ? undefined : logFile(name),
-    skipsOverlap: template === 'crond',
-    launcher: launcherFile(name),
+    lockFile: template === 'crond' ? lockFile(name) : undefined,
     environment: environmentFile(name),
     command: command.map(quoteShellWord).join(' '),
     rootdir: quoteShellWord(rootdir),

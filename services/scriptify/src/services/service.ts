@@ -42,3 +42,5 @@ export const environmentFile = (name: string): string => `${SCRIPTIFY_DIR}/${nam
 export const launcherFile = (name: string): string => `${SCRIPTIFY_DIR}/${name}.run`
 export const logFile = (name: string): string => `/var/log/scriptify-${name}.log`
 export const pidFile = (name: string): string => `/run/scriptify-${name}.pid`
+/** Held by a run of a cron job; apart from the launcher, which an installation replaces. */
+export const lockFile = (name: string): string => `/run/scriptify-${name}.lock`

@@ -18,6 +18,7 @@ import { requireRoot } from './require-root.ts'
 import {
   environmentFile,
   launcherFile,
+  lockFile,
   logFile,
   MAIN_FILE,
   pidFile,
@@ -129,13 +130,16 @@ async function keepLinksTo(paths: readonly string[], target: string): Promise<st
   return paths.filter((_, index) => basename(targets[index] ?? '') === target)
 }
 
-/** What the service itself left: its pid file, its log, and the log's older parts. */
+/** What the service itself left: its pid file, its lock, its log, and the log's older parts. */
 async function findTraces(name: string, root: string): Promise<string[]> {
   const log = join(root, logFile(name))
   const logs = (await namesIn(dirname(log))).filter(
     (file) => file === basename(log) || file.startsWith(`${basename(log)}.`),
   )
-  const paths = [...logs.map((file) => join(dirname(log), file)), join(root, pidFile(name))]
+  const paths = [
+    ...logs.map((file) => join(dirname(log), file)),
+    ...[pidFile, lockFile].map((file) => join(root, file(name))),
+  ]
   const stats = await Promise.all(paths.map(lstatIfAny))
   return paths.filter((_, index) => stats[index] !== undefined && !stats[index].isDirectory())
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseSchedule } from '../../src/services/schedule.ts'
 import { hasDocker } from '../terminal-docker.ts'
 import { eventually, type Machine, read, run, scriptify, startSysvMachine, succeed } from './machine.ts'
-import { forgetCalls, HOSTILE, HOSTILE_VALUE, installProbe, nextCall, type Probe } from './probe.ts'
+import { HOSTILE, HOSTILE_VALUE, installProbe, makeReady, nextCall, type Probe } from './probe.ts'
 
 interface Job {
   machine: Machine
@@ -17,6 +17,27 @@ const install = ({ machine, probe }: Job, name: string, ...more: string[]) =>
     ...['install', '--template=crond', name, '--class', probe.record, '--rootdir', probe.rootdir],
     ...[...args, '--env', `HARD=${HOSTILE_VALUE}`, ...more],
   )
+
+/** A method that goes on until /var/probe/ready is there, and one that leaves a process behind. */
+const SLOW = `<?php
+namespace Jobs;
+final class Slow
+{
+    public function wait(string ...$args): void
+    {
+        file_put_contents('/var/probe/runs', "run\\n", FILE_APPEND);
+        while (!file_exists('/var/probe/ready')) {
+            usleep(50_000);
+            clearstatcache();
+        }
+    }
+    public function leave(string ...$args): void
+    {
+        file_put_contents('/var/probe/runs', "run\\n", FILE_APPEND);
+        exec('sleep 61 > /dev/null 2>&1 &');
+        exit(7);
+    }
+}`
 
 async function prepare(kind: 'php' | 'node', language: 'php' | 'ts'): Promise<Job> {
   const machine = await startSysvMachine(kind)
@@ -51,20 +72,42 @@ describe.runIf(await hasDocker())('a job of cron', () => {
     await Promise.all([php, ts].map(firesUntilUninstalled))
   })
 
-  it('skips a run while the last one goes on', async () => {
-    const { machine } = ts
-    await forgetCalls(machine)
-    expect((await install(ts, 'slow', '--schedule', '0 0 1 1 *')).code).toBe(0)
-    const held = ['sh', '-c', 'exec 9</etc/scriptify/slow.run; flock 9; touch /tmp/held; sleep 60']
-    const holding = run(machine, ...held).catch(() => undefined)
-    await eventually(async () => (await read(machine, '/tmp/held')) !== undefined)
+  it('skips a run while the last one goes on, also one that was installed anew, and says so in its log', async () => {
+    const { machine } = php
+    const installSlow = (...more: string[]) =>
+      install(php, 'slow', '--schedule', '0 0 1 1 *', '--class', '\\Jobs\\Slow::wait', ...more)
+    await succeed(machine, 'sh', '-c', 'printf %s "$1" > "$2/src/Slow.php"', 'sh', SLOW, php.probe.rootdir)
+    expect((await installSlow('--user', 'app')).code).toBe(0)
+    const first = run(machine, '/etc/scriptify/slow.run')
+    await eventually(async () => (await read(machine, '/var/probe/runs')) === 'run\n')
+    expect((await installSlow('--user', 'app', '--force')).code).toBe(0)
     expect((await run(machine, '/etc/scriptify/slow.run')).code).toBe(0)
-    expect(await read(machine, '/var/probe/seen.json')).toBeUndefined()
-    await run(machine, 'pkill', '-f', '[s]leep 60')
-    await holding
+    expect(await read(machine, '/var/probe/runs')).toBe('run\n')
+    expect(await read(machine, '/var/log/scriptify-slow.log')).toMatch(
+      /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d skipped: the run before still goes on\n$/,
+    )
+
+    await makeReady(machine)
+    expect((await first).code).toBe(0)
     expect((await run(machine, '/etc/scriptify/slow.run')).code).toBe(0)
-    expect((await nextCall(machine)).args).toEqual(HOSTILE)
+    expect(await read(machine, '/var/probe/runs')).toBe('run\nrun\n')
     expect((await scriptify(machine, 'uninstall', 'slow')).code).toBe(0)
+    expect(await succeed(machine, 'find', '/etc', '/run', '/var/log', '-name', '*slow*')).toBe('')
+    await succeed(machine, 'rm', '/var/probe/runs', '/var/probe/ready')
+  })
+
+  it('ends as its method does, and runs again though that left a process in the background', async () => {
+    const { machine } = php
+    await succeed(machine, 'sh', '-c', 'printf %s "$1" > "$2/src/Slow.php"', 'sh', SLOW, php.probe.rootdir)
+    expect(
+      (await install(php, 'leaver', '--class', '\\Jobs\\Slow::leave', '--schedule', '0 0 1 1 *')).code,
+    ).toBe(0)
+    expect((await run(machine, '/etc/scriptify/leaver.run')).code).toBe(7)
+    expect((await run(machine, '/etc/scriptify/leaver.run')).code).toBe(7)
+    expect(await read(machine, '/var/probe/runs')).toBe('run\nrun\n')
+    await succeed(machine, 'pkill', '-f', '[s]leep 61')
+    expect((await scriptify(machine, 'uninstall', 'leaver')).code).toBe(0)
+    await succeed(machine, 'rm', '/var/probe/runs')
   })
 
   it.each([

@@ -394,7 +394,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
   it('installs on another system whose files are mounted', async () => {
     // Enough of a system to run the service: a shell, Node, what they load, the project, and scriptify elsewhere.
     const script = `
-      cd /mnt && mkdir -p host/etc/cron.d host/usr/local/bin host/opt/tools/services/scriptify host/var/probe host/var/log host/dev
+      cd /mnt && mkdir -p host/etc/cron.d host/usr/local/bin host/opt/tools/services/scriptify host/var/probe host/var/log host/dev host/run
       mkdir -p host/opt/tools/node_modules && cp -r ${HOME}/node_modules/@babel host/opt/tools/node_modules/
       : > host/dev/null
       mkdir -p "host$1" && cp -r "$1/." "host$1"
