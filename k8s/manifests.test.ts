@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseSettings } from '@latchkey/shared/settings.ts'
 import { describe, expect, it } from 'vitest'
 import { findSchemaFaults, findUnknownFields } from './api-schema.ts'
 import { type Manifest, nameOf, parseManifests, render } from './manifest.ts'
@@ -56,6 +57,12 @@ describe.skipIf(!hasKubectl)('the settings of a cluster', () => {
     const { SHUTDOWN_DELAY, SHUTDOWN_GRACE } = settings.data
     const needed = Number(SHUTDOWN_DELAY) + Number(SHUTDOWN_GRACE)
     expect(podOf(name).terminationGracePeriodSeconds).toBeGreaterThanOrEqual(needed + 5)
+  })
+
+  it.each(['overlays/dev', 'overlays/prod'])('trust the ingress: %s', (overlay) => {
+    const settingsOf = render(join(import.meta.dirname, overlay)).find(({ kind }) => kind === 'ConfigMap')
+    const { data } = settingsOf as unknown as typeof settings
+    expect(parseSettings(['TRUST_PROXY'], data).TRUST_PROXY).not.toEqual([])
   })
 
   it('hash on as many threads as auth-api may have CPUs', () => {

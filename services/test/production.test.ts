@@ -11,9 +11,10 @@ describe('one host in production', () => {
         API_SERVER: 'https://login.example.com',
         MAIL_URL: `smtp://host.docker.internal:${mailbox.port}`,
         MAIL_FROM: 'Example <no-reply@example.com>',
+        RATE_LIMIT_LOGIN: '2',
       },
     })
-    const { compose, inside, post } = project
+    const { api, compose, inside, post } = project
     expect((await compose('ps', '--services')).split('\n').sort()).toEqual([
       'auth-api',
       'mailer-worker',
@@ -31,6 +32,21 @@ describe('one host in production', () => {
     const [mail] = mailbox.mails
     expect(mail?.from).toMatchObject({ name: 'Example', address: 'no-reply@example.com' })
     expect(mail?.subject).not.toContain('[')
+
+    // As the proxy with TLS before it would: the limit of one client is not the limit of all.
+    const logInFrom = async (client: string, index: number) => {
+      const response = await fetch(`${api}/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': client },
+        body: JSON.stringify({ username: `nobody${index}@example.org`, password: 'wrong' }),
+      })
+      return response.status
+    }
+    const statuses: number[] = []
+    for (const index of [1, 2, 3]) statuses.push(await logInFrom('198.51.100.1', index))
+    expect(statuses).toEqual([401, 401, 429])
+    expect(await logInFrom('198.51.100.2', 4)).toBe(401)
+    expect(await compose('logs', 'auth-api')).not.toContain('TRUST_PROXY')
   })
 
   it.each(['API_SERVER', 'MAIL_URL', 'MAIL_FROM'])('is refused without %s', async (name) => {
