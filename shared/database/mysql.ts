@@ -1,7 +1,11 @@
 import mysql from 'mysql2/promise'
+import { within } from '../within.ts'
 import type { Database, DatabaseOptions, Queryable, SqlValue, Statement } from './database.ts'
 import { retryDeadlocks } from './retry-deadlocks.ts'
 import { toAppError } from './unavailable.ts'
+
+/** How long connecting may take, and the wait for a connection while all are lent, in milliseconds. */
+const CONNECT_TIMEOUT_MS = 3_000
 
 /** How long a second migration waits for the first, in seconds. */
 const LOCK_WAIT_SECONDS = 300
@@ -9,10 +13,29 @@ const LOCK_WAIT_SECONDS = 300
 /** Times in UTC, and a value that does not fit is refused instead of being cut. */
 const SESSION = `set time_zone = '+00:00', sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES')`
 
+/** What a server says that has become a replica: behind the same name there is another by now. */
+const READ_ONLY: ReadonlySet<string> = new Set([
+  'ER_OPTION_PREVENTS_STATEMENT',
+  'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
+  'ER_READ_ONLY_MODE',
+])
+
+/** Runs `work` on a connection, its own or one of a pool. */
+type Lend = <Result>(work: (connection: mysql.Connection) => Promise<Result>) => Promise<Result>
+
 /** Opens a pool on MySQL or MariaDB. Connects at the first statement, and again after any loss. */
-export function openMysql(url: string, { poolSize = 10, onConnectionError }: DatabaseOptions = {}): Database {
+export function openMysql(
+  url: string,
+  { poolSize = 10, statementTimeoutMs = 15_000, onConnectionError }: DatabaseOptions = {},
+): Database {
   const uri = url.replace(/^mariadb:/, 'mysql:')
-  const options = { uri, timezone: 'Z', charset: 'utf8mb4', connectTimeout: 3_000, flags: ['FOUND_ROWS'] }
+  const options = {
+    uri,
+    timezone: 'Z',
+    charset: 'utf8mb4',
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    flags: ['FOUND_ROWS'],
+  }
   const pool = mysql.createPool({
     ...options,
     connectionLimit: poolSize,
@@ -24,10 +47,21 @@ export function openMysql(url: string, { poolSize = 10, onConnectionError }: Dat
     connection.query(SESSION, (error) => error && onConnectionError?.(error))
   })
 
+  async function takeConnection(): Promise<mysql.PoolConnection> {
+    const taken = pool.getConnection()
+    try {
+      return await within(CONNECT_TIMEOUT_MS, taken, () => timedOut('No connection to the database is free'))
+    } catch (error) {
+      // What comes too late goes back; what fails then has been told.
+      taken.then((connection) => connection.release()).catch(() => undefined)
+      throw error
+    }
+  }
+
   async function withConnection<Result>(
     work: (connection: mysql.PoolConnection) => Promise<Result>,
   ): Promise<Result> {
-    const connection = await pool.getConnection()
+    const connection = await takeConnection()
     try {
       return await work(connection)
     } finally {
@@ -35,27 +69,40 @@ export function openMysql(url: string, { poolSize = 10, onConnectionError }: Dat
     }
   }
 
+  /** One step on a connection; a connection that does not answer, or only reads, is not used again. */
+  async function step<Result>(connection: mysql.PoolConnection, work: Promise<Result>): Promise<Result> {
+    try {
+      return await within(statementTimeoutMs, work, () => timedOut('The database did not answer'))
+    } catch (error) {
+      const code = codeOf(error)
+      if (code === TIMED_OUT || READ_ONLY.has(code)) connection.destroy()
+      throw error
+    }
+  }
+
   const transact = <Result>(work: (transaction: Queryable) => Promise<Result>) =>
     withConnection(async (connection) => {
-      await connection.beginTransaction()
+      await step(connection, connection.beginTransaction())
       try {
-        const result = await work(createQueryable(connection))
-        await connection.commit()
+        const result = await work(createQueryable((statement) => step(connection, statement(connection))))
+        await step(connection, connection.commit())
         return result
       } catch (error) {
         // A broken connection cannot roll back, and need not: the server does.
-        await connection.rollback().catch(() => undefined)
+        await step(connection, connection.rollback()).catch(() => undefined)
         throw error
       }
     })
 
   return {
-    ...createQueryable(pool),
+    ...createQueryable((statement) =>
+      withConnection((connection) => step(connection, statement(connection))),
+    ),
     transaction: (work) =>
       guard(() =>
         retryDeadlocks(
           () => transact(work),
-          (error) => (error as { code?: unknown }).code === 'ER_LOCK_DEADLOCK',
+          (error) => codeOf(error) === 'ER_LOCK_DEADLOCK',
         ),
       ),
     // On a connection of their own, as on PostgreSQL: a pool of one would wait for itself.
@@ -96,19 +143,23 @@ async function withOwnConnection<Result>(
   }
 }
 
-function createQueryable(connection: mysql.Pool | mysql.PoolConnection): Queryable {
+function createQueryable(lend: Lend): Queryable {
   return {
     dialect: 'mysql',
     query: <Row extends object>(statement: Statement, values: readonly SqlValue[] = []) =>
       guard(async () => {
         const { sql, order } = toPositional(statement)
-        const [rows] = await connection.execute<mysql.RowDataPacket[]>(sql, pick(values, order))
+        const [rows] = await lend((connection) =>
+          connection.execute<mysql.RowDataPacket[]>(sql, pick(values, order)),
+        )
         return rows as unknown as Row[]
       }),
     execute: (statement, values = []) =>
       guard(async () => {
         const { sql, order } = toPositional(statement)
-        const [result] = await connection.execute<mysql.ResultSetHeader>(sql, pick(values, order))
+        const [result] = await lend((connection) =>
+          connection.execute<mysql.ResultSetHeader>(sql, pick(values, order)),
+        )
         return result.affectedRows
       }),
     toUuidValue: (uuid) => Buffer.from(uuid.replaceAll('-', ''), 'hex'),
@@ -143,6 +194,13 @@ function toPositional(statement: Statement): PositionalStatement {
 
 const pick = (values: readonly SqlValue[], order: readonly number[]) =>
   order.map((index) => values[index] ?? null)
+
+/** What mysql2 itself says of a server that takes too long. */
+const TIMED_OUT = 'PROTOCOL_SEQUENCE_TIMEOUT'
+const timedOut = (message: string): Error => Object.assign(new Error(message), { code: TIMED_OUT })
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : ''
 
 async function guard<Result>(work: () => Promise<Result>): Promise<Result> {
   try {

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import pg from 'pg'
 import pgPromise from 'pg-promise'
 import type { Database, DatabaseOptions, Queryable, SqlValue, Statement } from './database.ts'
@@ -5,7 +6,7 @@ import { retryDeadlocks } from './retry-deadlocks.ts'
 import { toAppError } from './unavailable.ts'
 
 const { PreparedStatement } = pgPromise
-const pgp = pgPromise({ noWarnings: true })
+const pgp = pgPromise({ noWarnings: true, error: dropSilent })
 
 /** SQLSTATE deadlock_detected and serialization_failure. */
 const DEADLOCKS = new Set(['40P01', '40001'])
@@ -18,13 +19,13 @@ types.setTypeParser(TIMESTAMP_OID, (text: string) => new Date(`${text.replace(' 
 /** Opens a pool on PostgreSQL. Connects at the first statement, and again after any loss. */
 export function openPostgres(
   url: string,
-  { poolSize = 10, onConnectionError }: DatabaseOptions = {},
+  { poolSize = 10, statementTimeoutMs = 15_000, onConnectionError }: DatabaseOptions = {},
 ): Database {
   const db = pgp({
     connectionString: url,
     max: poolSize,
     connectionTimeoutMillis: 3_000,
-    query_timeout: 15_000,
+    query_timeout: statementTimeoutMs,
     keepAlive: true,
     application_name: 'latchkey',
     types,
@@ -51,6 +52,12 @@ export function openPostgres(
       ),
     close: () => db.$pool.end(),
   }
+}
+
+/** `pg` would keep a connection that did not answer, and the next statement or the rollback would wait on it as well. */
+function dropSilent(error: Error, { client }: Partial<pgPromise.IEventContext>): void {
+  const stream = client?.connection.stream
+  if (error.message === 'Query read timeout' && stream instanceof Socket) stream.destroy(error)
 }
 
 /** Ending the connection frees the session's lock. */

@@ -1,4 +1,5 @@
 import type { Telemetry } from 'bullmq'
+import { within } from '../within.ts'
 import { mailJobOptions } from './job-options.ts'
 import { MAIL_QUEUE, type MailJob } from './mail-job.ts'
 import { type BullQueue, type Opened, openBullQueue } from './queue-backend.ts'
@@ -60,7 +61,7 @@ export function openMailQueue(url: string, options: MailQueueOptions = {}): Mail
   }
 
   const withQueue = <Result>(work: (queue: BullQueue) => Promise<Result>): Promise<Result> =>
-    within(
+    answer(
       timeoutMs,
       acquire().then(({ thing }) => work(thing)),
     )
@@ -90,7 +91,7 @@ export function openMailQueue(url: string, options: MailQueueOptions = {}): Mail
       isClosed = true
       const opened = await current?.catch(() => undefined)
       // While its server is away BullMQ would wait for ever.
-      if (opened) await within(timeoutMs, opened.close()).catch(() => undefined)
+      if (opened) await answer(timeoutMs, opened.close()).catch(() => undefined)
     },
   }
 }
@@ -104,7 +105,7 @@ async function open(
   const opened = openBullQueue(url, telemetry ? { telemetry } : {}, onError)
   opened.thing.on('error', onError)
   try {
-    await within(timeoutMs, opened.thing.waitUntilReady())
+    await answer(timeoutMs, opened.thing.waitUntilReady())
     return opened
   } catch (error) {
     opened.close().catch(() => undefined)
@@ -112,19 +113,8 @@ async function open(
   }
 }
 
-/** The result of `work`, or a rejection after `timeoutMs`; `work` itself goes on. */
-async function within<Result>(timeoutMs: number, work: Promise<Result>): Promise<Result> {
-  const { promise: tooLate, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => reject(new Error(`The mail queue did not answer within ${timeoutMs} ms`)),
-    timeoutMs,
-  )
-  try {
-    return await Promise.race([work, tooLate])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+const answer = <Result>(timeoutMs: number, work: Promise<Result>): Promise<Result> =>
+  within(timeoutMs, work, () => new Error(`The mail queue did not answer within ${timeoutMs} ms`))
 
 function toFailedMail(job: Awaited<ReturnType<BullQueue['getFailed']>>[number]): FailedMail {
   return {

@@ -39,6 +39,24 @@ describe('a database that goes away', () => {
     await db.close()
   })
 
+  it('without a word is given up after a while, and reached again over new connections', async () => {
+    await using database = await createTestDatabase()
+    await using proxy = await startSeverableProxy(database.url)
+    const db = openDatabase(proxy.url, { poolSize: 2, statementTimeoutMs: 4_000 })
+    const count = async () =>
+      (await db.query({ name: 'count-users', text: 'select userid from users' })).length
+    const countInTransaction = () => db.transaction(count)
+    await Promise.all([count(), countInTransaction()])
+
+    proxy.strand()
+    const unanswered = [count(), countInTransaction(), count(), countInTransaction(), count()]
+    expect(await Promise.all(unanswered.map((each) => each.catch((error) => error.code)))).toEqual(
+      unanswered.map(() => 'unavailable'),
+    )
+    expect(await Promise.all([count(), countInTransaction(), count()])).toEqual([0, 0, 0])
+    await db.close()
+  })
+
   it('makes the service unready before it was ever there', async () => {
     const nowhere = openDatabase('postgres://nobody:secret@127.0.0.1:1/none')
     await using database = await createTestDatabase()

@@ -7,6 +7,8 @@ export interface SeverableProxy extends AsyncDisposable {
   sever(): void
   /** Keeps connections open and passes nothing on, as a network does that lost its way. */
   stall(): void
+  /** Does so to the connections of now alone, as when a server was replaced without a word. */
+  strand(): void
   restore(): void
 }
 
@@ -14,6 +16,7 @@ export interface SeverableProxy extends AsyncDisposable {
 export async function startSeverableProxy(url: string): Promise<SeverableProxy> {
   const target = new URL(url)
   const sockets = new Set<Socket>()
+  const stranded = new WeakSet<Socket>()
   let state: 'open' | 'severed' | 'stalled' = 'open'
   const server = createServer((client) => {
     if (state === 'severed') return void client.destroy()
@@ -23,7 +26,7 @@ export async function startSeverableProxy(url: string): Promise<SeverableProxy> 
       [upstream, client],
     ] as const) {
       sockets.add(from)
-      from.on('data', (chunk) => state === 'open' && to.write(chunk))
+      from.on('data', (chunk) => state === 'open' && !stranded.has(from) && to.write(chunk))
       from.on('error', () => to.destroy())
       from.on('close', () => {
         sockets.delete(from)
@@ -46,6 +49,9 @@ export async function startSeverableProxy(url: string): Promise<SeverableProxy> 
     },
     stall() {
       state = 'stalled'
+    },
+    strand() {
+      for (const socket of sockets) stranded.add(socket)
     },
     restore() {
       if (state === 'stalled') destroyAll()
