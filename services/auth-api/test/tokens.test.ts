@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
 import { SignJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   aToken,
   aUser,
@@ -232,6 +232,18 @@ describe('a protected route', () => {
       expect((await ping(bearer(token))).statusCode, 'at the second').toBe(401)
     } finally {
       app.setClock(undefined)
+    }
+  })
+
+  it('checks a signature once, also where the user is read for each request', async () => {
+    const token = await signToken(app, user)
+    const verify = vi.spyOn(crypto.subtle, 'verify')
+    try {
+      for (const attempt of ['first', 'second', 'third'])
+        expect((await ping(bearer(token))).statusCode, attempt).toBe(200)
+      expect(verify).toHaveBeenCalledTimes(1)
+    } finally {
+      verify.mockRestore()
     }
   })
 })

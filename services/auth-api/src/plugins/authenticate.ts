@@ -56,15 +56,15 @@ export const authenticate = fp<AuthenticateOptions>(
         const claims = verifier.recall(token)
         const isValid = claims && validity.recall(claims)
         if (!claims || isValid === undefined) {
-          verifyAnew(token).then((fresh) => done(admit(request, fresh, role)), done)
+          check(token, claims).then((fresh) => done(admit(request, fresh, role)), done)
           return
         }
         done(isValid ? admit(request, claims, role) : revokedToken())
       }
     }
 
-    async function verifyAnew(token: string): Promise<Claims> {
-      const claims = await verifier.verify(token)
+    async function check(token: string, remembered: Claims | undefined): Promise<Claims> {
+      const claims = remembered ?? (await verifier.verify(token))
       await validity.check(claims)
       return claims
     }
