@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, open } from 'node:fs/promises'
+import { link, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { generateSecret } from './secret.ts'
 
@@ -12,7 +13,7 @@ export const credentialsPath = (configDir: string, environment: string): string 
 
 /**
  * Writes `config/<env>/credentials.env` with fresh secrets, readable by its owner only.
- * Returns false, and leaves the file alone, when there is one and `overwrite` is not set.
+ * Returns false, and leaves the file alone, when there is one with something in it and `overwrite` is not set.
  */
 export async function writeCredentials(
   configDir: string,
@@ -20,19 +21,31 @@ export async function writeCredentials(
   { overwrite = false, jwtSecretBytes = 64 } = {},
 ): Promise<boolean> {
   const path = credentialsPath(configDir, environment)
-  if (!overwrite && existsSync(path)) return false
+  // An empty file holds no secret that somebody could miss.
+  const replaces = overwrite || (await isEmpty(path))
+  if (!replaces && existsSync(path)) return false
   await mkdir(dirname(path), { recursive: true })
+  // A file that is there under its name is whole, whatever ends this process and whoever reads meanwhile.
+  const draft = `${path}.${randomUUID()}.new`
   try {
-    // `wx` fails when the file came into being meanwhile: two starts at once never mix their secrets.
-    await using file = await open(path, overwrite ? 'w' : 'wx', 0o600)
-    await file.chmod(0o600)
-    await file.writeFile(credentialsText(environment, jwtSecretBytes))
+    await writeFile(draft, credentialsText(environment, jwtSecretBytes), {
+      flag: 'wx',
+      mode: 0o600,
+      flush: true,
+    })
+    await (replaces ? rename(draft, path) : link(draft, path))
     return true
   } catch (error) {
+    // Another start was first: two at once never mix their secrets.
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
     throw error
+  } finally {
+    await rm(draft, { force: true })
   }
 }
+
+const isEmpty = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => undefined))?.size === 0
 
 const credentialsText = (
   environment: string,

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtempDisposable, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -13,20 +13,36 @@ const ROOT = join(import.meta.dirname, '..', '..')
 
 describe('writeCredentials', () => {
   it('writes secrets once, for their owner alone, and again only when told', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'latchkey-credentials-'))
-    try {
-      const writes = await Promise.all([1, 2, 3, 4].map(() => writeCredentials(folder, 'dev')))
-      expect(writes.filter(Boolean)).toHaveLength(1)
-      const path = credentialsPath(folder, 'dev')
-      expect((await stat(path)).mode & 0o777).toBe(0o600)
-      const text = await readFile(path, 'utf8')
-      expect(await writeCredentials(folder, 'dev')).toBe(false)
-      expect(await readFile(path, 'utf8')).toBe(text)
-      expect(await writeCredentials(folder, 'dev', { overwrite: true })).toBe(true)
-      expect(await readFile(path, 'utf8')).not.toBe(text)
-    } finally {
-      await rm(folder, { recursive: true })
-    }
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-credentials-'))
+    const path = credentialsPath(folder.path, 'dev')
+    const write = async () => ({
+      hasWritten: await writeCredentials(folder.path, 'dev'),
+      text: await readFile(path, 'utf8'),
+    })
+    const writes = await Promise.all([1, 2, 3, 4].map(write))
+    expect(writes.filter(({ hasWritten }) => hasWritten)).toHaveLength(1)
+    expect(new Set(writes.map(({ text }) => text)), 'what each then reads').toEqual(
+      new Set([writes[0]?.text]),
+    )
+    const { text } = await write()
+    expect(text).toMatch(/^JWT_SECRET=.+\nMAIL_SECRET=.+\n$/m)
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+
+    expect(await writeCredentials(folder.path, 'dev', { overwrite: true })).toBe(true)
+    expect((await write()).text).not.toBe(text)
+    expect(await readdir(join(folder.path, 'dev')), 'and leaves nothing beside it').toEqual([
+      'credentials.env',
+    ])
+  })
+
+  it('writes where a process that was killed has left no more than an empty file', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-credentials-'))
+    const path = credentialsPath(folder.path, 'dev')
+    await mkdir(join(folder.path, 'dev'))
+    await writeFile(path, '')
+    expect(await writeCredentials(folder.path, 'dev')).toBe(true)
+    expect(await readFile(path, 'utf8')).toContain('JWT_SECRET=')
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
   })
 })
 
