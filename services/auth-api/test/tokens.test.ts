@@ -235,6 +235,24 @@ describe('a protected route', () => {
     }
   })
 
+  it('takes a token of a replica whose clock is 5 s ahead, and none from further ahead', async () => {
+    const token = await signToken(app, user)
+    const { nbf } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+    try {
+      for (const [early, status] of [
+        [5_001, 401],
+        [5_000, 200],
+        [1, 200],
+        [5_001, 401],
+      ] as const) {
+        app.setClock(nbf * 1000 - early)
+        expect((await ping(bearer(token))).statusCode, `${early} ms early`).toBe(status)
+      }
+    } finally {
+      app.setClock(undefined)
+    }
+  })
+
   it('checks a signature once, also where the user is read for each request', async () => {
     const token = await signToken(app, user)
     const verify = vi.spyOn(crypto.subtle, 'verify')

@@ -18,6 +18,8 @@ export type TokenVerifier = ReturnType<typeof createTokenVerifier>
 
 /** Longer ones are verified each time: the memory that remembering takes stays bounded. */
 const MAX_REMEMBERED_LENGTH = 2048
+/** How far the clock of the replica that issued a token may be ahead (RFC 7519 §4.1.5). `exp` has no such leeway. */
+const NOT_BEFORE_LEEWAY_SECONDS = 5
 
 /**
  * Verifies tokens: signature, issuer, times and the shape of the claims. A token that was verified is remembered,
@@ -37,8 +39,8 @@ export function createTokenVerifier({ keys, issuer, clock, remembered = 10_000 }
     recall(token: string): Claims | undefined {
       const claims = verified.get(token)
       if (!claims) return undefined
-      const now = clock() / 1000
-      if (now < claims.exp && now >= claims.nbf) return claims
+      const now = clock()
+      if (!hasExpired(claims, now) && now / 1000 >= claims.nbf - NOT_BEFORE_LEEWAY_SECONDS) return claims
       verified.delete(token)
       return undefined
     },
@@ -64,7 +66,7 @@ async function verifySignedBy(
       return await verifyWith(key, token, expected)
     } catch (error) {
       if (error instanceof AppError) throw error
-      if (error instanceof errors.JWTExpired) throw new AppError('invalid_token', 'The token has expired')
+      if (error instanceof errors.JWTExpired) throw expiredToken()
       // Only another secret is worth another key; everything else stays wrong.
       if (!(error instanceof errors.JWSSignatureVerificationFailed)) break
     }
@@ -82,6 +84,8 @@ async function verifyWith(
     issuer,
     typ: 'JWT',
     currentDate: new Date(now),
+    // Meant for `nbf`; jose applies it to `exp` too, which is therefore checked again below.
+    clockTolerance: NOT_BEFORE_LEEWAY_SECONDS,
     requiredClaims: ['sub', 'iat', 'nbf', 'exp', 'jti'],
   })
   const claims = Claims.safeParse(payload)
@@ -89,7 +93,11 @@ async function verifyWith(
   const isOurs =
     Object.keys(protectedHeader).length === 2 && claims.success && claims.data.sub === claims.data.data.userid
   if (!isOurs) throw invalidToken()
+  if (hasExpired(claims.data, now)) throw expiredToken()
   return claims.data
 }
 
+const hasExpired = ({ exp }: Claims, now: number): boolean => now / 1000 >= exp
+
 const invalidToken = () => new AppError('invalid_token', 'The token is not valid')
+const expiredToken = () => new AppError('invalid_token', 'The token has expired')
