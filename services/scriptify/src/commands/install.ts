@@ -97,8 +97,7 @@ export function createInstallCommand(): Command {
       } = flags
       const request = { ...rest, name, args: arg, env, enable, start, dryRun, force }
       const root = await resolveRoot(flags.root)
-      const lines = await installService({ ...request, root }, process.env)
-      for (const line of lines) console.log(line)
+      for await (const line of installService({ ...request, root }, process.env)) console.log(line)
     })
 }
 

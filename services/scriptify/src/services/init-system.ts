@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { ServiceTemplate } from './service.ts'
+import { type ServiceTemplate, SYSTEM_PATH } from './service.ts'
 
 /** What answers on this machine. */
 export interface InitSystem {
@@ -14,6 +14,13 @@ export interface InitSystem {
   readonly systemctl: boolean
   /** Debian's tool for the links in /etc/rc?.d. */
   readonly updateRcD: boolean
+}
+
+interface NewService {
+  readonly name: string
+  readonly template: ServiceTemplate
+  readonly enable: boolean
+  readonly start: boolean
 }
 
 /** A command for the init system; one that may fail is not spoken of when it does. */
@@ -37,39 +44,44 @@ export const findInitSystem = (): InitSystem => ({
   updateRcD: existsSync('/usr/sbin/update-rc.d'),
 })
 
-/** Makes the init system see a service that has been written. */
+/** What makes the init system know a service that has been written, and then what starts it. */
 export function commandsAfterInstall(
-  {
-    name,
-    template,
-    enable,
-    start,
-  }: { name: string; template: ServiceTemplate; enable: boolean; start: boolean },
+  { name, template, enable, start }: NewService,
   { systemd, upstart }: InitSystem,
-): ControlCommand[] {
-  const reload = systemd && template !== 'crond' ? [command('systemctl', 'daemon-reload')] : []
+): { announce: ControlCommand[]; start: ControlCommand[] } {
+  const reload = systemd ? [command('systemctl', 'daemon-reload')] : []
   switch (template) {
     case 'systemd':
-      return [
-        ...reload,
-        ...(enable ? [command('systemctl', 'enable', `${name}.service`)] : []),
+      return {
+        announce: [...reload, ...(enable ? [command('systemctl', 'enable', `${name}.service`)] : [])],
         // restart, so that one that runs already gets what has been written
-        ...(start ? [command('systemctl', 'restart', `${name}.service`)] : []),
-      ]
+        start: start ? [command('systemctl', 'restart', `${name}.service`)] : [],
+      }
     case 'initd':
-      return [
-        ...reload,
-        ...(enable ? [command('update-rc.d', name, 'defaults')] : []),
-        ...(start ? [command('service', name, 'restart')] : []),
-      ]
+      return {
+        announce: [...reload, ...(enable ? [command('update-rc.d', name, 'defaults')] : [])],
+        start: start ? [command('service', name, 'restart')] : [],
+      }
     case 'upstart':
-      return [
-        ...(upstart ? [command('initctl', 'reload-configuration')] : []),
-        ...(start ? [attempt('stop', name), command('start', name)] : []),
-      ]
+      return {
+        announce: upstart ? [command('initctl', 'reload-configuration')] : [],
+        start: start ? [attempt('stop', name), command('start', name)] : [],
+      }
     case 'crond':
-      return []
+      return { announce: [], start: [] }
   }
+}
+
+/** Makes the init system see again what stood there before an installation that has been taken back. */
+export function commandsAfterRollback(
+  service: NewService & { replaces: boolean },
+  system: InitSystem,
+): ControlCommand[] {
+  const commands = service.replaces
+    ? commandsAfterInstall({ ...service, enable: false }, system).announce
+    : commandsAfterRemoval(service, system)
+  // It is the first failure that is to be spoken of.
+  return commands.map(({ words }) => attempt(...words))
 }
 
 /** Stops and disables a service that is about to be removed. */
@@ -119,11 +131,17 @@ export function commandsAfterRemoval(
   }
 }
 
-/** Runs a command; throws exit code 1 with what it said last. */
-export async function control({ words, mayFail }: ControlCommand): Promise<void> {
+/** Runs commands in their order; throws exit code 1 with what the first that fails says. */
+export async function controlAll(commands: readonly ControlCommand[]): Promise<void> {
+  for (const command of commands) await control(command)
+}
+
+async function control({ words, mayFail }: ControlCommand): Promise<void> {
   const [file, ...args] = words
   try {
-    await promisify(execFile)(file, args, { env: { ...process.env, SYSTEMD_PAGER: '', LC_ALL: 'C.UTF-8' } })
+    // A root who came by `su` may have no sbin in PATH.
+    const env = { ...process.env, PATH: SYSTEM_PATH, SYSTEMD_PAGER: '', LC_ALL: 'C.UTF-8' }
+    await promisify(execFile)(file, args, { env })
   } catch (error) {
     if (mayFail) return
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
@@ -145,5 +163,5 @@ export async function verifyUnit(name: string): Promise<string[]> {
   return said.split('\n').filter((line) => line.includes(unit))
 }
 
-const command = (...words: [string, ...string[]]): ControlCommand => ({ words })
-const attempt = (...words: [string, ...string[]]): ControlCommand => ({ words, mayFail: true })
+const command = (...words: ControlCommand['words']): ControlCommand => ({ words })
+const attempt = (...words: ControlCommand['words']): ControlCommand => ({ words, mayFail: true })

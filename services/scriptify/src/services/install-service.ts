@@ -6,9 +6,9 @@ import { EXIT } from '../exit-codes.ts'
 import { findAccount } from './account.ts'
 import { claimFiles } from './claim-files.ts'
 import {
-  type ControlCommand,
   commandsAfterInstall,
-  control,
+  commandsAfterRollback,
+  controlAll,
   findInitSystem,
   type InitSystem,
   NO_INIT_SYSTEM,
@@ -21,14 +21,18 @@ import { parseService } from './parse-service.ts'
 import { renderService, type ServiceFile } from './render-service.ts'
 import { type Replacement, removeLeftovers, replaceFiles } from './replace-files.ts'
 import { requireRoot } from './require-root.ts'
-import { environmentFile, SCRIPTIFY_DIR, type ServiceTemplate } from './service.ts'
+import { environmentFile, logFile, MAIN_FILE, SCRIPTIFY_DIR, type ServiceTemplate } from './service.ts'
 import { findServiceCommand } from './service-command.ts'
 
 /**
- * Writes a service for an init system, all its files or none, and gives the lines that tell what was done. All is
- * checked before: exit code 2 for what cannot be written, 3 for what does not exist, 4 for somebody else's files.
+ * Writes a service for an init system and makes that know it, or leaves all as it was; then starts it, where that is
+ * wanted. Gives the lines that tell what was done. All is checked before: exit code 2 for what cannot be written, 3 for what
+ * does not exist, 4 for somebody else's files. A service that does not start stays, for a look at it: exit code 1.
  */
-export async function installService(request: InstallRequest, env: NodeJS.ProcessEnv): Promise<string[]> {
+export async function* installService(
+  request: InstallRequest,
+  env: NodeJS.ProcessEnv,
+): AsyncGenerator<string> {
   const { interval, ...parsed } = parseService(request)
   const { user, group, environment } = parsed
   if (!request.dryRun) requireRoot('install')
@@ -39,18 +43,18 @@ export async function installService(request: InstallRequest, env: NodeJS.Proces
   const seen = { ...kept.variables, ...environment }
   const command = await findServiceCommand(request, { interval, environment: seen, account, env })
   const files = await renderService({ ...parsed, ...command }, kept.text)
-  const commands = commandsAfterInstall(request, system)
   if (request.dryRun) {
-    return [...describe(request.root, files, commands), ...kept.summary.map((what) => `would keep ${what}`)]
+    yield* describe(request, files, system)
+    yield* kept.summary.map((what) => `would keep ${what}`)
+    return
   }
-  await write(request.root, files, standing)
-  for (const command of commands) await control(command)
-  const warnings = system.systemd && request.template === 'systemd' ? await verifyUnit(request.name) : []
-  return [
-    ...report(request, files, { replaces: standing.length > 0 }),
-    ...kept.summary.map((what) => `Kept ${what}`),
-    ...warnings,
-  ]
+  const main = join(request.root, MAIN_FILE[request.template](request.name))
+  const replaces = standing.some(({ path }) => path === main)
+  await putInPlace({ ...request, replaces }, { files, standing, system })
+  yield* report(request, files, { replaces })
+  yield* kept.summary.map((what) => `Kept ${what}`)
+  if (system.systemd && request.template === 'systemd') yield* await verifyUnit(request.name)
+  await start(request, system)
 }
 
 /** What stays of the environment of the service that is replaced: an admin may have put a secret there by hand. */
@@ -85,6 +89,9 @@ function initSystemFor({ root, start, enable, template }: InstallRequest): InitS
   if (start && template === 'systemd' && !system.systemd) {
     throw new CliError('--start: systemd does not run here', EXIT.usage)
   }
+  if (start && template === 'upstart' && !system.upstart) {
+    throw new CliError('--start: upstart does not run here', EXIT.usage)
+  }
   if (enable && template === 'systemd' && !system.systemctl) {
     throw new CliError('--enable: there is no systemctl here', EXIT.usage)
   }
@@ -94,10 +101,32 @@ function initSystemFor({ root, start, enable, template }: InstallRequest): InitS
   return system
 }
 
+/** Throws exit code 1 when the files cannot be written or the init system does not take them; then none is there. */
+async function putInPlace(
+  request: InstallRequest & { replaces: boolean },
+  {
+    files,
+    standing,
+    system,
+  }: { files: readonly ServiceFile[]; standing: readonly FoundFile[]; system: InitSystem },
+): Promise<void> {
+  const { announce } = commandsAfterInstall(request, system)
+  try {
+    await write(request.root, { files, standing, confirm: () => controlAll(announce) })
+  } catch (error) {
+    await controlAll(commandsAfterRollback(request, system))
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new CliError(`Nothing was installed: ${reason}`, EXIT.failed)
+  }
+}
+
 async function write(
   root: string,
-  files: readonly ServiceFile[],
-  standing: readonly FoundFile[],
+  {
+    files,
+    standing,
+    confirm,
+  }: { files: readonly ServiceFile[]; standing: readonly FoundFile[]; confirm: () => Promise<void> },
 ): Promise<void> {
   const folder = join(root, SCRIPTIFY_DIR)
   const isNew = (await mkdir(folder, { recursive: true, mode: 0o755 })) !== undefined
@@ -115,13 +144,26 @@ async function write(
     }
   })
   try {
-    await replaceFiles(replacements)
+    await replaceFiles(replacements, confirm)
   } catch (error) {
     if (isNew) await rmdir(folder).catch(() => undefined)
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new CliError(`Nothing was installed: ${reason}`, EXIT.failed)
+    throw error
   }
   await removeLeftovers(replacements.map(({ path }) => path))
+}
+
+async function start(request: InstallRequest, system: InitSystem): Promise<void> {
+  const { name, template } = request
+  try {
+    await controlAll(commandsAfterInstall(request, system).start)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    const place = template === 'systemd' ? `journalctl -u ${name}` : logFile(name)
+    throw new CliError(
+      `${name} is installed, but does not start: ${reason}; ${place} tells more`,
+      EXIT.failed,
+    )
+  }
 }
 
 function report(
@@ -152,16 +194,13 @@ const NEXT = {
 } satisfies Record<Exclude<ServiceTemplate, 'crond'>, (name: string, verb: string) => string>
 
 /** All that an installation would do; a variable's value may be a secret, so it is not shown. */
-function describe(
-  root: string,
-  files: readonly ServiceFile[],
-  commands: readonly ControlCommand[],
-): string[] {
+function describe(request: InstallRequest, files: readonly ServiceFile[], system: InitSystem): string[] {
+  const { announce, start } = commandsAfterInstall(request, system)
   return [
     ...files.flatMap(({ path, mode, content }) => [
-      `==> ${join(root, path)} (mode ${mode.toString(8).padStart(4, '0')})`,
+      `==> ${join(request.root, path)} (mode ${mode.toString(8).padStart(4, '0')})`,
       path.endsWith('.env') ? maskEnvFile(content) : content,
     ]),
-    ...commands.map(({ words }) => `would run: ${words.join(' ')}`),
+    ...[...announce, ...start].map(({ words }) => `would run: ${words.join(' ')}`),
   ]
 }

@@ -81,7 +81,7 @@ describe('replaceFiles', () => {
         calls += 1
         if (calls === failing) throw new Error('No space left on device')
       }
-      const outcome = await replaceFiles(files, faulty(fails)).then(
+      const outcome = await replaceFiles(files, undefined, faulty(fails)).then(
         () => 'done',
         (error: Error) => error.message,
       )
@@ -92,6 +92,17 @@ describe('replaceFiles', () => {
     }
     // Three files staged, two kept, three renamed, the folder flushed.
     expect(calls).toBeGreaterThanOrEqual(9)
+  })
+
+  it('brings back what stood there when nobody knows what to do with the files', async () => {
+    const files = await threeFiles()
+    const confirm = async () => {
+      expect(await contents()).toMatchObject(AFTER)
+      throw new Error('Failed to reload')
+    }
+    await expect(replaceFiles(files, confirm)).rejects.toThrow('Failed to reload')
+    expect(await contents()).toEqual(BEFORE)
+    expect((await stat(join(folder, 'one.env'))).mode & 0o777).toBe(0o640)
   })
 
   it('leaves each file old or new when it is killed, and what it left can be removed', async () => {
@@ -107,7 +118,7 @@ describe('replaceFiles', () => {
           if (++calls === ${step}) process.kill(process.pid, 'SIGKILL')
           return fs[name](...args)
         }
-        await replaceFiles(${JSON.stringify(files)}, Object.fromEntries(['link', 'open', 'rename', 'unlink'].map((name) => [name, dying(name)])))`
+        await replaceFiles(${JSON.stringify(files)}, undefined, Object.fromEntries(['link', 'open', 'rename', 'unlink'].map((name) => [name, dying(name)])))`
       const { signal, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
         encoding: 'utf8',
       })

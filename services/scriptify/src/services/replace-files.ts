@@ -18,10 +18,11 @@ export type FileOperations = typeof OPERATIONS
 /**
  * Puts all files in place, in their order, or none: a failure at any step brings back what stood there. A reader finds
  * the old file or the new one, with its final permissions, never a part. What has come to a free path meanwhile stays, and
- * is a failure.
+ * is a failure; so is what `confirm` throws, who is called once they are in place.
  */
 export async function replaceFiles(
   replacements: readonly Replacement[],
+  confirm: () => Promise<void> = async () => undefined,
   operations: FileOperations = OPERATIONS,
 ): Promise<void> {
   const steps = replacements.map((replacement) => ({ ...replacement, ...workFiles(replacement.path) }))
@@ -35,6 +36,7 @@ export async function replaceFiles(
       replaced.push(step)
     }
     for (const folder of new Set(steps.map(({ path }) => dirname(path)))) await flush(folder, operations)
+    await confirm()
   } catch (error) {
     for (const { path, backup, existing } of replaced.reverse()) {
       await (existing ? rename(backup, path) : unlink(path))

@@ -9,9 +9,7 @@ import type { Account } from './account.ts'
 import type { InstallRequest } from './install-request.ts'
 import { type OtherSystem, seenFrom, wordsFor } from './other-system.ts'
 import { checkPath } from './parse-service.ts'
-
-/** What a service that scriptify starts finds in PATH. */
-const SHELL_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+import { SYSTEM_PATH } from './service.ts'
 
 interface CallContext {
   readonly interval: number | undefined
@@ -100,7 +98,7 @@ async function check(
   try {
     await runCheck(words, {
       rootdir: call.rootdir,
-      env: { PATH: SHELL_PATH, ...Object.fromEntries(own), ...environment },
+      env: { PATH: SYSTEM_PATH, ...Object.fromEntries(own), ...environment },
       ...(account && process.geteuid?.() === 0 ? { user: account } : {}),
     })
   } catch (error) {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { findInitSystem } from './init-system.ts'
-import type { ServiceTemplate } from './service.ts'
+import { type ServiceTemplate, SYSTEM_PATH } from './service.ts'
 
 export interface ServiceState {
   /**
@@ -51,7 +51,8 @@ async function hasStartLink(name: string): Promise<boolean> {
 
 const run = (file: string, ...args: string[]): Promise<[code: number, stdout: string]> =>
   new Promise((resolve) => {
-    execFile(file, args, { timeout: 20_000 }, (error, stdout) => {
+    const env = { ...process.env, PATH: SYSTEM_PATH }
+    execFile(file, args, { timeout: 20_000, env }, (error, stdout) => {
       resolve([error === null ? 0 : typeof error.code === 'number' ? error.code : -1, stdout])
     })
   })

@@ -37,6 +37,9 @@ export const MAIN_FILE: Readonly<Record<ServiceTemplate, (name: string) => strin
   crond: (name) => `/etc/cron.d/${name}`,
 }
 
+/** Where the system's own programs lie, and what a service that scriptify starts finds in PATH. */
+export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
 export const SCRIPTIFY_DIR = '/etc/scriptify'
 export const environmentFile = (name: string): string => `${SCRIPTIFY_DIR}/${name}.env`
 export const launcherFile = (name: string): string => `${SCRIPTIFY_DIR}/${name}.run`

@@ -6,7 +6,7 @@ import {
   type ControlCommand,
   commandsAfterRemoval,
   commandsBeforeRemoval,
-  control,
+  controlAll,
   findInitSystem,
   NO_INIT_SYSTEM,
 } from './init-system.ts'
@@ -49,14 +49,14 @@ export async function uninstallService({ name, root, dryRun }: UninstallOptions)
   if (!dryRun) requireRoot('uninstall')
   const removal = await planRemoval(name, root)
   if (dryRun) return describe(removal)
-  for (const command of removal.before) await control(command)
+  await controlAll(removal.before)
   // The init system may have taken its links and the pid file away by now.
   for (const path of removal.files) await rm(path, { force: true })
   await removeLeftovers(everyPath(name).map((path) => join(root, path)))
   await rmdir(join(root, SCRIPTIFY_DIR)).catch(() => {
     // Other services, or somebody else's files, are there.
   })
-  for (const command of removal.after) await control(command)
+  await controlAll(removal.after)
   return [`Uninstalled ${name}: removed ${removal.files.join(', ')}`]
 }
 

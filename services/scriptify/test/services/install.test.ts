@@ -84,6 +84,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       { why: 'a bad schedule', words: ['x', '--template=crond', '--schedule', '* * * * * root id'], code: 2 },
       { why: 'a bad interval', words: ['x', '--interval', '1e9'], code: 2 },
       { why: 'to start without systemd', words: ['x', '--start'], code: 2 },
+      { why: 'to start without upstart', words: ['x', '--template=upstart', '--start'], code: 2 },
       {
         why: 'an argument too many',
         words: ['x', '--class', 'src/probe.ts#Probe::needy', '--arg', 'more'],
@@ -354,6 +355,48 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect((await run(machine, 'test', '-L', link)).code).toBe(0)
       expect((await uninstall('probe')).code).toBe(0)
       expect((await run(machine, 'test', '-L', link)).code).toBe(1)
+    })
+
+    it('stands as before when it cannot be enabled', async () => {
+      const link = '/etc/systemd/system/multi-user.target.wants/probe.service'
+      await put(link, 'theirs')
+      const before = await everything()
+      const refused = {
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/^Nothing was installed: systemctl enable probe\.service: .+\n$/),
+      }
+      expect(await install('probe', 'systemd', '--enable')).toEqual(refused)
+      expect(await everything()).toBe(before)
+
+      expect((await install('probe', 'systemd', '--env', 'HARD=one')).code).toBe(0)
+      const installed = await everything()
+      expect(await install('probe', 'systemd', '--env', 'HARD=two', '--enable', '--force')).toEqual(refused)
+      expect(await everything()).toBe(installed)
+      await remove(link)
+      expect((await uninstall('probe')).code).toBe(0)
+    })
+
+    it('is enabled and uninstalled by a root whose PATH has no sbin', async () => {
+      // As after `su` without a dash.
+      const asRoot = [
+        'env',
+        'PATH=/usr/local/bin:/usr/bin:/bin',
+        'node',
+        `${HOME}/services/scriptify/bin/scriptify`,
+      ]
+      const words = [
+        'install',
+        '--template=initd',
+        'probe',
+        '--class',
+        probe.record,
+        '--rootdir',
+        probe.rootdir,
+      ]
+      expect(await run(machine, ...asRoot, ...words, '--enable')).toMatchObject({ code: 0, stderr: '' })
+      expect(await succeed(machine, 'sh', '-c', 'ls /etc/rc3.d')).toMatch(/S\d\dprobe/)
+      expect(await run(machine, ...asRoot, 'uninstall', 'probe')).toMatchObject({ code: 0, stderr: '' })
     })
 
     it('can be uninstalled when it is half there', async () => {

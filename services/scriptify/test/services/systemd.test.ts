@@ -169,6 +169,35 @@ describe.runIf(await hasDocker()).each([
     expect(await succeed(machine, 'systemctl', 'list-units', '--all', '--no-legend', 'gone.service')).toBe('')
   })
 
+  it('stays installed, for a look at it, when its start fails', async () => {
+    await succeed(machine, 'sh', '-c', 'mkdir -p /srv/locked && chmod 700 /srv/locked')
+    const words = ['--allow-outside', '--rootdir', '/srv/locked', '--user', 'app', '--no-check', '--start']
+    const method = language === 'php' ? probe.record : `${probe.rootdir}/${probe.record}`
+    const bootstrap = language === 'php' ? ['--bootstrap', `${probe.rootdir}/vendor/autoload.php`] : []
+    const ended = await install('locked', method, ...words, ...bootstrap)
+    expect(ended).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^Installed locked for systemd: /),
+      stderr: expect.stringMatching(
+        /^locked is installed, but does not start: systemctl restart locked\.service: .+; journalctl -u locked tells more\n$/,
+      ),
+    })
+    expect(await succeed(machine, 'systemctl', 'show', '-P', 'ExecMainStatus', 'locked')).toBe('200\n')
+    expect((await scriptify(machine, 'services', '--only-names')).stdout).toBe('locked\n')
+    expect((await scriptify(machine, 'uninstall', 'locked')).code).toBe(0)
+  })
+
+  it('is forgotten again when it cannot be enabled', async () => {
+    const link = '/etc/systemd/system/multi-user.target.wants/barred.service'
+    await succeed(machine, 'sh', '-c', `mkdir -p "$(dirname ${link})" && echo theirs > ${link}`)
+    expect(await install('barred', probe.record, '--enable')).toMatchObject({
+      ...{ code: 1, stderr: expect.stringMatching(/^Nothing was installed: systemctl enable barred/) },
+    })
+    await succeed(machine, 'rm', link)
+    expect((await systemctl('status', 'barred')).code).toBe(4)
+    expect(await succeed(machine, 'find', '/etc', '-name', '*barred*')).toBe('')
+  })
+
   it.each([
     { who: 'a user', options: ['--user', 'app'], most: 1.8 },
     { who: 'root', options: [], most: 3 },
