@@ -171,7 +171,17 @@ describe('a protected route', () => {
 
   it.each([
     { why: 'no header', headers: {}, challenge: 'Bearer realm="latchkey"' },
-    { why: 'basic', headers: { authorization: 'Basic YTpi' }, challenge: /error="invalid_token"/ },
+    { why: 'basic', headers: { authorization: 'Basic YTpi' }, challenge: 'Bearer realm="latchkey"' },
+    {
+      why: 'a scheme that starts like ours',
+      headers: { authorization: 'BearerX a.b.c' },
+      challenge: 'Bearer realm="latchkey"',
+    },
+    {
+      why: 'a bad token, in lower case',
+      headers: { authorization: 'bearer abc' },
+      challenge: /error="invalid_token"/,
+    },
     { why: 'no token', headers: { authorization: 'Bearer ' }, challenge: /error="invalid_token"/ },
     {
       why: 'two tokens',

@@ -118,11 +118,12 @@ export const problemDetails = fp(
   { name: 'problem-details' },
 )
 
-/** RFC 6750 §3: what kind of token is wanted, and what was wrong with the one that was sent. */
+/** RFC 6750 §3: what kind of token is wanted, and what was wrong with the one that was sent. Another scheme sends none. */
 function challenge(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
   const base = 'Bearer realm="latchkey"'
   const error = problem.status === 403 ? 'insufficient_scope' : 'invalid_token'
-  const isAboutToken = request.routeOptions.config.isProtected && request.headers.authorization !== undefined
+  const isAboutToken =
+    request.routeOptions.config.isProtected && /^Bearer( |$)/i.test(request.headers.authorization ?? '')
   const description = isAboutToken ? `, error="${error}", error_description="${problem.detail}"` : ''
   reply.header('www-authenticate', base + description)
 }
