@@ -21,7 +21,7 @@ export async function runMethod({
   showdocs,
   ...options
 }: RunOptions): Promise<never> {
-  const paths = [reference, options.rootdir, options.bootstrap, ...entries]
+  const paths = [reference, options.rootdir, options.bootstrap]
   const unreadable = paths.find((text) => text !== undefined && !text.isWellFormed())
   if (unreadable !== undefined) {
     throw new CliError(`${JSON.stringify(unreadable)} is no UTF-8; only an --arg may be so`, EXIT.usage)

@@ -127,9 +127,21 @@ describe('parseService', () => {
   )
 
   it('repeats no value of a variable that it refuses', () => {
-    for (const entry of ['A=secret\r', 'OPTIND=secret']) {
+    for (const entry of [
+      'A=secret\r',
+      'OPTIND=secret',
+      'A-B=secret',
+      'secret',
+      'A=secret\0',
+      'A=secret\udcff',
+    ]) {
       expect(() => parseService(aRequest({ template: 'initd', env: [entry] }))).toThrow(/^(?!.*secret)/s)
     }
+  })
+
+  it('tells which variable it means', () => {
+    expect(() => parseService(aRequest({ env: ['A-B=1'] }))).toThrow(refusal('"A-B"'))
+    expect(() => parseService(aRequest({ env: ['A=1', 'oops'] }))).toThrow(refusal('number 2 has no ='))
   })
 })
 

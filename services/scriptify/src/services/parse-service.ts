@@ -133,7 +133,6 @@ function parseVariables(entries: readonly string[], template: ServiceTemplate): 
     if (template !== 'systemd' && OF_THE_SHELL.includes(name)) {
       throw refuseVariable('the shell that starts the service keeps this name for itself')
     }
-    if (!value.isWellFormed()) throw refuseVariable('its value is no UTF-8')
     // systemd drops such a variable without failing.
     if (/[^\P{Cc}\t\n\u0080-\u009f]/u.test(value)) {
       throw refuseVariable('its value holds a control character other than tab and newline')

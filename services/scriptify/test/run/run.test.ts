@@ -186,7 +186,7 @@ describe.each(languages)('run in $name', ({ name, isThere }) => {
         code: 2,
         says: '--env wants NAME=VALUE',
       },
-      { why: 'a bad name of --env', args: ['\\App\\Probe::still', '-e', 'A B=1'], code: 2, says: 'A B=1' },
+      { why: 'a bad name of --env', args: ['\\App\\Probe::still', '-e', 'A B=1'], code: 2, says: '"A B"' },
       {
         why: 'a limit that is none',
         args: ['\\App\\Probe::still', '-e', 'SCRIPTIFY_MEMORY_LIMIT=lots'],
