@@ -1,6 +1,7 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { type ServiceTemplate, TEMPLATES } from '../services/service.ts'
 import { collect } from './collect.ts'
+import { parseSeconds } from './parse-seconds.ts'
 
 const EXAMPLES = `
 Examples:
@@ -99,9 +100,4 @@ export function createInstallCommand(): Command {
       const root = await resolveRoot(flags.root)
       for await (const line of installService({ ...request, root }, process.env)) console.log(line)
     })
-}
-
-function parseSeconds(text: string): number {
-  if (/^\d{1,6}(\.\d{1,3})?$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('It wants seconds, like 5 or 0.5.')
 }

@@ -1,6 +1,7 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { useCompileCache } from '../compile-cache.ts'
 import { collect } from './collect.ts'
+import { parseSeconds } from './parse-seconds.ts'
 
 const DESCRIPTION = `Calls a public method, with the arguments in order, byte for byte.
 
@@ -21,9 +22,6 @@ Examples:
   scriptify run src/report.ts#send --env APP_ENV=test --print         what it returns, as JSON
   scriptify run '\\App\\Import::next' --daemon --interval 5             until SIGTERM
   scriptify run '\\App\\Import::next' --rootdir /srv/app --showdocs`
-
-/** Seconds; more than a day is a schedule. */
-const MOST_SECONDS = 86_400
 
 interface Flags {
   runtime?: 'php' | 'node'
@@ -81,10 +79,4 @@ export function createRunCommand(): Command {
         ...(daemon ? { daemon: { interval, keepGoing } } : {}),
       })
     })
-}
-
-function parseSeconds(text: string): number {
-  const seconds = Number(text)
-  if (/^\d+(\.\d+)?$/.test(text) && seconds <= MOST_SECONDS) return seconds
-  throw new InvalidArgumentError(`Give seconds from 0 to ${MOST_SECONDS}.`)
 }
