@@ -40,6 +40,7 @@ import { importSigningKey } from './features/tokens/signing-key.ts'
 import { createTokenValidity } from './features/tokens/token-validity.ts'
 import { createTokenVerifier } from './features/tokens/verify-token.ts'
 import { authenticate } from './plugins/authenticate.ts'
+import { createClientErrorHandler } from './plugins/client-errors.ts'
 import { jsonBody } from './plugins/json-body.ts'
 import { metrics } from './plugins/metrics.ts'
 import { openapi } from './plugins/openapi.ts'
@@ -187,6 +188,7 @@ function createServer(config: Config, logger: FastifyBaseLogger): FastifyInstanc
       reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
       return sendProblem(request as FastifyRequest, reply, fromStatus(error.statusCode ?? 400, error.code))
     },
+    clientErrorHandler: createClientErrorHandler(logger),
   })
   server.setValidatorCompiler(validatorCompiler)
   server.setSerializerCompiler(serializerCompiler)

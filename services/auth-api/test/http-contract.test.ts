@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aToken, aUser, bearer, startApp, type TestApp } from './support/start-app.ts'
 
@@ -168,22 +169,54 @@ describe('cross-origin requests', () => {
 })
 
 describe('a broken HTTP request', () => {
-  it('is answered without the service ending', async () => {
-    const address = new URL(await app.server.listen({ port: 0, host: '127.0.0.1' }))
-    const answer = await new Promise<string>((resolve, reject) => {
-      const socket = connect(Number(address.port), address.hostname, () =>
-        socket.write('GET / HTTP/9.9\r\n\r\n'),
-      )
-      let text = ''
-      socket.on('data', (chunk) => {
-        text += chunk
-      })
-      socket.on('close', () => resolve(text))
-      socket.on('error', reject)
-    })
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
-    expect((await fetch(new URL('/health/live', address))).status).toBe(200)
+  let address: URL
+  beforeAll(async () => {
+    address = new URL(await app.server.listen({ port: 0, host: '127.0.0.1' }))
   })
+  const send = async (request: string) => {
+    const socket = connect(Number(address.port), address.hostname, () => socket.write(request))
+    const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n')
+    const [statusLine, ...fields] = head.split('\r\n')
+    return {
+      statusLine,
+      headers: new Headers(fields.map((field) => field.split(': ') as [string, string])),
+      body,
+    }
+  }
+
+  it.each([
+    {
+      why: 'another version',
+      request: 'GET / HTTP/9.9\r\n\r\n',
+      status: '400 Bad Request',
+      type: 'bad-request',
+    },
+    {
+      why: 'a header of 20 kB',
+      request: `GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${'x'.repeat(20_000)}\r\n\r\n`,
+      status: '431 Request Header Fields Too Large',
+      type: 'request-header-fields-too-large',
+    },
+  ])(
+    'is answered as every other refusal, and the service lives on: $why',
+    async ({ request, status, type }) => {
+      const { statusLine, headers, body } = await send(request)
+      expect(statusLine).toBe(`HTTP/1.1 ${status}`)
+      expect(headers.get('content-type')).toBe('application/problem+json')
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+      expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+      expect(headers.get('content-length')).toBe(String(Buffer.byteLength(body)))
+      expect(JSON.parse(body)).toMatchObject({
+        type: `urn:latchkey:problem:${type}`,
+        status: Number(status.slice(0, 3)),
+        instance: headers.get('x-request-id'),
+      })
+      const lines = app.logLines.filter((line) => line.includes(headers.get('x-request-id') ?? ''))
+      expect(lines).toHaveLength(1)
+      expect(lines.join(), 'what was sent may hold a token').not.toContain('rawPacket')
+      expect((await fetch(new URL('/health/live', address))).status).toBe(200)
+    },
+  )
 })
 
 describe('the documentation', () => {

@@ -69,7 +69,7 @@ export function toProblem(error: Error): Problem {
   return fromStatus('statusCode' in error ? Number(error.statusCode) : 500, (error as FastifyError).code)
 }
 
-/** What Fastify's own refusals say in our words: its messages may repeat parts of the request. */
+/** What Fastify's and Node's own refusals say in our words: its messages may repeat parts of the request. */
 const DETAILS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON',
   FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than 16 KiB',
@@ -77,6 +77,8 @@ const DETAILS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is not as long as Content-Length says',
   FST_ERR_BAD_URL: 'The path is not valid',
   FST_ERR_MAX_PARAM_LENGTH: 'The path is too long',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive',
+  HPE_HEADER_OVERFLOW: 'The headers are larger than 16 KiB',
 }
 
 /** The problem of a bare status, for example one that Fastify answers before a route is known. */

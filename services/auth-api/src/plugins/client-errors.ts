@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyBaseLogger } from 'fastify'
+import { fromStatus } from './problem-details.ts'
+
+/** What Node's HTTP server makes of them; anything else that it cannot read is a 400. */
+const STATUS: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  HPE_HEADER_OVERFLOW: 431,
+}
+
+/** Answers what never became a request, with the headers and the problem of every other refusal. */
+export const createClientErrorHandler =
+  (logger: Pick<FastifyBaseLogger, 'debug'>) =>
+  ({ code = '' }: NodeJS.ErrnoException, socket: Socket): void => {
+    if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+    const id = randomUUID()
+    const problem = fromStatus(STATUS[code] ?? 400, code)
+    // Not the error itself: it holds the bytes that were sent, and in them perhaps a token.
+    logger.debug({ reqId: id, code, status: problem.status }, 'answered what is no request')
+    const body = JSON.stringify({ ...problem, instance: id })
+    const head = [
+      `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
+      'Connection: close',
+      'Content-Type: application/problem+json',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${id}`,
+      'X-Content-Type-Options: nosniff',
+    ]
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+    socket.destroySoon()
+  }
