@@ -56,6 +56,12 @@ const FIND_RECORD_TABLE = {
     where table_schema = database() and table_name = 'latchkey_migrations'`,
 }
 
+/**
+ * Stands among the records from before the first migration runs until it is recorded: who is killed in between has
+ * made the tables, and must not find somebody else's there. No migration has this name.
+ */
+const MAKES_TABLES = '0000_makes_the_tables'
+
 export type Migrator = ReturnType<typeof createMigrator>
 
 /**
@@ -102,10 +108,15 @@ function createUmzug(
 ): Umzug<object> {
   const byName = new Map(migrations.map((migration) => [migration.name, migration]))
   const adopted = new Set(applied.filter((each) => each.adopted).map((each) => each.name))
+  const isFirst = (name: string) => name === migrations[0]?.name
   return new Umzug({
     migrations: migrations.map(({ name, upSql, downSql }) => ({
       name,
-      up: () => db.runScript(upSql),
+      up: async () => {
+        if (isFirst(name) && applied.length === 0 && !isAdopting)
+          await db.execute(RECORD, [MAKES_TABLES, '', false])
+        await db.runScript(upSql)
+      },
       down: async () => {
         if (adopted.has(name))
           throw new Error(`${name} took over tables that were there before; it does not drop them`)
@@ -115,8 +126,14 @@ function createUmzug(
     storage: {
       executed: async () => (await db.query<Applied>(LIST_APPLIED)).map((each) => each.name),
       async logMigration({ name }) {
-        const isFirst = name === migrations[0]?.name
-        await db.execute(RECORD, [name, byName.get(name)?.checksum ?? '', isFirst && isAdopting])
+        await db.transaction(async (transaction) => {
+          await transaction.execute(RECORD, [
+            name,
+            byName.get(name)?.checksum ?? '',
+            isFirst(name) && isAdopting,
+          ])
+          await transaction.execute(FORGET, [MAKES_TABLES])
+        })
       },
       unlogMigration: async ({ name }) => void (await db.execute(FORGET, [name])),
     },

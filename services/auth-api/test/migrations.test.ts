@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
+import type { Dialect } from '@latchkey/shared/database/database.ts'
 import { createMigrator, readMigrations } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { describe, expect, inject, it } from 'vitest'
 import { bearer, logIn, PASSWORD, startApp } from './support/start-app.ts'
 import { createEmptyDatabase, createTestDatabase } from './support/test-database.ts'
 
-const isMariaDb = () => inject('adminUrl').startsWith('mariadb:')
 const NAMES = readMigrations('postgres').map(({ name }) => name)
 
 /** The specified tables as somebody else made them, with whatever defaults their server has. */
@@ -55,6 +55,12 @@ const HAND_MADE = {
     );`,
 }
 
+function handMade(dialect: Dialect): string {
+  const isMariaDb = inject('adminUrl').startsWith('mariadb:')
+  const uuidDefault = isMariaDb ? "unhex(replace(uuid(), '-', ''))" : 'uuid_to_bin(uuid())'
+  return HAND_MADE[dialect].replace('uuid_to_bin(uuid())', uuidDefault)
+}
+
 describe('migrations', () => {
   it('run once each when several start at the same moment', async () => {
     await using database = await createEmptyDatabase()
@@ -90,10 +96,31 @@ describe('migrations', () => {
     expect(await migrator.up()).toEqual(NAMES)
   })
 
-  it('run again after a kill between a script and its record', async () => {
-    await using database = await createTestDatabase()
-    await database.db.runScript('delete from latchkey_migrations')
-    expect(await createMigrator(database.db).up()).toEqual(NAMES)
+  it('run again after kills between their scripts and their records, and know their own tables', async () => {
+    await using database = await createEmptyDatabase()
+    const { db } = database
+    const seen = new Set<string>()
+    const killed = createMigrator({
+      ...db,
+      async runScript(sql) {
+        await db.runScript(sql)
+        if (seen.has(sql)) return
+        seen.add(sql)
+        throw new Error('killed')
+      },
+    })
+    for (const script of ['the records', ...NAMES])
+      await expect(killed.up(), `after ${script}`).rejects.toThrow('killed')
+
+    const migrator = createMigrator(db)
+    expect(await migrator.up()).toEqual(NAMES.slice(-1))
+    expect((await migrator.status()).map(({ adopted }) => adopted)).toEqual(NAMES.map(() => false))
+    expect(await migrator.down(NAMES.length)).toEqual([...NAMES].reverse())
+    expect(await migrator.down()).toEqual([])
+
+    await db.runScript(handMade(db.dialect))
+    await migrator.up()
+    expect((await migrator.status())[0]?.adopted, 'and others made later are not theirs').toBe(true)
   })
 
   it('refuse a file that was changed after it ran', async () => {
@@ -135,8 +162,7 @@ describe('a database made by hand with the specified tables', () => {
   it('is served as it is: its users log in, their hashes are replaced, nothing else of theirs changes', async () => {
     await using database = await createEmptyDatabase()
     const { db } = database
-    const uuidDefault = isMariaDb() ? "unhex(replace(uuid(), '-', ''))" : 'uuid_to_bin(uuid())'
-    await db.runScript(HAND_MADE[db.dialect].replace('uuid_to_bin(uuid())', uuidDefault))
+    await db.runScript(handMade(db.dialect))
     const createdAt = new Date('2019-03-04T05:06:07Z')
     const insert = {
       name: 'test-adopt',
