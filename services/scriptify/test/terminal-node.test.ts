@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -119,6 +119,27 @@ describe('the node terminal', () => {
     terminal.type('\r')
     expect(await terminal.see(/node> $/)).not.toContain('Error')
     expect(await terminal.enter('"a\tb".length')).toContain('=> 3')
+  })
+
+  it('ends in one line when the preload lets no new process start', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
+    writeFileSync(
+      join(folder, 'once.ts'),
+      `import { existsSync, writeFileSync } from 'node:fs'
+       if (existsSync('started')) process.kill(process.pid, 'SIGKILL')
+       writeFileSync('started', '')`,
+    )
+    const words = [MAIN, 'terminal', '--runtime', 'node', '--rootdir', folder, '--preload', 'once.ts']
+    await using terminal = startTypist(process.execPath, words, {
+      prompt,
+      cwd: ROOT,
+      env: { XDG_STATE_HOME: folder, NO_COLOR: '1' },
+    })
+    await terminal.see(/node> $/)
+    await terminal.enter('setTimeout(() => process.kill(process.pid, "SIGKILL"), 100);')
+    await terminal.see(/The preload \S*once\.ts ended the process \(it was ended by SIGKILL\)/)
+    terminal.type('1 + 1\r')
+    expect(await terminal.exited).toBe(1)
   })
 
   it('completes names and members without running getters', async () => {

@@ -113,6 +113,36 @@ describe('a node script', () => {
     expect(bad.stderr).toMatch(/boo[\s\S]*bad\.ts:1/)
   })
 
+  it('says so in one line when the preload ends the process', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
+    const preload = join(folder, 'die.ts')
+    writeFileSync(preload, 'process.kill(process.pid, "SIGKILL")')
+    const args = [MAIN, 'terminal', '--rootdir', folder, '--preload', 'die.ts', '--execute', '1 + 1']
+    expect(await run(process.execPath, args, '')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `The preload ${preload} ended the process (it was ended by SIGKILL)\n`,
+    })
+  })
+
+  it('says so in one line when the preload lets no new process start', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
+    const preload = join(folder, 'once.ts')
+    writeFileSync(
+      preload,
+      `import { existsSync, writeFileSync } from 'node:fs'
+       if (existsSync('started')) process.kill(process.pid, 'SIGKILL')
+       writeFileSync('started', '')`,
+    )
+    const args = [MAIN, 'terminal', '--rootdir', folder, '--preload', 'once.ts']
+    const script = 'process.kill(process.pid, "SIGKILL"); await new Promise(() => {})\n1 + 1'
+    expect(await run(process.execPath, args, script)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `The preload ${preload} ended the process (it was ended by SIGKILL)\n`,
+    })
+  })
+
   it('says what to install when php is missing or too old', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'scriptify-php-'))
     const old = join(folder, 'php')
@@ -181,6 +211,30 @@ describe.skipIf(!(await hasDocker()))('a php script', () => {
     { why: 'a fatal error', script: 'class Q implements Countable {}', code: 1 },
   ])('ends with $code for $why', async ({ script, code }) => {
     expect((await php([], script)).code).toBe(code)
+  })
+
+  it.each([
+    { why: 'an exit', code: 'exit(0);', reason: 'exit() was called' },
+    {
+      why: 'a fatal error',
+      code: 'class Q implements Countable {}',
+      reason: 'fatal error: Class Q contains',
+    },
+    { why: 'a signal', code: 'posix_kill(getmypid(), SIGKILL);', reason: 'it' },
+  ])('names the file that ends the process by $why before the first prompt', async ({ code, reason }) => {
+    await machine.copyContentToContainer([{ content: `<?php ${code}`, target: '/tmp/die.php' }])
+    const words = ['node', MAIN, 'terminal', '--runtime', 'php', '--rootdir', '/tmp', '--execute', '1 + 1']
+    const open = (env: string, ...more: string[]) =>
+      run('docker', ['exec', '-i', '-e', env, machine.getId(), ...words, ...more], '')
+    for (const [what, ended] of [
+      ['preload', await open('A=', '--preload', 'die.php')],
+      ['autoloader', await open('SCRIPTIFY_BOOTLOADER=die.php', '--no-preload')],
+      ['preload', await open('A=', '--preload', 'die.php', '--no-fork')],
+    ] as const) {
+      expect(ended).toMatchObject({ code: 1, stdout: '' })
+      expect(ended.stderr).toContain(`The ${what} /tmp/die.php ended the process (${reason}`)
+      expect(ended.stderr).not.toMatch(/restored|worker/)
+    }
   })
 
   it('evaluates --execute, which may read stdin', async () => {

@@ -11,6 +11,10 @@ const Memory = {
 
 const Statement = z.object({ code: z.string(), line: z.number() })
 
+/** What a worker runs before it is ready, each of which may end it. */
+const OpeningStep = z.enum(['autoloader', 'preload', 'declaration', 'variables'])
+export type OpeningStep = z.output<typeof OpeningStep>
+
 /** What a worker says: an answer to the request of the same id, or news of its own (id 0). */
 export const WorkerMessage = z.discriminatedUnion('type', [
   z.object({
@@ -42,6 +46,7 @@ export const WorkerMessage = z.discriminatedUnion('type', [
   z.object({ id: z.number(), type: z.literal('listed'), text: z.string() }),
   z.object({ id: z.number(), type: z.literal('described'), text: z.string() }),
   z.object({ id: z.number(), type: z.literal('snapshot'), snapshot: z.string() }),
+  z.object({ id: z.number(), type: z.literal('opening'), step: OpeningStep }),
   z.object({ id: z.number(), type: z.literal('dying'), reason: z.string(), snapshot: z.string().optional() }),
   z.object({ id: z.number(), type: z.literal('protected'), pid: z.number() }),
   z.object({ id: z.number(), type: z.literal('restored'), pid: z.number(), notes: z.array(z.string()) }),

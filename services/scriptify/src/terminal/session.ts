@@ -1,4 +1,6 @@
-import type { Statement } from './protocol.ts'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-codes.ts'
+import type { OpeningStep, Statement } from './protocol.ts'
 import type { TerminalRuntime } from './terminal-runtime.ts'
 import { startWorker, WorkerDied, type WorkerLink } from './worker-link.ts'
 
@@ -40,8 +42,13 @@ export async function openSession(options: SessionOptions) {
   let isClosed = false
   let recovery: Promise<unknown> | undefined
   let isEvaluating = false
+  let isStarting = false
+  let step: OpeningStep | undefined
 
   const start = async (): Promise<Opened> => {
+    isStarting = true
+    step = undefined
+    lastReason = undefined
     worker = startWorker({
       command: options.runtime.worker,
       cwd: options.cwd,
@@ -49,27 +56,45 @@ export async function openSession(options: SessionOptions) {
       stdin: options.stdin,
       events: {
         onLog: options.notify,
+        onOpening(next) {
+          step = next
+        },
         onRestored({ reason, notes }) {
           lastReason = reason
+          // What never was ready is not gone on with: see below.
+          if (isStarting) return
           if (!isEvaluating) options.notify('The session was restored after its process died')
           for (const note of notes) options.notify(note)
         },
         onGone(news) {
           lastReason = news.reason
           snapshot = news.snapshot ?? snapshot
-          if (!isClosed && !isEvaluating) recovery = recover()
+          if (isClosed || isEvaluating || isStarting) return
+          recovery = recover()
+          recovery.catch((error: Error) => options.notify(error.message))
         },
       },
     })
-    const ready = await worker.ask({
-      type: 'start',
-      autoloader: options.autoloader,
-      preload: options.preload,
-      declarations,
-      snapshot,
+    const ready = await askToStart().finally(() => {
+      isStarting = false
     })
     if (declarations.length === 0 && snapshot === undefined) preloaded = new Set(ready.names)
     return ready
+  }
+
+  const askToStart = async () => {
+    const { autoloader, preload } = options
+    try {
+      return await worker.ask({ type: 'start', autoloader, preload, declarations, snapshot })
+    } catch (error) {
+      if (!(error instanceof WorkerDied)) throw error
+      // A new one would run into the same.
+      await worker.close()
+      throw new CliError(
+        `${describeStep(options, step)} ended the process (${lastReason ?? 'its process died'})`,
+        EXIT.failed,
+      )
+    }
   }
 
   /** A new worker gets the imports, the declarations and those variables that could be carried over. */
@@ -168,5 +193,20 @@ export async function openSession(options: SessionOptions) {
       isClosed = true
       await worker.close()
     },
+  }
+}
+
+function describeStep({ autoloader, preload }: SessionOptions, step: OpeningStep | undefined): string {
+  switch (step) {
+    case 'autoloader':
+      return `The autoloader ${autoloader}`
+    case 'preload':
+      return `The preload ${preload}`
+    case 'declaration':
+      return 'A declaration that was to be carried over'
+    case 'variables':
+      return 'A variable that was to be carried over'
+    default:
+      return 'Something before the first line of code'
   }
 }

@@ -2,7 +2,13 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { Duplex, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Answer, type AnswerOf, WorkerMessage, type WorkerRequest } from './protocol.ts'
+import {
+  type Answer,
+  type AnswerOf,
+  type OpeningStep,
+  WorkerMessage,
+  type WorkerRequest,
+} from './protocol.ts'
 import type { WorkerCommand } from './terminal-runtime.ts'
 
 /** How often a worker is looked at, whose socket a process in the background may hold open. */
@@ -26,6 +32,7 @@ export interface WorkerLink {
 
 export interface WorkerEvents {
   onLog(text: string): void
+  onOpening(step: OpeningStep): void
   /** The worker's backup took over; `reason` is what the dead one managed to say. */
   onRestored(news: { reason: string | undefined; notes: string[] }): void
   /** Nobody is left; `snapshot` is the dead worker's last one, if it managed to send it. */
@@ -114,6 +121,7 @@ export function startWorker({ command, cwd, env, stdin, events }: WorkerOptions)
     if (!parsed.success) return
     const message = parsed.data
     if (message.type === 'log') return events.onLog(message.text)
+    if (message.type === 'opening') return events.onOpening(message.step)
     if (message.type === 'dying') {
       lastWords = {
         reason: message.reason,
@@ -143,7 +151,12 @@ export function startWorker({ command, cwd, env, stdin, events }: WorkerOptions)
   createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY }).on('line', receive)
   socket.on('error', () => {})
   interruptPipe?.on('error', () => {})
-  socket.on('close', () => finish())
+  socket.on('close', () => {
+    if (isOver || isChildGone) return finish()
+    // How it ended is about to be known.
+    child.once('exit', () => finish())
+    setTimeout(() => finish(), GRACE_MS).unref()
+  })
   child.on('error', (error) => finish(error.message))
   child.on('exit', (code, signal) => {
     isChildGone = true

@@ -65,6 +65,7 @@ async function start({
 }: Extract<Numbered, { type: 'start' }>): Promise<void> {
   const notes: string[] = []
   if (preload !== undefined) {
+    send(0, { type: 'opening', step: 'preload' })
     try {
       const exported = (await import(pathToFileURL(preload).href)) as Record<string, unknown>
       for (const [name, value] of Object.entries(exported)) defineGlobal(name, value)
@@ -73,6 +74,7 @@ async function start({
     }
   }
   for (const declaration of declarations) {
+    send(0, { type: 'opening', step: 'declaration' })
     const evaluation = await evaluator.evaluate(prepare(declaration).code, 1)
     if (evaluation.status === 'thrown') notes.push(describeError(evaluation.error, { colors }))
   }

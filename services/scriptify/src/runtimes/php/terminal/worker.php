@@ -28,7 +28,7 @@ final class Worker
     private static string $shows = 'nothing';
     private static string $sentSnapshot = '';
 
-    /** @var list<array{code: string, why: string}> what `start` still has to run, in order */
+    /** @var list<array{code: string, step: string}> what `start` still has to run, in order */
     private static array $opening = [];
 
     /** @var list<string> notes for the front-end gathered while opening */
@@ -50,7 +50,8 @@ final class Worker
     {
         while (true) {
             if (self::$opening !== []) {
-                self::$code = (string) array_shift(self::$opening)['code'];
+                ['code' => self::$code, 'step' => $step] = array_shift(self::$opening);
+                self::$channel->write(['id' => 0, 'type' => 'opening', 'step' => $step]);
                 self::$shows = 'nothing';
                 self::$isEvaluating = true;
                 return true;
@@ -170,19 +171,19 @@ final class Worker
     {
         self::$notes = [];
         if (is_string($request['autoloader'] ?? null)) {
-            self::$opening[] = ['code' => 'require_once ' . var_export($request['autoloader'], true) . ';', 'why' => 'autoloader'];
+            self::$opening[] = ['code' => 'require_once ' . var_export($request['autoloader'], true) . ';', 'step' => 'autoloader'];
         }
         if (is_string($request['preload'] ?? null)) {
             $preload = $request['preload'];
             Input::takeImports((string) preg_replace('/\?>.*\z/s', '', (string) @file_get_contents($preload)), self::$imports);
-            self::$opening[] = ['code' => 'include ' . var_export($preload, true) . ';', 'why' => 'preload'];
+            self::$opening[] = ['code' => 'include ' . var_export($preload, true) . ';', 'step' => 'preload'];
         }
         foreach ((array) ($request['declarations'] ?? []) as $declaration) {
             $rest = Input::takeImports((string) $declaration, self::$imports);
-            self::$opening[] = ['code' => self::$imports->prefix() . $rest . "\n;", 'why' => 'declaration'];
+            self::$opening[] = ['code' => self::$imports->prefix() . $rest . "\n;", 'step' => 'declaration'];
         }
         if (is_string($request['snapshot'] ?? null)) {
-            self::$opening[] = ['code' => '\\' . self::class . '::restoreVariables(' . var_export($request['snapshot'], true) . ');', 'why' => 'variables'];
+            self::$opening[] = ['code' => '\\' . self::class . '::restoreVariables(' . var_export($request['snapshot'], true) . ');', 'step' => 'variables'];
         }
     }
 
