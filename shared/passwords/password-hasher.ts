@@ -9,7 +9,7 @@ export interface PasswordHasherOptions {
   scheme: string
   /** Hashes computed at the same time; the number of cores when absent. */
   concurrency?: number | undefined
-  /** Hashes that may wait for a thread; beyond it a call is refused. */
+  /** Hashes that may wait while no thread is free; beyond it a call is refused. 0 lets none wait. */
   queueLimit: number
 }
 
@@ -18,7 +18,7 @@ export type PasswordHasher = ReturnType<typeof createPasswordHasher>
 /**
  * Hashes and verifies passwords in threads of its own. They are not libuv's pool, which WebCrypto, and so the
  * signature check of every token, would then have to queue for; and they yield to the event loop's thread.
- * Throws `overloaded` when `queueLimit` calls already wait.
+ * Throws `overloaded` when no thread is free and `queueLimit` calls already wait.
  */
 export function createPasswordHasher({
   scheme,
@@ -29,17 +29,24 @@ export function createPasswordHasher({
     filename: join(import.meta.dirname, 'hash-thread.ts'),
     minThreads: concurrency,
     maxThreads: concurrency,
-    maxQueue: queueLimit,
     niceIncrement: 10,
   })
 
+  // The pool tells how many wait, and not whether a thread is free.
+  let inHand = 0
+
   async function run(task: HashTask): Promise<string | Verification> {
-    if (threads.queueSize >= queueLimit) {
+    if (inHand >= concurrency + queueLimit) {
       throw new AppError('overloaded', 'Too many logins are waiting; try again shortly', {
         retryAfterSeconds: 1,
       })
     }
-    return threads.run(task)
+    inHand++
+    try {
+      return await threads.run(task)
+    } finally {
+      inHand--
+    }
   }
 
   return {
