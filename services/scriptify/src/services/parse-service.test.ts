@@ -79,6 +79,16 @@ describe('parseService', () => {
       changes: { env: [`A=${value}`] },
       says: '--env A: its value holds a control character',
     })),
+    ...['\ufdd0', '\u{1ffff}'].map((value) => ({
+      why: `the value ${JSON.stringify(value)} for systemd`,
+      changes: { env: [`A=${value}`] },
+      says: '--env A: its value holds what Unicode keeps for no character',
+    })),
+    {
+      why: 'a description that systemd would drop',
+      changes: { description: 'a\uffff' },
+      says: '--description',
+    },
     ...['', 'a b', 'a:b', 'a\nb', '-a', '0', 'a%i', 'a$', 'x'.repeat(33)].map((user) => ({
       why: `the user ${JSON.stringify(user)}`,
       changes: { user },
@@ -137,6 +147,11 @@ describe('parseService', () => {
     ]) {
       expect(() => parseService(aRequest({ template: 'initd', env: [entry] }))).toThrow(/^(?!.*secret)/s)
     }
+  })
+
+  it('leaves a value that systemd would drop to the shell', () => {
+    const { environment } = parseService(aRequest({ template: 'initd', env: ['A=\ufdd0'] }))
+    expect(environment).toEqual({ A: '\ufdd0' })
   })
 
   it('tells which variable it means', () => {

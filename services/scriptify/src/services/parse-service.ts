@@ -2,6 +2,7 @@ import { CliError } from '../cli-error.ts'
 import { parseEnvEntries } from '../env-entries.ts'
 import { EXIT } from '../exit-codes.ts'
 import { isServiceName } from '../service-name.ts'
+import { isSystemdText } from './grammar/systemd.ts'
 import { parseSchedule } from './schedule.ts'
 import type { ServiceDefinition, ServiceTemplate } from './service.ts'
 
@@ -112,7 +113,9 @@ function parseDescription(description: string): string {
   const line = description.trim()
   if (line === '' || line.length > 200)
     throw refuse('--description', description, 'is empty or over 200 characters')
-  if (hasControls(line)) throw refuse('--description', description, 'is not one line of text')
+  if (hasControls(line) || !isSystemdText(line)) {
+    throw refuse('--description', description, 'is not one line of text')
+  }
   // In a unit, the next line would become a part of it.
   if (line.endsWith('\\')) throw refuse('--description', description, 'ends with a backslash')
   return line
@@ -132,6 +135,9 @@ function parseVariables(entries: readonly string[], template: ServiceTemplate): 
     const refuseVariable = (reason: string) => new CliError(`--env ${name}: ${reason}`, EXIT.usage)
     if (template !== 'systemd' && OF_THE_SHELL.includes(name)) {
       throw refuseVariable('the shell that starts the service keeps this name for itself')
+    }
+    if (template === 'systemd' && !isSystemdText(value)) {
+      throw refuseVariable('its value holds what Unicode keeps for no character, so systemd would drop it')
     }
     // systemd drops such a variable without failing.
     if (/[^\P{Cc}\t\n\u0080-\u009f]/u.test(value)) {

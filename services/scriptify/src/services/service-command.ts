@@ -6,6 +6,7 @@ import type { CommandWords, MethodCall, MethodRuntime } from '../runtimes/method
 import { methodRuntimes } from '../runtimes/method-runtimes.ts'
 import { runCheck } from '../runtimes/run-check.ts'
 import type { Account } from './account.ts'
+import { isSystemdText } from './grammar/systemd.ts'
 import type { InstallRequest } from './install-request.ts'
 import { type OtherSystem, seenFrom, wordsFor } from './other-system.ts'
 import { checkPath } from './parse-service.ts'
@@ -63,6 +64,12 @@ function checkWords(
   if (template !== 'systemd') return
   if (command[0].includes('$')) {
     throw new CliError(`systemd reads no program's path with $ in it: ${command[0]}`, EXIT.usage)
+  }
+  if (!command.every(isSystemdText)) {
+    throw new CliError(
+      'systemd takes no path and no --arg that holds what Unicode keeps for no character, like U+FFFF',
+      EXIT.usage,
+    )
   }
   // What comes after -- is the method's own.
   const paths = [rootdir, ...command.slice(0, command.indexOf('--'))]

@@ -82,6 +82,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       { why: 'a carriage return in a value', words: ['x', '--env', 'A=1\r'], code: 2 },
       { why: 'a bad user name', words: ['x', '--user', 'app\nroot'], code: 2 },
       { why: 'a bad schedule', words: ['x', '--template=crond', '--schedule', '* * * * * root id'], code: 2 },
+      { why: 'an argument that systemd could not show', words: ['x', '--arg', 'a\uffff'], code: 2 },
       { why: 'a bad interval', words: ['x', '--interval', '1e9'], code: 2 },
       { why: 'an interval that run would not take', words: ['x', '--interval', '100000'], code: 2 },
       { why: 'to start without systemd', words: ['x', '--start'], code: 2 },

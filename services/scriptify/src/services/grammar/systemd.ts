@@ -8,6 +8,12 @@ export function quoteSystemdWord(word: string): string {
   return `"${escaped}"`
 }
 
+/**
+ * Tells whether systemd takes a text for one. What Unicode keeps for no character (U+FFFF and its like) is none: it makes
+ * a unit unreadable, escaped it makes `systemctl status` fail, and a variable is dropped.
+ */
+export const isSystemdText = (text: string): boolean => !/\p{Noncharacter_Code_Point}/u.test(text)
+
 /** A whole value, as of Description or WorkingDirectory: only `%` is special there, and `$$` would stay two. */
 export const escapeSystemdValue = (value: string): string => value.replaceAll('%', '%%')
 
