@@ -21,6 +21,8 @@ const WORKER_METRICS_PORT = 9465
 const INBOX_HOST = '127.0.0.1'
 const INBOX_SMTP_PORT = 1025
 const INBOX_WEB_PORT = 1080
+/** All that the inbox needs of the environment: it is a program of others, and no secret is meant for it. */
+const INBOX_SETTINGS = ['PATH', 'TMPDIR', 'TEMP', 'SystemRoot', 'NODE_COMPILE_CACHE']
 
 /** The environments whose demo users everybody may know. */
 const DEMO_ENVIRONMENTS = ['dev', 'test']
@@ -85,7 +87,7 @@ async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Prom
   const services = [
     startService('auth-api', join(ROOT, 'services/auth-api/src/main.ts'), environment),
     startService('mailer-worker', join(ROOT, 'services/mailer-worker/src/main.ts'), {
-      ...environment,
+      ...withoutSigningSecrets(environment),
       METRICS_PORT: String(await freePort(environment.HOST ?? INBOX_HOST, WORKER_METRICS_PORT)),
     }),
   ] as const
@@ -112,6 +114,10 @@ async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Prom
     ]),
   }
 }
+
+/** The worker mints no tokens: it is not handed what signs them. */
+const withoutSigningSecrets = (environment: Environment): Environment =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('JWT_SECRET')))
 
 async function readyOf(service: ServiceProcess) {
   try {
@@ -170,7 +176,7 @@ async function startInbox(
 ): Promise<{ inbox: ServiceProcess; url: string }> {
   const smtpPort = await freePort(INBOX_HOST, INBOX_SMTP_PORT)
   const inbox = startService('mail inbox', join(import.meta.dirname, 'mail-inbox.ts'), {
-    ...given,
+    ...Object.fromEntries(INBOX_SETTINGS.map((name) => [name, given[name]])),
     MAILDEV_SMTP_PORT: String(smtpPort),
     MAILDEV_WEB_PORT: String(await freePort(INBOX_HOST, INBOX_WEB_PORT)),
   })

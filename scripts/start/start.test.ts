@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -70,6 +71,25 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   } catch {
     // The group is gone, as it should be.
   }
+}
+
+/** The environment, a line each, of the process below `ancestor` that runs `file`. */
+function readEnvironment(ancestor: number, file: string): string {
+  const read = (pid: number, name: string) => {
+    try {
+      return readFileSync(`/proc/${pid}/${name}`, 'utf8').replaceAll('\0', '\n')
+    } catch {
+      return ''
+    }
+  }
+  const isBelow = (pid: number): boolean => {
+    const parent = Number(/\) \S (\d+) /.exec(read(pid, 'stat'))?.[1] ?? 0)
+    return parent === ancestor || (parent > 1 && isBelow(parent))
+  }
+  const pid = readdirSync('/proc')
+    .map(Number)
+    .find((each) => each > 0 && read(each, 'cmdline').split('\n').includes(file) && isBelow(each))
+  return read(pid ?? 0, 'environ')
 }
 
 /** Runs a line in a shell that knows of nothing yet. */
@@ -183,6 +203,19 @@ describe('npm start', () => {
     start.process.kill('SIGTERM')
     await start.exited
     await expect(fetch(inbox)).rejects.toThrow()
+  })
+
+  it.runIf(process.platform === 'linux')('gives what signs tokens to auth-api alone', async () => {
+    await using start = npmStart({ JWT_SECRET_PREVIOUS: randomBytes(64).toString('base64') })
+    await start.untilReady()
+    const environmentOf = (file: string) => readEnvironment(start.process.pid ?? 0, join(ROOT, file))
+    expect(environmentOf('services/auth-api/src/main.ts')).toMatch(/^JWT_SECRET=/m)
+    const worker = environmentOf('services/mailer-worker/src/main.ts')
+    expect(worker).toMatch(/^MAIL_SECRET=/m)
+    expect(worker).not.toContain('JWT_SECRET')
+    const inbox = environmentOf('scripts/start/mail-inbox.ts')
+    expect(inbox).toMatch(/^MAILDEV_SMTP_PORT=/m)
+    expect(inbox).not.toMatch(/SECRET|DATABASE_URL|QUEUE_URL/)
   })
 
   it('says what is wrong with a setting', async () => {
