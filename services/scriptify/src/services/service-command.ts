@@ -1,4 +1,4 @@
-import { isAbsolute, join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import { resolveCall } from '../methods/resolve-call.ts'
@@ -8,7 +8,7 @@ import { runCheck } from '../runtimes/run-check.ts'
 import type { Account } from './account.ts'
 import { isSystemdText } from './grammar/systemd.ts'
 import type { InstallRequest } from './install-request.ts'
-import { type OtherSystem, seenFrom, wordsFor } from './other-system.ts'
+import { mounted, type OtherSystem, seenFrom, wordsFor, writtenPaths } from './other-system.ts'
 import { checkPath } from './parse-service.ts'
 import { SYSTEM_PATH } from './service.ts'
 
@@ -32,11 +32,12 @@ export async function findServiceCommand(
     root === '/'
       ? undefined
       : { root, home: request.home ?? resolve(import.meta.dirname, '../../../..'), program }
+  const written = writtenPaths(request)
   const callEnv = { ...env, ...environment }
   const call = await resolveCall(
     request.class,
     {
-      ...mounted(request),
+      ...(other ? mounted(written, other) : { rootdir: request.rootdir, bootstrap: request.bootstrap }),
       args,
       runtime: language,
       allowOutside,
@@ -46,7 +47,7 @@ export async function findServiceCommand(
   )
   const runtime = methodRuntimes[call.reference.runtime]
   if (request.check) await check(call, runtime, { environment, account, env: callEnv })
-  const final = other ? seenFrom(call, other) : call
+  const final = other ? seenFrom(call, written, other) : call
   const words = await runtime.command(final, callEnv)
   const command = other ? wordsFor(words, call.reference.runtime, other) : words
   checkWords(request, final.rootdir, command)
@@ -79,18 +80,6 @@ function checkWords(
       `A service with a /tmp of its own does not see ${hidden}: --no-private-tmp`,
       EXIT.usage,
     )
-  }
-}
-
-/** Where this process finds what that system finds at `rootdir`. */
-function mounted({ root, rootdir, bootstrap }: InstallRequest): {
-  rootdir: string
-  bootstrap: string | undefined
-} {
-  if (root === '/') return { rootdir, bootstrap }
-  return {
-    rootdir: join(root, resolve('/', rootdir)),
-    bootstrap: bootstrap !== undefined && isAbsolute(bootstrap) ? join(root, bootstrap) : bootstrap,
   }
 }
 

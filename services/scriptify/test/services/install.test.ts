@@ -470,6 +470,22 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
     )
     expect((await uninstall('probe', '--root', '/mnt/host')).code).toBe(0)
     expect(await succeed(machine, 'find', '/mnt/host/etc', '/mnt/host/var/log', '-name', '*probe*')).toBe('')
+
+    // Links that lead nowhere but on that system; the next release moves them, so they are what is written.
+    const linked = `
+      cd /mnt/host/srv && mkdir releases && mv "/mnt/host$1" releases/1
+      ln -s /srv/releases/1 current && ln -s /srv/releases/1/src/probe.ts first.ts`
+    await succeed(machine, 'sh', '-ec', linked, 'sh', probe.rootdir)
+    const current = ['--rootdir', '/srv/current', '--bootstrap', '/srv/first.ts']
+    const again = await install('probe', 'crond', ...words, '--home', '/opt/tools', ...current)
+    expect(again).toMatchObject({ code: 0, stderr: '' })
+    const launcher = await read(machine, '/mnt/host/etc/scriptify/probe.run')
+    expect(launcher).toContain(`\ncd '/srv/current'\n`)
+    expect(launcher).toContain(`'--bootstrap=/srv/first.ts'`)
+    expect(launcher).not.toContain('releases')
+    expect((await run(machine, 'chroot', '/mnt/host', '/etc/scriptify/probe.run')).code).toBe(0)
+    await succeed(machine, 'mv', '/mnt/host/var/probe/seen.json', '/var/probe/seen.json')
+    expect(await nextCall(machine)).toMatchObject({ args: HOSTILE, cwd: '/srv/releases/1' })
     await remove('/mnt/host')
   })
 })
