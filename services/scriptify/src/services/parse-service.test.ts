@@ -39,6 +39,14 @@ describe('parseService', () => {
     })
   })
 
+  it('shortens a description of its own, and keeps the end that tells most', () => {
+    const { description } = parseService(
+      aRequest({ class: `src/${'d'.repeat(210)}/importer.ts#Importer::work` }),
+    )
+    expect(description).toMatch(/^…d+\/importer\.ts#Importer::work by scriptify$/)
+    expect(description).toHaveLength(200)
+  })
+
   it('takes a value literally, from the first = on, and the last of two', () => {
     const { environment } = parseService(
       aRequest({ env: ['A=1', 'URL=a=b&c=%41+ "$x"\n\t', 'A=', 'É_=1'.slice(1)] }),

@@ -26,6 +26,7 @@ export interface ServiceRequest {
   readonly start: boolean
 }
 
+const LONGEST_DESCRIPTION = 200
 const EVERY_MINUTE = '* * * * *'
 const ACCOUNT_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,31}$/
 // sh, as dash or bash, refuses to assign these or gives them values of its own.
@@ -46,7 +47,8 @@ export function parseService(
   return {
     name,
     template,
-    description: parseDescription(request.description ?? `${request.class} by scriptify`),
+    description:
+      request.description === undefined ? describe(request.class) : parseDescription(request.description),
     ...parseAccount(request),
     environment: parseVariables(request.env, template),
     schedule: parseSchedule(request.schedule ?? EVERY_MINUTE),
@@ -109,10 +111,17 @@ function parseMemoryMax(size: string | undefined): string | undefined {
   throw refuse('--memory-max', size, 'is no number of bytes like 512M')
 }
 
+/** The end of a long reference tells the most. */
+function describe(reference: string): string {
+  const by = ' by scriptify'
+  const most = LONGEST_DESCRIPTION - by.length
+  return (reference.length > most ? `…${reference.slice(1 - most)}` : reference).trim() + by
+}
+
 function parseDescription(description: string): string {
   const line = description.trim()
-  if (line === '' || line.length > 200)
-    throw refuse('--description', description, 'is empty or over 200 characters')
+  if (line === '' || line.length > LONGEST_DESCRIPTION)
+    throw refuse('--description', description, `is empty or over ${LONGEST_DESCRIPTION} characters`)
   if (hasControls(line) || !isSystemdText(line)) {
     throw refuse('--description', description, 'is not one line of text')
   }
