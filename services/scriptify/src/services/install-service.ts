@@ -158,7 +158,7 @@ async function start(request: InstallRequest, system: InitSystem): Promise<void>
     await controlAll(commandsAfterInstall(request, system).start)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    const place = template === 'systemd' ? `journalctl -u ${name}` : logFile(name)
+    const place = template === 'systemd' ? `journalctl -u ${name}` : logFile(name, template)
     throw new CliError(
       `${name} is installed, but does not start: ${reason}; ${place} tells more`,
       EXIT.failed,

@@ -95,7 +95,7 @@ function joinForSystemd(command: readonly string[]): string {
 function launcher({ name, template, command, rootdir, user, group }: ServiceDefinition): object {
   return {
     // upstart keeps a log by itself.
-    logFile: template === 'upstart' ? undefined : logFile(name),
+    logFile: template === 'initd' || template === 'crond' ? logFile(name, template) : undefined,
     lockFile: template === 'crond' ? lockFile(name) : undefined,
     environment: environmentFile(name),
     command: command.map(quoteShellWord).join(' '),

@@ -43,7 +43,9 @@ export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 export const SCRIPTIFY_DIR = '/etc/scriptify'
 export const environmentFile = (name: string): string => `${SCRIPTIFY_DIR}/${name}.env`
 export const launcherFile = (name: string): string => `${SCRIPTIFY_DIR}/${name}.run`
-export const logFile = (name: string): string => `/var/log/scriptify-${name}.log`
+/** None for systemd, which keeps a journal. */
+export const logFile = (name: string, template: Exclude<ServiceTemplate, 'systemd'>): string =>
+  template === 'upstart' ? `/var/log/upstart/${name}.log` : `/var/log/scriptify-${name}.log`
 export const pidFile = (name: string): string => `/run/scriptify-${name}.pid`
 /** Held by a run of a cron job; apart from the launcher, which an installation replaces. */
 export const lockFile = (name: string): string => `/run/scriptify-${name}.lock`

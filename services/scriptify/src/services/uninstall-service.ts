@@ -78,7 +78,7 @@ async function planRemoval(name: string, root: string): Promise<Removal> {
     files: [
       ...links.flat(),
       ...[...mains, ...parts].map(({ path }) => path),
-      ...(await findTraces(name, root)),
+      ...(await findTraces(name, templates, root)),
     ],
     // Also where only parts were left: an uninstall that was killed may not have come this far.
     after: templates.flatMap((template) => commandsAfterRemoval({ name, template }, system)),
@@ -131,17 +131,27 @@ async function keepLinksTo(paths: readonly string[], target: string): Promise<st
 }
 
 /** What the service itself left: its pid file, its lock, its log, and the log's older parts. */
-async function findTraces(name: string, root: string): Promise<string[]> {
-  const log = join(root, logFile(name))
-  const logs = (await namesIn(dirname(log))).filter(
-    (file) => file === basename(log) || file.startsWith(`${basename(log)}.`),
-  )
+async function findTraces(
+  name: string,
+  templates: readonly ServiceTemplate[],
+  root: string,
+): Promise<string[]> {
+  const logs = templates
+    .filter((template) => template !== 'systemd')
+    .map((template) => findLogs(join(root, logFile(name, template))))
   const paths = [
-    ...logs.map((file) => join(dirname(log), file)),
+    ...(await Promise.all(logs)).flat(),
     ...[pidFile, lockFile].map((file) => join(root, file(name))),
   ]
   const stats = await Promise.all(paths.map(lstatIfAny))
   return paths.filter((_, index) => stats[index] !== undefined && !stats[index].isDirectory())
+}
+
+async function findLogs(log: string): Promise<string[]> {
+  const names = await namesIn(dirname(log))
+  return names
+    .filter((file) => file === basename(log) || file.startsWith(`${basename(log)}.`))
+    .map((file) => join(dirname(log), file))
 }
 
 async function namesIn(folder: string): Promise<string[]> {

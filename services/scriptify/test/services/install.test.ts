@@ -433,7 +433,13 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
     const launched = run(machine, 'timeout', '5', '/etc/scriptify/probe.run')
     expect(await nextCall(machine)).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE, home: '/home/app' })
     await launched
-    expect((await uninstall('probe')).code).toBe(0)
+    // As upstart keeps them, and one of a service of that name that is not ours.
+    const logs = ['probe.log', 'probe.log.1.gz', 'probe2.log'].map((name) => `/var/log/upstart/${name}`)
+    for (const log of logs) await put(log, 'said')
+    expect((await install('probe2', 'crond')).code).toBe(0)
+    for (const name of ['probe', 'probe2']) expect((await uninstall(name)).code).toBe(0)
+    expect(await succeed(machine, 'ls', '/var/log/upstart')).toBe('probe2.log\n')
+    await remove('/var/log/upstart')
   })
 
   it('installs on another system whose files are mounted', async () => {
