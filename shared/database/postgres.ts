@@ -16,12 +16,18 @@ const TIMESTAMP_OID = 1114
 const types = new pg.TypeOverrides()
 types.setTypeParser(TIMESTAMP_OID, (text: string) => new Date(`${text.replace(' ', 'T')}Z`))
 
+/**
+ * And what the server writes there by its own clock is UTC, as on MySQL. A statement, because options of the start
+ * would be lost to those of the URL, and some poolers refuse them.
+ */
+const SESSION = "set time zone 'UTC'"
+
 /** Opens a pool on PostgreSQL. Connects at the first statement, and again after any loss. */
 export function openPostgres(
   url: string,
   { poolSize = 10, statementTimeoutMs = 15_000, onConnectionError }: DatabaseOptions = {},
 ): Database {
-  const db = pgp({
+  const pool = {
     connectionString: url,
     max: poolSize,
     connectionTimeoutMillis: 3_000,
@@ -29,7 +35,9 @@ export function openPostgres(
     keepAlive: true,
     application_name: 'latchkey',
     types,
-  })
+    onConnect: (client: pg.ClientBase) => client.query(SESSION),
+  }
+  const db = pgp(pool)
   db.$pool.on('error', (error: Error) => onConnectionError?.(error))
 
   return {
@@ -73,6 +81,7 @@ async function withClient<Result>(
   client.on('error', () => undefined) // The statement in hand reports the loss.
   await client.connect()
   try {
+    await client.query(SESSION)
     return await work(client)
   } finally {
     await client.end().catch(() => undefined)

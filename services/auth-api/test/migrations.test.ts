@@ -3,7 +3,7 @@ import type { Dialect } from '@latchkey/shared/database/database.ts'
 import { createMigrator, readMigrations } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { describe, expect, inject, it } from 'vitest'
-import { bearer, logIn, PASSWORD, startApp } from './support/start-app.ts'
+import { aToken, aUser, bearer, logIn, PASSWORD, startApp } from './support/start-app.ts'
 import { createEmptyDatabase, createTestDatabase } from './support/test-database.ts'
 
 const NAMES = readMigrations('postgres').map(({ name }) => name)
@@ -199,6 +199,28 @@ describe('a database made by hand with the specified tables', () => {
     )
     await expect(createMigrator(db).down(NAMES.length)).rejects.toThrow(/does not drop/)
     expect(await readAll()).toHaveLength(2)
+  })
+
+  it('may be on a server of any time zone: what is stored from now on is in UTC', async () => {
+    await using database = await createEmptyDatabase()
+    const { db } = database
+    // MySQL's time zone is its server's alone.
+    if (db.dialect === 'postgres')
+      await db.runScript(
+        `alter database ${new URL(database.url).pathname.slice(1)} set timezone to 'Europe/Berlin'`,
+      )
+    await db.runScript(handMade(db.dialect))
+    await createMigrator(db).up()
+    await using app = await startApp({ database })
+    const token = await aToken(app, await aUser(app))
+    const headers = bearer(token)
+    const begin = Date.now()
+    await app.server.inject({ method: 'PUT', url: '/profile', headers, payload: { name: 'Grace' } })
+    const profile = (await app.server.inject({ url: '/profile', headers })).json()
+    const [status] = await createMigrator(db).status()
+    for (const time of [profile.updated_at, status?.appliedAt]) {
+      expect(Math.abs(new Date(time).getTime() - begin), String(time)).toBeLessThan(60_000)
+    }
   })
 
   it('may have given its users ids of no UUID version: they log in and have a profile', async () => {
