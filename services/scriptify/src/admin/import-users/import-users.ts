@@ -10,17 +10,11 @@ import { createImportMark, type RefusedLine, storeBatch } from './store-batch.ts
 /** One transaction each: large enough to be fast, small enough to be hashed and forgotten soon. */
 const BATCH_LINES = 512
 
-export interface ImportCounts {
-  imported: number
-  alreadyThere: number
-  refused: number
-}
-
 /**
  * Imports a CSV file of users and prints what became of its lines. Each batch is one transaction, so that an import
  * that was killed can be run again: who is in is recognised. Throws when a line was refused, after all others went in.
  */
-export async function importUsers(context: AdminContext, path: string): Promise<ImportCounts> {
+export async function importUsers(context: AdminContext, path: string): Promise<void> {
   const file = await checkFile(path)
   const progress = openProgress(file.sizeBytes)
   const report = await openRefusedReport(path, progress.show).catch((error: unknown) => {
@@ -37,7 +31,6 @@ export async function importUsers(context: AdminContext, path: string): Promise<
   }
   // Its exit code tells a script that something is left to do.
   if (report.refused > 0) throw new Error(`${report.refused} of the lines were refused; see ${report.path}`)
-  return { ...counts, alreadyThere: report.alreadyThere, refused: report.refused }
 }
 
 async function importLines(
