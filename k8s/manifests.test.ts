@@ -70,6 +70,19 @@ describe.skipIf(!hasKubectl)('the settings of a cluster', () => {
   })
 })
 
+describe.skipIf(!hasKubectl)('the network policies', () => {
+  it('let the worker out to each mail server that docs/mail.md offers', () => {
+    const docs = readFileSync(join(import.meta.dirname, '..', 'docs', 'mail.md'), 'utf8')
+    const offered = [...docs.matchAll(/^\| `(smtps?:[^`]+)`/gm)].map(([, url = '']) => new URL(url))
+    const policy = render(join(import.meta.dirname, 'overlays/prod')).find(
+      (manifest) => nameOf(manifest) === 'NetworkPolicy/allow-mail-server',
+    ) as unknown as { spec: { egress: { ports: { port: number }[] }[] } }
+    const open = policy.spec.egress.flatMap(({ ports }) => ports.map(({ port }) => port))
+    // Only the URL of smtps: goes without one there.
+    expect(offered.map(({ port }) => Number(port) || 465).sort()).toEqual(open.sort())
+  })
+})
+
 interface Pod {
   terminationGracePeriodSeconds: number
   containers: { resources: { limits: { cpu: string } } }[]
