@@ -6,13 +6,18 @@ import { inspect, parseEnv } from 'node:util'
 type Row = Record<string, unknown>
 type Parameters = Record<string, unknown>
 interface Result {
-  rows: Row[]
+  /** A value for each column, since two columns may have one name. */
+  rows: unknown[][]
   columns: string[]
   /** Undefined where the statement gives rows. */
   changed?: number
 }
+interface RunOptions {
+  /** Dates and numbers as the server writes them: a Date is shown in another zone, and a number may lose digits. */
+  asWritten?: boolean
+}
 interface Connection {
-  run(sql: string, parameters: Parameters): Promise<Result>
+  run(sql: string, parameters: Parameters, options: RunOptions): Promise<Result>
   close(): void
 }
 
@@ -49,13 +54,13 @@ export const uuidToBin = uuid_to_bin
 
 function createExecutor() {
   let connection: Promise<Connection> | undefined
-  const run = async (sql: string, parameters: Parameters): Promise<Result> => {
+  const run = async (sql: string, parameters: Parameters, options: RunOptions = {}): Promise<Result> => {
     connection ??= connect(databaseUrl(), () => {
       connection = undefined
     })
     const current = connection
     try {
-      return await (await current).run(sql, parameters)
+      return await (await current).run(sql, parameters, options)
     } catch (error) {
       // A connection that could not be made is not kept.
       await current.catch(() => {
@@ -67,7 +72,7 @@ function createExecutor() {
   return {
     /** Runs a statement with named parameters (`:name`); gives its rows. */
     query: async (sql: string, parameters: Parameters = {}): Promise<Row[]> =>
-      (await run(sql, parameters)).rows,
+      toObjects(await run(sql, parameters)),
     /** Runs a statement with named parameters; gives the number of rows it changed. */
     execute: async (sql: string, parameters: Parameters = {}): Promise<number> =>
       (await run(sql, parameters)).changed ?? 0,
@@ -84,6 +89,9 @@ function createExecutor() {
   }
 }
 
+const toObjects = ({ rows, columns }: Result): Row[] =>
+  rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index]])))
+
 async function connect(url: string, onLost: () => void): Promise<Connection> {
   if (/^postgres(ql)?:/.test(url)) return connectToPostgres(url, onLost)
   if (/^(mysql|mariadb):/.test(url)) return connectToMysql(url.replace('mariadb:', 'mysql:'), onLost)
@@ -92,12 +100,25 @@ async function connect(url: string, onLost: () => void): Promise<Connection> {
 
 async function connectToPostgres(url: string, onLost: () => void): Promise<Connection> {
   const { default: pgPromise } = await import('pg-promise')
-  const db = pgPromise({ noWarnings: true })(url)
-  const connection = await db.connect({ direct: true, onLost })
+  const library = pgPromise({ noWarnings: true })
+  const { types } = library.pg
+  const connection = await library(url).connect({ direct: true, onLost })
+  const asWrittenTypes = {
+    ...types,
+    getTypeParser: (oid: number) =>
+      oid === types.builtins.BOOL || oid === types.builtins.BYTEA
+        ? types.getTypeParser(oid, 'text')
+        : (text: string) => text,
+  }
   return {
-    async run(sql, parameters) {
-      const { text, values } = numbered(sql, parameters, (index) => `$${index}`)
-      const { rows, fields, rowCount, command } = await connection.result<Row>(text, values)
+    async run(sql, parameters, { asWritten }) {
+      const text = place(sql, parameters, (value) => pgPromise.as.format('$1', [value]))
+      const query = new pgPromise.ParameterizedQuery({
+        text,
+        rowMode: 'array',
+        ...(asWritten && { types: asWrittenTypes }),
+      })
+      const { rows, fields, rowCount, command } = await connection.result<unknown[]>(query)
       const givesRows = fields.length > 0 || command === 'SELECT'
       return { rows, columns: fields.map(({ name }) => name), ...(!givesRows && { changed: rowCount }) }
     },
@@ -110,27 +131,38 @@ async function connectToMysql(url: string, onLost: () => void): Promise<Connecti
   const connection = await createConnection({ uri: url, charset: 'utf8mb4' })
   connection.on('error', onLost)
   return {
-    async run(sql, parameters) {
-      const { text, values } = numbered(sql, parameters, () => '?')
-      const [result, fields] = await connection.execute(text, values as string[])
+    async run(sql, parameters, { asWritten }) {
+      const values: unknown[] = []
+      const text = place(sql, parameters, (value) => {
+        values.push(value)
+        return '?'
+      })
+      const [result, fields] = await connection.execute(
+        {
+          sql: text,
+          rowsAsArray: true,
+          ...(asWritten && { dateStrings: true, supportBigNumbers: true, bigNumberStrings: true }),
+        },
+        values as string[],
+      )
       if (!Array.isArray(result)) return { rows: [], columns: [], changed: result.affectedRows }
-      return { rows: result as Row[], columns: (fields ?? []).map(({ name }) => name) }
+      return { rows: result as unknown[][], columns: (fields ?? []).map(({ name }) => name) }
     },
     close: () => connection.destroy(),
   }
 }
 
-/** Replaces `:name` by the driver's own placeholder, except in strings, comments, casts and quoted names. */
-function numbered(sql: string, parameters: Parameters, placeholder: (index: number) => string) {
-  const values: unknown[] = []
-  const pieces =
-    /'(?:[^'\\]|''|\\[\s\S])*'|"(?:[^"]|"")*"|`[^`]*`|--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w*)\$[\s\S]*?\$\1\$|::|:([A-Za-z_]\w*)/g
-  const text = sql.replace(pieces, (piece: string, _tag: unknown, name: string | undefined) => {
+const PIECES =
+  /'(?:[^'\\]|''|\\[\s\S])*'|"(?:[^"]|"")*"|`[^`]*`|--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w*)\$[\s\S]*?\$\1\$|::|:(?<name>[A-Za-z_]\w*)/g
+
+/** Puts what `insert` gives in the place of each `:name`; strings, comments, casts and quoted names hold none. */
+function place(sql: string, parameters: Parameters, insert: (value: unknown) => string) {
+  return sql.replace(PIECES, (piece: string, ...rest: unknown[]) => {
+    const { name } = rest.at(-1) as { name: string | undefined }
     if (name === undefined) return piece
     if (!Object.hasOwn(parameters, name)) throw new Error(`The query wants :${name}, which was not given`)
-    return placeholder(values.push(parameters[name]))
+    return insert(parameters[name])
   })
-  return { text, values }
 }
 
 /** The same setting the services use: the environment, else the file that CREDENTIALS_FILE names, else config/<APP_ENV>/. */
@@ -149,15 +181,15 @@ function databaseUrl(): string {
 
 async function printQuery(sql: string, parameters: Parameters): Promise<void> {
   const begin = performance.now()
-  const { rows, columns, changed } = await executor.run(sql, parameters)
+  const { rows, columns, changed } = await executor.run(sql, parameters, { asWritten: true })
   const took = `(${(performance.now() - begin).toFixed(1)} ms)`
   if (changed !== undefined) return console.log(`${changed} row(s) changed ${took}`)
   console.log(`${table(columns, rows)}${rows.length} row(s) ${took}`)
 }
 
 /** Lines up cells below their titles; NULL is a word, sixteen bytes are a UUID. */
-function table(columns: string[], rows: Row[], maxRows = 1000): string {
-  const lines = [columns, ...rows.slice(0, maxRows).map((row) => columns.map((column) => cell(row[column])))]
+function table(columns: string[], rows: unknown[][], maxRows = 1000): string {
+  const lines = [columns, ...rows.slice(0, maxRows).map((row) => row.map((value) => cell(value)))]
   const widths = columns.map((_, index) => Math.max(...lines.map((line) => [...(line[index] ?? '')].length)))
   const print = (cells: string[]) =>
     cells
@@ -186,7 +218,6 @@ function cell(value: unknown, maxWidth = 80): string {
 
 function cellText(value: unknown): string {
   if (value === null || value === undefined) return 'NULL'
-  if (value instanceof Date) return value.toISOString()
   if (!Buffer.isBuffer(value)) return typeof value === 'object' ? JSON.stringify(value) : String(value)
   const hex = value.toString('hex')
   return value.length === 16 ? hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') : `0x${hex}`

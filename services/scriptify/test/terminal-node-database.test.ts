@@ -1,49 +1,85 @@
+import { execFile } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { MariaDbContainer } from '@testcontainers/mariadb'
 import { MySqlContainer } from '@testcontainers/mysql'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresContainer } from '../../test/support/postgres-container.ts'
 import { hasDocker, MAIN, ROOT } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
 
 const CTRL_C = '\x03'
+const PRELOAD = ['--preload', 'templates/scriptify/scriptify.ts']
 
 describe.skipIf(!(await hasDocker())).each([
   {
     engine: 'PostgreSQL',
     start: async () => {
       const server = await postgresContainer().start()
-      return { url: server.getConnectionUri(), [Symbol.asyncDispose]: async () => void (await server.stop()) }
+      return { url: server.getConnectionUri(), stop: () => server.stop() }
     },
     sleep: 'select pg_sleep(4)',
+    day: 'infinity',
   },
   {
     engine: 'MySQL',
     start: async () => {
       const server = await new MySqlContainer('mysql:9').start()
-      return { url: server.getConnectionUri(), [Symbol.asyncDispose]: async () => void (await server.stop()) }
+      return { url: server.getConnectionUri(), stop: () => server.stop() }
     },
     sleep: 'select sleep(4)',
+    day: '0000-00-00',
   },
   {
     engine: 'MariaDB',
     start: async () => {
       const server = await new MariaDbContainer('mariadb:11.8').start()
-      return { url: server.getConnectionUri(), [Symbol.asyncDispose]: async () => void (await server.stop()) }
+      return { url: server.getConnectionUri(), stop: () => server.stop() }
     },
     sleep: 'select sleep(4)',
+    day: '0000-00-00',
   },
-])('the node terminal on $engine', ({ start, sleep }) => {
+])('the node terminal on $engine', ({ engine, start, sleep, day }) => {
+  let database: Awaited<ReturnType<typeof start>>
+  beforeAll(async () => {
+    database = await start()
+  })
+  afterAll(async () => {
+    await database?.stop()
+  })
+
+  /** What the statements print, east of the server. */
+  const print = async (...statements: string[]) => {
+    const words = [MAIN, 'terminal', '--runtime', 'node', ...PRELOAD, '--execute', statements.join('\n')]
+    const env = { ...process.env, TZ: 'Europe/Berlin', DATABASE_URL: database.url }
+    return (await promisify(execFile)(process.execPath, words, { cwd: ROOT, env })).stdout
+  }
+
+  it('shows each column, and dates and numbers as the server has them', async () => {
+    const shown = await print(
+      ...(engine === 'PostgreSQL' ? [] : [`await executor.execute("set sql_mode = ''")`]),
+      `qq("select 'a' as name, 'b' as name, date '2026-03-01' as day, date '${day}' as odd, timestamp '2026-03-01 00:30:00' as moment, 9007199254740993 as big")`,
+    )
+    expect(shown).toMatch(
+      /^name \| name \| day +\| odd +\| moment +\| big *\n[-+]+\na +\| b +\| 2026-03-01 \| (infinity|0000-00-00) +\| 2026-03-01 00:30:00 \| 9007199254740993\n1 row/m,
+    )
+  })
+
+  it('gives rows by the names of their columns, with the values of the driver', async () => {
+    expect(await print(`await executor.query("select 1 as one, :v as two", { v: 'é' })`)).toBe(
+      "[ { one: 1, two: 'é' } ]\n",
+    )
+  })
+
   it('answers each query with its own rows, whatever ended the one before', {
     timeout: 180_000,
   }, async () => {
-    await using database = await start()
     await using terminal = startTypist(
       process.execPath,
-      [MAIN, 'terminal', '--runtime', 'node', '--preload', 'templates/scriptify/scriptify.ts'],
+      [MAIN, 'terminal', '--runtime', 'node', ...PRELOAD],
       {
         prompt: /node[>*] /,
         cwd: ROOT,
