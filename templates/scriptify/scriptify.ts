@@ -112,7 +112,7 @@ async function connectToPostgres(url: string, onLost: () => void): Promise<Conne
   }
   return {
     async run(sql, parameters, { asWritten }) {
-      const text = place(sql, parameters, (value) => pgPromise.as.format('$1', [value]))
+      const text = place(sql, parameters, POSTGRES_PIECES, (value) => pgPromise.as.format('$1', [value]))
       const query = new pgPromise.ParameterizedQuery({
         text,
         rowMode: 'array',
@@ -133,7 +133,7 @@ async function connectToMysql(url: string, onLost: () => void): Promise<Connecti
   return {
     async run(sql, parameters, { asWritten }) {
       const values: unknown[] = []
-      const text = place(sql, parameters, (value) => {
+      const text = place(sql, parameters, MYSQL_PIECES, (value) => {
         values.push(value)
         return '?'
       })
@@ -152,12 +152,15 @@ async function connectToMysql(url: string, onLost: () => void): Promise<Connecti
   }
 }
 
-const PIECES =
-  /'(?:[^'\\]|''|\\[\s\S])*'|"(?:[^"]|"")*"|`[^`]*`|--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w*)\$[\s\S]*?\$\1\$|::|:(?<name>[A-Za-z_]\w*)/g
+// What may hold a colon that is none of ours: strings, quoted names, comments. A backslash escapes in MySQL and E'' only.
+const POSTGRES_PIECES =
+  /(?<![\w$])[Ee]'(?:[^'\\]|''|\\[\s\S])*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|(?<![\w$])\$(\w*)\$[\s\S]*?\$\1\$|(?<![\w:)\]]):(?<name>[A-Za-z_]\w*)/g
+const MYSQL_PIECES =
+  /'(?:[^'\\]|''|\\[\s\S])*'|"(?:[^"\\]|""|\\[\s\S])*"|`[^`]*`|(?:#|--(?=\s))[^\n]*|\/\*[\s\S]*?\*\/|(?<![\w:)\]]):(?<name>[A-Za-z_]\w*)/g
 
-/** Puts what `insert` gives in the place of each `:name`; strings, comments, casts and quoted names hold none. */
-function place(sql: string, parameters: Parameters, insert: (value: unknown) => string) {
-  return sql.replace(PIECES, (piece: string, ...rest: unknown[]) => {
+/** Puts what `insert` gives in the place of each `:name`; a cast (`::`) and a slice (`[1:n]`) are none. */
+function place(sql: string, parameters: Parameters, pieces: RegExp, insert: (value: unknown) => string) {
+  return sql.replace(pieces, (piece: string, ...rest: unknown[]) => {
     const { name } = rest.at(-1) as { name: string | undefined }
     if (name === undefined) return piece
     if (!Object.hasOwn(parameters, name)) throw new Error(`The query wants :${name}, which was not given`)

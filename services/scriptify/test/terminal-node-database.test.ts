@@ -13,6 +13,7 @@ import { startTypist } from './terminal-pty.ts'
 
 const CTRL_C = '\x03'
 const PRELOAD = ['--preload', 'templates/scriptify/scriptify.ts']
+const MYSQL_TEXTS = String.raw`select 'it\'s :role' as one, "\":role" as two, :role as three -- :none`
 
 describe.skipIf(!(await hasDocker())).each([
   {
@@ -23,6 +24,8 @@ describe.skipIf(!(await hasDocker())).each([
     },
     sleep: 'select pg_sleep(4)',
     day: 'infinity',
+    texts: String.raw`select 'a' like 'b' escape '\' as one, E'\':role' as two, :role as three, (array[4, 5])[1:n] as four, $$:role$$ as five from (values (1)) as v(n) -- :none`,
+    shows: /one +\| two +\| three +\| four +\| five\n.*\nfalse \| ':role \| admin +\| \{4\} +\| :role\n/,
   },
   {
     engine: 'MySQL',
@@ -32,6 +35,8 @@ describe.skipIf(!(await hasDocker())).each([
     },
     sleep: 'select sleep(4)',
     day: '0000-00-00',
+    texts: MYSQL_TEXTS,
+    shows: /one +\| two +\| three\n.*\nit's :role \| ":role \| admin\n/,
   },
   {
     engine: 'MariaDB',
@@ -41,8 +46,10 @@ describe.skipIf(!(await hasDocker())).each([
     },
     sleep: 'select sleep(4)',
     day: '0000-00-00',
+    texts: MYSQL_TEXTS,
+    shows: /one +\| two +\| three\n.*\nit's :role \| ":role \| admin\n/,
   },
-])('the node terminal on $engine', ({ engine, start, sleep, day }) => {
+])('the node terminal on $engine', ({ engine, start, sleep, day, texts, shows }) => {
   let database: Awaited<ReturnType<typeof start>>
   beforeAll(async () => {
     database = await start()
@@ -72,6 +79,10 @@ describe.skipIf(!(await hasDocker())).each([
     expect(await print(`await executor.query("select 1 as one, :v as two", { v: 'é' })`)).toBe(
       "[ { one: 1, two: 'é' } ]\n",
     )
+  })
+
+  it('puts values in the place of parameters only', async () => {
+    expect(await print(`qq(${JSON.stringify(texts)}, { role: 'admin' })`)).toMatch(shows)
   })
 
   it('answers each query with its own rows, whatever ended the one before', {
