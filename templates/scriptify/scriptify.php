@@ -60,24 +60,42 @@ if (!class_exists('ScriptifyExecutor')) {
 
         private static function connect(string $url): PDO
         {
-            $parts = parse_url($url);
-            $driver = ['postgres' => 'pgsql', 'postgresql' => 'pgsql', 'mysql' => 'mysql', 'mariadb' => 'mysql'][$parts['scheme'] ?? ''] ?? null;
+            // parse_url() refuses one without a host, which a socket's folder stands in for.
+            $parts = parse_url((string) preg_replace('~^\w+://([^/?#]*@)?(?=/)~', '$0localhost', $url));
+            $driver = ['postgres' => 'pgsql', 'postgresql' => 'pgsql', 'mysql' => 'mysql', 'mariadb' => 'mysql'][strtok($url, ':')] ?? null;
             if ($driver === null) {
                 throw new InvalidArgumentException('DATABASE_URL must begin with postgres://, postgresql://, mysql:// or mariadb://');
             }
+            if ($parts === false) {
+                throw new InvalidArgumentException('DATABASE_URL is no URL');
+            }
             parse_str($parts['query'] ?? '', $query);
             $settings = [
-                'host' => trim($query['host'] ?? $parts['host'] ?? 'localhost', '[]'),
+                'host' => trim($query['host'] ?? rawurldecode($parts['host'] ?? 'localhost'), '[]'),
                 'port' => $parts['port'] ?? ($driver === 'pgsql' ? 5432 : 3306),
                 'dbname' => rawurldecode(ltrim($parts['path'] ?? '', '/')),
                 ...($driver === 'mysql' ? ['charset' => 'utf8mb4'] : array_intersect_key($query, ['sslmode' => 1])),
             ];
             return new PDO(
-                "{$driver}:" . http_build_query($settings, '', ';', PHP_QUERY_RFC3986),
+                self::dataSource($driver, $settings),
                 rawurldecode($parts['user'] ?? ''),
                 rawurldecode($parts['pass'] ?? ''),
                 [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION, PDO::ATTR_EMULATE_PREPARES => false, PDO::ATTR_STRINGIFY_FETCHES => false],
             );
+        }
+
+        /** Each driver has its own way to quote, and neither is a URL's. */
+        private static function dataSource(string $driver, array $settings): string
+        {
+            $pairs = [];
+            foreach ($settings as $name => $value) {
+                // PDO makes a space of it, in quotes too.
+                if ($driver === 'pgsql' && str_contains((string) $value, ';')) {
+                    throw new InvalidArgumentException('DATABASE_URL holds a semicolon, which PDO cannot pass on to PostgreSQL');
+                }
+                $pairs[] = $name . '=' . ($driver === 'pgsql' ? "'" . addcslashes((string) $value, "'\\") . "'" : str_replace(';', ';;', (string) $value));
+            }
+            return "{$driver}:" . implode(';', $pairs);
         }
 
         /** The same setting the services use: the environment, else the file that CREDENTIALS_FILE names, else config/<APP_ENV>/. */

@@ -288,13 +288,33 @@ describe.skipIf(!(await hasDocker()))('the php terminal', () => {
     expect(output.trim()).toBe('600')
   })
 
+  it.each([
+    { url: 'postgres:///latchkey?host=/run/no%20server', says: '/run/no server/.s.PGSQL.5432' },
+    { url: 'postgres://me:secret@/latchkey?host=/run/none', says: '/run/none/.s.PGSQL.5432' },
+    { url: 'postgres://%2Frun%2Fnone/latchkey', says: '/run/none/.s.PGSQL.5432' },
+    { url: 'postgres://[::1]:1/latchkey', says: '"::1", port 1' },
+    { url: 'postgres://localhost:1/a%3Bb', says: 'DATABASE_URL holds a semicolon' },
+    { url: 'postgres://localhost:x/latchkey', says: 'DATABASE_URL is no URL' },
+    { url: 'redis://localhost/0', says: 'DATABASE_URL must begin with postgres://' },
+  ])('says where $url leads to', async ({ url, says }) => {
+    const [words, env] = [['--preload', 'templates/scriptify/scriptify.php'], { DATABASE_URL: url }]
+    await using terminal = await openTerminal(words, env)
+    expect(await terminal.enter("qq('select 1')")).toContain(says)
+  })
+
   describe.each([
     {
       engine: 'PostgreSQL',
-      start: () => postgresContainer().withNetwork(network).withNetworkAliases('database').start(),
-      url: 'postgres://test:test@database:5432/test',
+      start: () =>
+        postgresContainer()
+          .withDatabase("my db's")
+          .withNetwork(network)
+          .withNetworkAliases('database')
+          .start(),
+      url: "postgres://test:test@database:5432/my%20db's",
+      name: 'select current_database() as name',
       sleep: 'select pg_sleep(4)',
-      dsn: "'pgsql:host=database;dbname=test'",
+      dsn: "'pgsql:host=database;dbname=postgres'",
     },
     {
       engine: 'MySQL',
@@ -302,13 +322,14 @@ describe.skipIf(!(await hasDocker()))('the php terminal', () => {
         new MySqlContainer('mysql:9')
           .withUsername('test')
           .withUserPassword('test')
-          .withDatabase('test')
+          .withDatabase("my; db's")
           .withNetwork(network)
           .withNetworkAliases('database')
           .start(),
-      url: 'mysql://test:test@database:3306/test',
+      url: "mysql://test:test@database:3306/my;%20db's",
+      name: 'select database() as name',
       sleep: 'select sleep(4)',
-      dsn: "'mysql:host=database;dbname=test'",
+      dsn: "'mysql:host=database'",
     },
     {
       engine: 'MariaDB',
@@ -316,15 +337,16 @@ describe.skipIf(!(await hasDocker()))('the php terminal', () => {
         new MariaDbContainer('mariadb:11.8')
           .withUsername('test')
           .withUserPassword('test')
-          .withDatabase('test')
+          .withDatabase("my; db's")
           .withNetwork(network)
           .withNetworkAliases('database')
           .start(),
-      url: 'mariadb://test:test@database:3306/test',
+      url: "mariadb://test:test@database:3306/my;%20db's",
+      name: 'select database() as name',
       sleep: 'select sleep(4)',
-      dsn: "'mysql:host=database;dbname=test'",
+      dsn: "'mysql:host=database'",
     },
-  ])('on $engine', ({ start, url, sleep, dsn }) => {
+  ])('on $engine', ({ start, url, name, sleep, dsn }) => {
     it('answers each query with its own rows, whatever ended the one before', {
       timeout: 180_000,
     }, async () => {
@@ -338,6 +360,7 @@ describe.skipIf(!(await hasDocker()))('the php terminal', () => {
       expect(
         await terminal.enter("qq('select 1 as one, null as nothing, :v as given', ['v' => 'é'])"),
       ).toMatch(/one \| nothing \| given\n-+\S*\n1 +\| NULL +\| é\n1 row\(s\)/)
+      expect(await terminal.enter(`qq('${name}')`)).toMatch(/name\n-+\nmy;? db's\n1 row/)
       await terminal.enter(`$own = new PDO(${dsn}, 'test', 'test');`)
       const answers = async (number: number) => {
         expect(await terminal.enter(`qq('select ${number} as answer')`)).toMatch(
