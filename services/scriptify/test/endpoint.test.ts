@@ -658,6 +658,7 @@ describe('wrong usage', () => {
     { why: 'an escape in a header', args: header(`X-A: ${SECRET}\x1b`), says: 'X-A' },
     { why: 'a length of its own', args: header('Content-Length: 3'), says: 'Content-Length' },
     { why: 'an encoding of its own', args: header('transfer-encoding: chunked'), says: 'transfer-encoding' },
+    { why: 'a trailer', args: [...header('Trailer: X-Sum'), '--body', 'a'], says: 'Trailer' },
     { why: 'two bodies', args: ['POST', url, '--body', 'a', '--body-file', '-'], says: '--body-file' },
     { why: 'a directory as body', args: ['POST', url, '--body-file', folder], says: 'directory' },
     { why: 'no time', args: ['GET', url, '--timeout', '0'], says: '--timeout' },

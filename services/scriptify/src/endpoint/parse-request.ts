@@ -27,8 +27,11 @@ export interface RequestOptions {
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 /** Of these a request has one; a second one takes the place of the first. */
 const SINGLE = new Set(['authorization', 'content-type', 'host', 'user-agent', 'accept'])
-/** They say where the body ends: another length than the true one would let it run into the next request. */
-const OF_THE_BODY = new Set(['content-length', 'transfer-encoding'])
+/**
+ * They say where the body ends, and what comes after it: another length than the true one would let it run into the next
+ * request, and no trailer is ever sent.
+ */
+const OF_THE_BODY = new Set(['content-length', 'transfer-encoding', 'trailer'])
 
 const refuse = (message: string): CliError => new CliError(message, EXIT.usage)
 
