@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -189,6 +189,18 @@ describe('the node terminal', () => {
     const history = await terminal.enter('.history')
     expect(history).toContain('function two() {\nreturn 2 }')
     expect(history).not.toMatch(/hunter2|not kept/)
+  })
+
+  it('keeps no history in the working directory', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'scriptify-homeless-'))
+    await using terminal = startTypist(
+      process.execPath,
+      [MAIN, 'terminal', '--runtime', 'node', '--no-preload'],
+      { prompt, cwd: folder, env: { HOME: '', XDG_STATE_HOME: 'state' } },
+    )
+    await terminal.see(/node> $/)
+    await terminal.enter('const kept = 5')
+    expect(readdirSync(folder)).toEqual([])
   })
 
   it('clears, reloads and lists', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { xdgFolder } from '../xdg-folder.ts'
 
 const MAX_ENTRIES = 10_000
 /** Text that looks like a secret in clear is not written to disk. */
@@ -19,11 +19,12 @@ export interface History {
   add(statement: string): boolean
 }
 
-/** Where a project's history lies: below the XDG state directory, one file for each root directory and runtime. */
-export function historyPath(env: NodeJS.ProcessEnv, rootdir: string, runtime: string): string {
-  const state = env.XDG_STATE_HOME || join(env.HOME ?? homedir(), '.local', 'state')
+/** Where a project's history lies, one file for each root directory and runtime; undefined for a user without a home. */
+export function historyPath(env: NodeJS.ProcessEnv, rootdir: string, runtime: string): string | undefined {
+  const folder = xdgFolder(env, 'XDG_STATE_HOME')
+  if (folder === undefined) return undefined
   const project = createHash('sha256').update(rootdir).digest('hex').slice(0, 16)
-  return join(state, 'scriptify', `history-${project}-${runtime}.jsonl`)
+  return join(folder, `history-${project}-${runtime}.jsonl`)
 }
 
 /** Opens the history file, or without a path one that lasts as long as the session. */

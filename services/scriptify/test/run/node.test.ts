@@ -47,6 +47,19 @@ describe('a method in TypeScript', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '"x"\n', stderr: '' })
   })
 
+  it.each([
+    { why: 'an empty HOME', env: 'HOME= XDG_CACHE_HOME=' },
+    { why: 'a folder for the cache that is relative', env: 'XDG_CACHE_HOME=cache' },
+    { why: 'a HOME that is relative', env: 'HOME=home XDG_CACHE_HOME=' },
+  ])('leaves nothing behind in the working directory with $why', async ({ env }) => {
+    const { code, stdout, stderr } = await node.sh(
+      `cd $(mktemp -d); unset NODE_COMPILE_CACHE; export ${env}
+       echo 'export const f = (): number => 1' > a.ts
+       scriptify run a.ts#f; ls -A`,
+    )
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'a.ts\n', stderr: '' })
+  })
+
   it('may leave out what its type calls optional', async () => {
     expect((await node.run(['src/probe.ts#Probe::optional', '-a', 'x'])).stdout).toBe('x undefined\n')
     expect((await node.run(['src/probe.ts#Probe::optional'])).code).toBe(2)
