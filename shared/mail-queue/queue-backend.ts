@@ -32,6 +32,11 @@ export type BullWorker = ErrorEmitter & {
 const CONNECT_TIMEOUT_MS = 3_000
 /** A command that Redis has not answered by then fails, so that a hanging one holds up nobody. */
 const COMMAND_TIMEOUT_MS = 2_000
+/**
+ * A connection that was asked and says nothing for so long is given up: what is behind it may be gone, and TCP would
+ * need a quarter of an hour to notice. A worker's waits 10 s for the next job before that says anything.
+ */
+const SILENCE_MS = { queue: 5_000, worker: 15_000 }
 const LONGEST_RECONNECT_PAUSE_MS = 2_000
 
 const isPostgres = (url: string): boolean => /^postgres(ql)?:/.test(url)
@@ -43,7 +48,7 @@ export function openBullQueue(
   onError: (error: Error) => void,
 ): Opened<BullQueue> {
   if (isPostgres(url)) {
-    const pool = openPool(url, 3, onError)
+    const pool = openPool(url, { max: 3, query_timeout: SILENCE_MS.queue }, onError)
     const queue = new Queue(MAIL_QUEUE, { ...options, connection: pool }, createPostgresBackend)
     return { thing: queue, close: () => closeBoth(queue, () => pool.end()) }
   }
@@ -51,6 +56,7 @@ export function openBullQueue(
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: COMMAND_TIMEOUT_MS,
+    socketTimeout: SILENCE_MS.queue,
   })
   const queue = new Queue(MAIL_QUEUE, { ...options, connection: redis })
   return { thing: queue, close: () => closeBoth(queue, async () => redis.disconnect()) }
@@ -65,11 +71,11 @@ export function openBullWorker<Data>(
 ): Opened<BullWorker> {
   if (isPostgres(url)) {
     // One connection listens; the others take, renew and finish jobs.
-    const pool = openPool(url, 6, onError)
+    const pool = openPool(url, { max: 6, query_timeout: SILENCE_MS.worker }, onError)
     const worker = new Worker(MAIL_QUEUE, processor, { ...options, connection: pool }, createPostgresBackend)
     return { thing: worker, close: (force) => closeBoth(worker, () => pool.end(), force) }
   }
-  const redis = openRedis(url, onError, { maxRetriesPerRequest: null })
+  const redis = openRedis(url, onError, { maxRetriesPerRequest: null, socketTimeout: SILENCE_MS.worker })
   const worker = new Worker(MAIL_QUEUE, processor, { ...options, connection: redis })
   return { thing: worker, close: (force) => closeBoth(worker, async () => redis.disconnect(), force) }
 }
@@ -99,10 +105,14 @@ async function closeBoth(
   await closeConnection().catch(() => undefined)
 }
 
-function openPool(url: string, max: number, onError: (error: Error) => void) {
+function openPool(
+  url: string,
+  options: Pick<pg.PoolConfig, 'max' | 'query_timeout'>,
+  onError: (error: Error) => void,
+) {
   const pool = new pg.Pool({
+    ...options,
     connectionString: url,
-    max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     application_name: 'latchkey-mail',
@@ -118,7 +128,10 @@ function openPool(url: string, max: number, onError: (error: Error) => void) {
 function openRedis(
   url: string,
   onError: (error: Error) => void,
-  options: Pick<Redis['options'], 'enableOfflineQueue' | 'maxRetriesPerRequest' | 'commandTimeout'>,
+  options: Pick<
+    Redis['options'],
+    'enableOfflineQueue' | 'maxRetriesPerRequest' | 'commandTimeout' | 'socketTimeout'
+  >,
 ): Redis {
   const redis = new Redis(url, {
     ...options,

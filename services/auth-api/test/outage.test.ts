@@ -1,5 +1,6 @@
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
-import { describe, expect, it } from 'vitest'
+import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { describe, expect, inject, it } from 'vitest'
 import { startSeverableProxy } from './support/severable-proxy.ts'
 import { aToken, aUser, bearer, logIn, startApp } from './support/start-app.ts'
 import { createTestDatabase } from './support/test-database.ts'
@@ -67,5 +68,18 @@ describe('a database that goes away', () => {
     expect(response.json()).toMatchObject({ status: 503, checks: { database: 'unreachable' } })
     expect(app.logLines.join('')).not.toContain('secret')
     await nowhere.close()
+  })
+})
+
+describe('a mail queue that goes away without a word', () => {
+  it('is reached again over new connections', async () => {
+    await using proxy = await startSeverableProxy(inject('queueUrl'))
+    const queue = openMailQueue(proxy.url, { timeoutMs: 1_000 })
+    const pingAll = () => Promise.all([1, 2, 3, 4].map(() => queue.ping()))
+    await pingAll()
+    proxy.strand()
+    await expect(pingAll()).rejects.toThrow('did not answer')
+    await expect.poll(() => pingAll().then(() => 'answers', String), { timeout: 10_000 }).toBe('answers')
+    await queue.close()
   })
 })
