@@ -221,6 +221,12 @@ describe.each(languages)('run in $name', ({ name, isThere }) => {
       expect(debug.stderr.split('\n').length).toBeGreaterThan(3)
     })
 
+    it('that fails with several lines says them in one', async () => {
+      const { code, stderr } = await language.run(['\\App\\Probe::ramble'])
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/^(RuntimeException: )?first second third( \(src\/Probe\.php:\d+\))?\n$/)
+    })
+
     it.each([0, 7, 255])('may end the process with %i', async (code) => {
       const { code: ended, stderr } = await language.run(['\\App\\Probe::leave', '--arg', `${code}`])
       expect({ ended, stderr }).toEqual({ ended: code, stderr: '' })

@@ -46,10 +46,16 @@ export function watchEnding(): Ending {
   }
 }
 
-/** The message alone; of a mistake in the code also its kind and place; all there is with SCRIPTIFY_DEBUG. */
+/** In one line the message; of a mistake in the code also its kind and place; all there is with SCRIPTIFY_DEBUG. */
 export function describe(error: unknown): string {
+  if (error instanceof Error && process.env.SCRIPTIFY_DEBUG) return inspect(error)
+  return summaryOf(error)
+    .trim()
+    .replaceAll(/\s*\n\s*/g, ' ')
+}
+
+function summaryOf(error: unknown): string {
   if (!(error instanceof Error)) return `Thrown: ${inspect(error)}`
-  if (process.env.SCRIPTIFY_DEBUG) return inspect(error)
   const message = messageOf(error)
   if (message !== '' && !MISTAKES.some((Mistake) => error instanceof Mistake)) return message
   return `${error.name}: ${message}${placeOf(error)}`

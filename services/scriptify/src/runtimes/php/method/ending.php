@@ -32,7 +32,7 @@ final class Ending
         exit($code);
     }
 
-    /** `RuntimeException: message (src/Job.php:12)`; with SCRIPTIFY_DEBUG all that php knows. */
+    /** In one line `RuntimeException: message (src/Job.php:12)`; with SCRIPTIFY_DEBUG all that php knows. */
     public static function describe(\Throwable $error): string
     {
         if (getenv('SCRIPTIFY_DEBUG')) {
@@ -40,6 +40,7 @@ final class Ending
         }
         // Where the launcher called it is nobody's concern.
         $message = preg_replace('/, called in \S+caller\.php on line \d+$/', '', $error->getMessage());
+        $message = preg_replace('/\s*\n\s*/', ' ', trim((string) $message));
         $file = str_replace(getcwd() . '/', '', $error->getFile());
         return get_class($error) . ": {$message} ({$file}:{$error->getLine()})";
     }

@@ -42,6 +42,10 @@ export class Probe {
     throw new RangeError('boom')
   }
 
+  ramble(): void {
+    throw new Error('first\n  second\r\n\nthird\n')
+  }
+
   leave(code: string): void {
     process.exit(Number(code))
   }

@@ -52,6 +52,11 @@ class Probe
         throw new \RuntimeException('boom');
     }
 
+    public function ramble(): void
+    {
+        throw new \RuntimeException("first\n  second\r\n\nthird\n");
+    }
+
     public function leave(string $code): void
     {
         exit((int) $code);
