@@ -81,6 +81,16 @@ describe.each(languages)('run in $name', ({ name, isThere }) => {
       expect((await language.run(['\\App\\Probe::add', '--arg', '5'])).stdout).toBe('')
     })
 
+    it('may return what is no JSON, but cannot have it printed', async () => {
+      expect((await language.run(['\\App\\Probe::circle'])).code).toBe(0)
+      for (const more of [[], ['--daemon', '--interval', '0']]) {
+        const { code, stderr } = await language.run(['\\App\\Probe::circle', '--print', ...more])
+        expect(code).toBe(1)
+        expect(stderr).toMatch(/^What (App\\)?Probe::circle returns cannot be written as JSON: [^\n]+\n$/)
+        expect(stderr).not.toMatch(/caller/)
+      }
+    })
+
     it('gets the environment literally, the last of a name', async () => {
       const given = ['A=x', 'A=x+y=%41 é$HOME\n"', 'EMPTY='].flatMap((entry) => ['--env', entry])
       const { stdout } = await language.run(['\\App\\Probe::env', '--arg', 'A', ...given])

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { CliError } from '../../../cli-error.ts'
 import { EXIT } from '../../../exit-codes.ts'
 import { describe, type Ending, watchEnding } from './ending.ts'
-import type { Orders } from './orders.ts'
+import { nameOf, type Orders } from './orders.ts'
 import { watchSignals } from './pauses.ts'
 import { findTarget, type Target } from './target.ts'
 
@@ -50,7 +50,7 @@ async function carryOut(orders: Orders, ending: Ending): Promise<void> {
   }
   // What the method itself wants by process.exit() is its own business.
   ending.during(undefined)
-  ending.waitingFor(`${className === undefined ? '' : `${className}::`}${orders.method}`)
+  ending.waitingFor(nameOf(orders))
   await callTarget(target, args, orders)
 }
 
@@ -80,7 +80,7 @@ async function callTarget(target: Target, args: unknown[], orders: Orders): Prom
   const callable = target.bind()
   const callOnce = async () => {
     const result = await callable(...args)
-    if (orders.print) console.log(JSON.stringify(result) ?? 'null')
+    if (orders.print) console.log(toJson(result, orders))
   }
   if (orders.interval === undefined) return callOnce()
   const pauses = watchSignals()
@@ -94,4 +94,13 @@ async function callTarget(target: Target, args: unknown[], orders: Orders): Prom
     await pauses.take(orders.interval)
   }
   process.exit(EXIT.ok)
+}
+
+function toJson(result: unknown, orders: Orders): string {
+  try {
+    return JSON.stringify(result) ?? 'null'
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`What ${nameOf(orders)} returns cannot be written as JSON: ${reason}`, { cause: error })
+  }
 }

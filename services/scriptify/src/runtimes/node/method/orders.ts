@@ -20,6 +20,10 @@ export interface Orders {
   compileCache: boolean
 }
 
+/** `Report::send`, or the name of a function. */
+export const nameOf = ({ className, method }: Pick<Orders, 'className' | 'method'>): string =>
+  className === undefined ? method : `${className}::${method}`
+
 export function readOrders(words: readonly string[]): Orders {
   const end = words.indexOf('--')
   const options = new Map(words.slice(0, end).map(parseOption))

@@ -1,6 +1,6 @@
 import { CliError } from '../../../cli-error.ts'
 import { EXIT } from '../../../exit-codes.ts'
-import type { Orders } from './orders.ts'
+import { nameOf, type Orders } from './orders.ts'
 
 // biome-ignore lint/complexity/noBannedTypes: what an export turns out to be is known by calling it only
 export type Callable = Function
@@ -115,9 +115,8 @@ async function demandCount(
   if (count >= least && count <= most) return
   const takes = isOpen ? `at least ${least}` : least === most ? `${least}` : `${least} to ${most}`
   const noun = takes === '1' || takes === 'at least 1' ? 'argument' : 'arguments'
-  const name = orders.className === undefined ? orders.method : `${orders.className}::${orders.method}`
   throw new CliError(
-    `${name} takes ${takes} ${noun}, not ${count}: ${formatParameters(signature)}`,
+    `${nameOf(orders)} takes ${takes} ${noun}, not ${count}: ${formatParameters(signature)}`,
     EXIT.usage,
   )
 }

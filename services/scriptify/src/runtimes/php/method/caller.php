@@ -103,7 +103,17 @@ final class Caller
     {
         $result = $callable(...$arguments);
         if (self::$orders->has('print')) {
-            echo json_encode($result, JSON_THROW_ON_ERROR | JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_INVALID_UTF8_SUBSTITUTE | JSON_PRESERVE_ZERO_FRACTION), "\n";
+            echo self::toJson($result), "\n";
+        }
+    }
+
+    private static function toJson(mixed $result): string
+    {
+        try {
+            return json_encode($result, JSON_THROW_ON_ERROR | JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_INVALID_UTF8_SUBSTITUTE | JSON_PRESERVE_ZERO_FRACTION);
+        } catch (\JsonException $error) {
+            $method = self::$orders->class . '::' . self::$orders->method;
+            throw new Refusal("What {$method} returns cannot be written as JSON: {$error->getMessage()}", Refusal::FAILED);
         }
     }
 }

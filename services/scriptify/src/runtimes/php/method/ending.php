@@ -35,6 +35,9 @@ final class Ending
     /** In one line `RuntimeException: message (src/Job.php:12)`; with SCRIPTIFY_DEBUG all that php knows. */
     public static function describe(\Throwable $error): string
     {
+        if ($error instanceof Refusal) {
+            return $error->getMessage();
+        }
         if (getenv('SCRIPTIFY_DEBUG')) {
             return (string) $error;
         }

@@ -46,6 +46,12 @@ export class Probe {
     throw new Error('first\n  second\r\n\nthird\n')
   }
 
+  circle(): object {
+    const circle: Record<string, unknown> = {}
+    circle.self = circle
+    return circle
+  }
+
   leave(code: string): void {
     process.exit(Number(code))
   }

@@ -57,6 +57,13 @@ class Probe
         throw new \RuntimeException("first\n  second\r\n\nthird\n");
     }
 
+    public function circle(): array
+    {
+        $circle = [];
+        $circle['self'] = &$circle;
+        return $circle;
+    }
+
     public function leave(string $code): void
     {
         exit((int) $code);
