@@ -1,6 +1,7 @@
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openLimitStore } from '../../src/plugins/rate-limit/limit-store.ts'
+import { startSeverableProxy } from '../support/severable-proxy.ts'
 import { aUser, PASSWORD, startApp, type TestApp } from '../support/start-app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 
@@ -52,6 +53,10 @@ const logIn = async (app: TestApp, username: string, password: string, address =
   (await post(app, '/login', { username, password }, address)).statusCode
 const askReset = async (app: TestApp, email: string, address: string) =>
   (await post(app, '/login/resetrequest', { email }, address)).statusCode
+const keysAfterGuess = async (app: TestApp, address: string) => {
+  await logIn(app, 'nobody@example.com', 'wrong', address)
+  return redis.run('keys', '*')
+}
 const saysThatRedisIsAway = (app: TestApp) =>
   app.logLines.filter((line) => line.includes('counts limits on its own')).length
 
@@ -126,6 +131,19 @@ describe('limits in Redis', () => {
     await using other = await startReplica()
     for (let guess = 0; guess < 5; guess++) await logIn(app, user.email, 'wrong', '203.0.113.3')
     expect(await logIn(other, user.email, PASSWORD, '203.0.113.3')).toBe(429)
+  })
+
+  it('are in Redis again after a failover that closed no connection', async () => {
+    await using proxy = await startSeverableProxy(redis.url)
+    await using app = await startReplica(proxy.url)
+    await expect
+      .poll(() => keysAfterGuess(app, '203.0.113.1'), { timeout: 20_000 })
+      .toContain('login-account')
+    proxy.strand()
+    await redis.run('flushall')
+    await expect
+      .poll(() => keysAfterGuess(app, '203.0.113.2'), { timeout: 20_000 })
+      .toContain('login-account')
   })
 
   it('hold in each process alone where Redis was never there', async () => {
