@@ -57,8 +57,8 @@ const FIND_RECORD_TABLE = {
 }
 
 /**
- * Stands among the records from before the first migration runs until it is recorded: who is killed in between has
- * made the tables, and must not find somebody else's there. No migration has this name.
+ * Stands among the records from before the first migration runs until it is recorded, or failed without a table: who
+ * is killed in between has made the tables, and must not find somebody else's there. No migration has this name.
  */
 const MAKES_TABLES = '0000_makes_the_tables'
 
@@ -113,9 +113,8 @@ function createUmzug(
     migrations: migrations.map(({ name, upSql, downSql }) => ({
       name,
       up: async () => {
-        if (isFirst(name) && applied.length === 0 && !isAdopting)
-          await db.execute(RECORD, [MAKES_TABLES, '', false])
-        await db.runScript(upSql)
+        if (isFirst(name) && !isAdopting) await makeTables(db, upSql, applied)
+        else await db.runScript(upSql)
       },
       down: async () => {
         if (adopted.has(name))
@@ -140,6 +139,18 @@ function createUmzug(
     context: {},
     logger: undefined,
   })
+}
+
+async function makeTables(db: Database, upSql: string, applied: readonly Applied[]): Promise<void> {
+  if (applied.length === 0) await db.execute(RECORD, [MAKES_TABLES, '', false])
+  try {
+    await db.runScript(upSql)
+  } catch (error) {
+    // It made none: tables that are there next time are somebody else's. MySQL may have stopped half-way, at its own.
+    const mayHaveMadeSome = await hasUsersTable(db).catch(() => true)
+    if (!mayHaveMadeSome) await db.execute(FORGET, [MAKES_TABLES]).catch(() => undefined)
+    throw error
+  }
 }
 
 /** True when the specified tables are there already; throws when `users` is a table of something else. */

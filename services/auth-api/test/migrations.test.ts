@@ -123,6 +123,27 @@ describe('migrations', () => {
     expect((await migrator.status())[0]?.adopted, 'and others made later are not theirs').toBe(true)
   })
 
+  it('that could not make the tables take over those made since by hand, and drop nothing', async () => {
+    await using database = await createEmptyDatabase()
+    const { db } = database
+    const [first, ...rest] = readMigrations(db.dialect)
+    if (!first) throw new Error('There are no migrations')
+    const failing = createMigrator(db, [
+      { ...first, upSql: 'create table nowhere.users (userid integer)' },
+      ...rest,
+    ])
+    for (const attempt of [1, 2]) await expect(failing.up(), `attempt ${attempt}`).rejects.toThrow()
+
+    await db.runScript(`${handMade(db.dialect)} insert into users (username, password) values ('ada', 'x')`)
+    const migrator = createMigrator(db)
+    expect(await migrator.up()).toEqual(NAMES)
+    expect((await migrator.status())[0]?.adopted).toBe(true)
+    await expect(migrator.down(NAMES.length)).rejects.toThrow(/does not drop/)
+    expect(await db.query({ name: 'test-kept', text: 'select username from users' })).toEqual([
+      { username: 'ada' },
+    ])
+  })
+
   it('refuse a file that was changed after it ran', async () => {
     await using database = await createTestDatabase()
     const [first, ...rest] = readMigrations(database.db.dialect)
