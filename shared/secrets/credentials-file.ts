@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { link, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { link, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { generateSecret } from './secret.ts'
 
@@ -13,7 +13,7 @@ export const credentialsPath = (configDir: string, environment: string): string 
 
 /**
  * Writes `config/<env>/credentials.env` with fresh secrets, readable by its owner only.
- * Returns false, and leaves the file alone, when there is one with something in it and `overwrite` is not set.
+ * Returns false, and leaves the file alone, when there is one and `overwrite` is not set.
  */
 export async function writeCredentials(
   configDir: string,
@@ -21,9 +21,7 @@ export async function writeCredentials(
   { overwrite = false, jwtSecretBytes = 64 } = {},
 ): Promise<boolean> {
   const path = credentialsPath(configDir, environment)
-  // An empty file holds no secret that somebody could miss.
-  const replaces = overwrite || (await isEmpty(path))
-  if (!replaces && existsSync(path)) return false
+  if (!overwrite && existsSync(path)) return false
   await mkdir(dirname(path), { recursive: true })
   // A file that is there under its name is whole, whatever ends this process and whoever reads meanwhile.
   const draft = `${path}.${randomUUID()}.new`
@@ -33,7 +31,7 @@ export async function writeCredentials(
       mode: 0o600,
       flush: true,
     })
-    await (replaces ? rename(draft, path) : link(draft, path))
+    await (overwrite ? rename(draft, path) : link(draft, path))
     return true
   } catch (error) {
     // Another start was first: two at once never mix their secrets.
@@ -43,9 +41,6 @@ export async function writeCredentials(
     await rm(draft, { force: true })
   }
 }
-
-const isEmpty = async (path: string): Promise<boolean> =>
-  (await stat(path).catch(() => undefined))?.size === 0
 
 const credentialsText = (
   environment: string,

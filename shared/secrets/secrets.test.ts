@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { mkdir, mkdtempDisposable, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, readdir, readFile, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -33,16 +33,6 @@ describe('writeCredentials', () => {
     expect(await readdir(join(folder.path, 'dev')), 'and leaves nothing beside it').toEqual([
       'credentials.env',
     ])
-  })
-
-  it('writes where a process that was killed has left no more than an empty file', async () => {
-    await using folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-credentials-'))
-    const path = credentialsPath(folder.path, 'dev')
-    await mkdir(join(folder.path, 'dev'))
-    await writeFile(path, '')
-    expect(await writeCredentials(folder.path, 'dev')).toBe(true)
-    expect(await readFile(path, 'utf8')).toContain('JWT_SECRET=')
-    expect((await stat(path)).mode & 0o777).toBe(0o600)
   })
 })
 
