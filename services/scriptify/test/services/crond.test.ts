@@ -110,6 +110,24 @@ describe.runIf(await hasDocker())('a job of cron', () => {
     await succeed(machine, 'rm', '/var/probe/runs')
   })
 
+  it('ends when its launcher is told to', async () => {
+    const { machine } = php
+    await succeed(machine, 'sh', '-c', 'printf %s "$1" > "$2/src/Slow.php"', 'sh', SLOW, php.probe.rootdir)
+    const words = ['--class', '\\Jobs\\Slow::wait', '--schedule', '0 0 1 1 *', '--user', 'app']
+    expect((await install(php, 'ended', ...words)).code).toBe(0)
+    const { stdout } = await run(
+      machine,
+      'sh',
+      '-c',
+      `/etc/scriptify/ended.run & launcher=$!
+       n=0; until [ -e /var/probe/runs ] || [ $n -gt 600 ]; do sleep 0.1; n=$((n + 1)); done
+       kill $launcher; wait $launcher; echo $?; pgrep -f '[S]low::wait' || echo none`,
+    )
+    expect(stdout).toBe('143\nnone\n')
+    expect((await scriptify(machine, 'uninstall', 'ended')).code).toBe(0)
+    await succeed(machine, 'rm', '/var/probe/runs')
+  })
+
   it.each([
     '* * * * *',
     '*/5 0-23/2 1,15 jan-Mar 0-7',
