@@ -190,16 +190,18 @@ describe('a broken HTTP request', () => {
       request: 'GET / HTTP/9.9\r\n\r\n',
       status: '400 Bad Request',
       type: 'bad-request',
+      parser: 'HPE_INVALID_VERSION',
     },
     {
       why: 'a header of 20 kB',
       request: `GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${'x'.repeat(20_000)}\r\n\r\n`,
       status: '431 Request Header Fields Too Large',
       type: 'request-header-fields-too-large',
+      parser: 'HPE_HEADER_OVERFLOW',
     },
   ])(
     'is answered as every other refusal, and the service lives on: $why',
-    async ({ request, status, type }) => {
+    async ({ request, status, type, parser }) => {
       const { statusLine, headers, body } = await send(request)
       expect(statusLine).toBe(`HTTP/1.1 ${status}`)
       expect(headers.get('content-type')).toBe('application/problem+json')
@@ -213,6 +215,7 @@ describe('a broken HTTP request', () => {
       })
       const lines = app.logLines.filter((line) => line.includes(headers.get('x-request-id') ?? ''))
       expect(lines).toHaveLength(1)
+      expect(JSON.parse(lines.join())).toMatchObject({ errorCode: parser })
       expect(lines.join(), 'what was sent may hold a token').not.toContain('rawPacket')
       expect((await fetch(new URL('/health/live', address))).status).toBe(200)
     },

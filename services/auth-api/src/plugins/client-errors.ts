@@ -19,7 +19,7 @@ export const createClientErrorHandler =
     const id = randomUUID()
     const problem = fromStatus(STATUS[code] ?? 400, code)
     // Not the error itself: it holds the bytes that were sent, and in them perhaps a token.
-    logger.debug({ reqId: id, code, status: problem.status }, 'answered what is no request')
+    logger.debug({ reqId: id, errorCode: code, status: problem.status }, 'answered what is no request')
     const body = JSON.stringify({ ...problem, instance: id })
     const head = [
       `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
