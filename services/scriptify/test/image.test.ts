@@ -133,7 +133,7 @@ describe.skipIf(!(await hasDocker()))('the image of scriptify', () => {
         await using terminal = open()
         await terminal.see(new RegExp(`${runtime}> $`))
         await terminal.enter(six)
-        expect(await terminal.enter(kill)).toContain('its process died')
+        expect(await terminal.enter(kill)).toContain('ended the process')
         expect(await terminal.enter(seven)).toContain('7')
         terminal.type('exit\r')
         expect(await terminal.exited).toBe(0)
