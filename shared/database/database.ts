@@ -37,7 +37,10 @@ export interface Database extends Queryable {
 export interface DatabaseOptions {
   /** Connections kept at the most. */
   poolSize?: number
-  /** How long a statement may take before its connection is given up, in milliseconds. Default 15,000. */
+  /**
+   * How long a statement may take before its connection is given up, in milliseconds; the server gives up a second
+   * before. Default 15,000.
+   */
   statementTimeoutMs?: number
   /** Told about a connection that broke while nobody used it. */
   onConnectionError?: (error: Error) => void

@@ -1,7 +1,9 @@
+import { Socket } from 'node:net'
 import mysql from 'mysql2/promise'
 import { within } from '../within.ts'
 import type { Database, DatabaseOptions, Queryable, SqlValue, Statement } from './database.ts'
 import { retryDeadlocks } from './retry-deadlocks.ts'
+import { serverTimeoutMs } from './server-timeout.ts'
 import { toAppError } from './unavailable.ts'
 
 /** How long connecting may take, and the wait for a connection while all are lent, in milliseconds. */
@@ -44,7 +46,8 @@ export function openMysql(
   })
   pool.pool.on('connection', (connection) => {
     connection.on('error', (error) => onConnectionError?.(error))
-    connection.query(SESSION, (error) => error && onConnectionError?.(error))
+    for (const sql of [SESSION, limitSession(statementTimeoutMs)])
+      connection.query(sql, (error) => error && onConnectionError?.(error))
   })
 
   async function takeConnection(): Promise<mysql.PoolConnection> {
@@ -75,7 +78,7 @@ export function openMysql(
       return await within(statementTimeoutMs, work, () => timedOut('The database did not answer'))
     } catch (error) {
       const code = codeOf(error)
-      if (code === TIMED_OUT || READ_ONLY.has(code)) connection.destroy()
+      if (code === TIMED_OUT || READ_ONLY.has(code)) drop(connection)
       throw error
     }
   }
@@ -127,6 +130,24 @@ export function openMysql(
       ),
     close: () => pool.end(),
   }
+}
+
+/**
+ * Lets the server give up what waits for a lock or takes too long. MySQL limits reading alone, MariaDB every statement:
+ * each has its own word for it, in a comment to the other.
+ */
+function limitSession(statementTimeoutMs: number): string {
+  const milliseconds = serverTimeoutMs(statementTimeoutMs)
+  const seconds = Math.max(1, Math.floor(milliseconds / 1_000))
+  return `set lock_wait_timeout = ${seconds}, innodb_lock_wait_timeout = ${seconds}
+    /*!80000 , max_execution_time = ${milliseconds} */ /*M!100108 , max_statement_time = ${milliseconds / 1_000} */`
+}
+
+/** `destroy` of mysql2 alone would say good-bye, and wait for a server that does not answer. */
+function drop(connection: mysql.PoolConnection): void {
+  connection.destroy()
+  const inner: object = connection.connection
+  if ('stream' in inner && inner.stream instanceof Socket) inner.stream.destroy()
 }
 
 /** Ending the connection frees the session's lock. */

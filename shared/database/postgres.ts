@@ -3,6 +3,7 @@ import pg from 'pg'
 import pgPromise from 'pg-promise'
 import type { Database, DatabaseOptions, Queryable, SqlValue, Statement } from './database.ts'
 import { retryDeadlocks } from './retry-deadlocks.ts'
+import { serverTimeoutMs } from './server-timeout.ts'
 import { toAppError } from './unavailable.ts'
 
 const { PreparedStatement } = pgPromise
@@ -35,7 +36,8 @@ export function openPostgres(
     keepAlive: true,
     application_name: 'latchkey',
     types,
-    onConnect: (client: pg.ClientBase) => client.query(SESSION),
+    onConnect: (client: pg.ClientBase) =>
+      client.query(`${SESSION}; set statement_timeout = ${serverTimeoutMs(statementTimeoutMs)}`),
   }
   const db = pgp(pool)
   db.$pool.on('error', (error: Error) => onConnectionError?.(error))

@@ -1,6 +1,6 @@
 import { AppError } from '../app-error.ts'
 
-/** What Node, PostgreSQL (SQLSTATE) and MySQL say when the server is away, stopping, starting or full. */
+/** What Node, the servers (SQLSTATE) and mysql2 say when the server is away, stopping, starting, full or too slow. */
 const UNAVAILABLE: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -10,6 +10,7 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
+  '57014',
   '57P01',
   '57P02',
   '57P03',
@@ -18,6 +19,7 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   '08001',
   '08003',
   '08006',
+  '70100',
   'PROTOCOL_CONNECTION_LOST',
   'PROTOCOL_ENQUEUE_AFTER_FATAL_ERROR',
   'PROTOCOL_SEQUENCE_TIMEOUT',
@@ -25,6 +27,7 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   'ER_CON_COUNT_ERROR',
   'ER_CONNECTION_KILLED',
   'ER_LOCK_WAIT_TIMEOUT',
+  'ER_QUERY_TIMEOUT',
 ])
 
 /** `pg` gives some losses of a connection as text alone. */
@@ -47,9 +50,12 @@ export function toAppError(error: unknown): unknown {
   if (REFUSED_VALUES.has(code)) {
     return new AppError('invalid_input', 'The database cannot store one of the values', { cause: error })
   }
+  // MariaDB has errors that mysql2 has no name for.
+  const sqlState = 'sqlState' in error ? String(error.sqlState) : ''
   const nested = error instanceof AggregateError ? error.errors.map((each) => String(each?.code)) : []
   const isUnavailable =
-    [code, ...nested].some((each) => UNAVAILABLE.has(each)) || UNAVAILABLE_MESSAGE.test(error.message)
+    [code, sqlState, ...nested].some((each) => UNAVAILABLE.has(each)) ||
+    UNAVAILABLE_MESSAGE.test(error.message)
   if (!isUnavailable) return error
   return new AppError('unavailable', 'The database cannot be reached', { cause: error, retryAfterSeconds: 2 })
 }

@@ -1,9 +1,11 @@
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import mysql from 'mysql2/promise'
+import pg from 'pg'
 import { describe, expect, inject, it } from 'vitest'
 import { startSeverableProxy } from './support/severable-proxy.ts'
 import { aToken, aUser, bearer, logIn, startApp } from './support/start-app.ts'
-import { createTestDatabase } from './support/test-database.ts'
+import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 describe('a database that goes away', () => {
   it('is answered with 503 and Retry-After, and served again when it is back', async () => {
@@ -58,6 +60,52 @@ describe('a database that goes away', () => {
     await db.close()
   })
 
+  it('that waits for a lock is given up without one more connection to it, and works when the lock ends', async () => {
+    await using database = await createTestDatabase()
+    const db = openDatabase(database.url, { poolSize: 2, statementTimeoutMs: 2_000 })
+    const count = async () =>
+      (await db.query({ name: 'count-users', text: 'select userid from users' })).length
+    const rename = () =>
+      db.transaction((tx) => tx.execute({ name: 'rename', text: "update users set name = 'x'" }))
+    await Promise.all([count(), rename()])
+    const before = await countConnections(database)
+
+    const lock = await lockUsers(database)
+    const outcomes: unknown[] = []
+    const connections: number[] = []
+    for (let round = 0; round < 3; round++) {
+      const waiting = [count(), rename(), count(), rename()]
+      outcomes.push(...(await Promise.all(waiting.map((each) => each.catch((error) => error.code)))))
+      connections.push(await countConnections(database))
+    }
+    await lock.end()
+
+    expect(outcomes).toEqual(outcomes.map(() => 'unavailable'))
+    expect(Math.max(...connections), 'and the one with the lock').toBeLessThanOrEqual(before + 1)
+    expect(await Promise.all([count(), rename(), count()])).toEqual([0, 0, 0])
+    await db.close()
+  })
+
+  it('that works on a statement for too long stops, and keeps its connection', async () => {
+    await using database = await createTestDatabase()
+    const db = openDatabase(database.url, { poolSize: 1, statementTimeoutMs: 3_000 })
+    const readConnection = () =>
+      db.query({
+        name: 'read-connection',
+        text: 'select pg_backend_pid() as id',
+        mysql: 'select connection_id() as id',
+      })
+    const before = await readConnection()
+    const columns = 'information_schema.columns'
+    const endless = {
+      name: 'endless',
+      text: `select count(*) from ${columns} a, ${columns} b, ${columns} c, ${columns} d`,
+    }
+    await expect(db.query(endless)).rejects.toMatchObject({ code: 'unavailable' })
+    expect(await readConnection()).toEqual(before)
+    await db.close()
+  })
+
   it('makes the service unready before it was ever there', async () => {
     const nowhere = openDatabase('postgres://nobody:secret@127.0.0.1:1/none')
     await using database = await createTestDatabase()
@@ -70,6 +118,32 @@ describe('a database that goes away', () => {
     await nowhere.close()
   })
 })
+
+/** Locks the table as `alter table` does, until `end`. */
+async function lockUsers({ url, db }: TestDatabase): Promise<{ end(): Promise<void> }> {
+  if (db.dialect === 'mysql') {
+    const connection = await mysql.createConnection(url.replace(/^mariadb:/, 'mysql:'))
+    await connection.query('lock tables users write')
+    return connection
+  }
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query('begin; lock table users in access exclusive mode')
+  return client
+}
+
+/** How many connections the server holds to this database. */
+async function countConnections({ url, db }: TestDatabase): Promise<number> {
+  const rows = await db.query(
+    {
+      name: 'count-connections',
+      text: 'select pid from pg_stat_activity where datname = $1',
+      mysql: 'select id from information_schema.processlist where db = $1',
+    },
+    [new URL(url).pathname.slice(1)],
+  )
+  return rows.length
+}
 
 describe('a mail queue that goes away without a word', () => {
   it('is reached again over new connections', async () => {
