@@ -10,6 +10,7 @@ import {
 } from 'bullmq'
 import { Redis } from 'ioredis'
 import pg from 'pg'
+import { serverTimeoutMs } from '../database/server-timeout.ts'
 import { MAIL_QUEUE } from './mail-job.ts'
 
 export interface Opened<Thing> {
@@ -48,7 +49,7 @@ export function openBullQueue(
   onError: (error: Error) => void,
 ): Opened<BullQueue> {
   if (isPostgres(url)) {
-    const pool = openPool(url, { max: 3, query_timeout: SILENCE_MS.queue }, onError)
+    const pool = openPool(url, { max: 3, silenceMs: SILENCE_MS.queue }, onError)
     const queue = new Queue(MAIL_QUEUE, { ...options, connection: pool }, createPostgresBackend)
     return { thing: queue, close: () => closeBoth(queue, () => pool.end()) }
   }
@@ -71,7 +72,7 @@ export function openBullWorker<Data>(
 ): Opened<BullWorker> {
   if (isPostgres(url)) {
     // One connection listens; the others take, renew and finish jobs.
-    const pool = openPool(url, { max: 6, query_timeout: SILENCE_MS.worker }, onError)
+    const pool = openPool(url, { max: 6, silenceMs: SILENCE_MS.worker }, onError)
     const worker = new Worker(MAIL_QUEUE, processor, { ...options, connection: pool }, createPostgresBackend)
     return { thing: worker, close: (force) => closeBoth(worker, () => pool.end(), force) }
   }
@@ -107,16 +108,18 @@ async function closeBoth(
 
 function openPool(
   url: string,
-  options: Pick<pg.PoolConfig, 'max' | 'query_timeout'>,
+  { max, silenceMs }: { max: number; silenceMs: number },
   onError: (error: Error) => void,
 ) {
   const pool = new pg.Pool({
-    ...options,
+    max,
     connectionString: url,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: silenceMs,
     keepAlive: true,
     application_name: 'latchkey-mail',
-    options: '-c search_path=bullmq',
+    // BullMQ waits for jobs by `listen`, which is no statement in hand.
+    options: `-c search_path=bullmq -c statement_timeout=${serverTimeoutMs(silenceMs)}`,
   })
   pool.on('error', onError)
   // Without a listener on each client, one that breaks while it is checked out ends the process.

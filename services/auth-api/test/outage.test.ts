@@ -1,11 +1,12 @@
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import mysql from 'mysql2/promise'
 import pg from 'pg'
 import { describe, expect, inject, it } from 'vitest'
 import { startSeverableProxy } from './support/severable-proxy.ts'
 import { aToken, aUser, bearer, logIn, startApp } from './support/start-app.ts'
-import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 describe('a database that goes away', () => {
   it('is answered with 503 and Retry-After, and served again when it is back', async () => {
@@ -70,7 +71,7 @@ describe('a database that goes away', () => {
     await Promise.all([count(), rename()])
     const before = await countConnections(database)
 
-    const lock = await lockUsers(database)
+    const lock = await lockTable(database, 'users')
     const outcomes: unknown[] = []
     const connections: number[] = []
     for (let round = 0; round < 3; round++) {
@@ -120,15 +121,15 @@ describe('a database that goes away', () => {
 })
 
 /** Locks the table as `alter table` does, until `end`. */
-async function lockUsers({ url, db }: TestDatabase): Promise<{ end(): Promise<void> }> {
+async function lockTable({ url, db }: TestDatabase, table: string): Promise<{ end(): Promise<void> }> {
   if (db.dialect === 'mysql') {
     const connection = await mysql.createConnection(url.replace(/^mariadb:/, 'mysql:'))
-    await connection.query('lock tables users write')
+    await connection.query(`lock tables ${table} write`)
     return connection
   }
   const client = new pg.Client(url)
   await client.connect()
-  await client.query('begin; lock table users in access exclusive mode')
+  await client.query(`begin; lock table ${table} in access exclusive mode`)
   return client
 }
 
@@ -145,7 +146,7 @@ async function countConnections({ url, db }: TestDatabase): Promise<number> {
   return rows.length
 }
 
-describe('a mail queue that goes away without a word', () => {
+describe('a mail queue that gives no answer', () => {
   it('is reached again over new connections', async () => {
     await using proxy = await startSeverableProxy(inject('queueUrl'))
     const queue = openMailQueue(proxy.url, { timeoutMs: 1_000 })
@@ -156,4 +157,25 @@ describe('a mail queue that goes away without a word', () => {
     await expect.poll(() => pingAll().then(() => 'answers', String), { timeout: 10_000 }).toBe('answers')
     await queue.close()
   })
+
+  it.runIf(inject('adminUrl').startsWith('postgres'))(
+    'because of a lock costs its server no more connections',
+    async () => {
+      await using database = await createEmptyDatabase()
+      await prepareQueue(database.url)
+      const queue = openMailQueue(database.url, { timeoutMs: 6_000 })
+      const pingAll = () => Promise.all([1, 2, 3].map(() => queue.ping().then(() => 'answers', String)))
+      await pingAll()
+      const before = await countConnections(database)
+      const lock = await lockTable(database, 'bullmq.job')
+      const outcomes = [...(await pingAll()), ...(await pingAll())]
+      const after = await countConnections(database)
+      await lock.end()
+
+      expect(outcomes).not.toContain('answers')
+      expect(after, 'and the one with the lock').toBeLessThanOrEqual(before + 1)
+      expect(await pingAll()).toEqual(['answers', 'answers', 'answers'])
+      await queue.close()
+    },
+  )
 })
