@@ -20,6 +20,9 @@ export async function hasDocker(): Promise<boolean> {
   }
 }
 
+/** The environment of a machine whose Node compiles each file once, for what the tests run there. */
+export const COMPILED_ONCE = { NODE_COMPILE_CACHE: '/var/cache/node' }
+
 /** A machine with Node 24 and php 8.4, this project at its own path, and nothing running. */
 export async function startPhpMachine(network?: StartedNetwork): Promise<StartedTestContainer> {
   const here = dirname(fileURLToPath(import.meta.url))
@@ -31,8 +34,7 @@ export async function startPhpMachine(network?: StartedNetwork): Promise<Started
   )
   const machine = image
     .withBindMounts([{ source: ROOT, target: ROOT, mode: 'ro' }])
-    // Compiled once a machine.
-    .withEnvironment({ NODE_COMPILE_CACHE: '/var/cache/node' })
+    .withEnvironment(COMPILED_ONCE)
     .withWorkingDir(ROOT)
     .withCommand(['sleep', 'infinity'])
   return (network ? machine.withNetwork(network) : machine).start()

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
-import { ROOT } from '../terminal-docker.ts'
+import { COMPILED_ONCE, ROOT } from '../terminal-docker.ts'
 
 /** Where the repository lies on a machine: not below /tmp, which a service with a /tmp of its own cannot see. */
 export const HOME = '/opt/latchkey'
@@ -29,7 +29,7 @@ export async function startSystemdMachine(
 ): Promise<Machine> {
   const image = await build(kind)
   const machine = image
-    .withEnvironment(compiledOnce)
+    .withEnvironment(COMPILED_ONCE)
     .withTmpFs({ '/run': 'rw', '/run/lock': 'rw' })
     .withBindMounts([repository, ...volumes, ...controlGroups()])
   return (
@@ -46,7 +46,7 @@ export async function startSystemdMachine(
 export async function startSysvMachine(kind: 'php' | 'node', small: string[] = []): Promise<Machine> {
   const image = await build(kind)
   return image
-    .withEnvironment(compiledOnce)
+    .withEnvironment(COMPILED_ONCE)
     .withTmpFs(Object.fromEntries(small.map((folder) => [folder, 'rw,size=64k'])))
     .withBindMounts([repository])
     .withCommand(['sh', '-c', 'while :; do sleep 1; done'])
@@ -88,9 +88,6 @@ export async function eventually<Found>(look: () => Promise<Found | undefined | 
 }
 
 const repository = { source: ROOT, target: HOME, mode: 'ro' as const }
-
-/** For what the tests run; services have an environment of their own. */
-const compiledOnce = { NODE_COMPILE_CACHE: '/var/cache/node' }
 
 /** Of version 2: a privileged container gets a part of its own, and no bind helps one that is not. */
 const hasUnifiedGroups = existsSync(`${CGROUPS}/cgroup.controllers`)
