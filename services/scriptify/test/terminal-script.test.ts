@@ -113,30 +113,27 @@ describe('a node script', () => {
     expect(bad.stderr).toMatch(/boo[\s\S]*bad\.ts:1/)
   })
 
-  it('says so in one line when the preload ends the process', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
-    const preload = join(folder, 'die.ts')
-    writeFileSync(preload, 'process.kill(process.pid, "SIGKILL")')
-    const args = [MAIN, 'terminal', '--rootdir', folder, '--preload', 'die.ts', '--execute', '1 + 1']
-    expect(await run(process.execPath, args, '')).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `The preload ${preload} ended the process (it was ended by SIGKILL)\n`,
-    })
-  })
-
-  it('says so in one line when the preload lets no new process start', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
-    const preload = join(folder, 'once.ts')
-    writeFileSync(
-      preload,
-      `import { existsSync, writeFileSync } from 'node:fs'
+  it.each([
+    {
+      what: 'ends the process',
+      source: 'process.kill(process.pid, "SIGKILL")',
+      args: ['--execute', '1 + 1'],
+      script: '',
+    },
+    {
+      what: 'lets no new process start',
+      source: `import { existsSync, writeFileSync } from 'node:fs'
        if (existsSync('started')) process.kill(process.pid, 'SIGKILL')
        writeFileSync('started', '')`,
-    )
-    const args = [MAIN, 'terminal', '--rootdir', folder, '--preload', 'once.ts']
-    const script = 'process.kill(process.pid, "SIGKILL"); await new Promise(() => {})\n1 + 1'
-    expect(await run(process.execPath, args, script)).toEqual({
+      args: [],
+      script: 'process.kill(process.pid, "SIGKILL"); await new Promise(() => {})\n1 + 1',
+    },
+  ])('says so in one line when the preload $what', async ({ source, args, script }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
+    const preload = join(folder, 'die.ts')
+    writeFileSync(preload, source)
+    const words = [MAIN, 'terminal', '--rootdir', folder, '--preload', 'die.ts', ...args]
+    expect(await run(process.execPath, words, script)).toEqual({
       code: 1,
       stdout: '',
       stderr: `The preload ${preload} ended the process (it was ended by SIGKILL)\n`,
