@@ -45,7 +45,31 @@ describe('RATE_LIMIT_LOGIN', () => {
       logIn(app, user.email, index === 20 ? PASSWORD : `wrong ${index}`),
     )
     const statuses = (await Promise.all(guesses)).map(({ statusCode }) => statusCode)
-    expect(statuses.filter((status) => status !== 429).length).toBeLessThanOrEqual(5)
+    expect(statuses.filter((status) => status === 401)).toHaveLength(5)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(35)
+  })
+
+  it('has right logins at once wait for each other, and refuses none', async () => {
+    await using app = await start({ RATE_LIMIT_LOGIN: '5' })
+    const users = [await aUser(app), await aUser(app), await aUser(app)]
+    const logins = Array.from({ length: 39 }, (_, index) =>
+      logIn(app, users[index % 3]?.email ?? '', PASSWORD, `203.0.113.${index % 2}`),
+    )
+    for (const { statusCode } of await Promise.all(logins)) expect(statusCode).toBe(200)
+  })
+
+  it('lets the owner in among guesses at once from many addresses', async () => {
+    await using app = await start({ RATE_LIMIT_LOGIN: '5' })
+    const user = await aUser(app)
+    const guesses = Array.from({ length: 60 }, (_, index) =>
+      logIn(app, user.email, 'wrong', `198.51.100.${index % 20}`),
+    )
+    expect((await logIn(app, user.email, PASSWORD, '192.0.2.77')).statusCode).toBe(200)
+    const statuses = (await Promise.all(guesses)).map(({ statusCode }) => statusCode)
+    // Five of the account's, and one from each address.
+    const guessed = statuses.filter((status) => status === 401).length
+    expect(guessed).toBeGreaterThanOrEqual(20)
+    expect(guessed).toBeLessThanOrEqual(25)
   })
 
   it('slows guesses on one account from many addresses, known or unknown alike, and lets its owner in', async () => {

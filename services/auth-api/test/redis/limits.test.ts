@@ -29,7 +29,7 @@ async function startRedis() {
   }
 }
 
-/** One replica of auth-api. */
+/** One replica of auth-api, whose patience with Redis is as in production until `bePatient`. */
 async function startReplica(url: string = redis.url, settings: Record<string, string> = {}) {
   const store = openLimitStore(url, { debug: () => undefined })
   const app = await startApp({
@@ -40,6 +40,10 @@ async function startReplica(url: string = redis.url, settings: Record<string, st
   const dispose = app[Symbol.asyncDispose]
   if (url === redis.url) await expect.poll(() => store?.status).toBe('ready')
   return Object.assign(app, {
+    /** Has it wait for Redis however busy this machine is. */
+    bePatient() {
+      if (store) store.options.commandTimeout = 20_000
+    },
     async [Symbol.asyncDispose]() {
       await dispose()
       store?.disconnect()
@@ -53,8 +57,11 @@ const logIn = async (app: TestApp, username: string, password: string, address =
   (await post(app, '/login', { username, password }, address)).statusCode
 const askReset = async (app: TestApp, email: string, address: string) =>
   (await post(app, '/login/resetrequest', { email }, address)).statusCode
-const keysAfterGuess = async (app: TestApp, address: string) => {
-  await logIn(app, 'nobody@example.com', 'wrong', address)
+let guesses = 0
+/** What Redis holds after a guess that no limit stops. */
+const keysAfterGuess = async (app: TestApp) => {
+  guesses++
+  await logIn(app, `nobody-${guesses}@example.com`, 'wrong', `198.51.100.${guesses}`)
   return redis.run('keys', '*')
 }
 const saysThatRedisIsAway = (app: TestApp) =>
@@ -64,6 +71,8 @@ describe('limits in Redis', () => {
   it('are those of all replicas together', async () => {
     await using one = await startReplica()
     await using two = await startReplica()
+    one.bePatient()
+    two.bePatient()
     const user = await aUser(one)
     for (const app of [one, two, one, two, one]) expect(await logIn(app, user.email, 'wrong')).toBe(401)
     expect(await logIn(two, user.email, PASSWORD)).toBe(429)
@@ -83,13 +92,31 @@ describe('limits in Redis', () => {
       Promise.all(
         Array.from({ length: 40 }, (_, index) => logIn(index % 2 ? one : two, user.email, `wrong ${index}`)),
       )
-    const guessed = (statuses: number[]) => statuses.filter((status) => status === 401).length
-    expect(guessed(await storm())).toBeLessThanOrEqual(10)
-    expect(guessed(await storm())).toBe(0)
+    const statuses = [...(await storm()), ...(await storm())]
+    // Whether Redis answers in time or not, which on a machine as busy as this it may not.
+    const guessed = statuses.filter((status) => status === 401).length
+    expect(guessed).toBeGreaterThanOrEqual(5)
+    expect(guessed).toBeLessThanOrEqual(10)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(80 - guessed)
+  })
+
+  it('give nothing back when Redis hangs or is emptied', async () => {
+    await using app = await startReplica()
+    const user = await aUser(app)
+    for (let guess = 0; guess < 5; guess++) expect(await logIn(app, user.email, 'wrong')).toBe(401)
+    await redis.run('flushall')
+    expect(await logIn(app, user.email, PASSWORD)).toBe(429)
+    await redis.hang()
+    try {
+      expect(await logIn(app, user.email, PASSWORD)).toBe(429)
+    } finally {
+      await redis.wake()
+    }
   })
 
   it('name no account there', async () => {
     await using app = await startReplica()
+    app.bePatient()
     const user = await aUser(app)
     await logIn(app, user.email, 'wrong')
     await askReset(app, user.email, '203.0.113.1')
@@ -100,12 +127,13 @@ describe('limits in Redis', () => {
 
   it('end: every counter has an expiry', async () => {
     await using app = await startReplica(redis.url, { RATE_LIMIT_REQUESTS: '100' })
+    app.bePatient()
     const user = await aUser(app)
     await logIn(app, user.email, 'wrong')
     await askReset(app, user.email, '203.0.113.1')
     const keys = (await redis.run('--raw', 'keys', 'latchkey-limit-*')).split('\n').filter(Boolean)
     expect(keys.length).toBeGreaterThanOrEqual(7)
-    for (const key of keys) expect(Number(await redis.run('--raw', 'pttl', key))).toBeGreaterThan(0)
+    for (const key of keys) expect(Number(await redis.run('--raw', 'pttl', key))).toBeGreaterThanOrEqual(5)
   })
 
   it('hold in each process alone while Redis hangs, and in Redis again afterwards', async () => {
@@ -129,21 +157,20 @@ describe('limits in Redis', () => {
       )
       .toContain('limits are counted in Redis again')
     await using other = await startReplica()
-    for (let guess = 0; guess < 5; guess++) await logIn(app, user.email, 'wrong', '203.0.113.3')
-    expect(await logIn(other, user.email, PASSWORD, '203.0.113.3')).toBe(429)
+    app.bePatient()
+    other.bePatient()
+    const another = await aUser(app)
+    for (let guess = 0; guess < 5; guess++) await logIn(app, another.email, 'wrong', '203.0.113.3')
+    expect(await logIn(other, another.email, PASSWORD, '203.0.113.3')).toBe(429)
   })
 
   it('are in Redis again after a failover that closed no connection', async () => {
     await using proxy = await startSeverableProxy(redis.url)
     await using app = await startReplica(proxy.url)
-    await expect
-      .poll(() => keysAfterGuess(app, '203.0.113.1'), { timeout: 20_000 })
-      .toContain('login-account')
+    await expect.poll(() => keysAfterGuess(app), { timeout: 20_000 }).toContain('login-account')
     proxy.strand()
     await redis.run('flushall')
-    await expect
-      .poll(() => keysAfterGuess(app, '203.0.113.2'), { timeout: 20_000 })
-      .toContain('login-account')
+    await expect.poll(() => keysAfterGuess(app), { timeout: 20_000 }).toContain('login-account')
   })
 
   it('hold in each process alone where Redis was never there', async () => {

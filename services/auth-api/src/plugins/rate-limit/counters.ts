@@ -27,8 +27,8 @@ const KEYS_IN_MEMORY = 50_000
 const REDIS_RESTS_MS = 1_000
 
 /**
- * Counters by @fastify/rate-limit: in Redis where there is one, so that all replicas count together, and in memory
- * where there is none, or while it is away or slow.
+ * Counters by @fastify/rate-limit: in Redis where there is one, so that all replicas count together, and always in
+ * memory, which alone counts where there is no Redis, or while it is away or slow.
  */
 export async function openCounters(
   app: FastifyInstance,
@@ -38,6 +38,34 @@ export async function openCounters(
   const inRedis = redis && (await openStore(app, { redis, nameSpace: 'latchkey-limit-' }))
   const keys = new WeakMap<FastifyRequest, string>()
   let redisRestsUntil = 0
+
+  async function ask(
+    limiter: RateLimiter,
+    request: FastifyRequest,
+    key: string,
+    increment: boolean,
+  ): Promise<Counted> {
+    // The limiter reads it before it first waits: a request may have several in the air.
+    keys.set(request, key)
+    const result = await limiter(request, { increment })
+    if (result.isAllowed) return { current: 0, retryAfterSeconds: 1 }
+    return { current: result.max - result.remaining, retryAfterSeconds: Math.max(1, result.ttlInSeconds) }
+  }
+
+  async function askRedis(shared: RateLimiter, request: FastifyRequest, key: string, increment: boolean) {
+    if (Date.now() < redisRestsUntil) return undefined
+    try {
+      const counted = await ask(shared, request, key, increment)
+      if (redisRestsUntil > 0) app.log.info('limits are counted in Redis again')
+      redisRestsUntil = 0
+      return counted
+    } catch (error) {
+      if (redisRestsUntil === 0)
+        app.log.warn({ err: error }, 'Redis is away or slow: this process counts limits on its own')
+      redisRestsUntil = Date.now() + REDIS_RESTS_MS
+      return undefined
+    }
+  }
 
   return (name, windowMs) => {
     const options = {
@@ -49,32 +77,16 @@ export async function openCounters(
     const shared = inRedis?.(options)
 
     async function run(request: FastifyRequest, key: string, increment: boolean): Promise<Counted> {
-      keys.set(request, key)
-      if (shared && Date.now() >= redisRestsUntil) {
-        try {
-          const counted = await ask(shared, request, increment)
-          if (redisRestsUntil > 0) app.log.info('limits are counted in Redis again')
-          redisRestsUntil = 0
-          return counted
-        } catch (error) {
-          if (redisRestsUntil === 0)
-            app.log.warn({ err: error }, 'Redis is away or slow: this process counts limits on its own')
-          redisRestsUntil = Date.now() + REDIS_RESTS_MS
-        }
-      }
-      return ask(own, request, increment)
+      // Counted here as well: whoever makes Redis slow, or empties it, gets nothing back that this process has seen.
+      const here = await ask(own, request, key, increment)
+      const everywhere = shared && (await askRedis(shared, request, key, increment))
+      return everywhere && everywhere.current >= here.current ? everywhere : here
     }
     return {
       count: (request, key) => run(request, key, true),
       read: (request, key) => run(request, key, false),
     }
   }
-}
-
-async function ask(limiter: RateLimiter, request: FastifyRequest, increment: boolean): Promise<Counted> {
-  const result = await limiter(request, { increment })
-  if (result.isAllowed) return { current: 0, retryAfterSeconds: 1 }
-  return { current: result.max - result.remaining, retryAfterSeconds: Math.max(1, result.ttlInSeconds) }
 }
 
 /** One plugin instance has one store, and a context of its own keeps two of them apart. */

@@ -4,8 +4,8 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { type Counted, type Counter, openCounters } from './counters.ts'
-import { createInHand } from './in-hand.ts'
+import { type Counted, openCounters } from './counters.ts'
+import { type Ahead, createInHand, type Place } from './in-hand.ts'
 import { warnOfProxy } from './warn-of-proxy.ts'
 
 export interface Limits {
@@ -44,6 +44,13 @@ const HOUR_MS = 60 * MINUTE_MS
 const IPV6_SUBNET = 64
 /** Beyond its limit an account is granted one reset from each further address, until so many times the limit. */
 const RESET_CEILING = 3
+const NOTHING_AHEAD: Ahead = new Map()
+
+interface LoginKeys {
+  address: string
+  account: string
+  pair: string
+}
 
 /** The limits of requests, logins and resets. */
 export const limits = fp<RateLimitOptions>(
@@ -92,35 +99,51 @@ export const limits = fp<RateLimitOptions>(
       if (failedLoginsPerMinute === 0) return logIn()
       const address = addressOf(request)
       const account = accountKey(name)
-      const pair = `${address} ${account}`
-      // What is in hand counts as failed until it is not: forty guesses at once are no better than forty in a row.
-      const used = async (counter: Counter, key: string): Promise<Counted> => {
-        const { current, retryAfterSeconds } = await counter.read(request, key)
-        return { current: current + inHand.count(key), retryAfterSeconds }
-      }
-      const release = inHand.take([address, account, pair])
+      const keys = { address, account, pair: `${address} ${account}` }
+      const place = inHand.enter(Object.values(keys))
       try {
-        const ofAddress = await used(loginsOfAddress, address)
-        // Each `used` includes the attempt itself.
-        if (ofAddress.current > failedLoginsPerMinute) throw tooMany(ofAddress.retryAfterSeconds)
-        const ofAccount = await used(loginsOfAccount, account)
-        // Beyond its limit an account takes one failure a minute from each address: who guesses from many is slowed
-        // down, and the owner, from an address that has not failed, gets in.
-        const ofPair = await used(loginsOfPair, pair)
-        if (ofAccount.current > failedLoginsPerMinute && ofPair.current > 1)
-          throw tooMany(ofPair.retryAfterSeconds)
+        await admit(request, keys, place)
         return await logIn()
       } catch (error) {
         if (error instanceof AppError && error.code === 'invalid_credentials') {
-          await loginsOfAddress.count(request, address)
-          await loginsOfAccount.count(request, account)
-          await loginsOfPair.count(request, pair)
+          await loginsOfAddress.count(request, keys.address)
+          await loginsOfAccount.count(request, keys.account)
+          await loginsOfPair.count(request, keys.pair)
         }
         throw error
       } finally {
-        release()
+        place.leave()
       }
     })
+
+    /** Resolves when a login may begin; logins that are in hand may have to end first. */
+    async function admit(request: FastifyRequest, keys: LoginKeys, place: Place): Promise<void> {
+      for (;;) {
+        // Before the counters are read: what ends meanwhile is counted there.
+        const ahead = place.ahead()
+        const [ofAddress, ofAccount, ofPair] = await Promise.all([
+          loginsOfAddress.read(request, keys.address),
+          loginsOfAccount.read(request, keys.account),
+          loginsOfPair.read(request, keys.pair),
+        ])
+        // What is ahead counts as failed until it is not: forty guesses at once are no better than forty in a row.
+        const isWithin = (ahead: Ahead) => {
+          const failedOf = ({ current }: Counted, key: string) => current + (ahead.get(key) ?? 0)
+          if (failedOf(ofAddress, keys.address) >= failedLoginsPerMinute) return false
+          // Beyond its limit an account takes one failure a minute from each address: who guesses from many is slowed
+          // down, and the owner, from an address that has not failed, gets in.
+          return (
+            failedOf(ofAccount, keys.account) < failedLoginsPerMinute || failedOf(ofPair, keys.pair) === 0
+          )
+        }
+        if (isWithin(ahead)) return
+        if (!isWithin(NOTHING_AHEAD)) {
+          const exceeded = ofAddress.current < failedLoginsPerMinute ? ofPair : ofAddress
+          throw tooMany(exceeded.retryAfterSeconds)
+        }
+        await place.until(isWithin)
+      }
+    }
   },
   { name: 'rate-limit', dependencies: ['problem-details'] },
 )
