@@ -190,8 +190,9 @@ async function startPostgres(given: Environment, stops: Stop[]) {
   const server = await startEmbeddedPostgres({
     dataDir: dataDirOf(given),
     database: 'latchkey',
-    // What the server does as always is of no interest; when it fails, the error holds its last lines.
-    log: (line) => void (/ LOG: /.test(line) || say(line)),
+    // What the server does as always is of no interest, and who sent a statement that fails reports it; when the
+    // server itself fails, the error holds its last lines.
+    log: (line) => void (/ (LOG|ERROR): /.test(line) || say(line)),
   })
   stops.push(server.stop)
   return server

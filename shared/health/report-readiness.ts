@@ -15,7 +15,10 @@ const READY_PAUSE_MS = 2_000
 /** A wait is named again after so many looks, so that the end of a long log says it too. */
 const LOOKS_PER_REMINDER = 20
 
-/** Logs when the service becomes ready, what it waits for while it is not, and each change of either. */
+/**
+ * Logs when the service becomes ready, what it waits for while it is not, and each change of either; but nothing of a
+ * start that is ready at the second look, because what starts beside it is seldom there at the first.
+ */
 export function reportReadiness({ readiness, urls, logger, address }: ReadinessReport) {
   const abort = new AbortController()
   const running = run()
@@ -23,13 +26,16 @@ export function reportReadiness({ readiness, urls, logger, address }: ReadinessR
   async function run(): Promise<void> {
     let said = ''
     let looks = 0
+    let isFirst = true
     let wasReady = false
     while (!abort.signal.aborted) {
       const health = await readiness.read()
       const { isReady, checks } = health
       const now = JSON.stringify(checks)
       const isNews = now !== said || (!isReady && ++looks % LOOKS_PER_REMINDER === 0)
-      if (isNews && !abort.signal.aborted) {
+      const isTooSoon = isFirst && !isReady
+      isFirst = false
+      if (isNews && !isTooSoon && !abort.signal.aborted) {
         said = now
         looks = 0
         if (isReady) logger.info({ address: address() }, 'ready')
