@@ -255,6 +255,16 @@ describe('the documentation', () => {
     expect(page.headers['content-security-policy']).toContain("default-src 'self'")
     expect(page.body).not.toMatch(/(src|href)="https?:/)
   })
+
+  it('tries requests at the address where the page was opened, whatever API_SERVER says', async () => {
+    const { servers } = (await app.server.inject({ url: '/docs/json' })).json()
+    const opened = 'http://127.0.0.1:18080/docs/json'
+    expect(servers.map(({ url }: { url: string }) => new URL(url, opened).href)).toEqual([
+      'http://127.0.0.1:18080/',
+    ])
+    const document = (await app.server.inject({ url: '/openapi.json' })).json()
+    expect(document.servers).toEqual([{ url: app.config.tokens.issuer }])
+  })
 })
 
 describe('a failure inside', () => {

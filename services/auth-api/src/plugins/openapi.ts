@@ -42,7 +42,13 @@ export const openapi = fp<{ publicUrl: string }>(
 
     await app.register(async (docs) => {
       await docs.register(helmet, { contentSecurityPolicy: { useDefaults: false, directives: DOCS_POLICY } })
-      await docs.register(swaggerUi, { routePrefix: '/docs', uiConfig: { persistAuthorization: false } })
+      await docs.register(swaggerUi, {
+        routePrefix: '/docs',
+        uiConfig: { persistAuthorization: false },
+        // The page may ask its own origin alone, which publicUrl need not be: 127.0.0.1 for localhost, another port.
+        // Relative to /docs/json, so that it holds below a path too.
+        transformSpecification: (document) => ({ ...document, servers: [{ url: '../' }] }),
+      })
     })
   },
   { name: 'openapi' },
