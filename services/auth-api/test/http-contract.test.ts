@@ -265,6 +265,16 @@ describe('the documentation', () => {
     const document = (await app.server.inject({ url: '/openapi.json' })).json()
     expect(document.servers).toEqual([{ url: app.config.tokens.issuer }])
   })
+
+  it('names errors by the media type that they are sent as', async () => {
+    const { paths } = (await app.server.inject({ url: '/openapi.json' })).json()
+    const { responses } = paths['/login'].post
+    expect(Object.keys(responses[200].content)).toEqual(['application/json'])
+    expect(Object.keys(responses[401].content)).toEqual(['application/problem+json'])
+    expect(responses[401].content['application/problem+json'].schema).toEqual({
+      $ref: '#/components/schemas/Problem',
+    })
+  })
 })
 
 describe('a failure inside', () => {

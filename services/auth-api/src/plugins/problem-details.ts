@@ -29,8 +29,7 @@ export interface Problem {
   [member: string]: unknown
 }
 
-/** `Problem` for the OpenAPI document. */
-export const ProblemResponse = z
+const ProblemBody = z
   .looseObject({
     type: z.string().describe('`urn:latchkey:problem:<slug>`'),
     title: z.string(),
@@ -41,6 +40,9 @@ export const ProblemResponse = z
     violations: z.array(z.string()).optional().describe('The password rules that were broken.'),
   })
   .meta({ id: 'Problem' })
+
+/** `Problem` for the OpenAPI document, under the type that it is sent as. */
+export const ProblemResponse = { content: { 'application/problem+json': { schema: ProblemBody } } }
 
 const typeOf = (slug: string) => `urn:latchkey:problem:${slug}`
 
