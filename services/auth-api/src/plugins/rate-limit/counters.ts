@@ -34,7 +34,7 @@ export async function openCounters(
   app: FastifyInstance,
   redis: RateLimitPluginOptions['redis'],
 ): Promise<CreateCounter> {
-  const inMemory = await openStore(app, { cache: KEYS_IN_MEMORY })
+  const inMemory = await openStore(app, {})
   const inRedis = redis && (await openStore(app, { redis, nameSpace: 'latchkey-limit-' }))
   const keys = new WeakMap<FastifyRequest, string>()
   let redisRestsUntil = 0
@@ -71,6 +71,8 @@ export async function openCounters(
     const options = {
       max: NO_MAXIMUM,
       timeWindow: windowMs,
+      // Here and not with the store: each limiter has its own, which inherits no size.
+      cache: KEYS_IN_MEMORY,
       keyGenerator: (request: FastifyRequest) => `${name}:${keys.get(request) ?? ''}`,
     }
     const own = inMemory(options)
