@@ -51,6 +51,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     limits: {
       requestsPerMinute: settings.RATE_LIMIT_REQUESTS,
       failedLoginsPerMinute: settings.RATE_LIMIT_LOGIN,
+      waitingLogins: settings.HASH_QUEUE,
       resetRequests: settings.RATE_LIMIT_RESET,
     },
     shutdown: { graceSeconds: settings.SHUTDOWN_GRACE, delaySeconds: settings.SHUTDOWN_DELAY },

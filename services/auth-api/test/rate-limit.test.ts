@@ -58,6 +58,19 @@ describe('RATE_LIMIT_LOGIN', () => {
     for (const { statusCode } of await Promise.all(logins)) expect(statusCode).toBe(200)
   })
 
+  it('answers 503 to right logins at once where more than HASH_QUEUE would wait', async () => {
+    await using app = await start({ RATE_LIMIT_LOGIN: '5', HASH_QUEUE: '7' })
+    const user = await aUser(app)
+    const answers = await Promise.all(Array.from({ length: 40 }, () => logIn(app, user.email, PASSWORD)))
+    expect(answers.every(({ statusCode }) => [200, 503].includes(statusCode))).toBe(true)
+    expect(answers.filter(({ statusCode }) => statusCode === 200).length).toBeGreaterThanOrEqual(12)
+    const refused = answers.filter(({ statusCode }) => statusCode === 503)
+    expect(refused.length).toBeGreaterThan(0)
+    expect(refused[0]?.headers['retry-after']).toBe('1')
+    expect(refused[0]?.json().type).toBe('urn:latchkey:problem:overloaded')
+    expect((await logIn(app, user.email, PASSWORD)).statusCode, 'afterwards').toBe(200)
+  })
+
   it('lets the owner in among guesses at once from many addresses', async () => {
     await using app = await start({ RATE_LIMIT_LOGIN: '5' })
     const user = await aUser(app)

@@ -12,47 +12,59 @@ export interface Place {
 }
 
 interface Attempt {
-  ahead: Map<string, number>
-  recheck?: () => void
+  /** While it waits. */
+  recheck?: (() => void) | undefined
 }
 
-/** The attempts in hand in this process, by their keys, in the order in which they came. */
-export function createInHand() {
-  const lines = new Map<string, Set<Attempt>>()
+/**
+ * The attempts in hand in this process, by their keys, in the order in which they came. `Ahead` counts no further than
+ * `reach`, so that an attempt costs the same in a line of thousands.
+ */
+export function createInHand(reach: number) {
+  const lines = new Map<string, Attempt[]>()
+  const lineOf = (key: string): readonly Attempt[] => lines.get(key) ?? []
 
   function join(attempt: Attempt, key: string): void {
-    const line = lines.get(key) ?? new Set()
+    const line = lines.get(key) ?? []
     lines.set(key, line)
-    attempt.ahead.set(key, line.size)
-    line.add(attempt)
+    line.push(attempt)
   }
 
-  /** Returns who moves up. */
-  function leave(attempt: Attempt, key: string): Attempt[] {
-    const line = [...(lines.get(key) ?? [])]
-    const left = line.filter((each) => each !== attempt)
-    if (left.length > 0) lines.set(key, new Set(left))
-    else lines.delete(key)
-    const behind = line.slice(line.indexOf(attempt) + 1)
-    for (const each of behind) each.ahead.set(key, (each.ahead.get(key) ?? 1) - 1)
-    return behind
+  function leave(attempt: Attempt, key: string): void {
+    const line = lines.get(key)
+    line?.splice(line.indexOf(attempt), 1)
+    if (line?.length === 0) lines.delete(key)
+  }
+
+  function countAhead(attempt: Attempt, key: string): number {
+    const position = lineOf(key).slice(0, reach).indexOf(attempt)
+    return position < 0 ? reach : position
   }
 
   return {
+    /** How many attempts with this key are in hand. */
+    count: (key: string): number => lineOf(key).length,
+
     enter(keys: readonly string[]): Place {
-      const attempt: Attempt = { ahead: new Map() }
+      const attempt: Attempt = {}
       for (const key of keys) join(attempt, key)
+      const ahead = (): Ahead => new Map(keys.map((key) => [key, countAhead(attempt, key)]))
       return {
-        ahead: () => new Map(attempt.ahead),
+        ahead,
         until(isReached) {
           return new Promise((resolve) => {
-            attempt.recheck = () => void (isReached(attempt.ahead) && resolve())
+            attempt.recheck = () => {
+              if (!isReached(ahead())) return
+              attempt.recheck = undefined
+              resolve()
+            }
             attempt.recheck()
           })
         },
         leave() {
-          const behind = new Set(keys.flatMap((key) => leave(attempt, key)))
-          for (const each of behind) each.recheck?.()
+          for (const key of keys) leave(attempt, key)
+          // For those further behind, nothing has changed.
+          for (const key of keys) for (const each of lineOf(key).slice(0, reach)) each.recheck?.()
         },
       }
     },

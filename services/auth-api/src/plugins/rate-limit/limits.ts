@@ -13,6 +13,8 @@ export interface Limits {
   requestsPerMinute: number
   /** Failed logins a minute, per account and per address. */
   failedLoginsPerMinute: number
+  /** Logins of one address that may wait for others of theirs. */
+  waitingLogins: number
   /** Reset requests an hour per account, and a minute per address. */
   resetRequests: number
 }
@@ -54,7 +56,8 @@ interface LoginKeys {
 
 /** The limits of requests, logins and resets. */
 export const limits = fp<RateLimitOptions>(
-  async (app, { limits: { requestsPerMinute, failedLoginsPerMinute, resetRequests }, secret, redis }) => {
+  async (app, { limits, secret, redis }) => {
+    const { requestsPerMinute, failedLoginsPerMinute, waitingLogins, resetRequests } = limits
     const createCounter = await openCounters(app, redis)
     const names = createHmac('sha256', secret).update('latchkey rate limit').digest()
     const accountKey = (account: string) =>
@@ -68,7 +71,7 @@ export const limits = fp<RateLimitOptions>(
     const resetsOfAddress = createCounter('reset-address', MINUTE_MS)
     const resetsOfAccount = createCounter('reset-account', HOUR_MS)
     const resetsOfPair = createCounter('reset-pair', HOUR_MS)
-    const inHand = createInHand()
+    const inHand = createInHand(failedLoginsPerMinute)
 
     warnOfProxy(app)
     if (requestsPerMinute > 0) {
@@ -100,9 +103,10 @@ export const limits = fp<RateLimitOptions>(
       const address = addressOf(request)
       const account = accountKey(name)
       const keys = { address, account, pair: `${address} ${account}` }
+      const mayWait = inHand.count(address) < failedLoginsPerMinute + waitingLogins
       const place = inHand.enter(Object.values(keys))
       try {
-        await admit(request, keys, place)
+        await admit(request, keys, place, mayWait)
         return await logIn()
       } catch (error) {
         if (error instanceof AppError && error.code === 'invalid_credentials') {
@@ -117,7 +121,12 @@ export const limits = fp<RateLimitOptions>(
     })
 
     /** Resolves when a login may begin; logins that are in hand may have to end first. */
-    async function admit(request: FastifyRequest, keys: LoginKeys, place: Place): Promise<void> {
+    async function admit(
+      request: FastifyRequest,
+      keys: LoginKeys,
+      place: Place,
+      mayWait: boolean,
+    ): Promise<void> {
       for (;;) {
         // Before the counters are read: what ends meanwhile is counted there.
         const ahead = place.ahead()
@@ -141,12 +150,17 @@ export const limits = fp<RateLimitOptions>(
           const exceeded = ofAddress.current < failedLoginsPerMinute ? ofPair : ofAddress
           throw tooMany(exceeded.retryAfterSeconds)
         }
+        // A line without end would keep everybody in it beyond their patience, and each hash is for nobody then.
+        if (!mayWait) throw overloaded()
         await place.until(isWithin)
       }
     }
   },
   { name: 'rate-limit', dependencies: ['problem-details'] },
 )
+
+const overloaded = () =>
+  new AppError('overloaded', 'Too many logins are waiting; try again shortly', { retryAfterSeconds: 1 })
 
 const tooMany = (retryAfterSeconds: number) =>
   new AppError('rate_limited', 'Too many requests; try again later', { retryAfterSeconds })
