@@ -258,10 +258,17 @@ describe.each(languages)('run in $name', ({ name, isThere }) => {
       expect(stderr).toMatch(/Allowed memory size of 67108864 bytes exhausted|heap out of memory/)
     })
 
-    it('ends when nobody reads what it writes', async () => {
+    it.each([
+      { reader: 'head -1', why: 'leaves' },
+      // The pipe is full when it does.
+      { reader: '(sleep 1; head -1)', why: 'hesitates and leaves' },
+    ])('ends when who reads what it writes $why', async ({ reader }) => {
       const bootstrap = name === 'php' ? '--bootstrap bootstrap.php' : ''
-      const { stdout } = await language.sh(`scriptify run ${bootstrap} '\\App\\Probe::pour' 2>&1 | head -1`)
-      expect(stdout).toBe('drop\n')
+      const { stdout, stderr } = await language.sh(
+        `{ scriptify run ${bootstrap} '\\App\\Probe::pour'; echo $? >&2; } | ${reader}`,
+      )
+      // php has a code of its own for it.
+      expect({ stdout, stderr }).toEqual({ stdout: 'drop\n', stderr: name === 'php' ? '255\n' : '141\n' })
     })
   })
 

@@ -5,6 +5,7 @@ import { EXIT } from '../../../exit-codes.ts'
 import { describe, type Ending, watchEnding } from './ending.ts'
 import { nameOf, type Orders } from './orders.ts'
 import { watchSignals } from './pauses.ts'
+import { endWithReader } from './reader.ts'
 import { findTarget, type Target } from './target.ts'
 
 /** Carries out the orders, step by step. */
@@ -51,6 +52,7 @@ async function carryOut(orders: Orders, ending: Ending): Promise<void> {
   // What the method itself wants by process.exit() is its own business.
   ending.during(undefined)
   ending.waitingFor(nameOf(orders))
+  endWithReader()
   await callTarget(target, args, orders)
 }
 
