@@ -6,6 +6,8 @@ import { defineConfig } from 'vitest/config'
 const CONTAINER_ENGINES = ['postgres', 'mysql', 'mariadb']
 /** Both services as processes, without their images. */
 const MAIL_FLOWS = ['services/test/reset-flow.test.ts', 'services/test/tracing.test.ts']
+/** How long something may take to come true on a busy machine; Vitest's own second is over before a process has started. */
+const patience = { poll: { timeout: 30_000 } }
 const hasDocker = await dockerAnswers()
 // The suites start the services and scriptify a thousand times: each compiles no more than has changed since.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules', '.cache', 'node')
@@ -19,7 +21,9 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{shared,scripts}/**/*.test.ts', 'services/*/src/**/*.test.ts'],
-          testTimeout: 60_000,
+          expect: patience,
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
         },
       },
       ...['embedded', ...(hasDocker ? CONTAINER_ENGINES : [])].map((engine) => ({
@@ -28,7 +32,8 @@ export default defineConfig({
           include: ['services/auth-api/test/**/*.test.ts', 'services/scriptify/test/admin*.test.ts'],
           exclude: ['services/auth-api/test/redis/**'],
           globalSetup: [`services/auth-api/test/engines/${engine}.ts`],
-          testTimeout: 60_000,
+          expect: patience,
+          testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       })),
@@ -37,7 +42,8 @@ export default defineConfig({
           name: 'redis',
           include: hasDocker ? ['services/auth-api/test/redis/**/*.test.ts'] : [],
           globalSetup: ['services/auth-api/test/engines/embedded.ts'],
-          testTimeout: 60_000,
+          expect: patience,
+          testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },
@@ -51,6 +57,7 @@ export default defineConfig({
           ],
           exclude: MAIL_FLOWS,
           globalSetup: hasDocker ? ['services/test/support/images.ts'] : [],
+          expect: patience,
           testTimeout: 180_000,
           hookTimeout: 300_000,
         },
@@ -61,7 +68,8 @@ export default defineConfig({
           include: ['services/scriptify/test/**/*.test.ts'],
           // They run once a database, above.
           exclude: ['services/scriptify/test/admin*.test.ts'],
-          testTimeout: 120_000,
+          expect: patience,
+          testTimeout: 180_000,
           hookTimeout: 300_000,
         },
       },
@@ -69,6 +77,7 @@ export default defineConfig({
         test: {
           name: 'mailer',
           include: ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS],
+          expect: patience,
           testTimeout: 180_000,
           hookTimeout: 120_000,
         },
