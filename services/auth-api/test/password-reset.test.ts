@@ -17,18 +17,21 @@ const confirm = (email: string, code: string, token?: string) =>
 const setPassword = (email: string, token: string, password = NEW_PASSWORD) =>
   post('/login/resetpassword', { email, token, password })
 
+const jobsTo = (to: string) => [...app.queued.values()].filter((job) => job.to === to)
+
 /** The mails that were queued for `to`, opened as mailer-worker opens them; the newest last. */
 async function mailsTo(to: string) {
-  await expect.poll(() => [...app.queued.values()].some((job) => job.to === to)).toBe(true)
-  const jobs = [...app.queued.values()].filter((job) => job.to === to)
+  await expect.poll(() => jobsTo(to).length).toBeGreaterThan(0)
+  const jobs = jobsTo(to)
   const sealer = createSealer(app.config.mail.secret)
   return Promise.all(jobs.map(async (job) => ({ ...job, opened: await sealer.open(job.variables) })))
 }
 
 async function aReset(email: string): Promise<{ token: string; code: string }> {
-  const before = app.queued.size
+  const before = jobsTo(email).length
   const { token } = (await request(email)).json()
-  await expect.poll(() => app.queued.size).toBe(before + 1)
+  // What other tests have asked for may be queued meanwhile.
+  await expect.poll(() => jobsTo(email).length).toBe(before + 1)
   const mails = await mailsTo(email)
   return { token, code: mails.at(-1)?.opened.code ?? '' }
 }
@@ -258,24 +261,23 @@ describe('attacks', () => {
 
   it('known and unknown e-mails take the same time', async () => {
     const known = await aUser(app)
-    const times: Record<string, number[]> = { known: [], unknown: [] }
-    for (let round = 0; round < 40; round++) {
-      for (const [kind, email] of Object.entries({
-        known: known.email,
-        unknown: 'nobody-at-all@example.com',
-      })) {
-        const start = process.hrtime.bigint()
-        expect((await request(email)).statusCode).toBe(200)
-        times[kind]?.push(Number(process.hrtime.bigint() - start) / 1e6)
-      }
+    const times: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] }
+    const measure = async (list: number[], email: string) => {
+      const start = process.hrtime.bigint()
+      expect((await request(email)).statusCode).toBe(200)
+      list.push(Number(process.hrtime.bigint() - start) / 1e6)
     }
-    const [known50, unknown50] = Object.values(times).map(
-      (list) => list.sort((a, b) => a - b)[list.length / 4] ?? 0,
-    )
-    expect(
-      Math.max(known50 ?? 0, unknown50 ?? 0) / Math.min(known50 ?? 1, unknown50 ?? 1),
-      JSON.stringify(times),
-    ).toBeLessThan(1.5)
+    const quartile = (list: number[]) => list.toSorted((a, b) => a - b)[Math.floor(list.length / 4)] ?? 0
+    const ratio = () => {
+      const quartiles = [quartile(times.known), quartile(times.unknown)]
+      return Math.max(...quartiles) / Math.min(...quartiles)
+    }
+    // Other work on the machine disturbs one as much as the other in the long run; what differs by itself always does.
+    for (let round = 0; round < 40 || (round < 400 && ratio() >= 1.5); round++) {
+      await measure(times.known, known.email)
+      await measure(times.unknown, 'nobody-at-all@example.com')
+    }
+    expect(ratio(), JSON.stringify(times)).toBeLessThan(1.5)
   })
 
   it('a code for an unknown e-mail does not exist', async () => {

@@ -116,7 +116,7 @@ describe('the process', () => {
   })
 
   it('says that it is draining for SHUTDOWN_DELAY seconds, and answers meanwhile', async () => {
-    await using service = startService({ SHUTDOWN_DELAY: '2' })
+    await using service = startService({ SHUTDOWN_DELAY: '5' })
     const url = await addressOf(service)
     expect((await fetch(`${url}/health/ready`)).status).toBe(200)
     service.process.kill('SIGTERM')
@@ -150,7 +150,7 @@ describe('the process', () => {
     async ({ what, settings }) => {
       await using service = startService(settings)
       await expect
-        .poll(() => service.output(), { timeout: 10_000 })
+        .poll(() => service.output())
         .toMatch(
           new RegExp(`"waitsFor":\\["${what} at 127.0.0.1:1: unreachable [^"]+"\\].*not ready, waiting`),
         )

@@ -15,7 +15,7 @@ afterAll(() => Promise.all([database[Symbol.asyncDispose](), redis.stop()]))
 const startService = (queueUrl: string) =>
   startServiceProcess({ DATABASE_URL: database.url, QUEUE_URL: queueUrl, LOG_LEVEL: 'debug' })
 const expectLogged = (service: Service, text: string) =>
-  expect.poll(service.output, { timeout: 10_000, interval: 50 }).toContain(text)
+  expect.poll(service.output, { interval: 50 }).toContain(text)
 
 describe('what is logged when Redis refuses', () => {
   it('a mail, is neither its address nor its variables', async () => {
