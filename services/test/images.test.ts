@@ -2,7 +2,16 @@ import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { docker, imageOf, logsOf, ROOT, run, SERVICES, type ServiceName } from './support/images.ts'
+import {
+  docker,
+  imageOf,
+  logsOf,
+  ROOT,
+  run,
+  SERVICES,
+  type ServiceName,
+  unreadableInImageOf,
+} from './support/images.ts'
 
 const BASE = 'node:24-trixie-slim'
 /** What each may weigh above the base: what it weighs, and some room. */
@@ -56,6 +65,10 @@ describe.each(SERVICES)('the image of %s', (service) => {
       },
     })
     expect(await inImage(service, 'id -u; find /app -writable')).toBe('1000')
+  })
+
+  it('can be read by its user, whatever umask its checkout was made under', async () => {
+    expect(await unreadableInImageOf(service)).toBe('')
   })
 
   it('holds no development dependency, test or secret, in no layer', async () => {
