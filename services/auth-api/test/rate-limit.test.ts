@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aUser, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
@@ -189,6 +191,22 @@ describe('RATE_LIMIT_REQUESTS', () => {
     expectLimited(await get('/profile', '203.0.113.1'))
     expect((await get('/health/live', '203.0.113.1')).statusCode).toBe(200)
     expect((await get('/nowhere', '203.0.113.2')).statusCode).toBe(404)
+  })
+
+  it('takes those who hang up at once for one address', async () => {
+    await using app = await start({ RATE_LIMIT_REQUESTS: '4' })
+    const { port } = new URL(await app.server.listen({ host: '127.0.0.1', port: 0 }))
+    const hangUp = async () => {
+      const socket = connect(Number(port), '127.0.0.1')
+      await once(socket, 'connect')
+      socket.write('GET /nowhere HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.1\r\n\r\n')
+      socket.resetAndDestroy()
+      await once(socket, 'close')
+    }
+    for (let client = 0; client < 20; client++) await hangUp()
+    const log = app.logLines.map((line) => JSON.parse(line))
+    expect(log.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([])
+    expect((await fetch(`http://127.0.0.1:${port}/nowhere`)).status, 'who stays').toBe(404)
   })
 
   const ORIGIN = 'https://app.example.com'
