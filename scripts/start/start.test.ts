@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findFreePort } from '../../services/mailer-worker/test/support/free-port.ts'
 import { DEMO_PASSWORD } from './demo-users.ts'
-import { freePort } from './ports.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
@@ -16,7 +16,7 @@ let dataDir: string
 let settings: Record<string, string>
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'latchkey-start-'))
-  const port = async () => String(await freePort('127.0.0.1', 0))
+  const port = async () => String(await findFreePort())
   settings = {
     DATA_DIR: dataDir,
     PORT: await port(),
@@ -57,7 +57,7 @@ function npmStart(given: Record<string, string> = {}): Start {
     exited,
     async untilReady() {
       const isReady = () => output.includes('Latchkey is ready')
-      await expect.poll(() => isReady() || hasExited(), { timeout: 45_000 }).toBe(true)
+      await expect.poll(() => isReady() || hasExited(), { timeout: 90_000 }).toBe(true)
       expect(output).toContain('Latchkey is ready')
     },
     async [Symbol.asyncDispose]() {
@@ -166,7 +166,7 @@ describe('npm start', () => {
     await start.untilReady()
     signalGroup(start.process, 'SIGKILL')
     await start.exited
-    await expect.poll(answers, { timeout: 10_000 }).toBe(false)
+    await expect.poll(answers).toBe(false)
     await using next = npmStart()
     await next.untilReady()
     expect((await logIn()).status).toBe(200)
@@ -187,7 +187,7 @@ describe('npm start', () => {
     const inbox = /mail {7}(http:\S+)/.exec(start.output())?.[1] ?? ''
     const readMails = async () =>
       (await (await fetch(`${inbox}/email`)).json()) as { subject: string; text: string }[]
-    await expect.poll(readMails, { timeout: 20_000 }).toHaveLength(1)
+    await expect.poll(readMails).toHaveLength(1)
     const [mail] = await readMails()
     expect(mail?.subject).toMatch(/^\[dev\] /)
     const code =

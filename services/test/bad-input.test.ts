@@ -85,7 +85,7 @@ describe.concurrent.each(SERVICES)('%s where no address answers', (service) => {
       return [response.status, ((await response.json()) as { checks: unknown }).checks]
     }
     expect(await waitsFor()).toMatch(/database at database:5432.*queue at queue:6379/)
-    expect(await ready()).toMatchObject([503, { database: 'unreachable', queue: 'unreachable' }])
+    await expect.poll(ready).toMatchObject([503, { database: 'unreachable', queue: 'unreachable' }])
 
     await using _database = await postgresContainer()
       .withNetwork(network)
@@ -108,7 +108,7 @@ describe.concurrent.each(SERVICES)('%s where no address answers', (service) => {
       env: { ...process.env, ...SETTINGS },
     })
     await expect.poll(waitsFor, { timeout: 60_000 }).toMatch(/^"waitsFor":\["queue at queue:6379/)
-    expect(await ready()).toMatchObject([503, { database: 'ok', queue: 'unreachable' }])
+    await expect.poll(ready).toMatchObject([503, { database: 'ok', queue: 'unreachable' }])
 
     await using queue = await new GenericContainer('redis:8')
       .withNetwork(network)

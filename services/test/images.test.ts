@@ -95,7 +95,7 @@ describe.each(SERVICES)('the image of %s', (service) => {
       imageOf(service),
     )
     try {
-      await expect.poll(() => logsOf(container), { timeout: 30_000 }).toContain('not ready, waiting')
+      await expect.poll(() => logsOf(container)).toContain('not ready, waiting')
       const inside = (script: string) => docker('exec', container, 'sh', '-c', script)
       expect(await inside('touch /app/x 2>&1; touch /tmp/x && echo yes')).toMatch(
         /Read-only file system\nyes/,
@@ -104,7 +104,7 @@ describe.each(SERVICES)('the image of %s', (service) => {
       await inside('(sleep 0.2 & echo) >/dev/null')
       const children = () =>
         inside('cat /proc/[0-9]*/stat 2>/dev/null | awk \'$2 == "(sleep)" { print $3, $4 }\'')
-      await expect.poll(children, { timeout: 10_000 }).toBe('')
+      await expect.poll(children).toBe('')
       expect(await inside('cat /proc/1/comm')).toBe('tini')
       await docker('kill', '--signal', 'TERM', container)
       expect(await docker('wait', container)).toBe('0')

@@ -26,7 +26,7 @@ async function logsOfStart(looksUntilReady: number) {
     logger,
     address: () => 'http://127.0.0.1:1',
   })
-  await expect.poll(() => logger.info.mock.calls, { timeout: 10_000 }).toHaveLength(1)
+  await expect.poll(() => logger.info.mock.calls).toHaveLength(1)
   await report.stop()
   return logger
 }

@@ -76,7 +76,7 @@ describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('mail on %s', (combinat
     expect(mail?.text).toContain(`${code.slice(0, 3)} ${code.slice(3)}`)
     expect(mail?.html).toContain('lang="fr"')
     await waitFor(() => allSettled(id))
-    expect(await worker.metric('latchkey_mail_sent_total')).toBe(1)
+    await expect.poll(() => worker.metric('latchkey_mail_sent_total')).toBe(1)
   })
 
   it('sends a mail once, though it is handed over again after a crash', async () => {
@@ -240,14 +240,15 @@ describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('mail on %s', (combinat
   })
 
   it('starts no more mails a second than MAIL_RATE says', async () => {
-    const addresses = Array.from({ length: 30 }, (_, index) => `${index}-${address}`)
+    const addresses = Array.from({ length: 60 }, (_, index) => `${index}-${address}`)
     await Promise.all(addresses.map((each) => producer.request(each)))
     const isDone = () => addresses.every((each) => mailbox.to(each).length > 0)
     await using _worker = await startWorker({ MAIL_RATE: '10' })
     await waitFor(() => addresses.some((each) => mailbox.to(each).length > 0))
     const start = Date.now()
     await waitFor(isDone)
-    expect(Date.now() - start).toBeGreaterThan(1_500)
+    // From the first to start to the last are 5 s; the first may take its time to arrive.
+    expect(Date.now() - start).toBeGreaterThan(3_000)
   })
 
   it('deletes resets that expired more than a day ago', async () => {
@@ -305,15 +306,17 @@ describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('mail on %s', (combinat
     await waitFor(allArrived, 120_000)
     const counts = await producer.queue.counts()
     const repeats = ours().length - arrived().size
-    const announced = new Set(announcedIn([...logs, last.log()].join('\n')))
+    const announced = () => new Set(announcedIn([...logs, last.log()].join('\n')))
     const twice = ids.filter(
       (id) => ours().filter(({ messageId }) => messageId === `<${id}@example.com>`).length > 1,
     )
     process.stdout.write(
-      `${combination}: ${KILLED_MAILS} mails, ${killed} kills, ${arrived().size} arrived, ${repeats} again, ${announced.size} announced as possible repeats\n`,
+      `${combination}: ${KILLED_MAILS} mails, ${killed} kills, ${arrived().size} arrived, ${repeats} again, ${announced().size} announced as possible repeats\n`,
     )
-    expect(twice.filter((id) => !announced.has(id))).toEqual([])
-    expect(await last.metric('latchkey_mail_repeated_total')).toBe(announcedIn(last.log()).length)
+    await expect.poll(() => twice.filter((id) => !announced().has(id))).toEqual([])
+    await expect
+      .poll(async () => (await last.metric('latchkey_mail_repeated_total')) - announcedIn(last.log()).length)
+      .toBe(0)
     expect(arrived().size).toBe(KILLED_MAILS)
     // At the most what was in hand at each kill.
     expect(repeats).toBeLessThanOrEqual(killed * 8)

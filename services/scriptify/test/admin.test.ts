@@ -394,7 +394,7 @@ async function addFailedMails(ids: readonly string[]): Promise<void> {
     () => undefined,
   )
   const isRunning = worker.thing.run()
-  await expect.poll(async () => (await queue.counts()).failed, { timeout: 20_000 }).toBe(ids.length)
+  await expect.poll(async () => (await queue.counts()).failed).toBe(ids.length)
   await worker.close()
   await isRunning
   await queue.close()

@@ -27,7 +27,7 @@ describe.skipIf(!(await hasDocker())).each(['postgres', 'mysql'])('docker compos
   afterAll(async () => {
     await compose('--profile', 'tools', 'down', '--volumes', '--timeout', '5')
     await docker('rmi', `latchkey/auth-api:${project}`, `latchkey/scriptify:${project}`)
-  }, 60_000)
+  })
 
   const scriptify = (
     words: string[],

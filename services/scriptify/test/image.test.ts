@@ -174,7 +174,7 @@ describe.skipIf(!(await hasDocker()))('the image of scriptify', () => {
         expect(await docker('exec', id, 'cat', '/proc/1/comm')).toBe('tini')
         const zombies = () =>
           docker('exec', id, 'sh', '-c', 'grep -l "^State:.Z" /proc/[0-9]*/status || true')
-        await expect.poll(zombies, { timeout: 10_000 }).toBe('')
+        await expect.poll(zombies).toBe('')
       } finally {
         await docker('kill', id)
       }
@@ -222,7 +222,7 @@ describe.skipIf(!(await hasDocker()))('the image of scriptify', () => {
       const daemon = [...words('work', '/tmp/go'), '--daemon', '--interval', '30']
       await docker('run', '--detach', '--name', name, ...HARDENED, ...project, IMAGE, ...daemon)
       try {
-        await expect.poll(() => logsOf(name), { timeout: 20_000 }).toBe('begin\n')
+        await expect.poll(() => logsOf(name)).toBe('begin\n')
         const stopped = docker('stop', '-t', '60', name)
         // It is still in its call, and goes on only now.
         await docker('exec', name, 'touch', '/tmp/go')

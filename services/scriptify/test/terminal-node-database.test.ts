@@ -114,7 +114,8 @@ describe.skipIf(!(await hasDocker())).each([
     }
     await answers(2)
     const interrupt = async (line: string, times: number) => {
-      terminal.type(`${line}\r`)
+      terminal.type(`console.log("be" + "gun"); ${line}\r`)
+      await terminal.see('begun')
       await pause(700)
       for (let time = 0; time < times; time++) {
         terminal.type(CTRL_C)

@@ -2,12 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { type IPty, spawn } from '@lydell/node-pty'
 
-const WAIT_MS = 20_000
+const WAIT_MS = 60_000
 
 /** A program on a pseudo-terminal, driven like a person does: type, look, go on. */
 export interface Typist extends AsyncDisposable {
   pty: IPty
   type(text: string): void
+  /** Types text and waits until it is shown, which is not looked at yet: a key that follows is no part of a paste. */
+  typeShown(text: string): Promise<void>
   /** Types a line and waits for the next prompt; gives what appeared between. */
   enter(line: string): Promise<string>
   /** Waits until what appeared since the last look holds the text; gives all of it. */
@@ -40,7 +42,7 @@ export function startTypist(
     })
   })
 
-  const see = async (what: string | RegExp): Promise<string> => {
+  const waitFor = async (what: string | RegExp): Promise<void> => {
     const matches = () => {
       const text = stripVTControlCharacters(state.seen)
       return typeof what === 'string' ? text.includes(what) : what.test(text)
@@ -51,6 +53,10 @@ export function startTypist(
       }
       await sleep(15)
     }
+  }
+
+  const see = async (what: string | RegExp): Promise<string> => {
+    await waitFor(what)
     await sleep(30)
     const text = stripVTControlCharacters(state.seen)
       .replace(/ {100,}\r/g, '\n')
@@ -62,6 +68,10 @@ export function startTypist(
   return {
     pty,
     type: (text) => pty.write(text),
+    typeShown(text) {
+      pty.write(text)
+      return waitFor(text)
+    },
     see,
     async enter(line) {
       state.seen = ''

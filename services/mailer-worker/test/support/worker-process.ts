@@ -51,7 +51,7 @@ export async function startWorkerProcess(
       waitFor(async () => {
         if (hasEnded()) throw new Error(`The worker ended: ${log}`)
         return (await get('/health/ready').catch(() => undefined))?.ok === true
-      }, 30_000),
+      }),
     async metric(name) {
       const text = await (await get('/metrics')).text()
       const line = text.split('\n').find((each) => each.startsWith(`${name} `))
