@@ -1,7 +1,9 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import type { StartedTestContainer } from 'testcontainers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasDocker, MAIN, ROOT, startPhpMachine } from './terminal-docker.ts'
@@ -80,6 +82,22 @@ describe('a node script', () => {
     { why: 'the death of its process', script: 'process.kill(process.pid, "SIGKILL")', code: 1 },
   ])('ends with $code for $why', async ({ script, code }) => {
     expect((await node([], script)).code).toBe(code)
+  })
+
+  it.each([
+    { signal: 'SIGINT', code: 130 },
+    { signal: 'SIGTERM', code: 143 },
+    { signal: 'SIGHUP', code: 129 },
+  ] as const)('ends at $signal with its endless statement, with $code', async ({ signal, code }) => {
+    const script = 'console.log(process.pid); while (true);'
+    const args = [MAIN, 'terminal', '--runtime', 'node', '--no-preload', '--execute', script]
+    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
+    const said = text(child.stderr)
+    const [pid] = await once(child.stdout, 'data')
+    child.kill(signal)
+    expect(await once(child, 'exit')).toEqual([code, null])
+    expect(await said).toBe('')
+    expect(() => process.kill(Number(pid), 0)).toThrow('ESRCH')
   })
 
   it.each([
@@ -232,6 +250,26 @@ describe.skipIf(!(await hasDocker()))('a php script', () => {
       expect(ended.stderr).toContain(`The ${what} /tmp/die.php ended the process (${reason}`)
       expect(ended.stderr).not.toMatch(/restored|worker/)
     }
+  })
+
+  it.each([
+    { signal: 'INT', code: 130 },
+    { signal: 'TERM', code: 143 },
+    { signal: 'HUP', code: 129 },
+  ])('ends at SIG$signal with its endless statement, with $code', async ({ signal, code }) => {
+    const script = `
+      node ${MAIN} terminal --runtime php --no-preload --execute 'echo getmypid(), PHP_EOL; while (true);' >out-$1 &
+      terminal=$!
+      until grep -q . out-$1; do sleep 0.05; done
+      kill -$1 $terminal
+      (sleep 20; kill -KILL $terminal) >/dev/null 2>&1 &
+      wait $terminal
+      echo $?
+      grep '^State:.[RSD]' /proc/$(cat out-$1)/status`
+    const words = ['exec', '-w', '/tmp', machine.getId(), 'sh', '-c', script, 'sh', signal]
+    // Of its process nothing is there, or what nobody has reaped.
+    const { stdout, stderr } = await run('docker', words, '')
+    expect({ stdout, stderr: stderr.replace(/^grep: .*\n/, '') }).toEqual({ stdout: `${code}\n`, stderr: '' })
   })
 
   it('evaluates --execute, which may read stdin', async () => {

@@ -109,6 +109,8 @@ export async function openSession(options: SessionOptions) {
   }
 
   const died = async (error: WorkerDied): Promise<Outcome> => {
+    // Nobody would end a new process any more.
+    if (isClosed) throw error
     const reason = lastReason
     lastReason = undefined
     if (!error.isRestored) await recover()

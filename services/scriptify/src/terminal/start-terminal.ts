@@ -25,7 +25,7 @@ export interface TerminalOptions {
   history: boolean
 }
 
-const SIGNALS = { SIGHUP: 129, SIGTERM: 143 } as const
+const SIGNALS = { SIGHUP: 129, SIGTERM: 143 }
 
 /** Runs a terminal until it ends; resolves with the exit code. */
 export async function startTerminal(options: TerminalOptions): Promise<number> {
@@ -61,7 +61,8 @@ async function runAsScript(script: string, setup: Setup, { keepGoing }: Terminal
   const { runScript } = await import('./script-mode.ts')
   const notify = (line: string) => void process.stderr.write(`${line}\n`)
   const session = await openSession({ ...setup, notify })
-  const killed = endOnSignals(() => session.kill())
+  // A prompt has a use of its own for Ctrl-C; a script ends by it, and with it a statement that would never end.
+  const killed = endOnSignals({ ...SIGNALS, SIGINT: 130 })
   try {
     for (const note of session.opened.notes) notify(note)
     return await Promise.race([runScript(session, script, { keepGoing }), killed])
@@ -82,7 +83,7 @@ async function runInteractively(
   const isProduction = /^prod(uction)?$/i.test(setup.env.APP_ENV ?? '')
   const prompt = createPrompt({ runtime: runtime.name, history, environment, isProduction })
   const session = await openSession({ ...setup, notify: prompt.notify })
-  const killed = endOnSignals(() => prompt.restore())
+  const killed = endOnSignals(SIGNALS, prompt.restore)
   process.on('exit', prompt.restore)
   process.stdout.write(`${banner(setup, session.opened, environment, isProduction)}\n`)
   try {
@@ -95,10 +96,11 @@ async function runInteractively(
 }
 
 /** Resolves with the exit code when a signal wants the process to end. */
-function endOnSignals(stop: () => void): Promise<number> {
+function endOnSignals(signals: Record<string, number>, stop = () => {}): Promise<number> {
   return new Promise((done) => {
-    for (const [signal, code] of Object.entries(SIGNALS)) {
-      process.once(signal, () => {
+    for (const [signal, code] of Object.entries(signals)) {
+      // A second one must not end us before the worker is gone.
+      process.on(signal, () => {
         stop()
         done(code)
       })

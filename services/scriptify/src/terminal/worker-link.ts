@@ -148,7 +148,10 @@ export function startWorker({ command, cwd, env, stdin, events }: WorkerOptions)
   }
 
   look()
-  createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY }).on('line', receive)
+  // A worker that dies with a question unread resets the socket; readline passes the error on as its own.
+  createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY })
+    .on('line', receive)
+    .on('error', () => {})
   socket.on('error', () => {})
   interruptPipe?.on('error', () => {})
   socket.on('close', () => {
