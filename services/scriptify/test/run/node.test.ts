@@ -60,6 +60,30 @@ describe('a method in TypeScript', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'a.ts\n', stderr: '' })
   })
 
+  it.each([
+    {
+      why: 'what is no TypeScript for Node',
+      source: 'enum A { B }',
+      says: 'SyntaxError: TypeScript enum is not supported in strip-only mode (a (1).ts:1)',
+    },
+    {
+      why: 'a mistake',
+      source: 'export const a = 1\nnope()',
+      says: 'ReferenceError: nope is not defined (a (1).ts:2)',
+    },
+    {
+      why: 'a word that Node does not know',
+      source: '@nope class A {}',
+      says: 'SyntaxError: Invalid or unexpected token (a (1).ts:1)',
+    },
+  ])('names the file with $why, and none of Node', async ({ source, says }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'scriptify-place-'))
+    writeFileSync(join(folder, 'a (1).ts'), source)
+    writeFileSync(join(folder, 'b.ts'), `import './a (1).ts'\nexport const f = () => 1`)
+    const { code, stderr } = await node.sh(`cd ${folder}; scriptify run b.ts#f`)
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `The module ${folder}/b.ts failed: ${says}\n` })
+  })
+
   it('may leave out what its type calls optional', async () => {
     expect((await node.run(['src/probe.ts#Probe::optional', '-a', 'x'])).stdout).toBe('x undefined\n')
     expect((await node.run(['src/probe.ts#Probe::optional'])).code).toBe(2)

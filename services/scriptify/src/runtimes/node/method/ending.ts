@@ -5,7 +5,9 @@ import { EXIT } from '../../../exit-codes.ts'
 
 /** What the language throws at code that is wrong; everything else was made to be read. */
 const MISTAKES = [TypeError, ReferenceError, RangeError, SyntaxError, EvalError, URIError]
-const FRAME = /^ +at .*?((?:file:\/\/)?\/[^()]*):(\d+):\d+\)?$/m
+/** Where the text is that could not be read; the frames below are Node's own. */
+const HEAD = /^((?:file:\/\/)?\/.*):(\d+)\n/
+const FRAME = /^ +at (?:async )?(?:.*? \()?((?:file:\/\/)?\/.*?):(\d+):\d+\)?$/m
 
 export interface Ending {
   /** What is going on that must not be ended by a process.exit() of the project; undefined when it may. */
@@ -68,7 +70,7 @@ function messageOf(error: Error): string {
 }
 
 function placeOf({ stack = '' }: Error): string {
-  const [, file, line] = FRAME.exec(stack) ?? []
+  const [, file, line] = HEAD.exec(stack) ?? FRAME.exec(stack) ?? []
   if (file === undefined) return ''
   const path = file.startsWith('file:') ? fileURLToPath(file) : file
   const near = relative(process.cwd(), path)
