@@ -84,6 +84,15 @@ describe('a node script', () => {
     expect((await node([], script)).code).toBe(code)
   })
 
+  it('hears nothing of Node about a project without a module type', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'scriptify-typeless-'))
+    writeFileSync(join(folder, 'package.json'), '{}')
+    writeFileSync(join(folder, 'a.ts'), 'export const a: number = 1')
+    const script = 'import { a } from "./a.ts"\na'
+    const ended = await node(['--rootdir', folder, '--execute', script])
+    expect(ended).toEqual({ code: 0, stdout: '1\n', stderr: '' })
+  })
+
   it.each([
     { signal: 'SIGINT', code: 130 },
     { signal: 'SIGTERM', code: 143 },

@@ -18,6 +18,8 @@ export function nodeTerminal(env: NodeJS.ProcessEnv): TerminalRuntime {
       file: process.execPath,
       args: [
         '--disable-warning=ExperimentalWarning',
+        // As for a method: a project without "type" in its package.json is not to hear of it.
+        '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON',
         '--experimental-import-meta-resolve',
         ...(megabytes === undefined ? [] : [`--max-old-space-size=${megabytes}`]),
         WORKER,
