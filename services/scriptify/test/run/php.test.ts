@@ -24,6 +24,14 @@ describe.skipIf(!(await hasDocker()))('a method in php', () => {
     )
   })
 
+  it('fails in one line of text by an exception without a name', async () => {
+    const { code, stderr } = await php.sh(
+      `echo '<?php class Anon { function run() { throw new class("x") extends Exception {}; } }' > /tmp/anon.php
+       scriptify run -b /tmp/anon.php Anon::run`,
+    )
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'Exception@anonymous: x (/tmp/anon.php:1)\n' })
+  })
+
   it('is documented with types and defaults', async () => {
     const { stdout } = await php.run(['App\\Types::defaults', '--showdocs'])
     expect(stdout).toBe(

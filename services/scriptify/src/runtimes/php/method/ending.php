@@ -45,7 +45,7 @@ final class Ending
         $message = preg_replace('/, called in \S+caller\.php on line \d+$/', '', $error->getMessage());
         $message = preg_replace('/\s*\n\s*/', ' ', trim((string) $message));
         $file = str_replace(getcwd() . '/', '', $error->getFile());
-        return get_class($error) . ": {$message} ({$file}:{$error->getLine()})";
+        return get_debug_type($error) . ": {$message} ({$file}:{$error->getLine()})";
     }
 
     private static function atShutdown(): void

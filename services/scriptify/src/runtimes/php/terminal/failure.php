@@ -39,7 +39,7 @@ final class Failure
     private static function one(\Throwable $error): string
     {
         $message = substr($error->getMessage(), 0, self::MAX_MESSAGE);
-        return $error::class . ": {$message}\n    at " . self::place($error->getFile(), $error->getLine());
+        return get_debug_type($error) . ": {$message}\n    at " . self::place($error->getFile(), $error->getLine());
     }
 
     private static function trace(\Throwable $error): string
