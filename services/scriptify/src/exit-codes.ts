@@ -6,4 +6,6 @@ export const EXIT = {
   notFound: 3,
   notPermitted: 4,
   runtimeMissing: 5,
+  /** 128 + SIGPIPE, which Node ignores: the reader of our output has left. */
+  outputClosed: 141,
 } as const

@@ -4,6 +4,10 @@ import { EXIT } from './exit-codes.ts'
 
 /** Runs what the words after the program's ask for; resolves with the exit code, says a failure in one line. */
 export async function runCli(program: Command, argv: readonly string[]): Promise<number> {
+  process.stdout.on('error', (error) => {
+    // Who listens too has more to end than itself.
+    if (process.stdout.listenerCount('error') === 1) process.exit(report(error))
+  })
   try {
     await program.parseAsync(argv)
     return Number(process.exitCode ?? EXIT.ok)
@@ -15,6 +19,7 @@ export async function runCli(program: Command, argv: readonly string[]): Promise
 function report(error: unknown): number {
   // commander has said it already
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return EXIT.outputClosed
   if (process.env.SCRIPTIFY_DEBUG) console.error(error)
   else console.error(messageOf(error).replaceAll(/\s*\n\s*/g, ' '))
   return error instanceof CliError ? error.exitCode : EXIT.failed

@@ -1,7 +1,9 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { createCli } from '../src/cli.ts'
 
@@ -64,6 +66,26 @@ describe('the command line', () => {
     const { code, stderr } = await scriptify([])
     expect(code).toBe(2)
     expect(stderr).toContain('Usage: scriptify')
+  })
+
+  it.each([{ args: ['--help'] }, { args: ['run', '--help'] }, { args: ['services'] }])(
+    'ends without a word when the reader of $args has left',
+    async ({ args }) => {
+      const child = spawn(process.execPath, [LAUNCHER, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+      child.stdout.destroy()
+      const said = text(child.stderr)
+      expect([await once(child, 'exit'), await said]).toEqual([[141, null], ''])
+    },
+  )
+
+  it.each(['--help', 'services'])('fails in one line when %s cannot be written', async (word) => {
+    const words = ['-c', '"$0" "$@" > /dev/full', process.execPath, LAUNCHER, word]
+    const child = spawn('sh', words, { stdio: ['ignore', 'ignore', 'pipe'] })
+    const said = text(child.stderr)
+    expect([await once(child, 'exit'), await said]).toEqual([
+      [1, null],
+      'ENOSPC: no space left on device, write\n',
+    ])
   })
 
   it('says what it did not expect in one line, and where only when asked', async () => {

@@ -84,6 +84,22 @@ describe('a node script', () => {
     expect((await node([], script)).code).toBe(code)
   })
 
+  it('ends as by SIGPIPE, and at once, when the reader of its values has left', async () => {
+    const args = [MAIN, 'terminal', '--runtime', 'node', '--no-preload', '--execute', '1; 2; while (true);']
+    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
+    child.stdout.destroy()
+    const said = text(child.stderr)
+    expect([await once(child, 'exit'), await said]).toEqual([[141, null], ''])
+  })
+
+  it('fails when its last value cannot be written', async () => {
+    const script = `"$0" ${MAIN} terminal --runtime node --no-preload --execute 1 > /dev/full`
+    expect(await run('sh', ['-c', script, process.execPath], '')).toMatchObject({
+      code: 1,
+      stderr: 'ENOSPC: no space left on device, write\n',
+    })
+  })
+
   it('hears nothing of Node about a project without a module type', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'scriptify-typeless-'))
     writeFileSync(join(folder, 'package.json'), '{}')

@@ -34,7 +34,7 @@ export async function callEndpoint(options: EndpointOptions): Promise<number> {
     })
     const { response } = answer
     const end = await answer.whole(printBody(response, process.stdout, { maxBytes }))
-    if (end === 'closed') return ENDPOINT_EXIT.outputClosed
+    if (end === 'closed') return EXIT.outputClosed
     const isError = (response.statusCode ?? 0) >= 400
     if (isError && !options.include) console.error(statusLineOf(response))
     if (end === 'whole') return isError ? ENDPOINT_EXIT.httpError : EXIT.ok

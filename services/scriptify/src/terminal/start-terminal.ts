@@ -63,12 +63,16 @@ async function runAsScript(script: string, setup: Setup, { keepGoing }: Terminal
   const session = await openSession({ ...setup, notify })
   // A prompt has a use of its own for Ctrl-C; a script ends by it, and with it a statement that would never end.
   const killed = endOnSignals({ ...SIGNALS, SIGINT: 130 })
+  const unread = new Promise<never>((_resolve, reject) => process.stdout.on('error', reject))
+  let code: number
   try {
     for (const note of session.opened.notes) notify(note)
-    return await Promise.race([runScript(session, script, { keepGoing }), killed])
+    code = await Promise.race([runScript(session, script, { keepGoing }), killed, unread])
   } finally {
     await session.close()
   }
+  // That the last value could not be written is known only now.
+  return Promise.race([unread, code])
 }
 
 async function runInteractively(

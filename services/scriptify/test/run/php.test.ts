@@ -32,6 +32,16 @@ describe.skipIf(!(await hasDocker()))('a method in php', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'Exception@anonymous: x (/tmp/anon.php:1)\n' })
   })
 
+  it('ends as by SIGPIPE when the reader of its output has left', async () => {
+    const still = "scriptify run -b bootstrap.php 'App\\Probe::still'"
+    for (const option of ['', '--showdocs'])
+      expect((await php.sh(`{ ${still} ${option}; echo $? >&2; } | true`)).stderr).toBe('141\n')
+    expect(await php.sh(`${still} > /dev/full`)).toMatchObject({
+      code: 1,
+      stderr: 'Standard output cannot be written\n',
+    })
+  })
+
   it('is documented with types and defaults', async () => {
     const { stdout } = await php.run(['App\\Types::defaults', '--showdocs'])
     expect(stdout).toBe(

@@ -267,8 +267,7 @@ describe.each(languages)('run in $name', ({ name, isThere }) => {
       const { stdout, stderr } = await language.sh(
         `{ scriptify run ${bootstrap} '\\App\\Probe::pour'; echo $? >&2; } | ${reader}`,
       )
-      // php has a code of its own for it.
-      expect({ stdout, stderr }).toEqual({ stdout: 'drop\n', stderr: name === 'php' ? '255\n' : '141\n' })
+      expect({ stdout, stderr }).toEqual({ stdout: 'drop\n', stderr: '141\n' })
     })
   })
 

@@ -50,6 +50,10 @@ final class Ending
 
     private static function atShutdown(): void
     {
+        if (connection_aborted() === 1) {
+            self::atUnwritten();
+            return;
+        }
         $isFatal = ((error_get_last()['type'] ?? 0) & self::FATAL) !== 0;
         if (!$isFatal && self::$underway === null) {
             return;
@@ -60,5 +64,16 @@ final class Ending
         // After a fatal error php has said what it was; only its 255 is none of our codes. Last of all, because an
         // exit() here would keep the project's own shutdown functions from running.
         register_shutdown_function(static fn () => exit(Refusal::FAILED));
+    }
+
+    /** php ends what nobody can read any more, without a word and with the same 255. */
+    private static function atUnwritten(): void
+    {
+        $isPipe = in_array((fstat(STDOUT)['mode'] ?? 0) & 0o170000, [0o010000, 0o140000], true);
+        if (!$isPipe) {
+            fwrite(STDERR, "Standard output cannot be written\n");
+        }
+        // To a pipe: 128 + SIGPIPE, which php ignores.
+        register_shutdown_function(static fn () => exit($isPipe ? 141 : Refusal::FAILED));
     }
 }

@@ -292,7 +292,11 @@ final class Worker
         ini_set('memory_limit', '-1');
         $error = error_get_last();
         $isFatal = $error !== null && ($error['type'] & (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_RECOVERABLE_ERROR | E_PARSE)) !== 0;
-        $reason = $isFatal ? 'fatal error: ' . strtok($error['message'], "\n") : 'exit() was called';
+        $reason = match (true) {
+            $isFatal => 'fatal error: ' . strtok($error['message'], "\n"),
+            connection_aborted() === 1 => 'its output cannot be written',
+            default => 'exit() was called',
+        };
         self::$channel->write(['id' => self::$request['id'], 'type' => 'dying', 'reason' => $reason]
             + (self::$forks ? [] : ['snapshot' => self::snapshot()]));
         while (ob_get_level() > 0) {
