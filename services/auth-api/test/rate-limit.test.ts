@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { aUser, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
@@ -97,6 +97,28 @@ describe('RATE_LIMIT_LOGIN', () => {
         expectLimited(await logIn(app, email.toUpperCase(), 'wrong', `198.51.100.${from}`))
     }
     expect((await logIn(app, user.email, PASSWORD, '192.0.2.77')).statusCode).toBe(200)
+  })
+
+  it('says in Retry-After when the last of two limits ends', async () => {
+    await using app = await start({ RATE_LIMIT_LOGIN: '2' })
+    const user = await aUser(app)
+    const begin = Date.now()
+    const clock = vi.spyOn(Date, 'now')
+    const logInAt = (seconds: number, username: string, password: string, address: string) => {
+      clock.mockReturnValue(begin + seconds * 1_000)
+      return logIn(app, username, password, address)
+    }
+    try {
+      await logInAt(0, 'nobody@example.com', 'wrong', '203.0.113.1')
+      for (const host of [2, 3]) await logInAt(30, user.email, 'wrong', `203.0.113.${host}`)
+      await logInAt(40, user.email, 'wrong', '203.0.113.1')
+      const limited = await logInAt(41, user.email, PASSWORD, '203.0.113.1')
+      expectLimited(limited)
+      const again = 41 + Number(limited.headers['retry-after'])
+      expect((await logInAt(again, user.email, PASSWORD, '203.0.113.1')).statusCode).toBe(200)
+    } finally {
+      clock.mockRestore()
+    }
   })
 
   it('does not count logins that go well', async () => {

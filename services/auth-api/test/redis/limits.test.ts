@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openLimitStore } from '../../src/plugins/rate-limit/limit-store.ts'
@@ -112,6 +113,21 @@ describe('limits in Redis', () => {
     } finally {
       await redis.wake()
     }
+  })
+
+  it('do not begin an hour of one replica with a reset request that is refused', async () => {
+    const settings = { JWT_SECRET: randomBytes(64).toString('base64') }
+    await using one = await startReplica(redis.url, settings)
+    await using two = await startReplica(redis.url, settings)
+    one.bePatient()
+    two.bePatient()
+    const { email } = await aUser(one)
+    for (let host = 1; host <= 4; host++) expect(await askReset(one, email, `198.51.100.${host}`)).toBe(200)
+    expect(await askReset(one, email, '203.0.113.1')).toBe(200)
+    expect(await askReset(two, email, '203.0.113.1')).toBe(429)
+    const keys = (await redis.run('--raw', 'keys', '*reset-pair:203.0.113.1*')).trim()
+    await redis.run('del', keys)
+    expect(await askReset(two, email, '203.0.113.1'), 'when the hour is over').toBe(200)
   })
 
   it('name no account there', async () => {

@@ -91,11 +91,17 @@ export const limits = fp<RateLimitOptions>(
       const account = accountKey(name)
       const ofAddress = await resetsOfAddress.count(request, address)
       if (ofAddress.current > resetRequests) throw tooMany(ofAddress.retryAfterSeconds)
-      // Who spends an account's requests must not keep its owner from asking; nor may the account's counter grow by
-      // requests that are refused.
-      const ofPair = await resetsOfPair.count(request, `${address} ${account}`)
+      // Who spends an account's requests must not keep its owner from asking; nor may a request that is refused count: on
+      // this replica the owner's hour might begin with it, when all replicas together began it long before.
+      const pair = `${address} ${account}`
       const soFar = await resetsOfAccount.read(request, account)
-      if (soFar.current >= resetRequests && ofPair.current > 1) throw tooMany(soFar.retryAfterSeconds)
+      const isSpent = soFar.current >= resetRequests
+      const isClosed = soFar.current >= RESET_CEILING * resetRequests
+      if (isClosed || (isSpent && (await resetsOfPair.read(request, pair)).current > 0))
+        throw tooMany(soFar.retryAfterSeconds)
+      // Again, for those who ask at once.
+      const ofPair = await resetsOfPair.count(request, pair)
+      if (isSpent && ofPair.current > 1) throw tooMany(soFar.retryAfterSeconds)
       const ofAccount = await resetsOfAccount.count(request, account)
       if (ofAccount.current > RESET_CEILING * resetRequests) throw tooMany(ofAccount.retryAfterSeconds)
     })
@@ -149,8 +155,9 @@ export const limits = fp<RateLimitOptions>(
         }
         if (isWithin(ahead)) return
         if (!isWithin(NOTHING_AHEAD)) {
-          const exceeded = ofAddress.current < failedLoginsPerMinute ? ofPair : ofAddress
-          throw tooMany(exceeded.retryAfterSeconds)
+          const ofAccountSeconds = ofAccount.current < failedLoginsPerMinute ? 0 : ofPair.retryAfterSeconds
+          const ofAddressSeconds = ofAddress.current < failedLoginsPerMinute ? 0 : ofAddress.retryAfterSeconds
+          throw tooMany(Math.max(ofAccountSeconds, ofAddressSeconds))
         }
         // A line without end would keep everybody in it beyond their patience, and each hash is for nobody then.
         if (!mayWait) throw overloaded()
