@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { createMigrator, type Migrator } from '@latchkey/shared/database/migrations.ts'
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { loadEnvironment } from '@latchkey/shared/environment.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { EXIT_CONFIGURATION, parseSettings, SettingsError } from '@latchkey/shared/settings.ts'
@@ -48,15 +48,12 @@ async function migrate(command: (typeof COMMANDS)[string], steps: number): Promi
     ['DATABASE_URL', 'QUEUE_URL'],
     loadEnvironment(process.env),
   )
-  const db = openDatabase(DATABASE_URL, { poolSize: 2 })
-  try {
+  return withDatabase(DATABASE_URL, async (db) => {
     const lines = await command(createMigrator(db), steps)
     if (command === COMMANDS.up) await prepareQueue(QUEUE_URL ?? DATABASE_URL)
     process.stdout.write(lines.length > 0 ? `${lines.join('\n')}\n` : 'Nothing to do.\n')
     return 0
-  } finally {
-    await db.close()
-  }
+  })
 }
 
 function report(error: unknown): number {
@@ -64,7 +61,8 @@ function report(error: unknown): number {
     process.stderr.write(`${error.message}\n`)
     return EXIT_CONFIGURATION
   }
-  const reason = error instanceof AppError && error.cause instanceof Error ? `: ${error.cause.message}` : ''
+  const isPlain = error instanceof AppError && error.code !== 'unavailable'
+  const reason = isPlain && error.cause instanceof Error ? `: ${error.cause.message}` : ''
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}${reason}\n`)
   return 1
 }

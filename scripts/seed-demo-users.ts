@@ -1,4 +1,4 @@
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { loadEnvironment } from '@latchkey/shared/environment.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { EXIT_CONFIGURATION, parseSettings, SettingsError } from '@latchkey/shared/settings.ts'
@@ -21,12 +21,10 @@ try {
 }
 
 async function seed(databaseUrl: string, scheme: string): Promise<void> {
-  const db = openDatabase(databaseUrl, { poolSize: 1 })
   const passwords = createPasswordHasher({ scheme, concurrency: 1, queueLimit: 10 })
   try {
-    await seedDemoUsers(db, passwords)
+    await withDatabase(databaseUrl, (db) => seedDemoUsers(db, passwords))
   } finally {
     await passwords.close()
-    await db.close()
   }
 }

@@ -1,6 +1,7 @@
 import { join, relative, resolve } from 'node:path'
+import { AppError } from '@latchkey/shared/app-error.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { CONFIG_DIR, loadEnvironment } from '@latchkey/shared/environment.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
@@ -26,6 +27,8 @@ const INBOX_SETTINGS = ['PATH', 'TMPDIR', 'TEMP', 'SystemRoot', 'NODE_COMPILE_CA
 
 /** The environments whose demo users everybody may know. */
 const DEMO_ENVIRONMENTS = ['dev', 'test']
+
+const OWN_PARTS = 'Without DATABASE_URL, QUEUE_URL and MAIL_URL in the environment npm start brings its own.'
 
 type Environment = Record<string, string | undefined>
 
@@ -95,7 +98,11 @@ async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Prom
 
   const hasDemoUsers = DEMO_ENVIRONMENTS.includes(environment.APP_ENV ?? '')
   // The services load meanwhile; they are not ready before the tables are.
-  await prepareDatabase(environment, hasDemoUsers)
+  await prepareDatabase(environment, hasDemoUsers).catch((error: unknown) => {
+    // A shell that read .data/environment still names the database of a start that is over.
+    const isGone = given.DATABASE_URL && error instanceof AppError && error.code === 'unavailable'
+    throw isGone ? new Error(`${error.message}. ${OWN_PARTS}`) : error
+  })
   const [{ address = '' }] = await Promise.all([readyOf(services[0]), readyOf(services[1])])
   const inboxAddress = inbox && (await readyOf(inbox)).address
   const parts = inbox ? [...services, inbox] : services
@@ -200,8 +207,7 @@ async function startPostgres(given: Environment, stops: Stop[]) {
 
 async function prepareDatabase(environment: Environment, hasDemoUsers: boolean): Promise<void> {
   const { DATABASE_URL } = parseSettings(['DATABASE_URL'], environment)
-  const db = openDatabase(DATABASE_URL, { poolSize: 2 })
-  try {
+  await withDatabase(DATABASE_URL, async (db) => {
     await createMigrator(db).up()
     await prepareQueue(environment.QUEUE_URL ?? '')
     if (!hasDemoUsers) return
@@ -209,9 +215,7 @@ async function prepareDatabase(environment: Environment, hasDemoUsers: boolean):
     const passwords = createPasswordHasher({ scheme: PASSWORD_HASH, concurrency: 1, queueLimit: 10 })
     await seedDemoUsers(db, passwords)
     await passwords.close()
-  } finally {
-    await db.close()
-  }
+  })
 }
 
 function welcome(

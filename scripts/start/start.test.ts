@@ -220,6 +220,14 @@ describe('npm start', () => {
     expect(inbox).not.toMatch(/SECRET|DATABASE_URL|QUEUE_URL/)
   })
 
+  it('says which database is away, and what brings an embedded one', async () => {
+    await using start = npmStart({ DATABASE_URL: 'postgres://latchkey:hidden@127.0.0.1:1/latchkey' })
+    expect(await start.exited).toBe(1)
+    expect(start.output()).toContain('The database at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED')
+    expect(start.output()).toContain('Without DATABASE_URL')
+    expect(start.output()).not.toContain('hidden')
+  })
+
   it('says what is wrong with a setting', async () => {
     await using start = npmStart({ DATABASE_URL: 'oracle://db/x' })
     expect(await start.exited).toBe(78)

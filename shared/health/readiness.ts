@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { rootReason } from '../root-reason.ts'
 
 /** Says `ok`, or in a few words what is missing; may reject, and may take its time. */
 export type Check = () => Promise<string>
@@ -77,11 +78,4 @@ async function runCheck(check: Check): Promise<Result> {
   } finally {
     clearTimeout(timer)
   }
-}
-
-/** What the system or the server said; errors of several attempts have a code and no message. */
-function rootReason(error: unknown): string {
-  if (!(error instanceof Error)) return ''
-  if (error.cause instanceof Error) return rootReason(error.cause)
-  return error.message || ('code' in error ? String(error.code) : '')
 }

@@ -400,6 +400,20 @@ async function addFailedMails(ids: readonly string[]): Promise<void> {
   await queue.close()
 }
 
+describe('a database that is away', () => {
+  it.each(['Users::list', 'Migrations::status'])(
+    'is named by %s, with what the system says',
+    async (method) => {
+      const { protocol } = new URL(database.url)
+      const { code, stderr } = await run([method], {
+        env: { DATABASE_URL: `${protocol}//latchkey:hidden@127.0.0.1:1/latchkey` },
+      })
+      expect(code).toBe(1)
+      expect(stderr).toBe('The database at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1\n')
+    },
+  )
+})
+
 describe('the other classes', () => {
   it('make a secret of so many bytes', async () => {
     const { stdout } = await run(['Secrets::generate', '48'])

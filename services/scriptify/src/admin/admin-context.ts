@@ -1,6 +1,6 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { loadEnvironment } from '@latchkey/shared/environment.ts'
 import { createPasswordHasher, type PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { type PasswordPolicy, POLICY_SETTINGS } from '@latchkey/shared/passwords/password-policy.ts'
@@ -26,7 +26,6 @@ export async function withAdminContext<Result>(
     ['DATABASE_URL', 'PASSWORD_HASH', 'HASH_CONCURRENCY', ...POLICY_SETTINGS],
     loadEnvironment(environment),
   )
-  const db = openDatabase(settings.DATABASE_URL, { poolSize: 2 })
   let hasher: PasswordHasher | undefined
   // Its threads cost memory and a start; most commands hash nothing.
   const acquireHasher = () => {
@@ -37,15 +36,12 @@ export async function withAdminContext<Result>(
     })
     return hasher
   }
+  const hashPassword: PasswordHasher['hash'] = (password) => acquireHasher().hash(password)
   try {
-    return await work({
-      db,
-      policy: settings,
-      hashPassword: (password) => acquireHasher().hash(password),
-      clock: Date.now,
-    })
+    return await withDatabase(settings.DATABASE_URL, (db) =>
+      work({ db, policy: settings, hashPassword, clock: Date.now }),
+    )
   } finally {
     await hasher?.close()
-    await db.close()
   }
 }

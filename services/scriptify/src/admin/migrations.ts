@@ -1,6 +1,6 @@
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { loadEnvironment } from '@latchkey/shared/environment.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { parseSettings } from '@latchkey/shared/settings.ts'
@@ -13,7 +13,7 @@ const MOST_STEPS = 1_000
 export class Migrations {
   /** Applies what is pending; where the queue is kept in PostgreSQL, makes BullMQ's tables too. */
   async up(): Promise<void> {
-    const names = await withDatabase(async (db, queueUrl) => {
+    const names = await withSettings(async (db, queueUrl) => {
       const applied = await createMigrator(db).up()
       await prepareQueue(queueUrl)
       return applied
@@ -24,12 +24,12 @@ export class Migrations {
   /** Takes back the newest migrations: what is in dropped tables is lost. */
   async down(steps = '1'): Promise<void> {
     const count = parseWholeNumber('steps', steps, 1, MOST_STEPS)
-    printDone('took back', await withDatabase((db) => createMigrator(db).down(count)))
+    printDone('took back', await withSettings((db) => createMigrator(db).down(count)))
   }
 
   /** Lists the migrations and when each was applied. */
   async status(): Promise<void> {
-    const migrations = await withDatabase((db) => createMigrator(db).status())
+    const migrations = await withSettings((db) => createMigrator(db).status())
     console.log(
       formatTable(
         ['migration', 'applied', 'note'],
@@ -46,17 +46,12 @@ export class Migrations {
 const printDone = (done: string, names: readonly string[]): void =>
   console.log(names.length > 0 ? names.map((name) => `${done} ${name}`).join('\n') : 'Nothing to do.')
 
-async function withDatabase<Result>(
+async function withSettings<Result>(
   work: (db: Database, queueUrl: string) => Promise<Result>,
 ): Promise<Result> {
   const { DATABASE_URL, QUEUE_URL } = parseSettings(
     ['DATABASE_URL', 'QUEUE_URL'],
     loadEnvironment(process.env),
   )
-  const db = openDatabase(DATABASE_URL, { poolSize: 2 })
-  try {
-    return await work(db, QUEUE_URL ?? DATABASE_URL)
-  } finally {
-    await db.close()
-  }
+  return withDatabase(DATABASE_URL, (db) => work(db, QUEUE_URL ?? DATABASE_URL))
 }
