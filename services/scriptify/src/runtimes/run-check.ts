@@ -26,9 +26,14 @@ export async function runCheck(command: CommandWords, options: CheckOptions): Pr
   })
   const [said, code] = await Promise.all([text(child.stderr), ended])
   if (code === EXIT.ok) return
-  // A warning of the project's own may come before our line.
-  const line = said.trim().split('\n').at(-1) || 'The check died before it said anything'
-  throw new CliError(line, code ?? EXIT.failed)
+  throw new CliError(reasonIn(said) || 'The check died before it said anything', code ?? EXIT.failed)
+}
+
+/** A warning of the project's own may come before our line; a Node that dies names its version last, and above the error. */
+function reasonIn(said: string): string {
+  const lines = said.trim().split('\n')
+  const last = lines.at(-1) ?? ''
+  return (/^Node\.js v\d/.test(last) && lines.find((line) => /^\w*Error\b.*: /.test(line))) || last
 }
 
 function start([file, ...args]: CommandWords, { rootdir, env, user }: CheckOptions) {
