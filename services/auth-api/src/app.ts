@@ -40,7 +40,7 @@ import { importSigningKey } from './features/tokens/signing-key.ts'
 import { createTokenValidity } from './features/tokens/token-validity.ts'
 import { createTokenVerifier } from './features/tokens/verify-token.ts'
 import { authenticate } from './plugins/authenticate.ts'
-import { createClientErrorHandler } from './plugins/client-errors.ts'
+import { createClientErrorHandler, ownRefusals } from './plugins/client-errors.ts'
 import { jsonBody } from './plugins/json-body.ts'
 import { metrics } from './plugins/metrics.ts'
 import { openapi } from './plugins/openapi.ts'
@@ -124,6 +124,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     await server.register(cors, { origin: config.http.corsOrigins, ...CROSS_ORIGIN })
   // Before the content-type gate: what that refuses counts as a request.
   await server.register(limits, { limits: config.limits, secret: config.tokens.secret, redis: limitStore })
+  await server.register(ownRefusals)
   await server.register(jsonBody)
   await server.register(authenticate, { verifier, validity })
   await server.register(openapi, { publicUrl: config.http.publicUrl })
@@ -189,6 +190,8 @@ function createServer(config: Config, logger: FastifyBaseLogger): FastifyInstanc
       return sendProblem(request as FastifyRequest, reply, fromStatus(error.statusCode ?? 400, error.code))
     },
     clientErrorHandler: createClientErrorHandler(logger),
+    // `ownRefusals` does.
+    http: { requireHostHeader: false },
   })
   server.setValidatorCompiler(validatorCompiler)
   server.setSerializerCompiler(serializerCompiler)

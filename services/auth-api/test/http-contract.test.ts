@@ -220,6 +220,25 @@ describe('a broken HTTP request', () => {
       expect((await fetch(new URL('/health/live', address))).status).toBe(200)
     },
   )
+
+  it.each([
+    { why: 'no Host', request: 'GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n', status: 400 },
+    {
+      why: 'an expectation that nobody knows',
+      request: 'GET /nowhere HTTP/1.1\r\nHost: a\r\nExpect: rain\r\nConnection: close\r\n\r\n',
+      status: 404,
+    },
+  ])('that Node would refuse with a bare status is a problem: $why', async ({ request, status }) => {
+    const { statusLine, headers, body } = await send(request)
+    expect(statusLine).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    expect(headers.get('content-type')).toBe('application/problem+json')
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(JSON.parse(body)).toMatchObject({ status, instance: headers.get('x-request-id') })
+  })
+
+  it('of HTTP/1.0 needs no Host', async () => {
+    expect((await send('GET /health/live HTTP/1.0\r\n\r\n')).statusLine).toBe('HTTP/1.1 200 OK')
+  })
 })
 
 describe('the documentation', () => {

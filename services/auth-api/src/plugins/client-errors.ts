@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
+import fp from 'fastify-plugin'
 import { fromStatus } from './problem-details.ts'
 
 /** What Node's HTTP server makes of them; anything else that it cannot read is a 400. */
@@ -32,3 +33,17 @@ export const createClientErrorHandler =
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
     socket.destroySoon()
   }
+
+/** Takes over what Node would refuse with a bare status: a request without `Host`, and an `Expect` that it does not know. */
+export const ownRefusals = fp(
+  async (app) => {
+    app.addHook('onRequest', ({ headers, raw }, _reply, done) => {
+      if (headers.host !== undefined || raw.httpVersion !== '1.1') return done()
+      // RFC 9112 §3.2.
+      done(Object.assign(new Error('No Host header'), { statusCode: 400, code: 'HOST_MISSING' }))
+    })
+    // It may be ignored (RFC 9110 §10.1.1).
+    app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  },
+  { name: 'own-refusals' },
+)

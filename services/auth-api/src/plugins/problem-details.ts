@@ -80,6 +80,7 @@ const DETAILS: Readonly<Record<string, string>> = {
   FST_ERR_BAD_URL: 'The path is not valid',
   FST_ERR_MAX_PARAM_LENGTH: 'The path is too long',
   ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive',
+  HOST_MISSING: 'The Host header is missing',
   HPE_HEADER_OVERFLOW: 'The headers are larger than 16 KiB',
 }
 
