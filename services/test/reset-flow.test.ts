@@ -95,7 +95,12 @@ describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('a forgotten password o
   const logIn = async (user: TestUser, password: string) =>
     (await post('/login', { username: user.email, password })).status
   const newUser = () => aUser({ users: createUserRepository(store.db) })
-  const newUsers = async (count: number) => Promise.all(Array.from({ length: count }, newUser))
+  /** One after the other: the wait for one of the store's few connections would end after 3 s. */
+  async function newUsers(count: number): Promise<TestUser[]> {
+    const users: TestUser[] = []
+    for (let user = 0; user < count; user++) users.push(await newUser())
+    return users
+  }
   const mailsTo = (user: TestUser) => mailbox.to(user.email)
 
   async function codeFor(user: TestUser): Promise<string> {

@@ -51,6 +51,13 @@ describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('mail on %s', (combinat
     return worker
   }
 
+  /** One after the other: the wait for one of the producer's few connections would end after 3 s. */
+  async function requestAll(addresses: readonly string[]): Promise<string[]> {
+    const ids: string[] = []
+    for (const each of addresses) ids.push(await producer.request(each))
+    return ids
+  }
+
   /** The mails of which a worker said that they may come twice. */
   const announcedIn = (text: string) =>
     text
@@ -178,7 +185,7 @@ describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('mail on %s', (combinat
     const isDatabaseToo = combination === 'PostgreSQL alone'
     await servers.withoutQueue(async () => {
       // With both on one server no request is accepted meanwhile; the worker must live through it.
-      if (!isDatabaseToo) for (const each of addresses) await producer.request(each)
+      if (!isDatabaseToo) await requestAll(addresses)
       await waitFor(async () => (await worker.get('/health/ready')).status === 503)
     })
     if (isDatabaseToo) {
@@ -188,7 +195,7 @@ describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('mail on %s', (combinat
           () => false,
         ),
       )
-      for (const each of addresses) await producer.request(each)
+      await requestAll(addresses)
     }
     await waitFor(() => addresses.every((each) => mailbox.to(each).length > 0), 40_000)
     expect(addresses.map((each) => mailbox.to(each).length)).toEqual(addresses.map(() => 1))
@@ -201,7 +208,7 @@ describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('mail on %s', (combinat
       const addresses = Array.from({ length: 20 }, (_, index) => `${index}-${address}`)
       await mailbox.goDown()
       await using worker = await startWorker()
-      const ids = await Promise.all(addresses.map((each) => producer.request(each)))
+      const ids = await requestAll(addresses)
       await waitFor(async () => (await producer.outbox.countUndispatched()) === 0)
       await servers.flushQueue()
       await mailbox.comeUp()
@@ -215,7 +222,7 @@ describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('mail on %s', (combinat
   it('finishes what is in hand when it is stopped, and exits 0; nothing comes twice', async () => {
     mailbox.delayMs = 300
     const addresses = Array.from({ length: 40 }, (_, index) => `${index}-${address}`)
-    await Promise.all(addresses.map((each) => producer.request(each)))
+    await requestAll(addresses)
     {
       await using worker = await startWorker()
       await waitFor(() => addresses.some((each) => mailbox.to(each).length > 0))
@@ -233,7 +240,7 @@ describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('mail on %s', (combinat
     await using _one = await startWorker()
     await using _two = await startWorker()
     const addresses = Array.from({ length: 60 }, (_, index) => `${index}-${address}`)
-    await Promise.all(addresses.map((each) => producer.request(each)))
+    await requestAll(addresses)
     await waitFor(() => addresses.every((each) => mailbox.to(each).length > 0))
     await wait(1_000)
     expect(addresses.map((each) => mailbox.to(each).length)).toEqual(addresses.map(() => 1))
@@ -241,7 +248,7 @@ describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('mail on %s', (combinat
 
   it('starts no more mails a second than MAIL_RATE says', async () => {
     const addresses = Array.from({ length: 60 }, (_, index) => `${index}-${address}`)
-    await Promise.all(addresses.map((each) => producer.request(each)))
+    await requestAll(addresses)
     const isDone = () => addresses.every((each) => mailbox.to(each).length > 0)
     await using _worker = await startWorker({ MAIL_RATE: '10' })
     await waitFor(() => addresses.some((each) => mailbox.to(each).length > 0))
