@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -25,6 +25,19 @@ const openTerminal = async (args: string[] = [], env: Record<string, string> = {
 }
 
 describe('the node terminal', () => {
+  it('ends without a word when its terminal is closed', async () => {
+    const said = join(mkdtempSync(join(tmpdir(), 'scriptify-closed-')), 'said')
+    const args = ['-c', '"$0" "$@" 2>"$SAID"; true', process.execPath, MAIN, 'terminal', '--runtime', 'node']
+    const options = { prompt, cwd: ROOT, env: { SAID: said, NO_COLOR: '1' } }
+    const typist = startTypist('sh', [...args, '--no-preload', '--no-history'], options)
+    await typist.see(/node> $/)
+    const [, pid] = /=> (\d+)/.exec(await typist.enter('process.ppid')) ?? []
+    // What a terminal's window does when it is closed.
+    Reflect.apply(Reflect.get(typist.pty, 'destroy'), typist.pty, [])
+    await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 10_000 }).toBe(false)
+    expect(readFileSync(said, 'utf8')).toBe('')
+  })
+
   it('shows values, keeps state, and speaks TypeScript', async () => {
     await using terminal = await openTerminal()
     expect(await terminal.enter('const x: number = 5')).not.toContain('=>')

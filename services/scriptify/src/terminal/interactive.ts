@@ -159,6 +159,8 @@ export function createPrompt({ runtime, history, environment, isProduction }: Pr
         )
       },
     })
+    // A terminal that was closed takes neither text nor settings; SIGHUP tells the same.
+    for (const end of [rl, input, output]) end.on('error', () => {})
     output.write(PASTE_ON)
 
     input.on('keypress', (_text: string | undefined, key: Key | undefined) => {
