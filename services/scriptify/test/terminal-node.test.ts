@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { MAIN, ROOT } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
@@ -25,6 +26,21 @@ const openTerminal = async (args: string[] = [], env: Record<string, string> = {
 }
 
 describe('the node terminal', () => {
+  it('is freed by Ctrl-C, twice, from what a timer does for ever', async () => {
+    await using terminal = await openTerminal()
+    await terminal.enter('setTimeout(() => { while (true); }, 0);;')
+    terminal.type('cons\t')
+    await sleep(1500)
+    terminal.type(CTRL_C)
+    await terminal.see(/node> $/)
+    terminal.type('1 + 1\r')
+    await terminal.see('1 + 1')
+    terminal.type(CTRL_C)
+    await terminal.see('Ctrl-C again stops it by force')
+    terminal.type(CTRL_C)
+    await terminal.see('=> 2')
+  })
+
   it('ends without a word when its terminal is closed', async () => {
     const said = join(mkdtempSync(join(tmpdir(), 'scriptify-closed-')), 'said')
     const args = ['-c', '"$0" "$@" 2>"$SAID"; true', process.execPath, MAIN, 'terminal', '--runtime', 'node']

@@ -8,6 +8,8 @@ import type { Outcome, Session } from './session.ts'
 const PASTE_ON = '\x1b[?2004h'
 const PASTE_OFF = '\x1b[?2004l'
 const STILL_RUNNING_MS = 700
+/** readline hears no key, Ctrl-C neither, before it has its candidates. */
+const COMPLETION_MS = 1000
 /** Moves to the next line, unless the cursor is at the beginning of one already. */
 const freshLine = (columns: number) => `${' '.repeat(columns)}\r\x1b[K`
 const LEAVING = /^\s*(exit|quit|die)\s*(\(\s*\))?\s*;?\s*$/
@@ -107,6 +109,7 @@ export function createPrompt({ runtime, history, environment, isProduction }: Pr
 
     /** One line, or one paste: code to go on with, a command, or the wish to leave. */
     const take = async (text: string) => {
+      interrupts = 0
       if (queue.length === 0 && LEAVING.test(text)) return leave()
       if (queue.length === 0 && isDotCommand(text)) {
         remember(text)
@@ -141,7 +144,10 @@ export function createPrompt({ runtime, history, environment, isProduction }: Pr
       if (/^\.[a-z]*$/.test(line) && queue.length === 0) {
         return [dotCommandNames().filter((name) => name.startsWith(line)), line]
       }
-      const { word, candidates } = await session.complete(line)
+      const { word, candidates } = await Promise.race([
+        session.complete(line),
+        sleep(COMPLETION_MS, { word: '', candidates: [] }, { ref: false }),
+      ])
       return [candidates, word]
     }
 
@@ -186,6 +192,8 @@ export function createPrompt({ runtime, history, environment, isProduction }: Pr
       if (key?.name === 'paste-end') isPasting = false
     })
     rl.on('SIGINT', () => {
+      // A timer of an earlier statement may hold the worker, so that it does not even look at the line.
+      if (isBusy) return void onInterrupt()
       const isEmpty = rl?.line === '' && queue.length === 0 && pasted === undefined
       queue.length = 0
       pasted = undefined

@@ -1,6 +1,6 @@
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { OpeningStep, Statement } from './protocol.ts'
+import type { Answer, AnswerOf, OpeningStep, Statement, WorkerRequest } from './protocol.ts'
 import type { TerminalRuntime } from './terminal-runtime.ts'
 import { startWorker, WorkerDied, type WorkerLink } from './worker-link.ts'
 
@@ -127,14 +127,27 @@ export async function openSession(options: SessionOptions) {
     recovery = undefined
   }
 
+  /** For what runs none of the session's code: where a process dies over it, the next one answers. */
+  const ask = async <T extends 'check' | 'complete' | 'list' | 'describe'>(
+    request: Extract<WorkerRequest, { type: T }>,
+  ): Promise<Answer<AnswerOf[T]>> => {
+    await whenAlive()
+    try {
+      return await worker.ask(request)
+    } catch (error) {
+      if (!(error instanceof WorkerDied) || isClosed) throw error
+      await whenAlive()
+      return worker.ask(request)
+    }
+  }
+
   const opened = await start()
   return {
     opened,
 
     /** Tells whether the text needs more lines. */
     async isIncomplete(code: string): Promise<boolean> {
-      await whenAlive()
-      return (await worker.ask({ type: 'check', code })).incomplete
+      return (await ask({ type: 'check', code })).incomplete
     },
 
     /** Cuts a script into its top-level statements. */
@@ -165,16 +178,15 @@ export async function openSession(options: SessionOptions) {
     },
 
     async complete(line: string): Promise<{ word: string; candidates: string[] }> {
-      await whenAlive()
-      return worker.ask({ type: 'complete', line })
+      return ask({ type: 'complete', line })
     },
 
     async list(): Promise<string> {
-      return (await worker.ask({ type: 'list' })).text
+      return (await ask({ type: 'list' })).text
     },
 
     async describe(name: string, source: boolean): Promise<string> {
-      return (await worker.ask({ type: 'describe', name, source })).text
+      return (await ask({ type: 'describe', name, source })).text
     },
 
     /** Ctrl-C, once: the worker is asked to stop what it does. */
