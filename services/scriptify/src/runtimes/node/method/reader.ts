@@ -1,5 +1,4 @@
-/** The exit code of a program that SIGPIPE ended, a signal that Node ignores. */
-const READER_HAS_LEFT = 141
+import { EXIT } from '../../../exit-codes.ts'
 
 /**
  * From now on writes to a pipe on standard output at once, and ends the process when nobody reads there any more. Node
@@ -13,7 +12,7 @@ export function endWithReader(): void {
     apply(write, self, args) {
       const hasRoom = Reflect.apply(write, self, args)
       const { errored } = stdout
-      if (errored && 'code' in errored && errored.code === 'EPIPE') process.exit(READER_HAS_LEFT)
+      if (errored && 'code' in errored && errored.code === 'EPIPE') process.exit(EXIT.outputClosed)
       return hasRoom
     },
   })
