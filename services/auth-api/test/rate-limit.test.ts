@@ -137,6 +137,16 @@ describe('RATE_LIMIT_LOGIN', () => {
     expect((await logIn(app, user.email, PASSWORD, '2001:db8:0:2::1')).statusCode).toBe(200)
   })
 
+  it.each([
+    { what: 'IPv4', of: (port: number) => `203.0.113.1:${port}` },
+    { what: 'IPv6', of: (port: number) => `[2001:db8:0:1::${port}]:${port}` },
+  ])('leaves the port aside that a gateway adds to an address: $what', async ({ of }) => {
+    await using app = await start({ RATE_LIMIT_LOGIN: '3' })
+    for (let port = 5001; port <= 5003; port++)
+      await logIn(app, `nobody${port}@example.com`, 'wrong', of(port))
+    expectLimited(await logIn(app, 'nobody@example.com', 'wrong', of(5004)))
+  })
+
   it('believes X-Forwarded-For from TRUST_PROXY alone', async () => {
     await using app = await startApp({ database, settings: { RATE_LIMIT_LOGIN: '3' } })
     const user = await aUser(app)

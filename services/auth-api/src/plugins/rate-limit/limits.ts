@@ -44,6 +44,8 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 /** One customer of a provider has at least this much of IPv6. */
 const IPV6_SUBNET = 64
+/** Some gateways add the port to an address in X-Forwarded-For: each connection would be a client of its own. */
+const PORT = /^(?:\[([^\]]+)\]|([\d.]+)):\d+$/
 /** Who hangs up as soon as the request is out has no address any more: all of them count as one. */
 const HUNG_UP = 'hung up'
 /** Beyond its limit an account is granted one reset from each further address, until so many times the limit. */
@@ -64,7 +66,8 @@ export const limits = fp<RateLimitOptions>(
     const names = createHmac('sha256', secret).update('latchkey rate limit').digest()
     const accountKey = (account: string) =>
       createHmac('sha256', names).update(fold(account)).digest('base64url')
-    const addressOf = (request: FastifyRequest): string => normalizeIP(request.ip ?? HUNG_UP, IPV6_SUBNET)
+    const addressOf = (request: FastifyRequest): string =>
+      normalizeIP((request.ip ?? HUNG_UP).replace(PORT, '$1$2'), IPV6_SUBNET)
 
     const requests = createCounter('requests', MINUTE_MS)
     const loginsOfAddress = createCounter('login-address', MINUTE_MS)
