@@ -70,6 +70,7 @@ describe('RATE_LIMIT_LOGIN', () => {
     expect(refused.length).toBeGreaterThan(0)
     expect(refused[0]?.headers['retry-after']).toBe('1')
     expect(refused[0]?.json().type).toBe('urn:latchkey:problem:overloaded')
+    expect(app.logLines.filter((line) => line.includes('"level":"error"'))).toEqual([])
     expect((await logIn(app, user.email, PASSWORD)).statusCode, 'afterwards').toBe(200)
   })
 

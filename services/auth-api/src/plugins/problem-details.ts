@@ -104,7 +104,9 @@ export const problemDetails = fp(
 
     app.setErrorHandler((error: Error, request, reply) => {
       const problem = toProblem(error)
-      if (problem.status >= 500) request.log.error({ err: error }, 'the request failed')
+      // Too many logins are no error of ours, and a line each would be the next flood; the metrics count them.
+      const isFlood = error instanceof AppError && error.code === 'overloaded'
+      if (problem.status >= 500 && !isFlood) request.log.error({ err: error }, 'the request failed')
       if (error instanceof AppError && error.retryAfterSeconds)
         reply.header('retry-after', error.retryAfterSeconds)
       if (problem.status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', 1)
