@@ -45,8 +45,13 @@ export function resolveReference(text: string, options: ReferenceOptions): Metho
   if (lookedFor.length > 0) {
     throw new CliError(`There is no class ${className}: looked for ${lookedFor.join(', ')}`, EXIT.notFound)
   }
+  // Under --runtime node the project may well have one.
+  const has =
+    options.runtime === undefined
+      ? 'no composer.json, and no scriptify.namespaces'
+      : 'no scriptify.namespaces'
   throw new CliError(
-    `Nothing tells where ${className} is: ${options.rootdir} has no composer.json, and no scriptify.namespaces for it`,
+    `Nothing tells where ${className} is: ${options.rootdir} has ${has} for it`,
     EXIT.notFound,
   )
 }

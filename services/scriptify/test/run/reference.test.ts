@@ -85,6 +85,14 @@ describe('a reference', () => {
     expect((await resolve('App\\Other::run', { rootdir })).runtime).toBe('php')
   })
 
+  it('that node cannot find is not said to want what the project has', async () => {
+    const rootdir = aProject({ 'composer.json': '{}' })
+    await expect(resolve('App\\Job::run', { rootdir, runtime: 'node' })).rejects.toMatchObject({
+      exitCode: 3,
+      message: `Nothing tells where App\\Job is: ${rootdir} has no scriptify.namespaces for it`,
+    })
+  })
+
   it.each([
     { why: 'a missing module', text: 'src/none.ts#run', code: 3, says: 'src/none.ts' },
     { why: 'a class of no module', text: 'App\\None::run', code: 3, says: 'src/None.{ts,mts,js,mjs}' },
