@@ -15,6 +15,7 @@ Makes the secrets that are missing. With the MySQL profile the service is secret
 
   --rotate-jwt-secret           make a new JWT_SECRET; the present one becomes JWT_SECRET_PREVIOUS
   --forget-previous-jwt-secret  drop JWT_SECRET_PREVIOUS, after TOKEN_LIFETIME
+  --change-database             let the services go from MySQL to PostgreSQL, or back; no data is carried over
   --help                        show this
 
 After either of the first two: docker compose restart auth-api
@@ -29,7 +30,8 @@ const NODE_USER = 1000
 const engine = process.env.DATABASE_ENGINE
 if (engine !== 'postgres' && engine !== 'mysql') throw new Error('DATABASE_ENGINE must be postgres or mysql')
 
-const { rotate, forget } = readArguments()
+const { rotate, forget, change } = readArguments()
+if (!change) await refuseAnotherDatabase(engine)
 if (rotate) await rotateJwtSecret()
 if (forget) await forgetPreviousJwtSecret()
 
@@ -59,12 +61,13 @@ function envFile(values: Record<string, string>): string {
     .join('')
 }
 
-function readArguments(): { rotate: boolean; forget: boolean } {
+function readArguments(): { rotate: boolean; forget: boolean; change: boolean } {
   try {
     const { values } = parseArgs({
       options: {
         'rotate-jwt-secret': { type: 'boolean', default: false },
         'forget-previous-jwt-secret': { type: 'boolean', default: false },
+        'change-database': { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
     })
@@ -75,10 +78,21 @@ function readArguments(): { rotate: boolean; forget: boolean } {
     const rotate = values['rotate-jwt-secret']
     const forget = values['forget-previous-jwt-secret']
     if (rotate && forget) refuse('A rotation and its end are two steps, TOKEN_LIFETIME apart', 2)
-    return { rotate, forget }
+    return { rotate, forget, change: values['change-database'] }
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error), 2)
   }
+}
+
+/** A command that names no profile means that of .env: the services would come up, well and on an empty database. */
+async function refuseAnotherDatabase(wanted: string): Promise<void> {
+  const published = await read(join(ROOT, 'auth-api/credentials.env'))
+  const present = /^DATABASE_URL=(\w+):/m.exec(published)?.[1] ?? wanted
+  if (present === wanted) return
+  refuse(
+    `The services are on ${present}, and this is for ${wanted}. COMPOSE_PROFILES=${present}, in the environment or in .env, keeps every command on it; --change-database changes over, to a database without its data`,
+    1,
+  )
 }
 
 /** Tokens of the present secret stay valid: it goes on verifying as the previous one. */
@@ -111,9 +125,13 @@ async function keep(name: string, byteLength: number): Promise<string> {
   return fresh
 }
 
-async function find(name: string): Promise<string> {
+function find(name: string): Promise<string> {
+  return read(keptPath(name))
+}
+
+async function read(path: string): Promise<string> {
   try {
-    return await readFile(keptPath(name), 'utf8')
+    return await readFile(path, 'utf8')
   } catch (error) {
     // What cannot be read is no reason to make another one over it.
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''

@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, describe, expect, it } from 'vitest'
+import { docker, imageOf } from './support/images.ts'
+
+const volume = `latchkey-secrets-${randomUUID()}`
+afterAll(() => docker('volume', 'rm', '--force', volume))
+
+/** The service secrets-<engine> of docker-compose.yml, on a volume in place of its five. */
+const makeSecrets = (engine: string, ...args: string[]) => {
+  const options = ['--user', '0:0', '-v', `${volume}:/secrets`, '-e', `DATABASE_ENGINE=${engine}`]
+  const script = ['node', 'scripts/compose-secrets.ts', ...args]
+  return docker('run', '--rm', ...options, imageOf('auth-api'), ...script).catch((error: unknown) => error)
+}
+const databaseUrl = () =>
+  docker(
+    ...[
+      'run',
+      '--rm',
+      '--user',
+      '0:0',
+      '-v',
+      `${volume}:/secrets`,
+      '--entrypoint',
+      'sh',
+      imageOf('auth-api'),
+    ],
+    ...['-c', "sed -n 's/^DATABASE_URL=\\([a-z]*\\):.*/\\1/p' /secrets/auth-api/credentials.env"],
+  )
+
+describe('the database of a set', () => {
+  it('is left only by who says so', async () => {
+    expect(await makeSecrets('mysql')).toBe('')
+    expect(await makeSecrets('mysql'), 'a second up').toBe('')
+    expect(await makeSecrets('postgres')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('The services are on mysql'),
+    })
+    expect(await databaseUrl()).toBe('mysql')
+    expect(await makeSecrets('postgres', '--change-database')).toBe('')
+    expect(await databaseUrl()).toBe('postgres')
+  })
+})
