@@ -126,6 +126,21 @@ describe('a node script', () => {
   })
 
   it.each([
+    { signal: 'SIGINT', code: 130 },
+    { signal: 'SIGTERM', code: 143 },
+  ] as const)('ends at $signal with its endless preload, with $code', async ({ signal, code }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
+    writeFileSync(join(folder, 'endless.ts'), 'console.log(process.pid); while (true);')
+    const args = [MAIN, 'terminal', '--rootdir', folder, '--preload', 'endless.ts', '--execute', '1']
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    const said = text(child.stderr)
+    const [pid] = await once(child.stdout, 'data')
+    child.kill(signal)
+    expect([await once(child, 'exit'), await said]).toEqual([[code, null], ''])
+    expect(() => process.kill(Number(pid), 0)).toThrow('ESRCH')
+  })
+
+  it.each([
     { why: 'an --env without =', args: ['--env', 'FOO'], code: 2 },
     { why: 'a name that leaves its folder', args: ['../../tmp/x'], code: 2 },
     { why: 'an unknown service', args: ['no-such-service'], code: 3 },

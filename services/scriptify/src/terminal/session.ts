@@ -11,6 +11,8 @@ export interface SessionOptions {
   stdin: 'inherit' | 'ignore'
   autoloader: string | undefined
   preload: string | undefined
+  /** Gives the opening up, with its process; says nothing to a session that is open. */
+  signal: AbortSignal
   /** Told about everything that is not the answer to an input. */
   notify(text: string): void
 }
@@ -75,8 +77,11 @@ export async function openSession(options: SessionOptions) {
         },
       },
     })
+    const giveUp = () => worker.kill()
+    options.signal.addEventListener('abort', giveUp)
     const ready = await askToStart().finally(() => {
       isStarting = false
+      options.signal.removeEventListener('abort', giveUp)
     })
     if (declarations.length === 0 && snapshot === undefined) preloaded = new Set(ready.names)
     return ready

@@ -8,7 +8,7 @@ import { nodeTerminal } from '../runtimes/node/terminal.ts'
 import { phpTerminal } from '../runtimes/php/terminal.ts'
 import { chooseRuntime } from './choose-runtime.ts'
 import { historyPath, openHistory } from './history.ts'
-import type { Opened, SessionOptions } from './session.ts'
+import type { Opened, Session, SessionOptions } from './session.ts'
 import { readTerminalEnvironment } from './terminal-environment.ts'
 import type { TerminalRuntime } from './terminal-runtime.ts'
 
@@ -54,13 +54,13 @@ export async function startTerminal(options: TerminalOptions): Promise<number> {
   return runInteractively({ ...setup, stdin: 'inherit' }, environment, options)
 }
 
-type Setup = Omit<SessionOptions, 'notify'>
+type Setup = Omit<SessionOptions, 'notify' | 'signal'>
 
 async function runAsScript(script: string, setup: Setup, { keepGoing }: TerminalOptions): Promise<number> {
-  const { openSession } = await import('./session.ts')
   const { runScript } = await import('./script-mode.ts')
   const notify = (line: string) => void process.stderr.write(`${line}\n`)
-  const session = await openSession({ ...setup, notify })
+  const session = await openUnlessEnded(setup, notify)
+  if (typeof session === 'number') return session
   // A prompt has a use of its own for Ctrl-C; a script ends by it, and with it a statement that would never end.
   const killed = endOnSignals({ ...SIGNALS, SIGINT: 130 })
   const unread = new Promise<never>((_resolve, reject) => process.stdout.on('error', reject))
@@ -80,13 +80,13 @@ async function runInteractively(
   environment: Record<string, string>,
   { history: keepsHistory }: TerminalOptions,
 ): Promise<number> {
-  const { openSession } = await import('./session.ts')
   const { createPrompt } = await import('./interactive.ts')
   const { runtime, cwd } = setup
   const history = openHistory(keepsHistory ? historyPath(process.env, cwd, runtime.name) : undefined)
   const isProduction = /^prod(uction)?$/i.test(setup.env.APP_ENV ?? '')
   const prompt = createPrompt({ runtime: runtime.name, history, environment, isProduction })
-  const session = await openSession({ ...setup, notify: prompt.notify })
+  const session = await openUnlessEnded(setup, prompt.notify)
+  if (typeof session === 'number') return session
   const killed = endOnSignals(SIGNALS, prompt.restore)
   process.on('exit', prompt.restore)
   process.stdout.write(`${banner(setup, session.opened, environment, isProduction)}\n`)
@@ -96,6 +96,32 @@ async function runInteractively(
   } finally {
     prompt.restore()
     await session.close()
+  }
+}
+
+/** An autoloader or a preload may never return; a signal ends its process too, and gives the exit code. */
+async function openUnlessEnded(setup: Setup, notify: SessionOptions['notify']): Promise<Session | number> {
+  const { openSession } = await import('./session.ts')
+  const ending = new AbortController()
+  let code: number | undefined
+  const listeners = Object.entries({ ...SIGNALS, SIGINT: 130 }).map(([signal, itsCode]) => {
+    const listener = () => {
+      code = itsCode
+      ending.abort()
+    }
+    process.on(signal, listener)
+    return [signal, listener] as const
+  })
+  try {
+    const session = await openSession({ ...setup, notify, signal: ending.signal })
+    if (code === undefined) return session
+    await session.close()
+    return code
+  } catch (error) {
+    if (code === undefined) throw error
+    return code
+  } finally {
+    for (const [signal, listener] of listeners) process.off(signal, listener)
   }
 }
 
