@@ -1,7 +1,17 @@
 import { generateSecret } from '@latchkey/shared/secrets/secret.ts'
 import { connectionsTo, redisConfig } from './deployed-secrets.ts'
 
-/* Prints fresh secrets for k8s/overlays/dev: node scripts/cluster-secrets.ts | kubectl create -n latchkey-dev -f - */
+const USAGE = `Usage: npx node scripts/cluster-secrets.ts | kubectl create -n latchkey-dev -f -
+
+Prints fresh secrets for k8s/overlays/dev, each time others.
+`
+const args = process.argv.slice(2)
+if (args.length > 0) {
+  const isHelp = args.length === 1 && (args[0] === '--help' || args[0] === '-h')
+  process[isHelp ? 'stdout' : 'stderr'].write(USAGE)
+  process.exit(isHelp ? 0 : 2)
+}
+
 const databasePassword = generateSecret(24)
 const redisPassword = generateSecret(24)
 const connections = connectionsTo({ engine: 'postgres', databasePassword, redisPassword })

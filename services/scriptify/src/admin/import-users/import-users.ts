@@ -30,7 +30,7 @@ export async function importUsers(context: AdminContext, path: string): Promise<
     printSummary(counts.imported, report)
   }
   // Its exit code tells a script that something is left to do.
-  if (report.refused > 0) throw new Error(`${report.refused} of the lines were refused; see ${report.path}`)
+  if (report.refused > 0) throw new Error(`Lines that were refused: ${report.refused}; see ${report.path}`)
 }
 
 async function importLines(
