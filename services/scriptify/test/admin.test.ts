@@ -366,10 +366,14 @@ describe('Queue', () => {
     expect((await run(['Queue::failed'])).stdout).toBe('No mail has failed.\n')
   })
 
-  it('says in one line that no server answers', async () => {
-    const { code, stderr } = await run(['Queue::status'], { env: { QUEUE_URL: 'redis://127.0.0.1:1' } })
+  it.each(['redis', 'postgres'])('says in one line which %s server does not answer', async (kind) => {
+    const { code, stderr } = await run(['Queue::status'], {
+      env: { QUEUE_URL: `${kind}://latchkey:hidden@127.0.0.1:1/0` },
+    })
     expect(code).toBe(1)
     expect(stderr.trim().split('\n')).toHaveLength(1)
+    expect(stderr).toContain('The queue at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED')
+    expect(stderr).not.toContain('hidden')
   })
 })
 

@@ -1,5 +1,6 @@
 import { loadEnvironment } from '@latchkey/shared/environment.ts'
 import { type FailedMail, type MailQueue, openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { parseSettings } from '@latchkey/shared/settings.ts'
 import { formatFields, formatTable } from './console/columns.ts'
 import { maskAddress, maskAddresses } from './console/mask-address.ts'
@@ -66,8 +67,17 @@ async function withQueue<Result>(work: (queue: MailQueue) => Promise<Result>): P
   if (/^(mysql|mariadb):/.test(url)) {
     throw new Error('QUEUE_URL is missing, and only PostgreSQL can keep the queue in DATABASE_URL')
   }
-  const queue = openMailQueue(url, { timeoutMs: TIMEOUT_MS })
+  let lastError: Error | undefined
+  const onError = (error: Error) => {
+    lastError = error
+  }
+  const queue = openMailQueue(url, { timeoutMs: TIMEOUT_MS, onError })
   try {
+    await queue.ping().catch((error: unknown) => {
+      // BullMQ waits for a server that is away, and tells its reason apart.
+      const reason = rootReason(lastError ?? error)
+      throw new Error(`The queue at ${new URL(url).host} cannot be reached: ${reason}`, { cause: error })
+    })
     return await work(queue)
   } finally {
     await queue.close()

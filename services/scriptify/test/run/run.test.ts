@@ -167,7 +167,7 @@ describe.each(languages)('run in $name', ({ name, isThere }) => {
         why: 'an argument too many',
         args: ['\\App\\Probe::still', '-a', 'x'],
         code: 2,
-        says: 'takes 0 arguments, not 1',
+        says: 'takes 0 arguments, not 1\n',
       },
       {
         why: 'no JSON',

@@ -115,8 +115,6 @@ async function demandCount(
   if (count >= least && count <= most) return
   const takes = isOpen ? `at least ${least}` : least === most ? `${least}` : `${least} to ${most}`
   const noun = takes === '1' || takes === 'at least 1' ? 'argument' : 'arguments'
-  throw new CliError(
-    `${nameOf(orders)} takes ${takes} ${noun}, not ${count}: ${formatParameters(signature)}`,
-    EXIT.usage,
-  )
+  const parameters = signature.parameters.length > 0 ? `: ${formatParameters(signature)}` : ''
+  throw new CliError(`${nameOf(orders)} takes ${takes} ${noun}, not ${count}${parameters}`, EXIT.usage)
 }

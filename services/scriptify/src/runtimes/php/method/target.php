@@ -54,10 +54,8 @@ final class Target
                 default => "{$least} to {$most}",
             };
             $noun = $takes === '1' || $takes === 'at least 1' ? 'argument' : 'arguments';
-            throw new Refusal(
-                "{$name} takes {$takes} {$noun}, not {$arguments}: " . Docs::parameters($this->method),
-                Refusal::USAGE,
-            );
+            $parameters = $this->method->getNumberOfParameters() > 0 ? ': ' . Docs::parameters($this->method) : '';
+            throw new Refusal("{$name} takes {$takes} {$noun}, not {$arguments}{$parameters}", Refusal::USAGE);
         }
     }
 
