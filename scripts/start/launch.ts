@@ -226,12 +226,14 @@ function welcome(
     const { protocol, host, pathname } = new URL(url)
     return `${protocol}//${host}${pathname}`
   }
+  // Every address of this machine, which is none to go to.
+  const api = address.replace('//0.0.0.0:', '//localhost:')
   const users = DEMO_USERS.map(({ email, role }) => `${email} (${role})`).join(', ')
   return `
 Latchkey is ready after ${milliseconds} ms (environment ${environment.APP_ENV}).
 
-  API        ${address}
-  try it     ${address}/docs
+  API        ${api}
+  try it     ${api}/docs
   database   ${where(environment.DATABASE_URL)}
   queue      ${where(environment.QUEUE_URL)}
   mail       ${inboxAddress ? `${inboxAddress} (every mail lands in this inbox)` : where(environment.MAIL_URL)}

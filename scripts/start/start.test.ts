@@ -237,13 +237,14 @@ describe('npm start', () => {
   it('makes no demo users in prod', async () => {
     await using start = npmStart({
       APP_ENV: 'prod',
-      HOST: '127.0.0.1',
+      HOST: '0.0.0.0',
       API_SERVER: 'http://localhost',
       MAIL_FROM: 'no-reply@localhost',
       DATA_DIR: join(dataDir, 'prod'),
     })
     await start.untilReady()
     expect(start.output()).not.toContain('example.com')
+    expect(start.output()).toContain(`API        http://localhost:${settings.PORT}\n`)
     expect((await logIn()).status).toBe(401)
   })
 })
