@@ -308,7 +308,7 @@ describe.skipIf(!(await hasDocker()))('a php script', () => {
     const script = `
       node ${MAIN} terminal --runtime php --no-preload --execute 'echo getmypid(), PHP_EOL; while (true);' >out-$1 &
       terminal=$!
-      until grep -q . out-$1; do sleep 0.05; done
+      until grep -sq . out-$1; do sleep 0.05; done
       kill -$1 $terminal
       (sleep 20; kill -KILL $terminal) >/dev/null 2>&1 &
       wait $terminal
