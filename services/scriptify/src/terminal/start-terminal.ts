@@ -25,7 +25,10 @@ export interface TerminalOptions {
   history: boolean
 }
 
+/** Exit codes by the signals that end a terminal. */
 const SIGNALS = { SIGHUP: 129, SIGTERM: 143 }
+/** At a prompt Ctrl-C has a use of its own. */
+const SIGNALS_WITHOUT_PROMPT = { ...SIGNALS, SIGINT: 130 }
 
 /** Runs a terminal until it ends; resolves with the exit code. */
 export async function startTerminal(options: TerminalOptions): Promise<number> {
@@ -61,8 +64,7 @@ async function runAsScript(script: string, setup: Setup, { keepGoing }: Terminal
   const notify = (line: string) => void process.stderr.write(`${line}\n`)
   const session = await openUnlessEnded(setup, notify)
   if (typeof session === 'number') return session
-  // A prompt has a use of its own for Ctrl-C; a script ends by it, and with it a statement that would never end.
-  const killed = endOnSignals({ ...SIGNALS, SIGINT: 130 })
+  const killed = endOnSignals(SIGNALS_WITHOUT_PROMPT)
   const unread = new Promise<never>((_resolve, reject) => process.stdout.on('error', reject))
   let code: number
   try {
@@ -104,13 +106,9 @@ async function openUnlessEnded(setup: Setup, notify: SessionOptions['notify']): 
   const { openSession } = await import('./session.ts')
   const ending = new AbortController()
   let code: number | undefined
-  const listeners = Object.entries({ ...SIGNALS, SIGINT: 130 }).map(([signal, itsCode]) => {
-    const listener = () => {
-      code = itsCode
-      ending.abort()
-    }
-    process.on(signal, listener)
-    return [signal, listener] as const
+  const stopListening = onSignals(SIGNALS_WITHOUT_PROMPT, (itsCode) => {
+    code = itsCode
+    ending.abort()
   })
   try {
     const session = await openSession({ ...setup, notify, signal: ending.signal })
@@ -121,21 +119,27 @@ async function openUnlessEnded(setup: Setup, notify: SessionOptions['notify']): 
     if (code === undefined) throw error
     return code
   } finally {
-    for (const [signal, listener] of listeners) process.off(signal, listener)
+    stopListening()
   }
 }
 
 /** Resolves with the exit code when a signal wants the process to end. */
 function endOnSignals(signals: Record<string, number>, stop = () => {}): Promise<number> {
   return new Promise((done) => {
-    for (const [signal, code] of Object.entries(signals)) {
-      // A second one must not end us before the worker is gone.
-      process.on(signal, () => {
-        stop()
-        done(code)
-      })
-    }
+    onSignals(signals, (code) => {
+      stop()
+      done(code)
+    })
   })
+}
+
+/** Tells the exit code of each signal that comes, and of a second one too: it must not end us before the worker is gone. */
+function onSignals(signals: Record<string, number>, tell: (code: number) => void): () => void {
+  const listeners = Object.entries(signals).map(([signal, code]) => [signal, () => tell(code)] as const)
+  for (const [signal, listener] of listeners) process.on(signal, listener)
+  return () => {
+    for (const [signal, listener] of listeners) process.off(signal, listener)
+  }
 }
 
 function banner(
