@@ -13,6 +13,10 @@ export interface PasswordHasherOptions {
   queueLimit: number
 }
 
+/** Refuses who would wait for a hash behind as many as may. */
+export const tooManyWaiting = () =>
+  new AppError('overloaded', 'Too many logins are waiting; try again shortly', { retryAfterSeconds: 1 })
+
 export type PasswordHasher = ReturnType<typeof createPasswordHasher>
 
 /**
@@ -36,11 +40,7 @@ export function createPasswordHasher({
   let inHand = 0
 
   async function run(task: HashTask): Promise<string | Verification> {
-    if (inHand >= concurrency + queueLimit) {
-      throw new AppError('overloaded', 'Too many logins are waiting; try again shortly', {
-        retryAfterSeconds: 1,
-      })
-    }
+    if (inHand >= concurrency + queueLimit) throw tooManyWaiting()
     inHand++
     try {
       return await threads.run(task)

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { normalizeIP, type RateLimitPluginOptions } from '@fastify/rate-limit'
 import { AppError } from '@latchkey/shared/app-error.ts'
+import { tooManyWaiting } from '@latchkey/shared/passwords/password-hasher.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
@@ -163,16 +164,13 @@ export const limits = fp<RateLimitOptions>(
           throw tooMany(Math.max(ofAccountSeconds, ofAddressSeconds))
         }
         // A line without end would keep everybody in it beyond their patience, and each hash is for nobody then.
-        if (!mayWait) throw overloaded()
+        if (!mayWait) throw tooManyWaiting()
         await place.until(isWithin)
       }
     }
   },
   { name: 'rate-limit', dependencies: ['problem-details'] },
 )
-
-const overloaded = () =>
-  new AppError('overloaded', 'Too many logins are waiting; try again shortly', { retryAfterSeconds: 1 })
 
 const tooMany = (retryAfterSeconds: number) =>
   new AppError('rate_limited', 'Too many requests; try again later', { retryAfterSeconds })
