@@ -5,25 +5,19 @@ import { docker, imageOf } from './support/images.ts'
 const volume = `latchkey-secrets-${randomUUID()}`
 afterAll(() => docker('volume', 'rm', '--force', volume))
 
-/** The service secrets-<engine> of docker-compose.yml, on a volume in place of its five. */
-const makeSecrets = (engine: string, ...args: string[]) => {
-  const options = ['--user', '0:0', '-v', `${volume}:/secrets`, '-e', `DATABASE_ENGINE=${engine}`]
-  const script = ['node', 'scripts/compose-secrets.ts', ...args]
-  return docker('run', '--rm', ...options, imageOf('auth-api'), ...script).catch((error: unknown) => error)
-}
-const databaseUrl = () =>
+const onVolume = (options: string[], ...command: string[]) =>
   docker(
-    ...[
-      'run',
-      '--rm',
-      '--user',
-      '0:0',
-      '-v',
-      `${volume}:/secrets`,
-      '--entrypoint',
-      'sh',
-      imageOf('auth-api'),
-    ],
+    ...['run', '--rm', '--user', '0:0', '-v', `${volume}:/secrets`, ...options],
+    ...[imageOf('auth-api'), ...command],
+  )
+/** The service secrets-<engine> of docker-compose.yml, on a volume in place of its five. */
+const makeSecrets = (engine: string, ...args: string[]) =>
+  onVolume(['-e', `DATABASE_ENGINE=${engine}`], 'node', 'scripts/compose-secrets.ts', ...args).catch(
+    (error: unknown) => error,
+  )
+const databaseUrl = () =>
+  onVolume(
+    ['--entrypoint', 'sh'],
     ...['-c', "sed -n 's/^DATABASE_URL=\\([a-z]*\\):.*/\\1/p' /secrets/auth-api/credentials.env"],
   )
 
