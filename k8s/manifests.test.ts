@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseSettings } from '@latchkey/shared/settings.ts'
+import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { describe, expect, it } from 'vitest'
 import { findSchemaFaults, findUnknownFields } from './api-schema.ts'
 import { type Manifest, nameOf, parseManifests, render } from './manifest.ts'

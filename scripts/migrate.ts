@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util'
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { createMigrator, type Migrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
-import { loadEnvironment } from '@latchkey/shared/environment.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
-import { EXIT_CONFIGURATION, parseSettings, SettingsError } from '@latchkey/shared/settings.ts'
+import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
+import { EXIT_CONFIGURATION, parseSettings, SettingsError } from '@latchkey/shared/settings/parse-settings.ts'
 
 const USAGE = `Usage: npm run migrate [-- <up | down [--steps n] | status>]
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
-import { CONFIG_DIR } from '@latchkey/shared/environment.ts'
 import { credentialsPath, ENVIRONMENTS, writeCredentials } from '@latchkey/shared/secrets/credentials-file.ts'
 import { generateSecret } from '@latchkey/shared/secrets/secret.ts'
+import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'
 
 const USAGE = `Usage: npm run secret [-- [bytes] [--write <env> [--force]] [--help]]
 

@@ -1,7 +1,7 @@
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
-import { loadEnvironment } from '@latchkey/shared/environment.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
-import { EXIT_CONFIGURATION, parseSettings, SettingsError } from '@latchkey/shared/settings.ts'
+import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
+import { EXIT_CONFIGURATION, parseSettings, SettingsError } from '@latchkey/shared/settings/parse-settings.ts'
 import { DEMO_USERS, seedDemoUsers } from './start/demo-users.ts'
 
 /** Everybody knows the demo users' password, so no other environment gets them. */

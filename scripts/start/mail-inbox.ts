@@ -1,7 +1,7 @@
 // The inbox of `npm start`: MailDev takes every mail and shows it on a page. A process of its own, so that it ends
 // when the launcher does.
 import { createRequire } from 'node:module'
-import { parseSettings } from '@latchkey/shared/settings.ts'
+import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { isPortTaken } from './ports.ts'
 
 interface MailDevOptions {

@@ -1,5 +1,5 @@
 import { type PasswordPolicy, POLICY_SETTINGS } from '@latchkey/shared/passwords/password-policy.ts'
-import { parseSettings, SettingsError } from '@latchkey/shared/settings.ts'
+import { parseSettings, SettingsError } from '@latchkey/shared/settings/parse-settings.ts'
 
 const NAMES = [
   'APP_ENV',

@@ -1,4 +1,4 @@
-import { parseSettings, SettingsError } from '@latchkey/shared/settings.ts'
+import { parseSettings, SettingsError } from '@latchkey/shared/settings/parse-settings.ts'
 import { parseSenderAddress } from './sender-address.ts'
 
 /** The service's own default: on one host auth-api listens on 9464. */

@@ -1,10 +1,10 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
-import { loadEnvironment } from '@latchkey/shared/environment.ts'
 import { createPasswordHasher, type PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { type PasswordPolicy, POLICY_SETTINGS } from '@latchkey/shared/passwords/password-policy.ts'
-import { parseSettings } from '@latchkey/shared/settings.ts'
+import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
+import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 
 /** Hashes that wait for a thread; an import hands over a batch at once, so this is no limit that it meets. */
 const HASH_QUEUE = 100_000

@@ -1,9 +1,9 @@
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
-import { loadEnvironment } from '@latchkey/shared/environment.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
-import { parseSettings } from '@latchkey/shared/settings.ts'
+import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
+import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { formatTable } from './console/columns.ts'
 import { parseWholeNumber } from './console/whole-number.ts'
 

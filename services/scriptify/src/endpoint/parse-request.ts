@@ -1,4 +1,4 @@
-import { loadEnvironment } from '@latchkey/shared/environment.ts'
+import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import { decodeRawBytes } from '../runtimes/raw-bytes.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadEnvironment } from './environment.ts'
-import { SettingsError } from './settings.ts'
+import { SettingsError } from './parse-settings.ts'
 
 let folder: string
 beforeAll(async () => {

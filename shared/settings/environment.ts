@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { SettingsError } from './settings.ts'
+import { SettingsError } from './parse-settings.ts'
 
 /** The folder `config/` of this checkout or image. */
-export const CONFIG_DIR: string = join(import.meta.dirname, '..', 'config')
+export const CONFIG_DIR: string = join(import.meta.dirname, '..', '..', 'config')
 
 /**
  * The environment a service runs with: `config/<APP_ENV>/settings.env`, over it `credentials.env`, over that the

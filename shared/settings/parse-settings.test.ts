@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { parseSettings, SettingsError } from './settings.ts'
+import { parseSettings, SettingsError } from './parse-settings.ts'
 
 const faultsOf = (work: () => unknown): readonly string[] => {
   try {

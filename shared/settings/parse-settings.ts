@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { PASSWORD_SCHEMES } from './passwords/schemes.ts'
-import { isPublishedSecret } from './secrets/published-secrets.ts'
-import { decodeSecret } from './secrets/secret.ts'
+import { PASSWORD_SCHEMES } from '../passwords/schemes.ts'
+import { isPublishedSecret } from '../secrets/published-secrets.ts'
+import { decodeSecret } from '../secrets/secret.ts'
 
 const seconds = (example: number) =>
   z.coerce.number('must be a whole number of seconds').int().positive().default(example)
