@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { docker, run } from '../../test/support/images.ts'
 import { buildImage, endedOf, HARDENED, IMAGE } from './image.ts'
-import { type Machine, read, startSystemdMachine, succeed } from './services/machine.ts'
-import { forgetCalls, HOSTILE, HOSTILE_VALUE, installProbe, nextCall, type Probe } from './services/probe.ts'
 import { hasDocker } from './terminal-docker.ts'
+import { type Machine, read, startSystemdMachine, succeed } from './units/machine.ts'
+import { forgetCalls, HOSTILE, HOSTILE_VALUE, installProbe, nextCall, type Probe } from './units/probe.ts'
 
 // The host is a machine with systemd, whose folders the container mounts as an admin mounts / of a real one.
 describe.runIf(await hasDocker())('the container, with the files of a host', () => {

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import { type ServiceTemplate, TEMPLATES } from '../services/service.ts'
+import { type ServiceTemplate, TEMPLATES } from '../units/service.ts'
 import { collect } from './collect.ts'
 import { parseSeconds } from './parse-seconds.ts'
 
@@ -85,8 +85,8 @@ export function createInstallCommand(): Command {
     .option('--program <path>', 'with --root: the php or node of that system')
     .addHelpText('after', EXAMPLES)
     .action(async (name: string, flags: Flags) => {
-      const { installService } = await import('../services/install-service.ts')
-      const { resolveRoot } = await import('../services/resolve-root.ts')
+      const { installService } = await import('../units/install-service.ts')
+      const { resolveRoot } = await import('../units/resolve-root.ts')
       const {
         arg = [],
         env = [],

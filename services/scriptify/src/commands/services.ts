@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import type { ListedService } from '../services/list-services.ts'
+import type { ListedService } from '../units/list-services.ts'
 
 const EXAMPLES = `
 Examples:
@@ -25,8 +25,8 @@ export function createServicesCommand(): Command {
     .option('--root <dir>', 'look below this folder, where another system’s files are mounted', '/')
     .addHelpText('after', EXAMPLES)
     .action(async ({ onlyNames, json, status, root }: Flags) => {
-      const { listServices } = await import('../services/list-services.ts')
-      const { resolveRoot } = await import('../services/resolve-root.ts')
+      const { listServices } = await import('../units/list-services.ts')
+      const { resolveRoot } = await import('../units/resolve-root.ts')
       const services = await listServices(await resolveRoot(root), { withState: status === true })
       if (json) console.log(JSON.stringify(services, undefined, 2))
       else for (const line of onlyNames ? namesOf(services) : describe(services)) console.log(line)

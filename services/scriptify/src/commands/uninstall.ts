@@ -14,8 +14,8 @@ export function createUninstallCommand(): Command {
     .option('--root <dir>', 'remove below this folder, where another system’s files are mounted', '/')
     .addHelpText('after', EXAMPLES)
     .action(async (name: string, { dryRun = false, root }: { dryRun?: boolean; root: string }) => {
-      const { resolveRoot } = await import('../services/resolve-root.ts')
-      const { uninstallService } = await import('../services/uninstall-service.ts')
+      const { resolveRoot } = await import('../units/resolve-root.ts')
+      const { uninstallService } = await import('../units/uninstall-service.ts')
       const lines = await uninstallService({ name, dryRun, root: await resolveRoot(root) })
       for (const line of lines) console.log(line)
     })
