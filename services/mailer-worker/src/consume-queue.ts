@@ -4,9 +4,11 @@ import { type BullWorker, type Opened, openBullWorker } from '@latchkey/shared/m
 import type { Telemetry } from 'bullmq'
 import type { Outcome, QueuedMail } from './send-mail.ts'
 
-export interface WorkQueueOptions {
+export interface QueueConsumerOptions {
   url: string
+  /** Mails sent at a time. */
   concurrency: number
+  /** Mails started per second by all workers together. */
   ratePerSecond: number
   sendMail: (job: QueuedMail) => Promise<Outcome>
   onError: (error: Error) => void
@@ -14,88 +16,102 @@ export interface WorkQueueOptions {
   telemetry?: Telemetry | undefined
 }
 
-/** A worker that has not renewed its lock by then is dead, and another one takes its mail over. */
+/** A worker that has not renewed a job's lock by then counts as dead, and another worker takes the job over. */
 const LOCK_MS = 10_000
 const STALLED_CHECK_MS = 5_000
-/** A mail is not given up because workers die around it; it ends when it expires. */
+/** A crash of a worker does not use up the attempts of its mail, which ends when it expires. */
 const MAX_STALLED = 1_000
 const REOPEN_PAUSE_MS = 1_000
-/** How long the queue has to take in what was done. */
-const GOODBYE_MS = 2_000
+/** How long the queue has to record what was done. */
+const RECORDING_MS = 2_000
+const IDLE_CHECK_MS = 100
 
-/** Works the mail queue off until it is closed. Waits for the queue's server, at the start and at any time later. */
-export function workQueue({
-  url,
-  concurrency,
-  ratePerSecond,
-  sendMail,
-  onError,
-  onStalled,
-  telemetry,
-}: WorkQueueOptions) {
+/** Consumes the mail queue from `start` on. Waits for the queue's server, at the start and after any loss. */
+export function createQueueConsumer(options: QueueConsumerOptions) {
+  const jobs = trackInFlight(options.sendMail)
   let opened: Opened<BullWorker> | undefined
-  let isClosing = false
-  let inHand = 0
-  const running = run()
+  let running: Promise<void> | undefined
+  let isStopping = false
 
   async function run(): Promise<void> {
-    while (!isClosing) {
-      opened = open()
-      try {
-        await opened.thing.waitUntilReady()
-        await opened.thing.run()
-      } catch (error) {
-        onError(error instanceof Error ? error : new Error(String(error)))
-      }
-      if (isClosing) return
-      // BullMQ remembers a failed start for ever: the next one begins anew.
+    while (!isStopping) {
+      opened = openWorker({ ...options, sendMail: jobs.send })
+      await consume(opened, options.onError)
+      if (isStopping) return
+      // BullMQ never recovers from a failed start: a new worker begins anew.
       await opened.close(true)
       await wait(REOPEN_PAUSE_MS)
     }
   }
 
-  function open(): Opened<BullWorker> {
-    const made = openBullWorker<unknown>(
-      url,
-      async (job) => {
-        inHand++
-        try {
-          return await sendMail(job)
-        } finally {
-          inHand--
-        }
-      },
-      {
-        autorun: false,
-        ...(telemetry ? { telemetry } : {}),
-        concurrency,
-        limiter: { max: ratePerSecond, duration: 1_000 },
-        lockDuration: LOCK_MS,
-        stalledInterval: STALLED_CHECK_MS,
-        maxStalledCount: MAX_STALLED,
-        settings: {
-          backoffStrategy: (attemptsMade, type) => (type === BACKOFF ? backoffMs(attemptsMade) : 1_000),
-        },
-      },
-      onError,
-    )
-    made.thing.on('error', onError)
-    made.thing.on('stalled', onStalled)
-    return made
-  }
-
   return {
-    /** Takes no more mail, and resolves when what is in hand is done. */
-    async close(): Promise<void> {
-      isClosing = true
+    start(): void {
+      if (!isStopping) running ??= run()
+    },
+    /** Takes no more mail; resolves once the mail in flight is done. */
+    async stop(): Promise<void> {
+      isStopping = true
+      if (!running) return
       const closed = Promise.all([opened?.close(), running])
-      // While its server is away BullMQ waits for ever; with nothing in hand nobody need wait with it.
-      await Promise.race([closed, idle()])
+      // While its server is unavailable BullMQ waits for ever; without a job in flight nothing is lost by not waiting.
+      await Promise.race([closed, jobs.recorded()])
     },
   }
+}
 
-  async function idle(): Promise<void> {
-    while (inHand > 0) await wait(100)
-    await wait(GOODBYE_MS)
+/** Counts the jobs in flight, so that a stop can wait for them without the queue's server. */
+function trackInFlight(sendMail: QueueConsumerOptions['sendMail']) {
+  let inFlight = 0
+  return {
+    async send(job: QueuedMail): Promise<Outcome> {
+      inFlight++
+      try {
+        return await sendMail(job)
+      } finally {
+        inFlight--
+      }
+    },
+    /** Resolves once nothing is in flight and the queue has had the time to record it. */
+    async recorded(): Promise<void> {
+      while (inFlight > 0) await wait(IDLE_CHECK_MS)
+      await wait(RECORDING_MS)
+    },
+  }
+}
+
+function openWorker(options: QueueConsumerOptions): Opened<BullWorker> {
+  const { url, concurrency, ratePerSecond, sendMail, onError, onStalled, telemetry } = options
+  const opened = openBullWorker<unknown>(
+    url,
+    sendMail,
+    {
+      autorun: false,
+      ...(telemetry ? { telemetry } : {}),
+      concurrency,
+      limiter: { max: ratePerSecond, duration: 1_000 },
+      lockDuration: LOCK_MS,
+      stalledInterval: STALLED_CHECK_MS,
+      maxStalledCount: MAX_STALLED,
+      settings: {
+        backoffStrategy: (attemptsMade, type) => (type === BACKOFF ? backoffMs(attemptsMade) : 1_000),
+      },
+    },
+    onError,
+  )
+  opened.thing.on('error', onError)
+  opened.thing.on('stalled', onStalled)
+  return opened
+}
+
+/** Takes jobs until the worker is closed or cannot start. */
+async function consume(
+  { thing: worker }: Opened<BullWorker>,
+  onError: (error: Error) => void,
+): Promise<void> {
+  try {
+    await worker.waitUntilReady()
+    await worker.run()
+  } catch (error) {
+    onError(error instanceof Error ? error : new Error(String(error)))
   }
 }

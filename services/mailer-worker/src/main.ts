@@ -8,7 +8,7 @@ import { startTracing } from '@latchkey/shared/telemetry/tracing.ts'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { parseConfig } from './config.ts'
 import { loadExternal, pickSender } from './load-external.ts'
-import { startWorker } from './worker.ts'
+import { buildWorker } from './worker.ts'
 
 const POOL_SIZE = 4
 /** Of SHUTDOWN_GRACE; the rest is for giving back what the mail server has not taken by then. */
@@ -33,7 +33,7 @@ const sender = createSender(config.mail.url, {
   concurrency,
   ...(config.mail.dkim ? { dkim: config.mail.dkim } : {}),
 })
-const worker = startWorker(config, { db, queue, sender, envelope, logger, registry, tracing })
+const worker = buildWorker(config, { db, queue, sender, envelope, logger, registry, tracing })
 
 let isStopping = false
 process.on('SIGTERM', () => void stop('SIGTERM'))
@@ -42,6 +42,7 @@ process.on('SIGINT', () => void stop('SIGINT'))
 process.once('disconnect', () => void stop('disconnect'))
 
 await listen()
+worker.start()
 worker.readiness.serve()
 const report = reportReadiness({
   readiness: worker.readiness,

@@ -1,25 +1,32 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** Runs `work` now and again `pauseMs` after each end, until it is stopped; a failure goes to `onError`. */
-export function repeatEvery(
-  pauseMs: number,
-  work: () => Promise<unknown>,
-  onError: (error: unknown) => void,
-) {
-  const abort = new AbortController()
-  const running = run()
+export interface RepeatedTaskOptions {
+  /** From the end of one run to the start of the next, in milliseconds. */
+  pauseMs: number
+  work: () => Promise<unknown>
+  /** Receives what a run rejects with; the next run follows all the same. */
+  onError: (error: unknown) => void
+}
+
+/** Runs `work` again and again, from `start` on. */
+export function createRepeatedTask({ pauseMs, work, onError }: RepeatedTaskOptions) {
+  const stopping = new AbortController()
+  let running: Promise<void> | undefined
 
   async function run(): Promise<void> {
-    while (!abort.signal.aborted) {
+    while (!stopping.signal.aborted) {
       await work().catch(onError)
-      await wait(pauseMs, undefined, { signal: abort.signal }).catch(() => undefined)
+      await wait(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined)
     }
   }
 
   return {
-    /** Resolves when what is in hand is done. */
-    stop: async (): Promise<void> => {
-      abort.abort()
+    start(): void {
+      running ??= run()
+    },
+    /** Resolves once the current run has ended; no other follows. */
+    async stop(): Promise<void> {
+      stopping.abort()
       await running
     },
   }

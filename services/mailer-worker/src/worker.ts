@@ -1,24 +1,29 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
-import { createReadiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
+import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
-import { createOutboxRepository } from '@latchkey/shared/mail-queue/outbox-repository.ts'
+import {
+  createOutboxRepository,
+  type OutboxRepository,
+} from '@latchkey/shared/mail-queue/outbox-repository.ts'
 import { createSealer } from '@latchkey/shared/mail-queue/seal-variables.ts'
+import { rootReason } from '@latchkey/shared/root-reason.ts'
 import type { Tracing } from '@latchkey/shared/telemetry/tracing.ts'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Config } from './config.ts'
+import { createQueueConsumer } from './consume-queue.ts'
 import type { MailEnvelope } from './envelope/mail-envelope.ts'
 import { buildHealthServer } from './health-server.ts'
-import { createMailMetrics } from './mail-metrics.ts'
+import { createMailMetrics, type MailMetrics } from './mail-metrics.ts'
 import { createResetPurge } from './purge-resets.ts'
 import { registerQueueGauges } from './queue-gauges.ts'
-import { repeatEvery } from './repeated-task.ts'
-import { createSendMail } from './send-mail.ts'
+import { createRepeatedTask } from './repeated-task.ts'
+import { createSendMail, type SendMailDependencies } from './send-mail.ts'
 import type { Sender } from './senders/sender.ts'
-import { createSettlement } from './settle-mail.ts'
+import { createSettlement, type Settlement } from './settle-mail.ts'
 import { createOutboxSweep } from './sweep-outbox.ts'
-import { workQueue } from './consume-queue.ts'
 
 export interface WorkerDependencies {
   db: Database
@@ -31,21 +36,66 @@ export interface WorkerDependencies {
   clock?: Clock
 }
 
-/** Each check is a connection and a login of its own. */
+export interface Worker {
+  /** Serves health and metrics; to be made to listen before `start`. */
+  server: FastifyInstance
+  readiness: Readiness
+  /** Takes mail from now on, sweeps the outbox and purges old resets. Does nothing after `stop`. */
+  start(): void
+  /**
+   * Takes no more mail and finishes the mail in flight. What the mail server has not accepted after `patienceMs` goes
+   * back to the queue, for another worker.
+   */
+  stop(patienceMs: number): Promise<void>
+}
+
+/** What every part of the worker is built from. */
+interface Parts extends Required<Omit<WorkerDependencies, 'tracing'>> {
+  config: Config
+  tracing: Tracing | undefined
+  metrics: MailMetrics
+  outbox: OutboxRepository
+  settlement: Settlement
+}
+
+/** Each check opens a connection to the mail server and logs in. */
 const MAIL_CHECK_HOLDS_MS = 30_000
-/** Whether the queue still has a dispatched mail is asked that much more seldom than the outbox is swept. */
+/** Sweeps between two questions to the queue whether it still has a dispatched mail. */
 const SWEEPS_PER_RECHECK = 6
 const HOUR_MS = 3_600_000
 const PING = { name: 'health-ping', text: 'select 1 as ok' }
 
-/** Joins the parts of mailer-worker and sets them to work. Opens no connection of its own but the queue's. */
-export function startWorker(config: Config, dependencies: WorkerDependencies) {
-  const { db, queue, sender, envelope, logger, registry, tracing, clock = Date.now } = dependencies
-  const metrics = createMailMetrics(registry)
+/** Joins the parts of mailer-worker. Consumes nothing until `start`, and closes nothing that it was given. */
+export function buildWorker(config: Config, dependencies: WorkerDependencies): Worker {
+  const { db, queue, logger, registry, tracing, clock = Date.now } = dependencies
   const outbox = createOutboxRepository(db)
+  const settlement = createSettlement({ outbox, logger })
+  const metrics = createMailMetrics(registry)
+  const parts: Parts = { ...dependencies, config, tracing, clock, metrics, outbox, settlement }
   registerQueueGauges(registry, { queue, outbox })
 
-  const readiness = createReadiness(
+  const patience = new AbortController()
+  const consumer = buildConsumer(parts, patience.signal)
+  const tasks = [buildSweep(parts), buildPurge(parts)]
+  const readiness = buildReadiness(parts)
+  return {
+    server: buildHealthServer(readiness, registry),
+    readiness,
+    start() {
+      consumer.start()
+      for (const task of tasks) task.start()
+    },
+    async stop(patienceMs) {
+      readiness.drain()
+      const timer = setTimeout(() => patience.abort(), patienceMs)
+      await Promise.all([consumer.stop(), ...tasks.map((task) => task.stop())])
+      clearTimeout(timer)
+    },
+  }
+}
+
+function buildReadiness({ db, queue, sender, clock }: Parts): Readiness {
+  return createReadiness(
     {
       database: async () => (await db.query(PING)) && 'ok',
       queue: async () => (await queue.ping()) ?? 'ok',
@@ -53,64 +103,61 @@ export function startWorker(config: Config, dependencies: WorkerDependencies) {
     },
     clock,
   )
+}
 
-  const givingBack = new AbortController()
-  const settlement = createSettlement({ outbox, logger })
-  const sendMail = createSendMail({
-    open: createSealer(config.mail.secret).open,
+function buildConsumer(parts: Parts, patience: AbortSignal) {
+  const { config, logger, tracing } = parts
+  return createQueueConsumer({
+    ...config.queue,
+    sendMail: createSendMail(sendMailDependencies(parts, patience)),
+    telemetry: tracing?.bull,
+    onError: (error) => logger.debug({ reason: error.message }, 'mail queue connection error'),
+    onStalled: (mailId) => logger.warn({ mailId }, 'a worker died while it sent this mail; it is sent again'),
+  })
+}
+
+function sendMailDependencies(parts: Parts, signal: AbortSignal): SendMailDependencies {
+  const { config, envelope, sender, settlement, metrics, logger, clock } = parts
+  const { secret, from, domain } = config.mail
+  return {
+    open: createSealer(secret).open,
     envelope,
-    context: { from: config.mail.from, environment: config.environment },
-    domain: config.mail.domain,
+    context: { from, environment: config.environment },
+    domain,
     send: sender.send,
     settlement,
     metrics,
     logger,
     clock,
-    signal: givingBack.signal,
-  })
-  const sweepMs = config.outbox.sweepSeconds * 1_000
+    signal,
+  }
+}
+
+function buildSweep({ config, outbox, queue, settlement, metrics, logger, clock }: Parts) {
+  const pauseMs = config.outbox.sweepSeconds * 1_000
   const sweep = createOutboxSweep({
     outbox,
     queue,
     metrics,
     logger,
     clock,
-    minimumAgeMs: sweepMs,
-    recheckMs: SWEEPS_PER_RECHECK * sweepMs,
+    minimumAgeMs: pauseMs,
+    recheckMs: SWEEPS_PER_RECHECK * pauseMs,
   })
-  const settleAndSweep = async () => {
-    await settlement.settleRest()
-    await sweep()
-  }
-
-  const consumer = workQueue({
-    ...config.queue,
-    sendMail,
-    telemetry: tracing?.bull,
-    onError: (error) => logger.debug({ reason: error.message }, 'the queue of mails'),
-    onStalled: (mailId) => logger.warn({ mailId }, 'a worker died with this mail in hand; it is sent again'),
-  })
-  const sweeping = repeatEvery(sweepMs, settleAndSweep, (error) =>
-    logger.warn({ reason: reasonOf(error) }, 'the outbox cannot be swept'),
-  )
-  const purging = repeatEvery(HOUR_MS, createResetPurge(db, clock), (error) =>
-    logger.warn({ reason: reasonOf(error) }, 'old resets cannot be deleted'),
-  )
-
-  return {
-    server: buildHealthServer(readiness, registry),
-    readiness,
-    /**
-     * Takes no more mail, finishes what is in hand. What the mail server has not taken after `patienceMs` goes back to
-     * the queue, for another worker.
-     */
-    async stop(patienceMs: number): Promise<void> {
-      readiness.drain()
-      const patience = setTimeout(() => givingBack.abort(), patienceMs)
-      await Promise.all([consumer.close(), sweeping.stop(), purging.stop()])
-      clearTimeout(patience)
+  return createRepeatedTask({
+    pauseMs,
+    async work() {
+      await settlement.settleRest()
+      await sweep()
     },
-  }
+    onError: (error) => logger.warn({ reason: rootReason(error) }, 'sweeping the outbox failed'),
+  })
 }
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+function buildPurge({ db, logger, clock }: Parts) {
+  return createRepeatedTask({
+    pauseMs: HOUR_MS,
+    work: createResetPurge(db, clock),
+    onError: (error) => logger.warn({ reason: rootReason(error) }, 'deleting expired resets failed'),
+  })
+}
