@@ -20,7 +20,9 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{shared,scripts}/**/*.test.ts', 'services/*/src/**/*.test.ts'],
+          include: ['{admin,shared,scripts}/**/*.test.ts', 'services/*/src/**/*.test.ts'],
+          // They run once a database, below.
+          exclude: ['admin/test/**'],
           expect: patience,
           testTimeout: 180_000,
           hookTimeout: 120_000,
@@ -29,7 +31,7 @@ export default defineConfig({
       ...['embedded', ...(hasDocker ? CONTAINER_ENGINES : [])].map((engine) => ({
         test: {
           name: engine,
-          include: ['services/auth-api/test/**/*.test.ts', 'services/scriptify/test/admin*.test.ts'],
+          include: ['services/auth-api/test/**/*.test.ts', 'admin/test/**/*.test.ts'],
           exclude: ['services/auth-api/test/redis/**'],
           globalSetup: [`services/auth-api/test/engines/${engine}.ts`],
           expect: patience,
@@ -66,8 +68,6 @@ export default defineConfig({
         test: {
           name: 'scriptify',
           include: ['services/scriptify/test/**/*.test.ts'],
-          // They run once a database, above.
-          exclude: ['services/scriptify/test/admin*.test.ts'],
           expect: patience,
           testTimeout: 180_000,
           hookTimeout: 300_000,

@@ -26,7 +26,7 @@ export async function logsOf(container: string): Promise<string> {
 
 const CHECKOUT = [
   ...['.dockerignore', '.npmrc', 'package.json', 'package-lock.json'],
-  ...['config', 'migrations', 'scripts', 'services', 'shared', 'templates'],
+  ...['admin', 'config', 'migrations', 'scripts', 'services', 'shared', 'templates'],
 ]
 
 /** What the user of an image cannot read in it when its checkout was made under umask 077, a path a line. */

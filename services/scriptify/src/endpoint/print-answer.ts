@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { printable } from '../admin/console/columns.ts'
+import { printable } from '@latchkey/shared/printable.ts'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import { formatJson } from './format-json.ts'

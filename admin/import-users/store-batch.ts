@@ -1,14 +1,10 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { violatedIndex } from '@latchkey/shared/database/database.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
-import {
-  createUserImportRepository,
-  type Holder,
-  type ImportedUser,
-} from '@latchkey/shared/users/user-import-repository.ts'
 import type { AdminContext } from '../admin-context.ts'
 import type { Fault } from '../fault.ts'
 import type { Candidate } from './parse-row.ts'
+import { createUserImportRepository, type Holder, type ImportedUser } from './user-import-repository.ts'
 
 export interface RefusedLine {
   line: number

@@ -12,11 +12,11 @@ import { VALID_FROM_PROPERTY, validFromOf } from '@latchkey/shared/users/user.ts
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { UnrecoverableError } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../auth-api/test/support/test-database.ts'
-import { generatePassword } from '../src/admin/accounts/generate-password.ts'
+import { createTestDatabase, type TestDatabase } from '../../services/auth-api/test/support/test-database.ts'
+import { generatePassword } from '../accounts/generate-password.ts'
 
-const SCRIPTIFY = join(import.meta.dirname, '../bin/scriptify')
-const ROOT = join(import.meta.dirname, '../../..')
+const SCRIPTIFY = join(import.meta.dirname, '../../services/scriptify/bin/scriptify')
+const ROOT = join(import.meta.dirname, '../..')
 const PASSWORD = 'c0rrect-Horse!'
 const SHA1 = hash('sha1', PASSWORD)
 const ARGON2ID = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`

@@ -1,7 +1,7 @@
 import { PASSWORD_SCHEMES } from '@latchkey/shared/passwords/schemes.ts'
 import { INTERNAL_PROPERTY_PREFIX, roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
-import type { ListedUser } from '@latchkey/shared/users/user-list-repository.ts'
 import { formatFields, formatTable } from '../console/columns.ts'
+import type { ListedUser } from './user-list-repository.ts'
 
 /** Everything an admin may see of a user: never the hash, only by which scheme it was made. */
 export function describeAccount(user: User): string {

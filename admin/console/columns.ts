@@ -1,9 +1,4 @@
-/** What a value from the database may do to a terminal: nothing. Control characters become `\xNN`. */
-export const printable = (text: string): string =>
-  text.replace(
-    /[\p{Cc}\u2028\u2029]/gu,
-    (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  )
+import { printable } from '@latchkey/shared/printable.ts'
 
 /** Rows under their headings, aligned, two spaces between columns. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -1,6 +1,6 @@
-import type { Queryable, Statement } from '../database/database.ts'
-import { fold } from './fold.ts'
-import type { User } from './user.ts'
+import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
+import { fold } from '@latchkey/shared/users/fold.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
 
 export type ListedUser = Omit<User, 'passwordHash' | 'properties' | 'updatedAt'>
 

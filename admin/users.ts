@@ -1,5 +1,5 @@
+import { printable } from '@latchkey/shared/printable.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
-import { createUserListRepository } from '@latchkey/shared/users/user-list-repository.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import {
   deleteAccount,
@@ -13,8 +13,8 @@ import { createAccount } from './accounts/create-account.ts'
 import { describeAccount, describeAccounts } from './accounts/describe-account.ts'
 import { getAccount } from './accounts/find-account.ts'
 import { generatePassword } from './accounts/generate-password.ts'
+import { createUserListRepository } from './accounts/user-list-repository.ts'
 import { type AdminContext, withAdminContext } from './admin-context.ts'
-import { printable } from './console/columns.ts'
 import { readSecretLine } from './console/read-secret-line.ts'
 import { parseWholeNumber } from './console/whole-number.ts'
 import { importUsers } from './import-users/import-users.ts'

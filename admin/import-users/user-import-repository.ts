@@ -1,5 +1,5 @@
-import type { Queryable, SqlValue, Statement } from '../database/database.ts'
-import type { UserProperty } from './user.ts'
+import type { Queryable, SqlValue, Statement } from '@latchkey/shared/database/database.ts'
+import type { UserProperty } from '@latchkey/shared/users/user.ts'
 
 /** A user with the id it is to have; the hash is stored as it stands. Texts are NFC. */
 export interface ImportedUser {
