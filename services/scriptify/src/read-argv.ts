@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { encodeRawBytes } from './runtimes/raw-bytes.ts'
+import { encodeRawBytes } from './raw-bytes.ts'
 
 /** The commands whose words are handed on, byte for byte. */
 const HANDING_ON = new Set(['run', 'install', 'endpoint'])

@@ -1,7 +1,7 @@
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
-import { decodeRawBytes } from '../runtimes/raw-bytes.ts'
+import { decodeRawBytes } from '../raw-bytes.ts'
 import { fileBody, type RequestBody, standardInputBody, textBody } from './request-body.ts'
 
 /** A request that may go out as it is. */

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
-import { decodeRawBytes } from '../runtimes/raw-bytes.ts'
+import { decodeRawBytes } from '../raw-bytes.ts'
 
 /** What a request carries; nothing of it is held in memory that comes from a file. */
 export interface RequestBody {

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { MethodCall } from '../runtimes/method-runtime.ts'
+import type { MethodCall } from '../runtimes/runtime.ts'
 import { resolveReference } from './resolve-reference.ts'
 
 /** A call as it is asked for on the command line; paths may be relative. */

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { MethodReference } from '../runtimes/method-runtime.ts'
 import { findModule, getModule } from '../runtimes/node/find-module.ts'
+import type { MethodReference } from '../runtimes/runtime.ts'
 
 export interface ReferenceOptions {
   rootdir: string

@@ -1,8 +1,8 @@
 import { CliError } from '../cli-error.ts'
 import { parseEnvEntries } from '../env-entries.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { CommandWords } from '../runtimes/method-runtime.ts'
-import { methodRuntimes } from '../runtimes/method-runtimes.ts'
+import { methodRuntimes } from '../runtimes/registry.ts'
+import type { CommandWords } from '../runtimes/runtime.ts'
 import { type CallOptions, resolveCall } from './resolve-call.ts'
 
 /** Linux's MAX_ARG_STRLEN, without the NUL; a failing execve would end Node by SIGABRT. */

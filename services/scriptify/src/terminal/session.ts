@@ -1,7 +1,13 @@
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { Answer, AnswerOf, OpeningStep, Statement, WorkerRequest } from './protocol.ts'
-import type { TerminalRuntime } from './terminal-runtime.ts'
+import type { TerminalRuntime } from '../runtimes/terminal-backend.ts'
+import type {
+  Answer,
+  AnswerOf,
+  OpeningStep,
+  Statement,
+  WorkerRequest,
+} from '../runtimes/terminal-protocol.ts'
 import { startWorker, WorkerDied, type WorkerLink } from './worker-link.ts'
 
 export interface SessionOptions {

@@ -4,13 +4,13 @@ import { text } from 'node:stream/consumers'
 import { styleText } from 'node:util'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
-import { nodeTerminal } from '../runtimes/node/terminal.ts'
-import { phpTerminal } from '../runtimes/php/terminal.ts'
-import { chooseRuntime } from './choose-runtime.ts'
+import { chooseRuntime } from '../runtimes/choose-runtime.ts'
+import { nodeTerminal } from '../runtimes/node/terminal-backend.ts'
+import { phpTerminal } from '../runtimes/php/terminal-backend.ts'
+import type { TerminalRuntime } from '../runtimes/terminal-backend.ts'
 import { historyPath, openHistory } from './history.ts'
 import type { Opened, Session, SessionOptions } from './session.ts'
 import { readTerminalEnvironment } from './terminal-environment.ts'
-import type { TerminalRuntime } from './terminal-runtime.ts'
 
 export interface TerminalOptions {
   service: string | undefined

@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { Duplex, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { WorkerCommand } from '../runtimes/terminal-backend.ts'
 import {
   type Answer,
   type AnswerOf,
   type OpeningStep,
   WorkerMessage,
   type WorkerRequest,
-} from './protocol.ts'
-import type { WorkerCommand } from './terminal-runtime.ts'
+} from '../runtimes/terminal-protocol.ts'
 
 /** How often a worker is looked at, whose socket a process in the background may hold open. */
 const LOOK_MS = 500

@@ -3,7 +3,7 @@ import { dirname, join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { CommandWords, MethodCall } from '../runtimes/method-runtime.ts'
+import type { CommandWords, MethodCall } from '../runtimes/runtime.ts'
 
 /** Scriptify's own files: the repository's root. */
 const HERE = resolve(dirname(fileURLToPath(import.meta.url)), '../../../..')

@@ -1,8 +1,8 @@
 // check-method.ts <rootdir> <reference> [uid]: checks a method as install does, and says the outcome.
 import { CliError } from '../../src/cli-error.ts'
+import { runCheck } from '../../src/methods/check-method.ts'
 import { resolveCall } from '../../src/methods/resolve-call.ts'
-import { methodRuntimes } from '../../src/runtimes/method-runtimes.ts'
-import { runCheck } from '../../src/runtimes/run-check.ts'
+import { methodRuntimes } from '../../src/runtimes/registry.ts'
 
 const [rootdir = '.', reference = '', uid] = process.argv.slice(2)
 try {

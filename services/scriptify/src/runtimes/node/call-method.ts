@@ -1,7 +1,7 @@
 // The program that calls a method: call-method.ts [options] -- module.ts#Class::method [argument …]
 import { useCompileCache } from '../../compile-cache.ts'
-import { obey } from './method/caller.ts'
-import { readOrders } from './method/orders.ts'
+import { readOrders } from './method/caller-options.ts'
+import { obey } from './method/run-task.ts'
 
 const orders = readOrders(process.argv.slice(2))
 if (orders.compileCache) useCompileCache(process.env)

@@ -5,7 +5,7 @@
 // Weak mode on purpose: arguments are texts, and "5" is to satisfy int.
 declare(strict_types=0);
 
-foreach (['refusal', 'orders', 'ending', 'target', 'docs', 'pauses', 'caller'] as $_) {
+foreach (['cli-error', 'caller-options', 'exit-guard', 'target', 'docs', 'daemon', 'task'] as $_) {
     require __DIR__ . "/method/{$_}.php";
 }
 unset($_);

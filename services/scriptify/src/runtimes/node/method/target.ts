@@ -1,6 +1,6 @@
 import { CliError } from '../../../cli-error.ts'
 import { EXIT } from '../../../exit-codes.ts'
-import { nameOf, type Orders } from './orders.ts'
+import { nameOf, type Orders } from './caller-options.ts'
 
 // biome-ignore lint/complexity/noBannedTypes: what an export turns out to be is known by calling it only
 export type Callable = Function
@@ -63,7 +63,7 @@ async function findMethod(Class: Callable, orders: Orders, className: string): P
   if (typeof owner !== 'function' || typeof method !== 'function') {
     throw new CliError(`The class ${className} has no method ${name}`, EXIT.notFound)
   }
-  const { isDeclaredPublic } = await import('./visibility.ts')
+  const { isDeclaredPublic } = await import('../declarations/visibility.ts')
   if (!(await isDeclaredPublic(orders, owner))) {
     throw new CliError(`The method ${className}::${name} is not public`, EXIT.notFound)
   }
@@ -107,7 +107,7 @@ async function demandCount(
 ): Promise<void> {
   // The usual case needs no look at the source.
   if (count === target.method.length) return
-  const { readSignature, formatParameters } = await import('./signature.ts')
+  const { readSignature, formatParameters } = await import('../declarations/signature.ts')
   const signature = await readSignature(orders, target)
   const least = signature.parameters.filter(({ isOptional }) => !isOptional).length
   const isOpen = orders.loose || signature.parameters.some(({ isRest }) => isRest)

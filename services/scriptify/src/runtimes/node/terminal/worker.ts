@@ -4,12 +4,12 @@ import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
-import type { WorkerMessage, WorkerRequest } from '../../../terminal/protocol.ts'
+import type { WorkerMessage, WorkerRequest } from '../../terminal-protocol.ts'
 import { completionsOf } from './completion.ts'
 import { createEvaluator, ExitCalled } from './evaluator.ts'
 import { describeError, render } from './render.ts'
 import { readSnapshot, takeSnapshot } from './snapshot.ts'
-import { IMPORT, isIncomplete, META, type Prepared, prepare, splitStatements } from './source.ts'
+import { IMPORT, isIncomplete, META, type Prepared, prepare, splitStatements } from './typed-code.ts'
 
 type Numbered = WorkerRequest & { id: number }
 type Unnumbered<T> = T extends unknown ? Omit<T, 'id'> : never

@@ -1,4 +1,4 @@
-import type { MethodCall } from './method-runtime.ts'
+import type { MethodCall } from './runtime.ts'
 
 /** What a launcher program is to do with the method. */
 export type LauncherTask = 'call' | 'check' | 'docs'

@@ -42,7 +42,7 @@ final class Ending
             return (string) $error;
         }
         // Where the launcher called it is nobody's concern.
-        $message = preg_replace('/, called in \S+caller\.php on line \d+$/', '', $error->getMessage());
+        $message = preg_replace('/, called in \S+task\.php on line \d+$/', '', $error->getMessage());
         $message = preg_replace('/\s*\n\s*/', ' ', trim((string) $message));
         $file = str_replace(getcwd() . '/', '', $error->getFile());
         return get_debug_type($error) . ": {$message} ({$file}:{$error->getLine()})";

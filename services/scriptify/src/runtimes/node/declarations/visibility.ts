@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import type { Orders } from './orders.ts'
-import type { Callable } from './target.ts'
+import type { Orders } from '../method/caller-options.ts'
+import type { Callable } from '../method/target.ts'
 
 /** Tells whether the class may be used so from outside: TypeScript's `private` is gone when the code runs. */
 export async function isDeclaredPublic({ module, method }: Orders, owner: Callable): Promise<boolean> {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { type ParseResult, parse } from '@babel/parser'
+import type { Orders } from '../method/caller-options.ts'
+import type { Callable, Target } from '../method/target.ts'
 import { locate, type Place } from './locate.ts'
-import type { Orders } from './orders.ts'
-import type { Callable, Target } from './target.ts'
 
 export interface Parameter {
   /** As its source has it, with type and default. */

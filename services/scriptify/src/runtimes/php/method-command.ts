@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
-import { type LauncherTask, launcherOptions } from '../launcher-options.ts'
+import { decodeRawBytes } from '../../raw-bytes.ts'
+import { type LauncherTask, launcherOptions } from '../caller-options.ts'
 import { readMemoryLimit } from '../memory-limit.ts'
-import type { CommandWords, MethodCall, MethodRuntime } from '../method-runtime.ts'
-import { decodeRawBytes } from '../raw-bytes.ts'
+import type { CommandWords, MethodCall, MethodRuntime } from '../runtime.ts'
 import { findPhp } from './find-php.ts'
 
 const LAUNCHER = fileURLToPath(new URL('call-method.php', import.meta.url))

@@ -1,7 +1,7 @@
 import { type Debugger, type Runtime, Session } from 'node:inspector'
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Callable } from './target.ts'
+import type { Callable } from '../method/target.ts'
 
 /** A place in a file. The line counts from 1 and the column from 0, as the parser does. */
 export interface Place {

@@ -2,10 +2,10 @@ import { statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { CliError } from '../../../cli-error.ts'
 import { EXIT } from '../../../exit-codes.ts'
-import { describe, type Ending, watchEnding } from './ending.ts'
-import { nameOf, type Orders } from './orders.ts'
-import { watchSignals } from './pauses.ts'
-import { endWithReader } from './reader.ts'
+import { nameOf, type Orders } from './caller-options.ts'
+import { endWithReader } from './closed-output.ts'
+import { watchSignals } from './daemon.ts'
+import { describe, type Ending, watchEnding } from './exit-guard.ts'
 import { findTarget, type Target } from './target.ts'
 
 /** Carries out the orders, step by step. */
@@ -38,7 +38,7 @@ async function carryOut(orders: Orders, ending: Ending): Promise<void> {
   ending.during(`Loading ${className === undefined ? module : `the class ${className}`}`)
   const target = await findTarget(await load(module, 'module'), orders)
   if (task === 'docs') {
-    const { readSignature, formatDocs } = await import('./signature.ts')
+    const { readSignature, formatDocs } = await import('../declarations/signature.ts')
     process.stdout.write(formatDocs(orders.as, await readSignature(orders, target)))
     return
   }

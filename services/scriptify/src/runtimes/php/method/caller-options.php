@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Method;
 
-/** What the words after the program's name ask for; src/runtimes/launcher-options.ts writes them. */
+/** What the words after the program's name ask for; src/runtimes/caller-options.ts writes them. */
 final class Orders
 {
     /** @param list<string> $arguments byte for byte */

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
-import { type LauncherTask, launcherOptions } from '../launcher-options.ts'
+import { type LauncherTask, launcherOptions } from '../caller-options.ts'
 import { readMemoryLimit } from '../memory-limit.ts'
-import type { CommandWords, MethodCall, MethodRuntime } from '../method-runtime.ts'
+import type { CommandWords, MethodCall, MethodRuntime } from '../runtime.ts'
 
 const LAUNCHER = fileURLToPath(new URL('call-method.ts', import.meta.url))
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { CommandWords } from './method-runtime.ts'
+import type { CommandWords } from '../runtimes/runtime.ts'
 
 export interface CheckOptions {
   rootdir: string

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import type { TerminalRuntime } from '../../terminal/terminal-runtime.ts'
 import { readMemoryLimit } from '../memory-limit.ts'
+import type { TerminalRuntime } from '../terminal-backend.ts'
 
 const WORKER = fileURLToPath(new URL('terminal-worker.ts', import.meta.url))
 /** In megabytes. Without one, a runaway array takes all of the machine before it fails. */

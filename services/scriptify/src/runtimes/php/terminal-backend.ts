@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import type { TerminalRuntime } from '../../terminal/terminal-runtime.ts'
 import { readMemoryLimit } from '../memory-limit.ts'
+import type { TerminalRuntime } from '../terminal-backend.ts'
 import { findPhp } from './find-php.ts'
 
 const WORKER = fileURLToPath(new URL('terminal-worker.php', import.meta.url))

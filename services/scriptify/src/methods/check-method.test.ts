@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { runCheck } from './run-check.ts'
+import { runCheck } from './check-method.ts'
 
 it.each([
   {
