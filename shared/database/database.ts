@@ -24,9 +24,14 @@ export interface Queryable {
   fromUuidValue(value: unknown): string
 }
 
+export interface Transaction extends Queryable {
+  /** Runs `work` once this transaction has committed, and never when it is rolled back. `work` must not throw. */
+  afterCommit(work: () => void): void
+}
+
 export interface Database extends Queryable {
   /** Runs `work` in one transaction: all or nothing. Repeated when the server ended it as a deadlock's victim. */
-  transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>
+  transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>
   /** Runs SQL text of several statements as it stands: migrations only. */
   runScript(sql: string): Promise<void>
   /** Holds the server's own lock called `name` while `work` runs; it ends with the connection, however that ends. */

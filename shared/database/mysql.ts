@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import mysql from 'mysql2/promise'
 import { within } from '../within.ts'
 import type { Database, DatabaseOptions, Queryable, SqlValue, Statement } from './database.ts'
-import { retryDeadlocks } from './retry-deadlocks.ts'
+import { runTransaction } from './run-transaction.ts'
 import { serverTimeoutMs } from './server-timeout.ts'
 import { toAppError } from './unavailable.ts'
 
@@ -83,7 +83,7 @@ export function openMysql(
     }
   }
 
-  const transact = <Result>(work: (transaction: Queryable) => Promise<Result>) =>
+  const transact = <Result>(work: (connection: Queryable) => Promise<Result>) =>
     withConnection(async (connection) => {
       await step(connection, connection.beginTransaction())
       try {
@@ -103,8 +103,8 @@ export function openMysql(
     ),
     transaction: (work) =>
       guard(() =>
-        retryDeadlocks(
-          () => transact(work),
+        runTransaction(
+          (afterCommit) => transact((connection) => work({ ...connection, afterCommit })),
           (error) => codeOf(error) === 'ER_LOCK_DEADLOCK',
         ),
       ),

@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import pg from 'pg'
 import pgPromise from 'pg-promise'
 import type { Database, DatabaseOptions, Queryable, SqlValue, Statement } from './database.ts'
-import { retryDeadlocks } from './retry-deadlocks.ts'
+import { runTransaction } from './run-transaction.ts'
 import { serverTimeoutMs } from './server-timeout.ts'
 import { toAppError } from './unavailable.ts'
 
@@ -46,8 +46,8 @@ export function openPostgres(
     ...createQueryable(db),
     transaction: (work) =>
       guard(() =>
-        retryDeadlocks(
-          () => db.tx((transaction) => work(createQueryable(transaction))),
+        runTransaction(
+          (afterCommit) => db.tx((transaction) => work({ ...createQueryable(transaction), afterCommit })),
           (error) => DEADLOCKS.has(String((error as { code?: unknown }).code)),
         ),
       ),
