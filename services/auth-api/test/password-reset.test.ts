@@ -1,4 +1,4 @@
-import { createSealer } from '@latchkey/shared/mail-queue/seal-variables.ts'
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aToken, aUser, bearer, logIn, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createSealer } from '@latchkey/shared/mail-queue/seal-variables.ts'
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { describe, expect, it } from 'vitest'
 import { aToken, aUser, bearer, logIn, startApp, type TestApp } from './support/start-app.ts'
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts'

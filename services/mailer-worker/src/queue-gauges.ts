@@ -1,5 +1,5 @@
+import type { OutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
-import type { OutboxRepository } from '@latchkey/shared/mail-queue/outbox-repository.ts'
 import { Gauge, type Registry } from 'prom-client'
 
 const SHOWN_STATES = ['waiting', 'active', 'delayed', 'failed'] as const

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createSealer } from '@latchkey/shared/mail-queue/seal-variables.ts'
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { UnrecoverableError } from 'bullmq'
 import { Registry } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'

@@ -1,13 +1,13 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
+import type { Sealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import type { Settlement } from '@latchkey/shared/mail-outbox/settle-mail.ts'
 import { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
-import type { Sealer } from '@latchkey/shared/mail-queue/seal-variables.ts'
 import { UnrecoverableError } from 'bullmq'
 import { errors } from 'jose'
 import type { Envelope, EnvelopeContext, MailEnvelope } from './envelope/mail-envelope.ts'
 import type { MailMetrics } from './mail-metrics.ts'
 import { PermanentFailure } from './permanent-failure.ts'
 import type { Sender } from './senders/sender.ts'
-import type { Settlement } from './settle-mail.ts'
 
 export interface SendMailDependencies {
   open: Sealer['open']

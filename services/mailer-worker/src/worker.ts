@@ -1,12 +1,14 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
-import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import {
   createOutboxRepository,
   type OutboxRepository,
-} from '@latchkey/shared/mail-queue/outbox-repository.ts'
-import { createSealer } from '@latchkey/shared/mail-queue/seal-variables.ts'
+} from '@latchkey/shared/mail-outbox/outbox-repository.ts'
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import { createSettlement, type Settlement } from '@latchkey/shared/mail-outbox/settle-mail.ts'
+import { createOutboxSweep } from '@latchkey/shared/mail-outbox/sweep-outbox.ts'
+import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { rootReason } from '@latchkey/shared/root-reason.ts'
 import type { Tracing } from '@latchkey/shared/telemetry/tracing.ts'
 import type { FastifyInstance } from 'fastify'
@@ -22,8 +24,6 @@ import { registerQueueGauges } from './queue-gauges.ts'
 import { createRepeatedTask } from './repeated-task.ts'
 import { createSendMail, type SendMailDependencies } from './send-mail.ts'
 import type { Sender } from './senders/sender.ts'
-import { createSettlement, type Settlement } from './settle-mail.ts'
-import { createOutboxSweep } from './sweep-outbox.ts'
 
 export interface WorkerDependencies {
   db: Database

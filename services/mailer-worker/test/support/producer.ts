@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
-import { createOutboxDispatcher } from '@latchkey/shared/mail-queue/dispatch-outbox.ts'
+import { createOutboxDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
+import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { type MailQueue, openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
-import { createOutboxRepository } from '@latchkey/shared/mail-queue/outbox-repository.ts'
-import { createSealer } from '@latchkey/shared/mail-queue/seal-variables.ts'
 import type { Servers } from './servers.ts'
 
 export interface Producer {

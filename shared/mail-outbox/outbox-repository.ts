@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Queryable, Statement } from '../database/database.ts'
-import type { MailJob } from './mail-job.ts'
+import type { MailJob } from '../mail-queue/mail-job.ts'
 
 const INSERT: Statement = {
   name: 'outbox-insert',

@@ -1,7 +1,6 @@
-import type { OutboxEntry } from '@latchkey/shared/mail-queue/outbox-repository.ts'
-import { Registry } from 'prom-client'
+import { Counter } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
-import { createMailMetrics } from './mail-metrics.ts'
+import type { OutboxEntry } from './outbox-repository.ts'
 import { createOutboxSweep } from './sweep-outbox.ts'
 
 const NOW = 1_000_000
@@ -42,7 +41,8 @@ function aSweep(rows: OutboxEntry[], add = vi.fn(async (_id: string) => undefine
       return index >= 0
     },
   }
-  const metrics = createMailMetrics(new Registry())
+  const counter = (name: string) => new Counter({ name, help: name, registers: [] })
+  const metrics = { expired: counter('expired'), swept: counter('swept'), restored: counter('restored') }
   const sweep = createOutboxSweep({
     outbox,
     queue: { add, has: async (id) => queued.has(id) },

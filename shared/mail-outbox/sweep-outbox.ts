@@ -1,13 +1,12 @@
-import type { Clock } from '@latchkey/shared/clock.ts'
-import { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
-import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
-import type { OutboxEntry, OutboxRepository } from '@latchkey/shared/mail-queue/outbox-repository.ts'
-import type { MailMetrics } from './mail-metrics.ts'
+import type { Clock } from '../clock.ts'
+import { MailJob } from '../mail-queue/mail-job.ts'
+import type { MailQueue } from '../mail-queue/mail-queue.ts'
+import type { OutboxEntry, OutboxRepository } from './outbox-repository.ts'
 
 export interface SweepDependencies {
   outbox: Pick<OutboxRepository, 'findDue' | 'markDispatched' | 'remove'>
   queue: Pick<MailQueue, 'add' | 'has'>
-  metrics: Pick<MailMetrics, 'swept' | 'restored' | 'expired'>
+  metrics: Readonly<Record<'swept' | 'restored' | 'expired', { inc(): void }>>
   logger: { error(details: object, message: string): void; warn(details: object, message: string): void }
   clock: Clock
   /** Younger rows are their writer's business. */

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { createOutboxDispatcher } from './dispatch-outbox.ts'
+import { createOutboxDispatcher } from './dispatch-mail.ts'
 
 const job = { to: 'a@example.com', subject: '', template: 't', language: 'en', variables: 'x', expiresAt: '' }
 const logger = { warn: vi.fn() }

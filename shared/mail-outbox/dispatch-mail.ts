@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MailJob } from './mail-job.ts'
-import type { MailQueue } from './mail-queue.ts'
+import type { MailJob } from '../mail-queue/mail-job.ts'
+import type { MailQueue } from '../mail-queue/mail-queue.ts'
 import type { OutboxRepository } from './outbox-repository.ts'
 
 /** More than this in hand at once means that the queue hangs: the sweep takes the rest. */

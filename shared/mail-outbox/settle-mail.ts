@@ -1,5 +1,5 @@
-import type { OutboxRepository } from '@latchkey/shared/mail-queue/outbox-repository.ts'
 import { z } from 'zod'
+import type { OutboxRepository } from './outbox-repository.ts'
 
 export interface SettlementDependencies {
   outbox: Pick<OutboxRepository, 'has' | 'remove'>
