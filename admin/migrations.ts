@@ -1,3 +1,4 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
@@ -7,24 +8,25 @@ import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { formatTable } from './console/columns.ts'
 import { parseWholeNumber } from './console/whole-number.ts'
 
-const MOST_STEPS = 1_000
+const MAX_STEPS = 1_000
 
-/** The schema of the database that DATABASE_URL names. */
+/** The schema of the database in DATABASE_URL. */
 export class Migrations {
-  /** Applies what is pending; where the queue is kept in PostgreSQL, makes BullMQ's tables too. */
+  /** Applies pending migrations. If PostgreSQL holds the queue, also creates BullMQ's tables. */
   async up(): Promise<void> {
     const names = await withSettings(async (db, queueUrl) => {
       const applied = await createMigrator(db).up()
       await prepareQueue(queueUrl)
       return applied
     })
-    printDone('applied', names)
+    print(names.map((name) => `applied ${name}`))
   }
 
-  /** Takes back the newest migrations: what is in dropped tables is lost. */
+  /** Reverts the newest migrations. The data in dropped tables is lost. */
   async down(steps = '1'): Promise<void> {
-    const count = parseWholeNumber('steps', steps, 1, MOST_STEPS)
-    printDone('took back', await withSettings((db) => createMigrator(db).down(count)))
+    const count = parseWholeNumber('steps', steps, 1, MAX_STEPS)
+    const names = await withSettings((db) => createMigrator(db).down(count))
+    print(names.map((name) => `reverted ${name}`))
   }
 
   /** Lists the migrations and when each was applied. */
@@ -36,15 +38,15 @@ export class Migrations {
         migrations.map(({ name, appliedAt, adopted }) => [
           name,
           appliedAt?.toISOString() ?? 'pending',
-          adopted ? 'adopted: its tables were there before' : '',
+          adopted ? 'adopted: its tables already existed' : '',
         ]),
       ),
     )
   }
 }
 
-const printDone = (done: string, names: readonly string[]): void =>
-  console.log(names.length > 0 ? names.map((name) => `${done} ${name}`).join('\n') : 'Nothing to do.')
+const print = (lines: readonly string[]): void =>
+  console.log(lines.length > 0 ? lines.join('\n') : 'Nothing to do.')
 
 async function withSettings<Result>(
   work: (db: Database, queueUrl: string) => Promise<Result>,
@@ -53,5 +55,17 @@ async function withSettings<Result>(
     ['DATABASE_URL', 'QUEUE_URL'],
     loadEnvironment(process.env),
   )
-  return withDatabase(DATABASE_URL, (db) => work(db, QUEUE_URL ?? DATABASE_URL))
+  try {
+    return await withDatabase(DATABASE_URL, (db) => work(db, QUEUE_URL ?? DATABASE_URL))
+  } catch (error) {
+    throw withReason(error)
+  }
+}
+
+/** An operator sees what the driver reported; clients of auth-api do not. */
+function withReason(error: unknown): unknown {
+  // The message of `unavailable` already contains the reason.
+  const isPlain = error instanceof AppError && error.code !== 'unavailable'
+  if (!isPlain || !(error.cause instanceof Error)) return error
+  return new Error(`${error.message}: ${error.cause.message}`, { cause: error })
 }

@@ -1,14 +1,16 @@
 import { parseArgs } from 'node:util'
-import { credentialsPath, ENVIRONMENTS, writeCredentials } from '@latchkey/shared/secrets/credentials-file.ts'
-import { generateSecret } from '@latchkey/shared/secrets/secret.ts'
 import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'
+import { ArgumentError, parseWholeNumber } from '../admin/console/whole-number.ts'
+import { MAX_SECRET_BYTES, Secrets } from '../admin/secrets.ts'
+import { credentialsPath, ENVIRONMENTS, writeCredentials } from './credentials-file.ts'
 
+const MIN_JWT_SECRET_BYTES = 64
 const USAGE = `Usage: npm run secret [-- [bytes] [--write <env> [--force]] [--help]]
 
-Prints a fresh base64 secret of that many random bytes, 64 by default.
+Prints a new secret in base64, of that many random bytes, 64 by default.
 
-  --write <env>  write config/<env>/credentials.env with fresh secrets instead (${ENVIRONMENTS.join(', ')})
-  --force        overwrite the file if there is one: whoever is logged in there is logged out
+  --write <env>  write new secrets to config/<env>/credentials.env instead (${ENVIRONMENTS.join(', ')})
+  --force        replace an existing file: every user of that environment is logged out
 
 Examples:
   npm run secret
@@ -16,58 +18,62 @@ Examples:
   npm run secret -- --write prod
 `
 
-process.exitCode = await run(process.argv.slice(2))
+process.exitCode = await run(process.argv.slice(2)).catch(report)
 
 async function run(args: string[]): Promise<number> {
-  const options = {
-    write: { type: 'string' },
-    force: { type: 'boolean' },
-    help: { type: 'boolean' },
-  } as const
-  let parsed: ReturnType<typeof parseArgs<{ options: typeof options; allowPositionals: true }>>
-  try {
-    parsed = parseArgs({ args, options, allowPositionals: true })
-  } catch (error) {
-    return refuse(error instanceof Error ? error.message : String(error))
-  }
-  const { values, positionals } = parsed
+  const { values, positionals } = parseArgs({
+    args,
+    options: {
+      write: { type: 'string' },
+      force: { type: 'boolean', default: false },
+      help: { type: 'boolean' },
+    },
+    allowPositionals: true,
+  })
   if (values.help) {
     process.stdout.write(USAGE)
     return 0
   }
-  if (positionals.length > 1) return refuse('There is one argument, the number of bytes')
-  const bytes = Number(positionals[0] ?? 64)
-  if (!Number.isInteger(bytes) || bytes < 1 || bytes > 65_536)
-    return refuse('The number of bytes must be a whole number from 1 to 65536')
-  if (values.write === undefined) {
-    process.stdout.write(`${generateSecret(bytes)}\n`)
-    return 0
-  }
-  return write(values.write, { bytes, overwrite: values.force ?? false })
+  if (positionals.length > 1) throw new ArgumentError('Give one argument at most, the number of bytes')
+  if (values.write !== undefined) return write(values.write, positionals[0], values.force)
+  new Secrets().generate(positionals[0])
+  return 0
 }
 
 async function write(
   environment: string,
-  { bytes, overwrite }: { bytes: number; overwrite: boolean },
+  bytes = String(MIN_JWT_SECRET_BYTES),
+  overwrite: boolean,
 ): Promise<number> {
   if (!ENVIRONMENTS.some((known) => known === environment)) {
-    return refuse(
-      `There is no environment ${JSON.stringify(environment)}; known are ${ENVIRONMENTS.join(', ')}`,
-    )
+    const name = JSON.stringify(environment)
+    throw new ArgumentError(`There is no environment ${name}; use one of ${ENVIRONMENTS.join(', ')}`)
   }
-  if (bytes < 64) return refuse('JWT_SECRET needs at least 64 bytes')
+  const jwtSecretBytes = parseWholeNumber(
+    'bytes of JWT_SECRET',
+    bytes,
+    MIN_JWT_SECRET_BYTES,
+    MAX_SECRET_BYTES,
+  )
   const path = credentialsPath(CONFIG_DIR, environment)
-  if (await writeCredentials(CONFIG_DIR, environment, { overwrite, jwtSecretBytes: bytes })) {
-    process.stdout.write(`Wrote fresh secrets to ${path}\n`)
+  if (await writeCredentials(CONFIG_DIR, environment, { overwrite, jwtSecretBytes })) {
+    process.stdout.write(`Wrote new secrets to ${path}\n`)
     return 0
   }
   process.stderr.write(
-    `${path} is there already and was left as it is. With --force it is replaced, which logs everybody out.\n`,
+    `${path} exists and was not changed. --force replaces it, which logs every user out.\n`,
   )
   return 1
 }
 
-function refuse(message: string): number {
-  process.stderr.write(`${message}\n\n${USAGE}`)
+function report(error: unknown): number {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  if (!isUsageError(error)) return 1
+  process.stderr.write(`\n${USAGE}`)
   return 2
+}
+
+function isUsageError(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return error instanceof ArgumentError || code.startsWith('ERR_PARSE_ARGS')
 }
