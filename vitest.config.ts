@@ -1,99 +1,111 @@
+import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { getContainerRuntimeClient } from 'testcontainers'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import type { Engine } from './services/auth-api/test/support/engine.ts'
 
-/** The databases that run the integration suite, each with identical assertions. */
-const CONTAINER_ENGINES = ['postgres', 'mysql', 'mariadb']
+const hasDocker = dockerAnswers()
+/** The databases that run `*.engine.test.ts`. With Docker the postgres container runs what embedded PostgreSQL would. */
+const ENGINES: Engine[] = hasDocker ? ['postgres', 'mysql', 'mariadb'] : ['embedded']
+const [ANY_ENGINE = 'embedded'] = ENGINES
+const SOAK = '**/*.soak.test.ts'
+const ENGINE_TESTS = '{admin,services/auth-api}/test/**/*.engine.test.ts'
+/** To be split by engine; until then each engine runs them whole. */
+const UNSPLIT = [
+  'services/auth-api/test/{login,migrations,outage,password-reset,profile,tokens}.test.ts',
+  'admin/test/admin.test.ts',
+]
 /** Both services as processes, without their images. */
-const MAIL_FLOWS = ['services/test/reset-flow.test.ts', 'services/test/tracing.test.ts']
-/** How long something may take to come true on a busy machine; Vitest's own second is over before a process has started. */
-const patience = { poll: { timeout: 30_000 } }
-const hasDocker = await dockerAnswers()
-// The suites start the services and scriptify a thousand times: each compiles no more than has changed since.
+const MAIL_FLOWS = ['services/test/reset-flow*.test.ts', 'services/test/tracing*.test.ts']
+// The suites start the services and scriptify a thousand times: each compiles only what has changed since.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules', '.cache', 'node')
+
+/** Those that wait longest come first: what computes fills the gaps. */
+const projects: TestProjectInlineConfiguration[] = [
+  project('scriptify', {
+    include: ['services/scriptify/test/**/*.test.ts'],
+    exclude: [SOAK],
+  }),
+  project('mailer', {
+    include: ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS],
+    exclude: [SOAK],
+  }),
+  project('ops', {
+    include: hasDocker ? ['services/*.test.ts', 'services/test/*.test.ts'] : [],
+    exclude: [...MAIL_FLOWS, SOAK],
+  }),
+  ...ENGINES.map((engine) =>
+    project(engine, { include: [ENGINE_TESTS, ...UNSPLIT], exclude: [SOAK], provide: { engine } }),
+  ),
+  project('redis', {
+    include: hasDocker ? ['services/auth-api/test/redis/**/*.test.ts'] : [],
+    provide: { engine: ANY_ENGINE },
+  }),
+  project('api', {
+    include: ['{admin,services/auth-api}/test/**/*.test.ts'],
+    exclude: ['services/auth-api/test/redis/**', ENGINE_TESTS, ...UNSPLIT, SOAK],
+    provide: { engine: ANY_ENGINE },
+  }),
+  project('unit', {
+    include: ['{admin,k8s,shared,scripts}/**/*.test.ts', 'services/*/src/**/*.test.ts'],
+    exclude: ['admin/test/**', SOAK],
+  }),
+  // The long ones, by `npm run test:soak`: kills, outages, rolling updates, backups.
+  project('soak', {
+    include: [SOAK],
+    provide: { engine: ANY_ENGINE },
+    testTimeout: 600_000,
+    sequence: { groupOrder: 1 },
+  }),
+]
 
 export default defineConfig({
   test: {
-    // Two servers and their databases fit on a small machine; what is measured needs quiet.
-    maxWorkers: 2,
-    projects: [
-      {
-        test: {
-          name: 'unit',
-          include: ['{admin,shared,scripts}/**/*.test.ts', 'services/*/src/**/*.test.ts'],
-          // They run once a database, below.
-          exclude: ['admin/test/**'],
-          expect: patience,
-          testTimeout: 180_000,
-          hookTimeout: 120_000,
-        },
-      },
-      ...['embedded', ...(hasDocker ? CONTAINER_ENGINES : [])].map((engine) => ({
-        test: {
-          name: engine,
-          include: ['services/auth-api/test/**/*.test.ts', 'admin/test/**/*.test.ts'],
-          exclude: ['services/auth-api/test/redis/**'],
-          globalSetup: [`services/auth-api/test/engines/${engine}.ts`],
-          expect: patience,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-        },
-      })),
-      {
-        test: {
-          name: 'redis',
-          include: hasDocker ? ['services/auth-api/test/redis/**/*.test.ts'] : [],
-          globalSetup: ['services/auth-api/test/engines/embedded.ts'],
-          expect: patience,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-        },
-      },
-      {
-        test: {
-          name: 'ops',
-          // Manifests need kubectl; the compose files a Docker engine.
-          include: [
-            'k8s/**/*.test.ts',
-            ...(hasDocker ? ['services/*.test.ts', 'services/test/*.test.ts'] : []),
-          ],
-          exclude: MAIL_FLOWS,
-          globalSetup: hasDocker ? ['services/test/support/images.ts'] : [],
-          expect: patience,
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-        },
-      },
-      {
-        test: {
-          name: 'scriptify',
-          include: ['services/scriptify/test/**/*.test.ts'],
-          expect: patience,
-          testTimeout: 180_000,
-          hookTimeout: 300_000,
-        },
-      },
-      {
-        test: {
-          name: 'mailer',
-          include: ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS],
-          expect: patience,
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-        },
-      },
-    ],
+    // Most of a run waits for processes and containers, so more files run at once than there are processors.
+    maxWorkers: 5,
+    globalSetup: ['services/test/servers/shared-servers.ts'],
+    sequence: { sequencer: inProjectOrder(projects.map(({ test }) => String(test?.name))) },
+    projects,
   },
 })
 
-async function dockerAnswers(): Promise<boolean> {
+function project(
+  name: string,
+  test: NonNullable<TestProjectInlineConfiguration['test']>,
+): TestProjectInlineConfiguration {
+  const exclude = ['**/node_modules/**', ...(test.exclude ?? [])]
+  return {
+    test: {
+      name,
+      // How long something may take to come true on a busy machine; Vitest's own second is over before a process has started.
+      expect: { poll: { timeout: 30_000 } },
+      testTimeout: 180_000,
+      hookTimeout: 300_000,
+      ...test,
+      exclude,
+    },
+  }
+}
+
+/** Vitest sorts projects by name; the longest would then come last, with nothing beside them. */
+function inProjectOrder(names: string[]): typeof BaseSequencer {
+  return class extends BaseSequencer {
+    override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+      const sorted = await super.sort(files)
+      return sorted.toSorted((a, b) => names.indexOf(a.project.name) - names.indexOf(b.project.name))
+    }
+  }
+}
+
+function dockerAnswers(): boolean {
   try {
-    await getContainerRuntimeClient()
+    execFileSync('docker', ['version', '--format', '{{.Server.Version}}'], { stdio: 'pipe' })
     return true
-  } catch (error) {
-    if (process.env.REQUIRE_DOCKER === '1') throw error
+  } catch (cause) {
+    if (process.env.REQUIRE_DOCKER === '1')
+      throw new Error('REQUIRE_DOCKER=1, but no Docker engine answers', { cause })
     process.stderr.write(
-      `No Docker engine answers: the suites for ${CONTAINER_ENGINES.join(', ')} are skipped. REQUIRE_DOCKER=1 makes that a failure.\n`,
+      'No Docker engine answers: the suites that need containers are skipped. REQUIRE_DOCKER=1 makes that a failure.\n',
     )
     return false
   }

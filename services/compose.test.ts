@@ -1,14 +1,10 @@
-import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ROOT, run, VERSION } from './test/support/images.ts'
 
-const ROOT = join(import.meta.dirname, '..')
 const PASSWORD = '!P4ssw0rdstr!'
 const NEW_PASSWORD = 'Qx7!mountain-Vr'
 const EMAIL = 'user@example.com'
-const run = promisify(execFile)
 
 interface Mail {
   text: string
@@ -28,7 +24,7 @@ describe.each(['postgres', 'mysql'])('docker compose up --build --wait on %s', (
         AUTH_API_PORT: '127.0.0.1:',
         MAILDEV_PORT: '127.0.0.1:',
         COMPOSE_PROFILES: '',
-        LATCHKEY_VERSION: 'test',
+        LATCHKEY_VERSION: VERSION,
       },
     })
   const addressOf = async (service: string, port: number) =>

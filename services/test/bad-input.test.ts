@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { GenericContainer, Network, Wait } from 'testcontainers'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { builtServiceImages } from './servers/shared-server.ts'
 import { docker, imageOf, logsOf, run, SERVICES, type ServiceName } from './support/images.ts'
 import { postgresContainer } from './support/postgres-container.ts'
+
+beforeAll(builtServiceImages)
 
 const secret = (bytes: number) => randomBytes(bytes).toString('base64')
 const PASSWORD = 's3cr3t-in-an-address'

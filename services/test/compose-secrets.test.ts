@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { builtServiceImages } from './servers/shared-server.ts'
 import { docker, imageOf } from './support/images.ts'
+
+beforeAll(builtServiceImages)
 
 const volume = `latchkey-secrets-${randomUUID()}`
 afterAll(() => docker('volume', 'rm', '--force', volume))

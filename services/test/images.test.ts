@@ -2,6 +2,7 @@ import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { builtServiceImages } from './servers/shared-server.ts'
 import {
   docker,
   imageOf,
@@ -12,6 +13,8 @@ import {
   type ServiceName,
   unreadableInImageOf,
 } from './support/images.ts'
+
+beforeAll(builtServiceImages)
 
 const BASE = 'node:24-trixie-slim'
 /** What each may weigh above the base: what it weighs, and some room. */

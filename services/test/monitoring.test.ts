@@ -5,8 +5,11 @@ import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { RedisContainer } from '@testcontainers/redis'
 import { GenericContainer, Wait } from 'testcontainers'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { builtServiceImages } from './servers/shared-server.ts'
 import { docker, imageOf, ROOT, type ServiceName } from './support/images.ts'
+
+beforeAll(builtServiceImages)
 
 /** Enough to start with; nothing answers there. */
 const SETTINGS = {

@@ -6,10 +6,13 @@ import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import autocannon from 'autocannon'
 import { GenericContainer, Network, type StartedNetwork, Wait } from 'testcontainers'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openProducer } from '../mailer-worker/test/support/producer.ts'
 import { startServers } from '../mailer-worker/test/support/servers.ts'
+import { builtServiceImages } from './servers/shared-server.ts'
 import { docker, imageOf, logsOf } from './support/images.ts'
+
+beforeAll(builtServiceImages)
 
 const REQUESTS_PER_SECOND = 200
 const PORT = 8080

@@ -1,6 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { builtServiceImages } from './servers/shared-server.ts'
 import { startProject } from './support/compose-project.ts'
 import { docker, imageOf } from './support/images.ts'
+
+beforeAll(builtServiceImages)
 
 const CREDENTIALS = { username: 'user@example.com', password: '!P4ssw0rdstr!' }
 const rotation = (...args: string[]) => [

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { openMailbox } from '../mailer-worker/test/support/mailbox.ts'
 import { openProducer } from '../mailer-worker/test/support/producer.ts'
 import { startServers } from '../mailer-worker/test/support/servers.ts'
+import { builtServiceImages } from './servers/shared-server.ts'
 import { imageOf } from './support/images.ts'
+
+beforeAll(builtServiceImages)
 
 /** 5,000 by hand: MAILS=5000. */
 const MAILS = Number(process.env.MAILS ?? 600)

@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 import type { Dialect } from '@latchkey/shared/database/database.ts'
 import { createMigrator, readMigrations } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { engine } from './support/engine.ts'
 import { aToken, aUser, bearer, logIn, PASSWORD, startApp } from './support/start-app.ts'
 import { createEmptyDatabase, createTestDatabase } from './support/test-database.ts'
 
@@ -56,7 +57,7 @@ const HAND_MADE = {
 }
 
 function handMade(dialect: Dialect): string {
-  const isMariaDb = inject('adminUrl').startsWith('mariadb:')
+  const isMariaDb = engine() === 'mariadb'
   const uuidDefault = isMariaDb ? "unhex(replace(uuid(), '-', ''))" : 'uuid_to_bin(uuid())'
   return HAND_MADE[dialect].replace('uuid_to_bin(uuid())', uuidDefault)
 }

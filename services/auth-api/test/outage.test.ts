@@ -3,7 +3,8 @@ import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import mysql from 'mysql2/promise'
 import pg from 'pg'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { isPostgres, queueUrl } from './support/engine.ts'
 import { startSeverableProxy } from './support/severable-proxy.ts'
 import { aToken, aUser, bearer, logIn, startApp } from './support/start-app.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './support/test-database.ts'
@@ -148,7 +149,7 @@ async function countConnections({ url, db }: TestDatabase): Promise<number> {
 
 describe('a mail queue that gives no answer', () => {
   it('is reached again over new connections', async () => {
-    await using proxy = await startSeverableProxy(inject('queueUrl'))
+    await using proxy = await startSeverableProxy(await queueUrl())
     const queue = openMailQueue(proxy.url, { timeoutMs: 1_000 })
     const pingAll = () => Promise.all([1, 2, 3, 4].map(() => queue.ping()))
     const answers = () => pingAll().then(() => 'answers', String)
@@ -159,24 +160,21 @@ describe('a mail queue that gives no answer', () => {
     await queue.close()
   })
 
-  it.runIf(inject('adminUrl').startsWith('postgres'))(
-    'because of a lock costs its server no more connections',
-    async () => {
-      await using database = await createEmptyDatabase()
-      await prepareQueue(database.url)
-      const queue = openMailQueue(database.url, { timeoutMs: 6_000 })
-      const pingAll = () => Promise.all([1, 2, 3].map(() => queue.ping().then(() => 'answers', String)))
-      await pingAll()
-      const before = await countConnections(database)
-      const lock = await lockTable(database, 'bullmq.job')
-      const outcomes = [...(await pingAll()), ...(await pingAll())]
-      const after = await countConnections(database)
-      await lock.end()
+  it.runIf(isPostgres())('because of a lock costs its server no more connections', async () => {
+    await using database = await createEmptyDatabase()
+    await prepareQueue(database.url)
+    const queue = openMailQueue(database.url, { timeoutMs: 6_000 })
+    const pingAll = () => Promise.all([1, 2, 3].map(() => queue.ping().then(() => 'answers', String)))
+    await pingAll()
+    const before = await countConnections(database)
+    const lock = await lockTable(database, 'bullmq.job')
+    const outcomes = [...(await pingAll()), ...(await pingAll())]
+    const after = await countConnections(database)
+    await lock.end()
 
-      expect(outcomes).not.toContain('answers')
-      expect(after, 'and the one with the lock').toBeLessThanOrEqual(before + 1)
-      expect(await pingAll()).toEqual(['answers', 'answers', 'answers'])
-      await queue.close()
-    },
-  )
+    expect(outcomes).not.toContain('answers')
+    expect(after, 'and the one with the lock').toBeLessThanOrEqual(before + 1)
+    expect(await pingAll()).toEqual(['answers', 'answers', 'answers'])
+    await queue.close()
+  })
 })

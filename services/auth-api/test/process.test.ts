@@ -2,22 +2,25 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { queueUrl } from './support/engine.ts'
 import { addressOf, type Service, startServiceProcess } from './support/service-process.ts'
 import { aUser, PASSWORD, type TestUser } from './support/start-app.ts'
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 let database: TestDatabase
 let user: TestUser
+let queue: string
 beforeAll(async () => {
   database = await createTestDatabase()
+  queue = await queueUrl()
   user = await aUser({ users: createUserRepository(database.db) })
 })
 afterAll(() => database[Symbol.asyncDispose]())
 
 /** auth-api on the tests' database. */
 const startService = (settings: Record<string, string> = {}): Service =>
-  startServiceProcess({ DATABASE_URL: database.url, QUEUE_URL: inject('queueUrl'), ...settings })
+  startServiceProcess({ DATABASE_URL: database.url, QUEUE_URL: queue, ...settings })
 
 const logInAt = (url: string) =>
   fetch(`${url}/login`, {

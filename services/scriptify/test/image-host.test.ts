@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { builtScriptifyImage } from '../../test/servers/shared-server.ts'
 import { docker, run } from '../../test/support/images.ts'
-import { buildImage, endedOf, HARDENED, IMAGE } from './image.ts'
+import { endedOf, HARDENED, IMAGE } from './image.ts'
 import { hasDocker } from './terminal-docker.ts'
 import { type Machine, read, startSystemdMachine, succeed } from './units/machine.ts'
 import { forgetCalls, HOSTILE, HOSTILE_VALUE, installProbe, nextCall, type Probe } from './units/probe.ts'
@@ -19,7 +20,7 @@ describe.runIf(await hasDocker())('the container, with the files of a host', () 
   let host: Machine
 
   beforeAll(async () => {
-    await buildImage()
+    await builtScriptifyImage()
     host = await startSystemdMachine('php', volumes)
     // The host's own copy of scriptify, out of the image.
     const container = await docker('create', IMAGE)

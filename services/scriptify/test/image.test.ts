@@ -6,9 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { builtScriptifyImage } from '../../test/servers/shared-server.ts'
 import { docker, logsOf, ROOT, unreadableInImageOf } from '../../test/support/images.ts'
 import { createCli } from '../src/cli.ts'
-import { buildImage, type Ended, endedOf, HARDENED, IMAGE } from './image.ts'
+import { type Ended, endedOf, HARDENED, IMAGE } from './image.ts'
 import { hasDocker } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
 
@@ -23,7 +24,7 @@ const inImage = (script: string) => docker('run', '--rm', '--entrypoint', 'sh', 
 const inspect = async (name: string) => JSON.parse(await docker('image', 'inspect', name))[0]
 
 describe.skipIf(!(await hasDocker()))('the image of scriptify', () => {
-  beforeAll(buildImage)
+  beforeAll(builtScriptifyImage)
 
   describe('as a file', () => {
     it(`weighs at most ${MEGABYTES} MB more than its base`, async () => {

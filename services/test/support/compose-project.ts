@@ -4,6 +4,7 @@ import { getContainerRuntimeClient, getReaper } from 'testcontainers'
 import { onTestFinished } from 'vitest'
 import { findFreePort } from '../../mailer-worker/test/support/free-port.ts'
 import { waitFor } from '../../mailer-worker/test/support/wait-for.ts'
+import { builtServiceImages } from '../servers/shared-server.ts'
 import { docker, imageOf, ROOT, run, VERSION } from './images.ts'
 
 export interface ComposeOptions {
@@ -73,6 +74,7 @@ export async function startProject({
   const containersOf = async (service: string) => (await compose('ps', '--quiet', service)).split('\n')
   const api = `http://127.0.0.1:${apiPort}`
 
+  await builtServiceImages()
   await compose('up', '--wait', ...up)
   const sleep = [
     '--no-healthcheck',

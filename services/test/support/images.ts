@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 export const ROOT = join(import.meta.dirname, '..', '..', '..')
-/** As in docker-compose.yml: two checkouts that test at once each set their own. */
-export const VERSION = process.env.LATCHKEY_VERSION || 'test'
+/** The tag of this checkout's images, as docker-compose.yml reads it: two checkouts may be tested at once. */
+export const VERSION = process.env.LATCHKEY_VERSION || `test-${hash('sha1', ROOT).slice(0, 8)}`
 export const SERVICES = ['auth-api', 'mailer-worker'] as const
 export type ServiceName = (typeof SERVICES)[number]
 
@@ -54,8 +55,8 @@ export async function unreadableInImageOf(service: string): Promise<string> {
   }
 }
 
-/** A Vitest global set-up: the images that the suites start, made once. */
-export default async function buildImages(): Promise<void> {
+/** Builds the images of both services. */
+export async function buildServiceImages(): Promise<void> {
   const args = ['compose', 'build', ...SERVICES]
   await run('docker', args, { cwd: ROOT, env: { ...process.env, LATCHKEY_VERSION: VERSION } })
 }

@@ -1,26 +1,22 @@
-import type { TestProject } from 'vitest/node'
+import { inject } from 'vitest'
+import { sharedServer } from '../../../test/servers/shared-server.ts'
+
+/** The databases that run `*.engine.test.ts`, each with identical assertions. */
+export type Engine = 'embedded' | 'postgres' | 'mysql' | 'mariadb'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A server's address with the right to create databases; the path is a database that is there. */
-    adminUrl: string
-    /** The address of a mail queue that is there. */
-    queueUrl: string
+    engine: Engine
   }
 }
 
-export interface StartedEngine {
-  adminUrl: string
-  queueUrl: string
-  stop(): Promise<unknown>
-}
+/** The engine of this project. */
+export const engine = (): Engine => inject('engine')
 
-/** A Vitest global set-up that starts one server for all test files of a project. */
-export const provideEngine =
-  (start: () => Promise<StartedEngine>) =>
-  async (project: TestProject): Promise<() => Promise<void>> => {
-    const engine = await start()
-    project.provide('adminUrl', engine.adminUrl)
-    project.provide('queueUrl', engine.queueUrl)
-    return async () => void (await engine.stop())
-  }
+export const isPostgres = (): boolean => engine() === 'postgres' || engine() === 'embedded'
+
+/** The engine's address with the right to create databases; the path is an existing database. */
+export const adminUrl = (): Promise<string> => sharedServer(engine())
+
+/** The address of an existing mail queue: PostgreSQL's own, or Redis. */
+export const queueUrl = (): Promise<string> => sharedServer(isPostgres() ? engine() : 'redis')

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
-import { inject } from 'vitest'
+import { MIGRATED_TEMPLATE } from '../../../test/servers/shared-server.ts'
+import { adminUrl, isPostgres } from './engine.ts'
 
 export interface TestDatabase extends AsyncDisposable {
   url: string
@@ -10,10 +11,20 @@ export interface TestDatabase extends AsyncDisposable {
 }
 
 /** An empty database of its own on the project's server, dropped at the end. */
-export async function createEmptyDatabase(): Promise<TestDatabase> {
+export const createEmptyDatabase = (): Promise<TestDatabase> => createDatabase()
+
+/** `createEmptyDatabase` with every migration applied; PostgreSQL copies one that has them. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  if (isPostgres()) return createDatabase(MIGRATED_TEMPLATE)
+  const database = await createDatabase()
+  await createMigrator(database.db).up()
+  return database
+}
+
+async function createDatabase(template?: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
-  await runAsAdmin(`create database ${name}`)
-  const url = new URL(inject('adminUrl'))
+  await runAsAdmin(`create database ${name}${template ? ` template ${template}` : ''}`)
+  const url = new URL(await adminUrl())
   url.pathname = `/${name}`
   const db = openDatabase(url.href, { poolSize: 12 })
   return {
@@ -27,15 +38,8 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
   }
 }
 
-/** `createEmptyDatabase` with every migration applied. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const database = await createEmptyDatabase()
-  await createMigrator(database.db).up()
-  return database
-}
-
 async function runAsAdmin(sql: string): Promise<void> {
-  const admin = openDatabase(inject('adminUrl'), { poolSize: 1 })
+  const admin = openDatabase(await adminUrl(), { poolSize: 1 })
   try {
     await admin.runScript(sql)
   } finally {

@@ -1,0 +1,20 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startEmbeddedPostgres } from '../../../scripts/embedded/postgres.ts'
+import { preparePostgres } from './postgres.ts'
+import type { StartedServer } from './shared-servers.ts'
+
+/** The server of `npm start`; with it the suites run without Docker. */
+export async function start(): Promise<StartedServer> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-test-'))
+  const server = await startEmbeddedPostgres({ dataDir, database: 'latchkey' })
+  await preparePostgres(server.url)
+  return {
+    url: server.url,
+    async stop() {
+      await server.stop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { postgresContainer } from '../support/postgres-container.ts'
+import { MIGRATED_TEMPLATE } from './shared-server.ts'
+import type { StartedServer } from './shared-servers.ts'
+
+export async function start(): Promise<StartedServer> {
+  const container = await postgresContainer()
+    .withTmpFs({ '/var/lib/postgresql': 'rw' })
+    .withCommand(['postgres', ...setting('fsync', 'off'), ...setting('max_connections', '400')])
+    .start()
+  const url = container.getConnectionUri()
+  await preparePostgres(url)
+  return { url, stop: () => container.stop() }
+}
+
+/** Creates what the suites share on a PostgreSQL server: the mail queue and the database that theirs are copies of. */
+export async function preparePostgres(adminUrl: string): Promise<void> {
+  await prepareQueue(adminUrl)
+  await runOn(adminUrl, (db) => db.runScript(`create database ${MIGRATED_TEMPLATE}`))
+  const template = new URL(adminUrl)
+  template.pathname = `/${MIGRATED_TEMPLATE}`
+  await runOn(template.href, (db) => createMigrator(db).up())
+}
+
+async function runOn(url: string, work: (db: ReturnType<typeof openDatabase>) => Promise<unknown>) {
+  const db = openDatabase(url, { poolSize: 1 })
+  try {
+    await work(db)
+  } finally {
+    await db.close()
+  }
+}
+
+const setting = (name: string, value: string): string[] => ['-c', `${name}=${value}`]

@@ -1,0 +1,26 @@
+import { inject } from 'vitest'
+import type { SharedServer } from './shared-servers.ts'
+
+/** The database on a shared PostgreSQL server that has every migration applied, to be copied. */
+export const MIGRATED_TEMPLATE = 'latchkey_migrated'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where `shared-servers.ts` listens. */
+    sharedServersUrl: string
+  }
+}
+
+/** The address of a server that all test files of a run share, with the rights of its administrator; waits until it is up. */
+export async function sharedServer(name: SharedServer): Promise<string> {
+  const response = await fetch(`${inject('sharedServersUrl')}/${name}`)
+  const answer = await response.text()
+  if (!response.ok) throw new Error(`The shared ${name} does not start: ${answer}`)
+  return answer
+}
+
+/** Waits until the images of both services are built from this checkout. */
+export const builtServiceImages = async (): Promise<void> => void (await sharedServer('service-images'))
+
+/** Waits until the image of scriptify is built from this checkout. */
+export const builtScriptifyImage = async (): Promise<void> => void (await sharedServer('scriptify-image'))

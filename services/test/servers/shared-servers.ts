@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { inspect } from 'node:util'
+import type { TestProject } from 'vitest/node'
+
+export interface StartedServer {
+  url: string
+  stop(): Promise<unknown>
+}
+
+/** Loaded on use, since Testcontainers takes a second to load. */
+const SERVERS = {
+  embedded: () => import('./embedded.ts'),
+  postgres: () => import('./postgres.ts'),
+  mysql: () => import('./mysql.ts'),
+  mariadb: () => import('./mariadb.ts'),
+  redis: () => import('./redis.ts'),
+  'service-images': () => import('./service-images.ts'),
+  'scriptify-image': () => import('./scriptify-image.ts'),
+} satisfies Record<string, () => Promise<{ start(): Promise<StartedServer> }>>
+
+export type SharedServer = keyof typeof SERVERS
+
+/**
+ * A Vitest global set-up: starts each server when a test file first calls `sharedServer(name)`, and stops them all at the
+ * end of the run. A run that needs no server starts none, and no file waits for a server that it does not use.
+ */
+export default async function shareServers(project: TestProject): Promise<() => Promise<void>> {
+  const started = new Map<SharedServer, Promise<StartedServer>>()
+  const find = (name: SharedServer): Promise<StartedServer> => {
+    const server = started.get(name) ?? SERVERS[name]().then(({ start }) => start())
+    started.set(name, server)
+    return server
+  }
+  const listener = createServer(async (request, response) => {
+    try {
+      const name = String(request.url?.slice(1))
+      if (!isShared(name)) throw new Error(`Known are ${Object.keys(SERVERS).join(', ')}`)
+      response.end((await find(name)).url)
+    } catch (error) {
+      response.writeHead(500).end(inspect(error))
+    }
+  }).listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  project.provide('sharedServersUrl', `http://127.0.0.1:${(listener.address() as AddressInfo).port}`)
+
+  return async () => {
+    listener.closeAllConnections()
+    listener.close()
+    const servers = await Promise.allSettled(started.values())
+    await Promise.all(servers.map((server) => server.status === 'fulfilled' && server.value.stop()))
+  }
+}
+
+const isShared = (name: string): name is SharedServer => name in SERVERS
