@@ -1,0 +1,48 @@
+import type { Server } from 'node:http'
+import type { Lifecycle } from './run-service.ts'
+
+/** What of a Fastify instance is used here. */
+interface Listener {
+  server: Pick<Server, 'closeIdleConnections'>
+  listen(address: { host: string; port: number }): Promise<string>
+  close(): PromiseLike<unknown>
+}
+
+export interface ListenOptions {
+  host: string
+  port: number
+  /** The name of the setting that holds the port, for the error when the port is taken. */
+  portSetting: string
+}
+
+const IDLE_SWEEP_MS = 50
+
+/** Opens a server as a part of the service; it stops accepting and answers what is in flight when the service stops. */
+export function listen(lifecycle: Lifecycle, server: Listener, options: ListenOptions): Promise<string> {
+  return lifecycle.open(
+    () => bind(server, options),
+    () => drain(server),
+  )
+}
+
+async function bind(server: Listener, { host, port, portSetting }: ListenOptions): Promise<string> {
+  try {
+    return await server.listen({ host, port })
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
+    throw new Error(
+      `Cannot listen on ${host}:${port}: another process listens there. Stop it, or set ${portSetting} to another port`,
+      { cause: error },
+    )
+  }
+}
+
+async function drain(server: Listener): Promise<void> {
+  // A connection that falls idle after its last answer would otherwise delay the close until it times out.
+  const sweep = setInterval(() => server.server.closeIdleConnections(), IDLE_SWEEP_MS)
+  try {
+    await server.close()
+  } finally {
+    clearInterval(sweep)
+  }
+}

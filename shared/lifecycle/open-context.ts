@@ -1,0 +1,54 @@
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { loadEnvironment } from '../environment.ts'
+import { EXIT_CONFIGURATION, SettingsError } from '../settings.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import { startTracing } from '../telemetry/tracing.ts'
+import type { Lifecycle } from './run-service.ts'
+
+export interface ServiceOptions<Settings> {
+  /** In logs and traces. */
+  name: string
+  /** Reads the service's settings from the environment; throws `SettingsError`. */
+  readSettings: (environment: Record<string, string | undefined>) => Settings | Promise<Settings>
+  /** Logged when requests or jobs outlast SHUTDOWN_GRACE. */
+  timeoutMessage: string
+}
+
+interface CommonConfig {
+  log: { level: string }
+  shutdown: { graceSeconds: number; delaySeconds?: number }
+}
+
+/**
+ * What every service starts with: its settings, logger, traces and metrics. Settings that cannot be used are written to
+ * standard error and end the process with exit code 78.
+ */
+export async function openContext<Settings extends { config: CommonConfig }>(
+  lifecycle: Lifecycle,
+  { name, readSettings, timeoutMessage }: ServiceOptions<Settings>,
+) {
+  const { environment, settings } = await readOrExit(readSettings)
+  const { log, shutdown } = settings.config
+  const logger = createLogger(name, log.level)
+  const timeoutMs = ((shutdown.delaySeconds ?? 0) + shutdown.graceSeconds) * 1000
+  lifecycle.configureStop({ logger, timeoutMs, timeoutMessage })
+  const tracing = await lifecycle.open(
+    () => startTracing(name, environment, logger),
+    (tracing) => tracing?.stop(),
+  )
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  return { ...settings, logger, tracing, registry }
+}
+
+async function readOrExit<Settings>(readSettings: ServiceOptions<Settings>['readSettings']) {
+  try {
+    const environment = loadEnvironment(process.env)
+    return { environment, settings: await readSettings(environment) }
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    // Nothing is open yet.
+    process.exit(EXIT_CONFIGURATION)
+  }
+}

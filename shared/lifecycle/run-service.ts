@@ -1,0 +1,97 @@
+import { once } from 'node:events'
+import { onStopRequest } from './stop-signals.ts'
+
+// close-with-grace does not fit: a second signal ends its drain with exit code 1, and it knows no part that is half open.
+
+export interface StopOptions {
+  logger: {
+    info(details: object, message: string): void
+    error(message: string): void
+    fatal(details: object, message: string): void
+  }
+  /** How long closing all parts may take, in milliseconds; the process then exits with 1. */
+  timeoutMs: number
+  /** Logged when it takes longer. */
+  timeoutMessage: string
+}
+
+export interface Lifecycle {
+  /**
+   * Opens the next part of the service; `close` runs at the stop, after the `close` of every later part. Throws when a
+   * stop was requested: nothing more is opened, and a part that was being opened is closed with the others.
+   */
+  open<Part>(openPart: () => Part | Promise<Part>, close: (part: Part) => unknown): Promise<Part>
+  /** Sets how a stop is logged and how long it may take. Until then it is not logged and may take 10 s. */
+  configureStop(options: StopOptions): void
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000
+
+/** The module that lists a service's parts. */
+export interface ServiceModule {
+  openParts(lifecycle: Lifecycle): Promise<void>
+}
+
+/**
+ * Runs a service: loads its parts, opens them in order, waits for a signal, closes them in reverse order and exits. A
+ * signal counts at any moment, also while modules are loaded or a part is being opened; later signals change nothing.
+ * Exits with 0 after a signal, and with 1 after a failure of a part or one that nothing catches.
+ */
+export async function runService(load: () => Promise<ServiceModule>): Promise<void> {
+  const stop = new AbortController()
+  const parts = new AsyncDisposableStack()
+  let options: StopOptions | undefined
+
+  const fail = (error: unknown) => {
+    process.exitCode = 1
+    if (options) options.logger.fatal({ err: error }, messageOf(error))
+    else console.error(error)
+    stop.abort(error)
+  }
+  stop.signal.addEventListener('abort', () => limitStop(stop.signal.reason, options))
+  onStopRequest((reason) => stop.abort(reason))
+  process.on('uncaughtException', fail)
+
+  const lifecycle = createLifecycle(parts, stop.signal, (given) => {
+    options = given
+  })
+  try {
+    const { openParts } = await load()
+    await openParts(lifecycle)
+  } catch (error) {
+    // A start that a stop interrupted has not failed.
+    if (!stop.signal.aborted) fail(error)
+  }
+  if (!stop.signal.aborted) await once(stop.signal, 'abort')
+  await parts.disposeAsync().catch(fail)
+  options?.logger.info({}, 'stopped')
+  process.exit()
+}
+
+function createLifecycle(
+  parts: AsyncDisposableStack,
+  stopSignal: AbortSignal,
+  configureStop: Lifecycle['configureStop'],
+): Lifecycle {
+  return {
+    async open(openPart, close) {
+      stopSignal.throwIfAborted()
+      const part = await openPart()
+      parts.defer(async () => void (await close(part)))
+      stopSignal.throwIfAborted()
+      return part
+    },
+    configureStop,
+  }
+}
+
+function limitStop(reason: unknown, options: StopOptions | undefined): void {
+  if (typeof reason === 'string') options?.logger.info({ reason }, 'stopping')
+  const timer = setTimeout(() => {
+    options?.logger.error(options.timeoutMessage)
+    process.exit(1)
+  }, options?.timeoutMs ?? DEFAULT_TIMEOUT_MS)
+  timer.unref()
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
