@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { loadEnvironment } from '../environment.ts'
-import { EXIT_CONFIGURATION, SettingsError } from '../settings.ts'
+import { loadEnvironment } from '../settings/environment.ts'
+import { EXIT_CONFIGURATION, SettingsError } from '../settings/parse-settings.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { startTracing } from '../telemetry/tracing.ts'
 import type { Lifecycle } from './run-service.ts'

@@ -106,7 +106,38 @@ describe('settings', () => {
   })
 })
 
+/** NODE_OPTIONS that run `script` before the service does. */
+const runFirst = (script: string) => ({
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}`,
+})
+const SIGTERM_TO_SELF = 'process.kill(process.pid, "SIGTERM")'
+
 describe('the process', () => {
+  it.each([
+    {
+      when: 'its modules are loaded',
+      script: `import { registerHooks } from 'node:module'
+        registerHooks({ resolve(name, context, next) {
+          if (name.endsWith('/app.ts')) ${SIGTERM_TO_SELF}
+          return next(name, context)
+        } })`,
+    },
+    {
+      when: 'it opens its ports',
+      script: `import net from 'node:net'
+        const { listen } = net.Server.prototype
+        net.Server.prototype.listen = function (...options) {
+          process.once('SIGTERM', () => listen.apply(this, options))
+          ${SIGTERM_TO_SELF}
+          return this
+        }`,
+    },
+  ])('exits with 0 after SIGTERM while $when', async ({ script }) => {
+    await using service = startService(runFirst(script))
+    expect(await service.exited, service.output()).toBe(0)
+    expect(service.output()).not.toMatch(/"level":"(error|fatal)"|Error/)
+  })
+
   it('answers what is in hand after SIGTERM, and exits 0', async () => {
     await using service = startService()
     const url = await addressOf(service)
@@ -118,12 +149,13 @@ describe('the process', () => {
     expect(await service.exited).toBe(0)
   })
 
-  it('says that it is draining for SHUTDOWN_DELAY seconds, and answers meanwhile', async () => {
+  it('says that it is draining for SHUTDOWN_DELAY seconds and answers meanwhile, also after a second SIGTERM', async () => {
     await using service = startService({ SHUTDOWN_DELAY: '5' })
     const url = await addressOf(service)
     expect((await fetch(`${url}/health/ready`)).status).toBe(200)
     service.process.kill('SIGTERM')
     await expect.poll(async () => (await fetch(`${url}/health/ready`)).status).toBe(503)
+    service.process.kill('SIGTERM')
     const draining = await fetch(`${url}/health/ready`)
     expect(await draining.json()).toMatchObject({ checks: { service: 'draining' } })
     expect((await logInAt(url)).status).toBe(200)

@@ -41,7 +41,7 @@ describe('what is logged when Redis refuses', () => {
     url.username = 'nobody'
     url.password = 'the-password-of-nobody'
     await using service = startService(url.href)
-    await expectLogged(service, 'the mail queue is away')
+    await expectLogged(service, 'the mail queue is unavailable')
     await expectLogged(service, 'the store of the limits is away')
     expect(service.output()).toContain('WRONGPASS')
     expect(service.output()).not.toContain('the-password-of-nobody')
