@@ -12,49 +12,57 @@ export interface ReadinessReport {
 
 const UNREADY_PAUSE_MS = 500
 const READY_PAUSE_MS = 2_000
-/** A wait is named again after so many looks, so that the end of a long log says it too. */
+/** A wait is logged again after this number of looks, so that the end of a long log shows it too. */
 const LOOKS_PER_REMINDER = 20
 
 /**
- * Logs when the service becomes ready, what it waits for while it is not, and each change of either; but nothing of a
- * start that is ready at the second look, because what starts beside it is seldom there at the first.
+ * Logs when the service becomes ready, what it waits for while it is not, and each change of either. A start that is
+ * ready at the second look logs no wait.
  */
 export function reportReadiness({ readiness, urls, logger, address }: ReadinessReport) {
   const abort = new AbortController()
-  const running = run()
+  void run(abort.signal)
 
-  async function run(): Promise<void> {
-    let said = ''
-    let looks = 0
-    let isFirst = true
-    let wasReady = false
-    while (!abort.signal.aborted) {
+  async function run(signal: AbortSignal): Promise<void> {
+    const log = createHealthLog({ urls, logger, address })
+    for (;;) {
       const health = await readiness.read()
-      const { isReady, checks } = health
-      const now = JSON.stringify(checks)
-      const isNews = now !== said || (!isReady && ++looks % LOOKS_PER_REMINDER === 0)
-      const isTooSoon = isFirst && !isReady
-      isFirst = false
-      if (isNews && !isTooSoon && !abort.signal.aborted) {
-        said = now
-        looks = 0
-        if (isReady) logger.info({ address: address() }, 'ready')
-        else logger.warn({ checks, waitsFor: describeWaits(health, urls) }, 'not ready, waiting')
-      }
-      // `npm start` and the tests hear it too.
-      if (isReady && !wasReady) process.send?.({ ready: true, address: address() })
-      wasReady ||= isReady
-      const pauseMs = isReady ? READY_PAUSE_MS : UNREADY_PAUSE_MS
-      await wait(pauseMs, undefined, { signal: abort.signal, ref: false }).catch(() => undefined)
+      if (signal.aborted) return
+      log(health)
+      const pauseMs = health.isReady ? READY_PAUSE_MS : UNREADY_PAUSE_MS
+      await wait(pauseMs, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
 
   return {
-    /** Resolves when the last look is over. */
-    async stop(): Promise<void> {
-      abort.abort()
-      await running
-    },
+    /** Logs nothing from here on, not even what a check that is still running finds. */
+    stop: () => abort.abort(),
+  }
+}
+
+/** Logs a look at the service's health when it says something new, or is due as a reminder. */
+function createHealthLog({ urls, logger, address }: Omit<ReadinessReport, 'readiness'>) {
+  let logged = ''
+  let looksSinceLog = 0
+  let isFirst = true
+  let wasReady = false
+
+  return (health: Health): void => {
+    const { isReady, checks } = health
+    const now = JSON.stringify(checks)
+    looksSinceLog++
+    const isReminder = !isReady && looksSinceLog >= LOOKS_PER_REMINDER
+    // What starts at the same time is seldom there at the first look.
+    if ((now !== logged || isReminder) && (isReady || !isFirst)) {
+      logged = now
+      looksSinceLog = 0
+      if (isReady) logger.info({ address: address() }, 'ready')
+      else logger.warn({ checks, waitsFor: describeWaits(health, urls) }, 'not ready, waiting')
+    }
+    isFirst = false
+    // For `npm start` and the tests, which spawn this process over IPC.
+    if (isReady && !wasReady && process.connected) process.send?.({ ready: true, address: address() })
+    wasReady ||= isReady
   }
 }
 

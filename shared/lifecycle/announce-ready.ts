@@ -5,11 +5,11 @@ import type { Lifecycle } from './run-service.ts'
 
 export interface AnnouncementOptions extends Omit<ReadinessReport, 'readiness'> {
   readiness: Readiness
-  /** How long the service still answers after it has said that it is not ready, for load balancers to notice. */
+  /** How long the service goes on answering while it is no longer ready, so that load balancers notice. Default 0. */
   drainDelaySeconds?: number
 }
 
-/** The last part of a service: it is ready from here on, as far as its checks pass, and the first to stop is this. */
+/** The last part of a service. From here on it is ready while its checks pass; a stop begins by taking that back. */
 export async function announceReady(
   lifecycle: Lifecycle,
   { readiness, drainDelaySeconds = 0, ...report }: AnnouncementOptions,
@@ -21,7 +21,8 @@ export async function announceReady(
     },
     async (reporting) => {
       readiness.drain()
-      await Promise.all([reporting.stop(), wait(drainDelaySeconds * 1000)])
+      reporting.stop()
+      await wait(drainDelaySeconds * 1000)
     },
   )
 }

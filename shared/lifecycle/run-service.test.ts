@@ -26,10 +26,12 @@ async function run(openParts: string, events: Record<string, (child: ChildProces
   const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
+  const { stdout, stderr } = child
+  if (!stdout || !stderr) throw new Error('The process has no pipes')
   const exited = once(child, 'exit')
-  const errors = text(child.stderr)
+  const errors = text(stderr)
   const lines: string[] = []
-  for await (const chunk of child.stdout) {
+  for await (const chunk of stdout) {
     for (const line of String(chunk).split('\n').filter(Boolean)) {
       lines.push(line)
       events[line.trim()]?.(child)

@@ -34,6 +34,21 @@ describe('starting mailer-worker', () => {
     expect(worker.log()).not.toContain(SECRET)
   })
 
+  it('exits with 0 after SIGTERM while it opens its port', async () => {
+    const script = `import net from 'node:net'
+      const { listen } = net.Server.prototype
+      net.Server.prototype.listen = function (...options) {
+        process.once('SIGTERM', () => listen.apply(this, options))
+        process.kill(process.pid, 'SIGTERM')
+        return this
+      }`
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(script)}`
+    await using worker = await startWorkerProcess({ ...AWAY, NODE_OPTIONS })
+    await waitFor(() => worker.process.exitCode !== null)
+    expect(worker.process.exitCode, worker.log()).toBe(0)
+    expect(worker.log()).not.toMatch(/"level":"(error|fatal)"|Error/)
+  })
+
   it('comes up unready, says what it waits for, and still stops at once', async () => {
     await using worker = await startWorkerProcess(AWAY)
     await waitFor(() => worker.log().includes('not ready, waiting'))

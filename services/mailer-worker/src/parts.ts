@@ -1,0 +1,65 @@
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { announceReady } from '@latchkey/shared/lifecycle/announce-ready.ts'
+import { listen } from '@latchkey/shared/lifecycle/listen.ts'
+import { openContext } from '@latchkey/shared/lifecycle/open-context.ts'
+import type { Lifecycle } from '@latchkey/shared/lifecycle/run-service.ts'
+import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { parseConfig } from './config.ts'
+import { loadExternal, pickSender } from './load-external.ts'
+import { buildWorker } from './worker.ts'
+
+const POOL_SIZE = 4
+/** Of SHUTDOWN_GRACE. In the rest, mail that the mail server has not accepted goes back to the queue. */
+const PATIENT_SHARE = 0.7
+
+/** The parts of mailer-worker, in the order in which they are opened. */
+export async function openParts(lifecycle: Lifecycle): Promise<void> {
+  const { config, envelope, createSender, logger, tracing, registry } = await openContext(lifecycle, {
+    name: 'mailer-worker',
+    readSettings,
+    timeoutMessage: 'a mail was still being sent at the end of SHUTDOWN_GRACE; it will be sent again',
+  })
+  const db = await lifecycle.open(
+    () =>
+      openDatabase(config.database.url, {
+        poolSize: POOL_SIZE,
+        onConnectionError: (error) => logger.warn({ err: error }, 'a database connection broke'),
+      }),
+    (db) => db.close(),
+  )
+  const queue = await lifecycle.open(
+    () =>
+      openMailQueue(config.queue.url, {
+        telemetry: tracing?.bull,
+        onError: (error) => logger.debug({ reason: error.message }, 'mail queue connection error'),
+      }),
+    (queue) => queue.close(),
+  )
+  const sender = await lifecycle.open(
+    () =>
+      createSender(config.mail.url, {
+        concurrency: config.queue.concurrency,
+        ...(config.mail.dkim ? { dkim: config.mail.dkim } : {}),
+      }),
+    (sender) => sender.close(),
+  )
+
+  const worker = buildWorker(config, { db, queue, sender, envelope, logger, registry, tracing })
+  await listen(lifecycle, worker.server, { ...config.http, portSetting: 'METRICS_PORT' })
+  await lifecycle.open(
+    () => worker.start(),
+    () => worker.stop(config.shutdown.graceSeconds * 1000 * PATIENT_SHARE),
+  )
+  await announceReady(lifecycle, {
+    readiness: worker.readiness,
+    urls: { database: config.database.url, queue: config.queue.url, mail: config.mail.url },
+    logger,
+    address: () => worker.server.listeningOrigin,
+  })
+}
+
+async function readSettings(environment: Record<string, string | undefined>) {
+  const config = parseConfig(environment)
+  const { envelope, senders } = await loadExternal(config.environment)
+  return { config, envelope, createSender: pickSender(senders, config.mail.url) }
+}
