@@ -9,7 +9,8 @@ const INSERT: Statement = {
 const FIND_DUE: Statement = {
   name: 'outbox-due',
   text: `select id, payload, created_at, expires_at, dispatched_at from mail_outbox
-    where (dispatched_at is null and created_at < $1) or dispatched_at < $2 order by created_at limit 100`,
+    where (dispatched_at is null and created_at < $1) or dispatched_at < $2
+    order by created_at, id limit $3 offset $4`,
 }
 const MARK_DISPATCHED: Statement = {
   name: 'outbox-mark-dispatched',
@@ -30,37 +31,46 @@ interface OutboxRow {
   dispatched_at: Date | null
 }
 
-/** A row as it was written; `payload` has not been checked. */
+/** A row as stored; `payload` is not validated. */
 export interface OutboxEntry {
   id: string
   payload: string
   createdAt: Date
   expiresAt: Date
-  /** The last moment at which the queue was known to have it; undefined while it never had. */
+  /** When the queue was last known to have it; undefined if it never had. */
   dispatchedAt: Date | undefined
+}
+
+export interface DueQuery {
+  /** Rows that were never dispatched are due if they were written before this moment. */
+  writtenBefore: Date
+  /** Dispatched rows are due if they were last dispatched before this moment. */
+  dispatchedBefore: Date
+  limit: number
+  /** How many due rows to skip, from the oldest. */
+  offset: number
 }
 
 export type OutboxRepository = ReturnType<typeof createOutboxRepository>
 
 /**
- * Mail that is accepted and not settled yet: neither sent, nor expired, nor failed for good. Given a transaction, it
- * works inside that transaction.
+ * Mail that was accepted and is not settled yet: neither sent, nor expired, nor failed permanently. Given a transaction,
+ * it works inside that transaction.
  */
 export function createOutboxRepository(db: Queryable) {
   return {
-    /** Stores the job under a fresh id, which becomes the job's id in the queue; returns it. */
+    /** Stores the job under a new id, which becomes the job's id in the queue; returns it. */
     async insert(job: MailJob, now: Date = new Date()): Promise<string> {
       const id = randomUUID()
       await db.execute(INSERT, [db.toUuidValue(id), JSON.stringify(job), now, new Date(job.expiresAt)])
       return id
     },
 
-    /**
-     * The oldest rows that were written before `writtenBefore` and never dispatched, or last dispatched before
-     * `dispatchedBefore`; a hundred at the most.
-     */
-    async findDue(writtenBefore: Date, dispatchedBefore: Date): Promise<OutboxEntry[]> {
-      const rows = await db.query<OutboxRow>(FIND_DUE, [writtenBefore, dispatchedBefore])
+    /** The rows that are due, oldest first. */
+    async findDue({ writtenBefore, dispatchedBefore, limit, offset }: DueQuery): Promise<OutboxEntry[]> {
+      // As text: MySQL refuses the number type that mysql2 sends for a limit.
+      const page = [String(limit), String(offset)]
+      const rows = await db.query<OutboxRow>(FIND_DUE, [writtenBefore, dispatchedBefore, ...page])
       return rows.map((row) => ({
         id: db.fromUuidValue(row.id),
         payload: row.payload,
@@ -70,17 +80,17 @@ export function createOutboxRepository(db: Queryable) {
       }))
     },
 
-    /** Notes that the queue has it. */
+    /** Records that the queue has the mail. */
     markDispatched: async (id: string, now: Date): Promise<void> =>
       void (await db.execute(MARK_DISPATCHED, [db.toUuidValue(id), now])),
 
     /** Whether the mail is still to be sent. */
     has: async (id: string): Promise<boolean> => (await db.query(FIND, [db.toUuidValue(id)])).length > 0,
 
-    /** Takes out a mail that is settled; true when it was this call that did. */
+    /** Deletes the row of a settled mail; true for the one call that deletes it. */
     remove: async (id: string): Promise<boolean> => (await db.execute(REMOVE, [db.toUuidValue(id)])) > 0,
 
-    /** How many the queue has never had. */
+    /** The number of mails that the queue never had. */
     async countUndispatched(): Promise<number> {
       const [row] = await db.query<{ waiting: number | string }>(COUNT_UNDISPATCHED)
       return Number(row?.waiting ?? 0)

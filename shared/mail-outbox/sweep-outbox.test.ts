@@ -1,6 +1,6 @@
 import { Counter } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
-import type { OutboxEntry } from './outbox-repository.ts'
+import type { DueQuery, OutboxEntry } from './outbox-repository.ts'
 import { createOutboxSweep } from './sweep-outbox.ts'
 
 const NOW = 1_000_000
@@ -25,12 +25,12 @@ function aSweep(rows: OutboxEntry[], add = vi.fn(async (_id: string) => undefine
   const logger = { error: vi.fn(), warn: vi.fn() }
   const queued = new Set<string>()
   const outbox = {
-    findDue: async (writtenBefore: Date, dispatchedBefore: Date) =>
+    findDue: async ({ writtenBefore, dispatchedBefore, limit, offset }: DueQuery) =>
       rows
         .filter(({ createdAt, dispatchedAt }) =>
           dispatchedAt ? dispatchedAt < dispatchedBefore : createdAt < writtenBefore,
         )
-        .slice(0, 100),
+        .slice(offset, offset + limit),
     markDispatched: async (id: string, now: Date) => {
       const row = rows.find((each) => each.id === id)
       if (row) row.dispatchedAt = now
@@ -58,7 +58,7 @@ function aSweep(rows: OutboxEntry[], add = vi.fn(async (_id: string) => undefine
 }
 
 describe('sweeping the outbox', () => {
-  it('queues all that was left behind, however much it is', async () => {
+  it('adds every mail that was left behind, in several batches', async () => {
     const rows = Array.from({ length: 250 }, (_, index) => aRow(`row-${index}`))
     const { sweep, add } = aSweep(rows)
     expect(await sweep()).toBe(250)
@@ -67,13 +67,13 @@ describe('sweeping the outbox', () => {
     expect(rows).toHaveLength(250)
   })
 
-  it('leaves young rows to their writer', async () => {
+  it('leaves young rows to the process that wrote them', async () => {
     const { sweep, add } = aSweep([aRow('young', { createdAt: new Date(NOW - 4_000) })])
     expect(await sweep()).toBe(0)
     expect(add).not.toHaveBeenCalled()
   })
 
-  it('drops an expired row and counts it', async () => {
+  it('deletes an expired row and counts it', async () => {
     const rows = [aRow('old', { expiresAt: new Date(NOW) })]
     const { sweep, add, count } = aSweep(rows)
     await sweep()
@@ -82,17 +82,17 @@ describe('sweeping the outbox', () => {
     expect(await count('expired')).toBe(1)
   })
 
-  it('keeps the row while the queue is away', async () => {
+  it('keeps the row while the queue is unavailable', async () => {
     const rows = [aRow('kept')]
     const { sweep } = aSweep(
       rows,
-      vi.fn(() => Promise.reject(new Error('away'))),
+      vi.fn(() => Promise.reject(new Error('unavailable'))),
     )
-    await expect(sweep()).rejects.toThrow('away')
+    await expect(sweep()).rejects.toThrow('unavailable')
     expect(rows).toMatchObject([{ id: 'kept', dispatchedAt: undefined }])
   })
 
-  it('puts back what the queue has lost, and leaves alone what it has', async () => {
+  it('adds again what the queue has lost, and nothing that it has', async () => {
     const before = new Date(NOW - 30_001)
     const rows = [aRow('lost', { dispatchedAt: before }), aRow('queued', { dispatchedAt: before })]
     const { sweep, add, queued, count } = aSweep(rows)
@@ -103,17 +103,33 @@ describe('sweeping the outbox', () => {
     expect(rows.map(({ dispatchedAt }) => dispatchedAt?.getTime())).toEqual([NOW, NOW])
   })
 
-  it('does not ask the queue for a mail it was seen to have a moment ago', async () => {
+  it('does not check a mail that was dispatched a moment ago', async () => {
     const { sweep, add } = aSweep([aRow('seen', { dispatchedAt: new Date(NOW - 29_000) })])
     expect(await sweep()).toBe(0)
     expect(add).not.toHaveBeenCalled()
   })
 
-  it('does not stumble over a row that cannot be read', async () => {
-    const rows = [aRow('broken', { payload: '{' }), aRow('good')]
-    const { sweep, add, logger } = aSweep(rows)
+  it.each([1, 100, 250])('is not stopped by unreadable rows before the readable ones: %i', async (count) => {
+    const broken = Array.from({ length: count }, (_, index) => aRow(`broken-${index}`, { payload: '{' }))
+    const { sweep, add, logger } = aSweep([...broken, aRow('good')])
     expect(await sweep()).toBe(1)
-    expect(add).toHaveBeenCalledWith('good', job)
-    expect(logger.error).toHaveBeenCalledOnce()
+    expect(add).toHaveBeenCalledExactlyOnceWith('good', job)
+    expect(logger.error).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ count }),
+      expect.stringContaining('unreadable'),
+    )
+  })
+
+  it('ends a sweep that finds nothing but unreadable rows', async () => {
+    const { sweep } = aSweep(Array.from({ length: 200 }, (_, index) => aRow(`${index}`, { payload: '{' })))
+    expect(await sweep()).toBe(0)
+  })
+
+  it('deletes unreadable rows once they have expired', async () => {
+    const rows = Array.from({ length: 200 }, (_, index) =>
+      aRow(`${index}`, { payload: '{', expiresAt: new Date(NOW) }),
+    )
+    expect(await aSweep(rows).sweep()).toBe(200)
+    expect(rows).toEqual([])
   })
 })

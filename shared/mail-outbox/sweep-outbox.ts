@@ -9,64 +9,80 @@ export interface SweepDependencies {
   metrics: Readonly<Record<'swept' | 'restored' | 'expired', { inc(): void }>>
   logger: { error(details: object, message: string): void; warn(details: object, message: string): void }
   clock: Clock
-  /** Younger rows are their writer's business. */
+  /** Younger rows are left to the process that wrote them. */
   minimumAgeMs: number
-  /** How long a dispatched mail is taken to be in the queue before somebody looks. */
+  /** How long a dispatched mail is assumed to be in the queue before the sweep checks. */
   recheckMs: number
 }
 
-const BATCH = 100
+const BATCH_SIZE = 100
+const LOGGED_IDS = 10
 
 /**
- * Puts into the queue what its writer could not (the queue was away, the process was killed) and what the queue has
- * lost since (flushed, restored from an old copy). Any number of workers may do so at once: what is in the queue
- * already is added under the same id, which does nothing.
+ * Adds to the queue the mail that its writer could not add (the queue was unavailable, the process was killed) and the
+ * mail that the queue has lost since (flushed, restored from an old copy). Any number of workers may sweep at once:
+ * adding a mail that the queue has does nothing.
  */
-export function createOutboxSweep({
-  outbox,
-  queue,
-  metrics,
-  logger,
-  clock,
-  minimumAgeMs,
-  recheckMs,
-}: SweepDependencies) {
+export function createOutboxSweep(dependencies: SweepDependencies) {
+  const { outbox, queue, metrics, logger, clock, minimumAgeMs, recheckMs } = dependencies
+
+  /** Returns how many rows it swept. */
+  async function sweep(): Promise<number> {
+    let swept = 0
+    const unreadable: string[] = []
+    for (;;) {
+      // Rows that were swept are no longer due; the unreadable ones still are, and come first.
+      const rows = await findDue(unreadable.length)
+      for (const row of rows) {
+        if (await sweepRow(row)) swept++
+        else unreadable.push(row.id)
+      }
+      if (rows.length < BATCH_SIZE) break
+    }
+    reportUnreadable(unreadable)
+    return swept
+  }
+
+  function findDue(offset: number): Promise<OutboxEntry[]> {
+    const writtenBefore = new Date(clock() - minimumAgeMs)
+    const dispatchedBefore = new Date(clock() - recheckMs)
+    return outbox.findDue({ writtenBefore, dispatchedBefore, limit: BATCH_SIZE, offset })
+  }
+
+  /** False when the row is unreadable. */
   async function sweepRow(row: OutboxEntry): Promise<boolean> {
     if (row.expiresAt.getTime() <= clock()) {
-      // Two workers may find it: who takes it out counts it.
-      if (!(await outbox.remove(row.id))) return true
-      metrics.expired.inc()
-      logger.warn({ mailId: row.id }, 'a mail expired in the outbox')
+      await expire(row)
       return true
     }
     const job = readPayload(row.payload)
-    if (!job) {
-      logger.error({ mailId: row.id }, 'an outbox row cannot be read; it stays until it expires')
-      return false
-    }
-    const isLost = row.dispatchedAt !== undefined && !(await queue.has(row.id))
-    if (isLost) logger.warn({ mailId: row.id }, 'the queue has lost this mail; it is put into it again')
-    if (isLost || row.dispatchedAt === undefined) {
-      await queue.add(row.id, job)
-      metrics[isLost ? 'restored' : 'swept'].inc()
-    }
+    if (!job) return false
+    await ensureQueued(row, job)
     await outbox.markDispatched(row.id, new Date(clock()))
     return true
   }
 
-  /** Returns how many rows it dealt with. */
-  return async (): Promise<number> => {
-    let dealtWith = 0
-    for (;;) {
-      const now = clock()
-      const rows = await outbox.findDue(new Date(now - minimumAgeMs), new Date(now - recheckMs))
-      const results = []
-      for (const row of rows) results.push(await sweepRow(row))
-      const progress = results.filter(Boolean).length
-      dealtWith += progress
-      if (rows.length < BATCH || progress === 0) return dealtWith
-    }
+  async function expire({ id }: OutboxEntry): Promise<void> {
+    // Two workers may find the same row; the one that deletes it counts it.
+    if (!(await outbox.remove(id))) return
+    metrics.expired.inc()
+    logger.warn({ mailId: id }, 'a mail expired in the outbox')
   }
+
+  async function ensureQueued({ id, dispatchedAt }: OutboxEntry, job: MailJob): Promise<void> {
+    if (dispatchedAt && (await queue.has(id))) return
+    if (dispatchedAt) logger.warn({ mailId: id }, 'the queue has lost this mail; it is added again')
+    await queue.add(id, job)
+    metrics[dispatchedAt ? 'restored' : 'swept'].inc()
+  }
+
+  function reportUnreadable(ids: readonly string[]): void {
+    if (ids.length === 0) return
+    const details = { count: ids.length, mailIds: ids.slice(0, LOGGED_IDS) }
+    logger.error(details, 'outbox rows are unreadable; they stay until they expire')
+  }
+
+  return sweep
 }
 
 function readPayload(payload: string): MailJob | undefined {

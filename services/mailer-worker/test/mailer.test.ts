@@ -91,7 +91,8 @@ describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('mail on %s', (combinat
     await worker.ready()
     // auth-api added it to the queue, and died before it could note that.
     const id = await producer.requestAndDie(address)
-    const [row] = await producer.outbox.findDue(new Date(Date.now() + 60_000), new Date(0))
+    const due = { writtenBefore: new Date(Date.now() + 60_000), dispatchedBefore: new Date(0) }
+    const [row] = await producer.outbox.findDue({ ...due, limit: 1, offset: 0 })
     await producer.queue.add(id, JSON.parse(row?.payload ?? '{}'))
     await waitFor(() => mailbox.to(address).length > 0)
     await waitFor(() => allSettled(id))
