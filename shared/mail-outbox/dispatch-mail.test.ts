@@ -1,27 +1,27 @@
 import { describe, expect, it, vi } from 'vitest'
-import { createOutboxDispatcher } from './dispatch-mail.ts'
+import { createMailDispatcher } from './dispatch-mail.ts'
 
 const job = { to: 'a@example.com', subject: '', template: 't', language: 'en', variables: 'x', expiresAt: '' }
 const logger = { warn: vi.fn() }
 
-describe('handing the outbox to the queue', () => {
-  it('notes the row as dispatched only after the queue has it, and leaves it there', async () => {
+describe('dispatching a mail', () => {
+  it('marks the row as dispatched only after the queue has it, and keeps it', async () => {
     const calls: string[] = []
     const queue = { add: async () => void calls.push('add') }
     const outbox = {
       markDispatched: async () => void calls.push('mark'),
       remove: async () => calls.push('remove') > 0,
     }
-    const dispatcher = createOutboxDispatcher({ outbox, queue, logger })
+    const dispatcher = createMailDispatcher({ outbox, queue, logger })
     dispatcher.dispatch('id', job)
     await dispatcher.close()
     expect(calls).toEqual(['add', 'mark'])
   })
 
-  it('leaves the row for the sweep when the queue is away, and throws nothing', async () => {
+  it('leaves the row to the sweep when the queue is unavailable, and throws nothing', async () => {
     const outbox = { markDispatched: vi.fn(), remove: vi.fn() }
-    const queue = { add: () => Promise.reject(new Error('away')) }
-    const dispatcher = createOutboxDispatcher({ outbox, queue, logger })
+    const queue = { add: () => Promise.reject(new Error('unavailable')) }
+    const dispatcher = createMailDispatcher({ outbox, queue, logger })
     dispatcher.dispatch('id', job)
     await dispatcher.close()
     expect(outbox.markDispatched).not.toHaveBeenCalled()
@@ -29,10 +29,10 @@ describe('handing the outbox to the queue', () => {
     expect(logger.warn).toHaveBeenCalledOnce()
   })
 
-  it('does neither for a mail nor for a decoy anything before the request is answered', async () => {
+  it('does nothing for a mail or a decoy before the request is answered', async () => {
     const outbox = { markDispatched: vi.fn(async () => undefined), remove: vi.fn(async () => true) }
     const queue = { add: vi.fn(async () => undefined) }
-    const dispatcher = createOutboxDispatcher({ outbox, queue, logger, withinMs: 3_600_000 })
+    const dispatcher = createMailDispatcher({ outbox, queue, logger, maxDelayMs: 3_600_000 })
     dispatcher.dispatch('mail', job)
     dispatcher.discard('decoy')
     await new Promise((resolve) => setImmediate(resolve))

@@ -1,77 +1,77 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { MailJob } from '../mail-queue/mail-job.ts'
 import type { MailQueue } from '../mail-queue/mail-queue.ts'
 import type { OutboxRepository } from './outbox-repository.ts'
 
-/** More than this in hand at once means that the queue hangs: the sweep takes the rest. */
-const MAX_IN_HAND = 1_000
+/** More than this in flight at once means that the queue hangs: the sweep dispatches the rest. */
+const MAX_IN_FLIGHT = 1_000
 
 /**
- * A mail goes on at a random moment within so many milliseconds: the work for it would else slow the answer to the
- * request that caused it, or the next one, and tell by that whether the e-mail is known.
+ * A mail is dispatched after a random delay of up to this long. Its work would otherwise slow the response to the
+ * request that caused it, or to the next one, and reveal whether the e-mail is known.
  */
-const WITHIN_MS = 500
+const MAX_DELAY_MS = 500
 
-export interface OutboxDispatcherDependencies {
+export interface MailDispatcherDependencies {
   outbox: Pick<OutboxRepository, 'markDispatched' | 'remove'>
   queue: Pick<MailQueue, 'add'>
   logger: { warn(details: object, message: string): void }
-  /** See `WITHIN_MS`. */
-  withinMs?: number
+  /** See `MAX_DELAY_MS`. */
+  maxDelayMs?: number
 }
 
-export interface OutboxDispatcher {
-  /** To be called after the commit. Returns at once and never throws. */
+export interface MailDispatcher {
+  /** Adds a committed row's mail to the queue, after a random delay. Returns at once and never throws. */
   dispatch(id: string, job: MailJob): void
-  /** Takes out a row that is to be sent to nobody, as quietly as `dispatch` hands one on. */
+  /** Deletes the row of a decoy, with the same delay as `dispatch`. Returns at once and never throws. */
   discard(id: string): void
-  /** Hands on at once what still waits for its moment, and waits for what is in hand. */
+  /** Starts at once what is still delayed, and waits for what is in flight. */
   close(): Promise<void>
 }
 
 /**
- * Hands a committed outbox row to the queue and notes that it did; the row itself stays until the mail is settled.
- * Nobody waits for it: a request takes the same time with the queue up, slow or down. What fails here the worker's
- * sweep does again under the same id.
+ * Adds mail to the queue and records that it did; the row itself stays until the mail is settled. No request waits for
+ * it, so that requests take the same time whether the queue is up, slow or down. A mail that could not be dispatched is
+ * left to the worker's sweep, which uses the same id.
  */
-export function createOutboxDispatcher({
+export function createMailDispatcher({
   outbox,
   queue,
   logger,
-  withinMs = WITHIN_MS,
-}: OutboxDispatcherDependencies): OutboxDispatcher {
-  const inHand = new Set<Promise<void>>()
+  maxDelayMs = MAX_DELAY_MS,
+}: MailDispatcherDependencies): MailDispatcher {
+  const inFlight = new Set<Promise<void>>()
   const closing = new AbortController()
 
-  async function hand(id: string, job: MailJob): Promise<void> {
+  async function enqueue(id: string, job: MailJob): Promise<void> {
     try {
       await queue.add(id, job)
       await outbox.markDispatched(id, new Date())
     } catch (error) {
-      logger.warn({ err: error, mailId: id }, 'a mail stays in the outbox for the sweep')
+      logger.warn({ err: error, mailId: id }, 'dispatching a mail failed; the outbox sweep will retry it')
     }
   }
 
-  async function drop(id: string): Promise<void> {
-    // What stays behind has expired long ago, and the sweep drops it.
+  async function remove(id: string): Promise<void> {
+    // A decoy that stays behind has expired already, and the sweep deletes it.
     await outbox.remove(id).catch(() => false)
   }
 
-  function soon(work: () => Promise<void>): void {
-    if (inHand.size >= MAX_IN_HAND) return
-    const tracked = sleep(Math.random() * withinMs, undefined, { signal: closing.signal })
+  function runDelayed(work: () => Promise<void>): void {
+    if (inFlight.size >= MAX_IN_FLIGHT) return
+    const tracked = wait(Math.random() * maxDelayMs, undefined, { signal: closing.signal })
       .catch(() => undefined)
       .then(work)
-      .finally(() => inHand.delete(tracked))
-    inHand.add(tracked)
+      .finally(() => inFlight.delete(tracked))
+    inFlight.add(tracked)
   }
 
   return {
-    dispatch: (id, job) => soon(() => hand(id, job)),
-    discard: (id) => soon(() => drop(id)),
+    dispatch: (id, job) => runDelayed(() => enqueue(id, job)),
+    discard: (id) => runDelayed(() => remove(id)),
     async close() {
       closing.abort()
-      await Promise.all(inHand)
+      await Promise.all(inFlight)
     },
   }
 }

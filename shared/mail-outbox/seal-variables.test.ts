@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createSealer } from './seal-variables.ts'
 
 describe('sealed variables', () => {
-  it('open to what was sealed, and show nothing of it', async () => {
+  it('open to what was sealed, and reveal nothing of it', async () => {
     const sealer = createSealer(randomBytes(32))
     const sealed = await sealer.seal({ code: '123456', minutes: '10' })
     expect(Buffer.from(sealed, 'base64url').toString('latin1')).not.toContain('123456')
@@ -19,7 +19,7 @@ describe('sealed variables', () => {
     await expect(sealer.open(parts.join('.'))).rejects.toThrow()
   })
 
-  it('want a key of 32 bytes', () => {
-    expect(() => createSealer(randomBytes(31))).toThrow(/32 bytes/)
+  it('require a key of 32 bytes', () => {
+    expect(() => createSealer(randomBytes(31))).toThrow(/at least 32 bytes/)
   })
 })

@@ -1,22 +1,26 @@
 import { CompactEncrypt, compactDecrypt } from 'jose'
 import { z } from 'zod'
+import type { MailVariables } from './mail-templates.ts'
 
 const KEY_BYTES = 32
 const Variables = z.record(z.string(), z.string())
 
 export interface Sealer {
   /** A JWE (`dir`, `A256GCM`) in compact form. */
-  seal(variables: Readonly<Record<string, string>>): Promise<string>
-  /** Throws when the text was sealed with another key, or changed. */
+  seal(variables: Readonly<MailVariables>): Promise<string>
+  /** Throws when the text was sealed with another key, or was changed. */
   open(text: string): Promise<Record<string, string>>
 }
 
 /**
- * Seals what a mail inserts, above all its code, so that who reads the queue or the database learns nothing.
- * `secret` is MAIL_SECRET: of more than 32 bytes the first 32 count.
+ * Seals the variables of a mail, such as its code, so that reading the queue or the database does not reveal them.
+ * `secret` is MAIL_SECRET, of which the first 32 bytes are used.
  */
 export function createSealer(secret: Uint8Array): Sealer {
-  if (secret.length < KEY_BYTES) throw new RangeError(`MAIL_SECRET must have ${KEY_BYTES} bytes`)
+  if (secret.length < KEY_BYTES)
+    throw new RangeError(
+      `MAIL_SECRET must have at least ${KEY_BYTES} bytes; create one with npm run secret ${KEY_BYTES}`,
+    )
   const key = secret.subarray(0, KEY_BYTES)
   return {
     seal: (variables) =>

@@ -7,39 +7,42 @@ export interface SettlementDependencies {
 }
 
 export interface Settlement {
-  /** Whether the outbox no longer has it: it was sent, has expired or failed for good. Rejects without a database. */
+  /** Whether the mail has left the outbox: sent, expired or failed permanently. Rejects without a database. */
   isSettled(id: string): Promise<boolean>
-  /** Takes the mail out of the outbox; true when it was this call that did. Never rejects. */
+  /** Deletes the mail's row; true for the one call that deletes it. Never rejects. */
   settle(id: string): Promise<boolean>
-  /** Takes out what `settle` could not; rejects at the first that still cannot be. */
-  settleRest(): Promise<void>
+  /** Deletes the rows that `settle` could not; rejects at the first failure. */
+  settlePending(): Promise<void>
 }
 
 const isOutboxId = (id: string): boolean => z.uuid().safeParse(id).success
 
 /**
- * What is over for a mail's row in the outbox. A database that is away must not make a sent mail a failed one: that
+ * Ends the life of a mail's row in the outbox. An unavailable database must not make a sent mail a failed one, which
  * would send it again.
  */
 export function createSettlement({ outbox, logger }: SettlementDependencies): Settlement {
-  const rest = new Set<string>()
+  const pending = new Set<string>()
   return {
-    // A job that somebody added by hand has no row, and is none the worse for it.
+    // A job that was added by hand has no row, and is sent all the same.
     isSettled: async (id) => isOutboxId(id) && !(await outbox.has(id)),
     async settle(id) {
       if (!isOutboxId(id)) return true
       try {
         return await outbox.remove(id)
       } catch (error) {
-        rest.add(id)
-        logger.warn({ err: error, mailId: id }, 'a mail that is over stays in the outbox for a while')
+        pending.add(id)
+        logger.warn(
+          { err: error, mailId: id },
+          'deleting the outbox row of a settled mail failed; it is tried again',
+        )
         return false
       }
     },
-    async settleRest() {
-      for (const id of rest) {
+    async settlePending() {
+      for (const id of pending) {
         await outbox.remove(id)
-        rest.delete(id)
+        pending.delete(id)
       }
     },
   }

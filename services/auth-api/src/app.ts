@@ -4,8 +4,9 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
-import type { OutboxDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
-import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
+import { createMails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
+import type { MailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
+import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
@@ -51,7 +52,7 @@ import { responseHeaders } from './plugins/response-headers.ts'
 export interface AppDependencies {
   db: Database
   passwords: PasswordHasher
-  dispatcher: OutboxDispatcher
+  dispatcher: MailDispatcher
   queue: Pick<MailQueue, 'ping'>
   logger: FastifyBaseLogger
   /** Where the replicas count limits together. */
@@ -110,6 +111,8 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     db.transaction((transaction) => createUserRepository(transaction).replaceHash(userid, oldHash, newHash))
 
   const transaction: Database['transaction'] = (work) => db.transaction(work)
+  const sealer = createSealer(config.mail.secret)
+  const mails = createMails({ templates: MAIL_TEMPLATES, sealer, dispatcher, clock })
   const resets = createResetRepository(db)
   const secrets = createResetSecrets(config.tokens.secret, config.tokens.previousSecret)
 
@@ -148,10 +151,8 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
       users,
       transaction,
       resetsOf: createResetRepository,
-      outboxOf: createOutboxRepository,
-      dispatcher,
+      mails,
       secrets,
-      sealer: createSealer(config.mail.secret),
       ttlSeconds: config.reset.ttlSeconds,
       clock,
     }),

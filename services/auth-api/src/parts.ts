@@ -3,7 +3,7 @@ import { announceReady } from '@latchkey/shared/lifecycle/announce-ready.ts'
 import { listen } from '@latchkey/shared/lifecycle/listen.ts'
 import { openContext } from '@latchkey/shared/lifecycle/open-context.ts'
 import type { Lifecycle } from '@latchkey/shared/lifecycle/run-service.ts'
-import { createOutboxDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
+import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
@@ -51,7 +51,7 @@ export async function openParts(lifecycle: Lifecycle): Promise<void> {
     (queue) => queue.close(),
   )
   const dispatcher = await lifecycle.open(
-    () => createOutboxDispatcher({ outbox: createOutboxRepository(db), queue, logger }),
+    () => createMailDispatcher({ outbox: createOutboxRepository(db), queue, logger }),
     (dispatcher) => dispatcher.close(),
   )
 

@@ -147,7 +147,7 @@ function buildSweep({ config, outbox, queue, settlement, metrics, logger, clock 
   return createRepeatedTask({
     pauseMs,
     async work() {
-      await settlement.settleRest()
+      await settlement.settlePending()
       await sweep()
     },
     onError: (error) => logger.warn({ reason: rootReason(error) }, 'sweeping the outbox failed'),

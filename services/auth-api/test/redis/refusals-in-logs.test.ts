@@ -30,7 +30,7 @@ describe('what is logged when Redis refuses', () => {
       body: JSON.stringify({ email }),
     })
     expect(reset.status).toBe(200)
-    await expectLogged(service, 'a mail stays in the outbox for the sweep')
+    await expectLogged(service, 'dispatching a mail failed')
     expect(service.output()).toContain('OOM command not allowed')
     expect(service.output()).not.toContain(email)
     expect(service.output()).not.toMatch(/variables|redis\.call/)

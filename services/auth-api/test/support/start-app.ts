@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from '@latchkey/shared/clock.ts'
-import { createOutboxDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
+import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
@@ -62,11 +62,11 @@ export async function startApp({
   const clock: Clock = () => fixedNow ?? Date.now()
   const queued = new Map<string, MailJob>()
   const queue = { add: async (id: string, job: MailJob) => void queued.set(id, job) }
-  const dispatcher = createOutboxDispatcher({
+  const dispatcher = createMailDispatcher({
     outbox: createOutboxRepository(ownDatabase.db),
     queue,
     logger,
-    withinMs: 0,
+    maxDelayMs: 0,
   })
   const { server, readiness } = await buildApp(config, {
     db: ownDatabase.db,

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
-import { createOutboxDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
+import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
@@ -28,7 +28,7 @@ export function openProducer(servers: Servers, secret: Buffer): Producer {
   const queue = openMailQueue(servers.queueUrl)
   const outbox = createOutboxRepository(db)
   const sealer = createSealer(secret)
-  const dispatcher = createOutboxDispatcher({ outbox, queue, logger: { warn: () => undefined }, withinMs: 0 })
+  const dispatcher = createMailDispatcher({ outbox, queue, logger: { warn: () => undefined }, maxDelayMs: 0 })
   const codes: string[] = []
 
   async function aJob(to: string, changes: Partial<MailJob> = {}): Promise<MailJob> {

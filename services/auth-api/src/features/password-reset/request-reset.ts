@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '@latchkey/shared/clock.ts'
-import type { Queryable } from '@latchkey/shared/database/database.ts'
-import type { OutboxDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
-import type { OutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
-import type { Sealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
-import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
+import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
+import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
 import { languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
@@ -14,52 +11,46 @@ import type { ResetSecrets } from './reset-secrets.ts'
 
 export interface RequestResetDependencies {
   users: Pick<UserRepository, 'findByLogin'>
-  transaction: <Result>(work: (transaction: Queryable) => Promise<Result>) => Promise<Result>
+  transaction: Database['transaction']
   resetsOf: (transaction: Queryable) => Pick<ResetRepository, 'insert' | 'closeOlder'>
-  outboxOf: (transaction: Queryable) => Pick<OutboxRepository, 'insert'>
-  dispatcher: Pick<OutboxDispatcher, 'dispatch' | 'discard'>
-  secrets: ResetSecrets
-  sealer: Pick<Sealer, 'seal'>
+  mails: Mails
+  secrets: Pick<ResetSecrets, 'newToken' | 'newCode' | 'hash' | 'hashOfNothing'>
   ttlSeconds: number
   clock: Clock
 }
 
 export type RequestReset = ReturnType<typeof createRequestReset>
 
-/** Where the decoy of an unknown e-mail goes: nowhere (RFC 2606), and it has expired before it is written. */
-const NOBODY = { to: 'decoy@latchkey.invalid', language: 'en', expiresAt: new Date(0).toISOString() }
-
 /**
- * Every answer is given on a stroke of so many milliseconds, which an untroubled request stays well below: a row that
- * is found is a little more work than a row that is not, and enough requests would show it.
+ * Responses leave at the next multiple of this time, which a request normally stays well below. Finding a row takes
+ * slightly longer than finding none, and enough requests would show it.
  */
-const STROKE_MS = 25
+const RESPONSE_QUANTUM_MS = 25
+
+/** Below this, whole minutes are too coarse for the mail. */
+const SHORT_TTL_SECONDS = 120
 
 /**
- * Begins a reset for `email` and accepts its mail; returns the reset's token. An unknown e-mail and a deleted user
- * cause the same work and the same rows, and no mail. The mail goes to the address in the user's row, not to `email`.
+ * Begins a reset for `email` and accepts its mail; returns the reset's token. An unknown e-mail and a deleted user cause
+ * the same work and the same rows, but no mail. The mail goes to the address in the user's row, not to `email`.
  */
 export function createRequestReset(dependencies: RequestResetDependencies) {
-  const { users, transaction, resetsOf, outboxOf, dispatcher, secrets, sealer, ttlSeconds, clock } =
-    dependencies
+  const { users, transaction, resetsOf, mails, secrets, ttlSeconds, clock } = dependencies
+
+  async function findUser(email: string): Promise<User | undefined> {
+    const user = await users.findByLogin('email', email)
+    return user?.deletedAt ? undefined : user
+  }
 
   async function request(email: string): Promise<string> {
-    const found = await users.findByLogin('email', email)
-    const user = found && !found.deletedAt ? found : undefined
+    const user = await findUser(email)
     const now = new Date(clock())
     const expiresAt = new Date(now.getTime() + ttlSeconds * 1000)
     const id = randomUUID()
     const token = secrets.newToken()
     const code = secrets.newCode()
     const codeHash = secrets.hash(id, code)
-    const variables = { code, minutes: String(Math.round(ttlSeconds / 60)), name: user?.name ?? '' }
-    const job: MailJob = {
-      ...addressing(user, expiresAt),
-      subject: '',
-      template: 'password-reset',
-      variables: await sealer.seal(variables),
-    }
-    const mailId = await transaction(async (db) => {
+    await transaction(async (db) => {
       const resets = resetsOf(db)
       await resets.insert(
         {
@@ -67,32 +58,47 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
           userid: user?.userid,
           email: fold(email),
           tokenHash: secrets.hash(id, token),
-          // Nobody gets the code of a decoy, and nobody may guess it.
+          // The code of a decoy is sent nowhere, and no guess may match it.
           codeHash: user ? codeHash : secrets.hashOfNothing(),
           expiresAt,
         },
         now,
       )
       await resets.closeOlder(fold(email), id, now)
-      return outboxOf(db).insert(job, now)
+      await acceptMail(db, user, code, expiresAt)
     })
-    if (user) dispatcher.dispatch(mailId, job)
-    else dispatcher.discard(mailId)
     return token
   }
 
-  return async (email: string): Promise<string> => {
-    const begun = performance.now()
-    try {
-      return await request(email)
-    } finally {
-      await sleep(STROKE_MS - ((performance.now() - begun) % STROKE_MS))
-    }
+  function acceptMail(
+    db: Transaction,
+    user: User | undefined,
+    code: string,
+    expiresAt: Date,
+  ): Promise<string> {
+    const mail = {
+      template: 'password-reset',
+      language: user ? languageOf(user) : 'en',
+      variables: { code, ...lifetimeOf(ttlSeconds), name: user?.name ?? '' },
+      expiresAt,
+    } as const
+    return user?.email ? mails.accept(db, { ...mail, to: user.email }) : mails.acceptDecoy(db, mail)
   }
+
+  return (email: string): Promise<string> => endOnQuantum(() => request(email))
 }
 
-const addressing = (
-  user: User | undefined,
-  expiresAt: Date,
-): Pick<MailJob, 'to' | 'language' | 'expiresAt'> =>
-  user?.email ? { to: user.email, language: languageOf(user), expiresAt: expiresAt.toISOString() } : NOBODY
+/** How long the code works, as the mail says it: never longer than it does, unless that is less than a minute. */
+const lifetimeOf = (ttlSeconds: number): { minutes: number; seconds?: number } => ({
+  minutes: Math.max(1, Math.floor(ttlSeconds / 60)),
+  ...(ttlSeconds < SHORT_TTL_SECONDS ? { seconds: ttlSeconds } : {}),
+})
+
+async function endOnQuantum<Result>(work: () => Promise<Result>): Promise<Result> {
+  const start = performance.now()
+  try {
+    return await work()
+  } finally {
+    await wait(RESPONSE_QUANTUM_MS - ((performance.now() - start) % RESPONSE_QUANTUM_MS))
+  }
+}

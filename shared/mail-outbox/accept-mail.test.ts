@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, expectTypeOf, it, vi } from 'vitest'
+import { z } from 'zod'
+import type { SqlValue, Statement, Transaction } from '../database/database.ts'
+import { createMails, type Mail, type Mails } from './accept-mail.ts'
+import { MAIL_TEMPLATES, wholeNumber } from './mail-templates.ts'
+import { createSealer } from './seal-variables.ts'
+
+const NOW = Date.parse('2026-01-01T00:00:00Z')
+const sealer = createSealer(randomBytes(32))
+const reset = {
+  template: 'password-reset',
+  to: 'ada@example.com',
+  language: 'pt',
+  variables: { code: '123456', minutes: 10, name: 'Ada' },
+  expiresAt: new Date(NOW + 600_000),
+} as const
+
+/** A transaction that keeps what is written, and commits by hand. */
+function aTransaction() {
+  const written: { statement: string; values: readonly SqlValue[] }[] = []
+  const registered: (() => void)[] = []
+  const transaction: Transaction = {
+    dialect: 'postgres',
+    query: async () => [],
+    execute: async ({ name }: Statement, values = []) => written.push({ statement: name, values }),
+    toUuidValue: (uuid) => uuid,
+    fromUuidValue: String,
+    afterCommit: (work) => void registered.push(work),
+  }
+  const commit = () => {
+    for (const work of registered) work()
+  }
+  return { transaction, written, commit }
+}
+
+function aMails() {
+  const dispatcher = { dispatch: vi.fn(), discard: vi.fn() }
+  const mails = createMails({ templates: MAIL_TEMPLATES, sealer, dispatcher, clock: () => NOW })
+  return { dispatcher, mails }
+}
+
+describe('accepting a mail', () => {
+  it('writes one row in the transaction, with sealed variables, and dispatches it after the commit', async () => {
+    const { mails, dispatcher } = aMails()
+    const { transaction, written, commit } = aTransaction()
+    const id = await mails.accept(transaction, reset)
+    expect(written).toEqual([
+      { statement: 'outbox-insert', values: [id, expect.any(String), new Date(NOW), reset.expiresAt] },
+    ])
+    const job = JSON.parse(String(written[0]?.values[1]))
+    expect(job).toMatchObject({ to: 'ada@example.com', template: 'password-reset', language: 'pt' })
+    expect(await sealer.open(job.variables)).toEqual({ code: '123456', minutes: '10', name: 'Ada' })
+    expect(dispatcher.dispatch).not.toHaveBeenCalled()
+    commit()
+    expect(dispatcher.dispatch).toHaveBeenCalledExactlyOnceWith(id, job)
+    expect(dispatcher.discard).not.toHaveBeenCalled()
+  })
+
+  it('writes the same row for a decoy, to nobody and expired, and discards it after the commit', async () => {
+    const { mails, dispatcher } = aMails()
+    const { transaction, written, commit } = aTransaction()
+    const { to: _, ...decoy } = reset
+    const id = await mails.acceptDecoy(transaction, decoy)
+    expect(written).toEqual([
+      { statement: 'outbox-insert', values: [id, expect.any(String), new Date(NOW), new Date(0)] },
+    ])
+    const job = JSON.parse(String(written[0]?.values[1]))
+    expect(job.to).toMatch(/\.invalid$/)
+    commit()
+    expect(dispatcher.discard).toHaveBeenCalledExactlyOnceWith(id)
+    expect(dispatcher.dispatch).not.toHaveBeenCalled()
+  })
+
+  it.each([
+    { why: 'a missing variable', variables: { minutes: 10 }, says: 'code' },
+    { why: 'a wrong one', variables: { code: 'abc123', minutes: 10 }, says: 'code' },
+    { why: 'one of the wrong type', variables: { code: '123456', minutes: '10' }, says: 'minutes' },
+    { why: 'an undeclared one', variables: { code: '123456', minutes: 10, link: 'x' }, says: 'link' },
+  ])('refuses $why before anything is written, without showing a value', async ({ variables, says }) => {
+    const { mails, dispatcher } = aMails()
+    const { transaction, written, commit } = aTransaction()
+    // As from a caller that the compiler does not check.
+    const unchecked = { ...reset, variables } as unknown as typeof reset
+    const failure = mails.accept(transaction, unchecked)
+    await expect(failure).rejects.toThrow(TypeError)
+    await expect(failure).rejects.toThrow(says)
+    await expect(failure).rejects.not.toThrow(/abc123|123456/)
+    commit()
+    expect(written).toEqual([])
+    expect(dispatcher.dispatch).not.toHaveBeenCalled()
+  })
+})
+
+describe('the types of a mail', () => {
+  const templates = { ...MAIL_TEMPLATES, invitation: z.strictObject({ link: z.url(), guests: wholeNumber }) }
+  type Variables<Name extends keyof typeof templates> = Mail<typeof templates, Name>['variables']
+
+  it('are those that its template declares', () => {
+    expectTypeOf<Variables<'invitation'>>().toEqualTypeOf<{ link: string; guests: number }>()
+    expectTypeOf<{ code: string; minutes: number }>().toExtend<Variables<'password-reset'>>()
+    expectTypeOf<{ minutes: number }>().not.toExtend<Variables<'password-reset'>>()
+    expectTypeOf<{ code: string; minutes: string }>().not.toExtend<Variables<'password-reset'>>()
+  })
+
+  it('name no template that is not declared', () => {
+    expectTypeOf<Parameters<Mails['accept']>[1]['template']>().toEqualTypeOf<keyof typeof MAIL_TEMPLATES>()
+    expectTypeOf<Parameters<Mails<typeof templates>['accept']>[1]['template']>().toEqualTypeOf<
+      'password-reset' | 'invitation'
+    >()
+  })
+})
