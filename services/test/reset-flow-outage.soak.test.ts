@@ -1,0 +1,73 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { TestUser } from '../auth-api/test/support/start-app.ts'
+import { hasDocker } from '../mailer-worker/test/support/docker.ts'
+import { COMBINATIONS } from '../mailer-worker/test/support/servers.ts'
+import { waitFor } from '../mailer-worker/test/support/wait-for.ts'
+import { findLeaks, type ResetFlow, startResetFlow } from './support/reset-flow.ts'
+
+/** How long a server is unavailable; by hand, 60 seconds at 20 requests a second. */
+const OUTAGE_SECONDS = Number(process.env.OUTAGE_SECONDS ?? 6)
+/** By default few enough for a machine that has other tests to run: an overloaded service rightly answers 503. */
+const REQUESTS_PER_SECOND = Number(process.env.REQUESTS_PER_SECOND ?? 10)
+
+describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('a forgotten password on %s', (combination) => {
+  let flow: ResetFlow
+  beforeAll(async () => {
+    flow = await startResetFlow(combination)
+  })
+  afterAll(() => flow?.[Symbol.asyncDispose]())
+
+  it(`is answered with 200, and mailed once, while the mail server is down for ${OUTAGE_SECONDS} s under load`, async () => {
+    const users = await flow.newUsers(OUTAGE_SECONDS * REQUESTS_PER_SECOND)
+    await flow.mailbox.goDown()
+    const statuses = await requestSteadily(users)
+    await flow.mailbox.comeUp()
+    expect(new Set(statuses)).toEqual(new Set([200]))
+    await expectOneMailEach(users)
+  })
+
+  it.skipIf(!combination.endsWith('Redis'))(
+    `is answered with 200, and mailed once, while Redis is down for ${OUTAGE_SECONDS} s under load`,
+    async () => {
+      const users = await flow.newUsers(OUTAGE_SECONDS * REQUESTS_PER_SECOND)
+      let statuses: number[] = []
+      await flow.servers.withoutQueue(async () => {
+        statuses = await requestSteadily(users)
+      })
+      expect(new Set(statuses)).toEqual(new Set([200]))
+      await expectOneMailEach(users)
+    },
+  )
+
+  it('leaves no code, token or password in the database, in Redis or in a log', async () => {
+    const user = await flow.newUser()
+    await flow.request(user.email)
+    await flow.codeFor(user)
+    for (const { text } of flow.mailbox.mails) flow.codeIn(text)
+    expect(await findLeaks(flow, user.email)).toEqual([])
+  })
+
+  /** Asks for a reset for each user, evenly spread over the outage; returns the statuses. */
+  const requestSteadily = (users: readonly TestUser[]): Promise<number[]> =>
+    Promise.all(
+      users.map(async ({ email }, index) => {
+        await pause((index * 1_000) / REQUESTS_PER_SECOND)
+        return (await flow.request(email)).status
+      }),
+    )
+
+  async function expectOneMailEach(users: readonly TestUser[]): Promise<void> {
+    const counts = () => users.map(({ email }) => flow.mailbox.to(email).length)
+    await waitFor(() => !counts().includes(0), 120_000)
+    // A repeat could only come from what the outbox or the queue still has.
+    await expect.poll(() => unsettled(flow), { timeout: 60_000 }).toEqual({ rows: 0, jobs: 0 })
+    expect(counts()).toEqual(users.map(() => 1))
+  }
+})
+
+async function unsettled({ store }: ResetFlow): Promise<{ rows: number; jobs: number }> {
+  const rows = await store.db.query({ name: 'find-outbox', text: 'select id from mail_outbox' })
+  const { waiting, active, delayed } = await store.queue.counts()
+  return { rows: rows.length, jobs: waiting + active + delayed }
+}

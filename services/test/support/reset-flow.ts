@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { expect } from 'vitest'
+import { addressOf, type Service, startServiceProcess } from '../../auth-api/test/support/service-process.ts'
+import { aUser, PASSWORD, type TestUser } from '../../auth-api/test/support/start-app.ts'
+import { type Mailbox, openMailbox } from '../../mailer-worker/test/support/mailbox.ts'
+import { openProducer, type Producer } from '../../mailer-worker/test/support/producer.ts'
+import { type Combination, type Servers, startServers } from '../../mailer-worker/test/support/servers.ts'
+import { waitFor } from '../../mailer-worker/test/support/wait-for.ts'
+import { startWorkerProcess, type WorkerProcess } from '../../mailer-worker/test/support/worker-process.ts'
+
+export const NEW_PASSWORD = 'Qx7!mountain-Vr'
+
+export interface Answer {
+  status: number
+  body: { token?: string; type?: string }
+  headers: Record<string, string>
+}
+
+export interface ResetFlow extends AsyncDisposable {
+  servers: Servers
+  mailbox: Mailbox
+  store: Producer
+  api: Service
+  /** The worker of now; a test that ends it starts the next one. */
+  worker: WorkerProcess
+  /** What earlier workers logged. */
+  logs: string[]
+  /** Every code, token and password so far: none may be found anywhere. */
+  secrets: string[]
+  startWorker(): Promise<WorkerProcess>
+  post(path: string, body: object): Promise<Answer>
+  request(email: string): Promise<Answer>
+  logIn(user: TestUser, password: string): Promise<number>
+  newUser(): Promise<TestUser>
+  newUsers(count: number): Promise<TestUser[]>
+  /** The code in the newest mail for the user, once there is one. */
+  codeFor(user: TestUser): Promise<string>
+  codeIn(text: string | undefined): string
+}
+
+/** The secrets that are in clear in the database, in the queue or in a log; `known` has to be found there. */
+export async function findLeaks(flow: ResetFlow, known: string): Promise<string[]> {
+  const { servers, api, worker, logs, secrets } = flow
+  const everything = [await servers.dump(), api.output(), worker.log(), ...logs].join('\n')
+  expect(everything).toContain(known)
+  expect(api.output()).toContain('/login/resetrequest')
+  // A code is six digits; within a longer number or a hash they are not one.
+  const isShown = (secret: string) =>
+    /^\d{6}$/.test(secret)
+      ? new RegExp(`(?<![0-9a-f.])${secret}(?![0-9a-f])`).test(everything)
+      : everything.includes(secret)
+  return secrets.filter(isShown)
+}
+
+/** Both services as processes of their own, over HTTP and SMTP, on real servers. */
+export async function startResetFlow(combination: Combination): Promise<ResetFlow> {
+  const mailSecret = randomBytes(32)
+  const secrets = [PASSWORD, NEW_PASSWORD, mailSecret.toString('base64')]
+  const logs: string[] = []
+  await using parts = new AsyncDisposableStack()
+  const servers = parts.use(await startServers(combination))
+  const mailbox = parts.use(await openMailbox())
+  const store = parts.use(openProducer(servers, mailSecret))
+  const settings = {
+    DATABASE_URL: servers.databaseUrl,
+    QUEUE_URL: servers.queueUrl,
+    MAIL_SECRET: mailSecret.toString('base64'),
+    LOG_LEVEL: 'debug',
+  }
+  const api = parts.use(
+    startServiceProcess({
+      ...settings,
+      // As many guesses as a test has codes.
+      RESET_ATTEMPTS: '8',
+      // On, and too high for a test, which is one address.
+      RATE_LIMIT_RESET: '100000',
+      RATE_LIMIT_LOGIN: '100000',
+      RATE_LIMIT_REQUESTS: '1000000',
+    }),
+  )
+  const origin = await addressOf(api)
+
+  async function startWorker(): Promise<WorkerProcess> {
+    const started = await startWorkerProcess({ ...settings, MAIL_URL: mailbox.url, OUTBOX_SWEEP: '1' })
+    started.process.once('exit', () => logs.push(started.log()))
+    return started
+  }
+
+  async function post(path: string, body: object): Promise<Answer> {
+    const response = await fetch(`${origin}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    const answer = (await response.json()) as Answer['body']
+    if (answer.token) secrets.push(answer.token)
+    return { status: response.status, body: answer, headers: Object.fromEntries(response.headers) }
+  }
+
+  const newUser = () => aUser({ users: createUserRepository(store.db) })
+
+  function codeIn(text: string | undefined): string {
+    const [, first, second] = /\b(\d{3}) (\d{3})\b/.exec(text ?? '') ?? []
+    if (!first || !second) throw new Error(`No code in: ${text}`)
+    secrets.push(first + second)
+    return first + second
+  }
+
+  const flow: ResetFlow = {
+    ...{ servers, mailbox, store, api, logs, secrets, startWorker, post, newUser, codeIn },
+    worker: await startWorker(),
+    request: (email) => post('/login/resetrequest', { email }),
+    logIn: async (user, password) => (await post('/login', { username: user.email, password })).status,
+    // One after the other: the wait for one of the store's few connections would end after 3 s.
+    async newUsers(count) {
+      const users: TestUser[] = []
+      for (let user = 0; user < count; user++) users.push(await newUser())
+      return users
+    },
+    async codeFor(user) {
+      await waitFor(() => mailbox.to(user.email).length > 0)
+      return codeIn(mailbox.to(user.email).at(-1)?.text)
+    },
+    async [Symbol.asyncDispose]() {
+      await flow.worker[Symbol.asyncDispose]()
+      await started.disposeAsync()
+    },
+  }
+  await flow.worker.ready()
+  const started = parts.move()
+  return flow
+}
