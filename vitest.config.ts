@@ -16,7 +16,8 @@ const UNSPLIT = [
   'admin/test/admin.test.ts',
 ]
 /** Both services as processes, without their images. */
-const MAIL_FLOWS = ['services/test/reset-flow*.test.ts', 'services/test/tracing*.test.ts']
+const MAIL_FLOWS = ['services/test/reset-flow.test.ts', 'services/test/tracing.test.ts']
+const MAIL_SUITES = ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS]
 // The suites start the services and scriptify a thousand times: each compiles only what has changed since.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules', '.cache', 'node')
 
@@ -27,8 +28,10 @@ const projects: TestProjectInlineConfiguration[] = [
     exclude: [SOAK],
   }),
   project('mailer', {
-    include: ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS],
+    include: MAIL_SUITES,
     exclude: [SOAK],
+    // Each database and each queue once; the soak runs the third combination.
+    provide: { combinations: ['MySQL + Redis', 'PostgreSQL alone'] },
   }),
   project('ops', {
     include: hasDocker ? ['services/*.test.ts', 'services/test/*.test.ts'] : [],
@@ -52,8 +55,8 @@ const projects: TestProjectInlineConfiguration[] = [
   }),
   // The long ones, by `npm run test:soak`: kills, outages, rolling updates, backups.
   project('soak', {
-    include: [SOAK],
-    provide: { engine: ANY_ENGINE },
+    include: [SOAK, 'services/mailer-worker/test/mailer*.test.ts', ...MAIL_FLOWS],
+    provide: { engine: ANY_ENGINE, combinations: ['PostgreSQL + Redis'] },
     testTimeout: 600_000,
     sequence: { groupOrder: 1 },
   }),

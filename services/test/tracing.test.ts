@@ -4,13 +4,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { addressOf, type Service, startServiceProcess } from '../auth-api/test/support/service-process.ts'
 import { aUser, PASSWORD } from '../auth-api/test/support/start-app.ts'
 import { hasDocker } from '../mailer-worker/test/support/docker.ts'
 import { type Mailbox, openMailbox } from '../mailer-worker/test/support/mailbox.ts'
 import { openProducer, type Producer } from '../mailer-worker/test/support/producer.ts'
-import { COMBINATIONS, type Servers, startServers } from '../mailer-worker/test/support/servers.ts'
+import { type Servers, startServers } from '../mailer-worker/test/support/servers.ts'
 import { waitFor } from '../mailer-worker/test/support/wait-for.ts'
 import { startWorkerProcess, type WorkerProcess } from '../mailer-worker/test/support/worker-process.ts'
 
@@ -60,7 +60,7 @@ async function openCollector() {
   }
 }
 
-describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('traces on %s', (combination) => {
+describe.skipIf(!(await hasDocker())).each(inject('combinations'))('traces on %s', (combination) => {
   const mailSecret = randomBytes(32).toString('base64')
   let collector: Awaited<ReturnType<typeof openCollector>>
   let servers: Servers

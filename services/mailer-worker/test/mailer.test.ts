@@ -1,17 +1,17 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { hasDocker } from './support/docker.ts'
 import { type Mailbox, openMailbox } from './support/mailbox.ts'
 import { openProducer, type Producer } from './support/producer.ts'
-import { COMBINATIONS, type Servers, startServers } from './support/servers.ts'
+import { type Servers, startServers } from './support/servers.ts'
 import { waitFor } from './support/wait-for.ts'
 import { startWorkerProcess, type WorkerProcess } from './support/worker-process.ts'
 
 /** How many mails flow while workers are killed; 1,000 by hand. */
 const KILLED_MAILS = Number(process.env.MAILS ?? 200)
 
-describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('mail on %s', (combination) => {
+describe.skipIf(!(await hasDocker())).each(inject('combinations'))('mail on %s', (combination) => {
   const secret = randomBytes(32)
   let servers: Servers
   let mailbox: Mailbox

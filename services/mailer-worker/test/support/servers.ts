@@ -9,6 +9,13 @@ import { findFreePort } from './free-port.ts'
 export const COMBINATIONS = ['PostgreSQL + Redis', 'MySQL + Redis', 'PostgreSQL alone'] as const
 export type Combination = (typeof COMBINATIONS)[number]
 
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The combinations that a project runs the mail suites on. */
+    combinations: Combination[]
+  }
+}
+
 export interface Servers {
   databaseUrl: string
   queueUrl: string
