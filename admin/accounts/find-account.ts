@@ -1,12 +1,12 @@
-import type { Queryable } from '@latchkey/shared/database/database.ts'
+import type { Database } from '@latchkey/shared/database/database.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** The user with this username, e-mail or userid, deleted ones too; throws when there is none, or when two could be meant. */
+/** Finds a user, deleted ones included, by username, e-mail or userid; throws when no user or two users match. */
 export async function getAccount(users: UserRepository, login: string): Promise<User> {
-  // Before usernames: one that looks like another user's id must not hide that user.
+  // By userid first: a username that looks like another user's id must not hide that user.
   const byId = UUID.test(login) ? await users.findById(login.toLowerCase()) : undefined
   if (byId) return byId
   const byUsername = await users.findByLogin('username', login)
@@ -21,22 +21,19 @@ export async function getAccount(users: UserRepository, login: string): Promise<
   return user
 }
 
-/**
- * Looks the user up and runs `work` in one transaction that holds the row, so that two changes of one user never
- * mix; returns the user as it was before.
- */
-export function changeAccount(
-  db: { transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result> },
+/** Runs `work` on a user in a transaction that holds the lock of the user's row; returns the user as before. */
+export async function changeAccount(
+  db: Database,
   login: string,
   work: (users: UserRepository, user: User) => Promise<void>,
 ): Promise<User> {
+  const { userid } = await getAccount(createUserRepository(db), login)
   return db.transaction(async (transaction) => {
     const users = createUserRepository(transaction)
-    const { userid } = await getAccount(users, login)
+    // Before any read: MySQL answers a transaction's later reads from the moment of its first one.
     await users.lock(userid)
-    const user = await users.findById(userid)
-    // Nobody deletes rows, but a database is anybody's.
-    if (!user) throw new Error(`The user ${JSON.stringify(login)} has just gone`)
+    const user = await getAccount(users, login)
+    if (user.userid !== userid) throw new Error(`${JSON.stringify(login)} now names another user; try again`)
     await work(users, user)
     return user
   })

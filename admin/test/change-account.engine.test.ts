@@ -1,0 +1,47 @@
+import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../services/auth-api/test/support/test-database.ts'
+import { changeAccount } from '../accounts/find-account.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database[Symbol.asyncDispose]())
+
+/** The database, on which `meanwhile` happens between whatever precedes a transaction's lock and the lock. */
+function withChangeBeforeLock(db: Database, meanwhile: () => Promise<void>): Database {
+  const interrupt = (transaction: Queryable): Queryable['query'] =>
+    async function query(statement, values) {
+      if (statement.name === 'user-lock') await meanwhile()
+      return transaction.query(statement, values)
+    }
+  return {
+    ...db,
+    transaction: (work) =>
+      db.transaction((transaction) => work({ ...transaction, query: interrupt(transaction) })),
+  }
+}
+
+it('decides on the user as it is once its row is locked', async () => {
+  const users = createUserRepository(database.db)
+  const userid = await users.insert({ username: 'ada', email: 'ada@example.com', passwordHash: '' })
+  const db = withChangeBeforeLock(database.db, async () => void (await users.softDelete(userid)))
+  let isDeleted: boolean | undefined
+  await changeAccount(db, 'ada', async (_users, user) => {
+    isDeleted = user.deletedAt !== null
+  })
+  expect(isDeleted).toBe(true)
+})
+
+it('refuses a login that names another user by then', async () => {
+  const users = createUserRepository(database.db)
+  const userid = await users.insert({ username: 'grace', email: 'grace@example.com', passwordHash: '' })
+  const db = withChangeBeforeLock(
+    database.db,
+    async () => void (await users.setEmail(userid, 'hopper@example.com')),
+  )
+  const work = async () => expect.unreachable('The account was changed')
+  await expect(changeAccount(db, 'grace@example.com', work)).rejects.toThrow('No user has')
+})
