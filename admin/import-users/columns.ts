@@ -7,33 +7,54 @@ type KnownColumn = (typeof KNOWN)[number]
 
 const PROPERTY_PREFIX = 'property:'
 
-/** Where each value stands in a record. */
+/** The position of each value in a record. */
 export interface Columns {
   indexes: ReadonlyMap<KnownColumn, number>
   properties: readonly { name: string; index: number }[]
 }
 
-/** Understands a header; throws one error with all that is wrong with it. */
+interface Column {
+  name: string
+  index: number
+  /** Undefined for a property and for a column that does not exist. */
+  known: KnownColumn | undefined
+}
+
+/** Parses a header; throws one error with everything that is wrong with it. */
 export function parseColumns(header: readonly string[]): Columns {
-  const names = header.map((name) => name.trim())
-  const indexes = new Map<KnownColumn, number>()
-  const properties: { name: string; index: number }[] = []
-  const faults: string[] = []
-  for (const [index, name] of names.entries()) {
-    const known = KNOWN.find((column) => column === name.toLowerCase())
-    if (names.indexOf(name) !== index) faults.push(`the column ${JSON.stringify(name)} is there twice`)
-    if (known) indexes.set(known, index)
-    if (name.startsWith(PROPERTY_PREFIX)) properties.push({ name: name.slice(PROPERTY_PREFIX.length), index })
-    if (!known && !name.startsWith(PROPERTY_PREFIX)) faults.push(`there is no column ${JSON.stringify(name)}`)
-  }
-  for (const { name } of properties) {
-    const nameFaults = findPropertyFaults(name, '')
-    if (nameFaults.length > 0) faults.push(describeFaults(nameFaults))
-  }
-  faults.push(...findMissing(indexes))
+  const columns = header.map((cell, index) => toColumn(cell.trim(), index))
+  const indexes = new Map(columns.flatMap(({ known, index }) => (known ? [[known, index] as const] : [])))
+  const properties = columns
+    .filter(({ name }) => name.startsWith(PROPERTY_PREFIX))
+    .map(({ name, index }) => ({ name: name.slice(PROPERTY_PREFIX.length), index }))
+  const faults = [
+    ...findRepeated(columns),
+    ...findUnknown(columns),
+    ...properties.map(({ name }) => describeFaults(findPropertyFaults(name, ''))).filter(Boolean),
+    ...findMissing(indexes),
+  ]
   if (faults.length > 0) throw new Error(`The header cannot be used: ${faults.join('; ')}. ${remedy(header)}`)
   return { indexes, properties }
 }
+
+/** Known columns are found in any case; the names of properties are case-sensitive. */
+const toColumn = (name: string, index: number): Column => ({
+  name,
+  index,
+  known: KNOWN.find((column) => column === name.toLowerCase()),
+})
+
+function findRepeated(columns: readonly Column[]): string[] {
+  const keys = columns.map(({ name, known }) => known ?? name)
+  return columns
+    .filter(({ index }) => keys.indexOf(keys[index] ?? '') !== index)
+    .map(({ name }) => `the column ${JSON.stringify(name)} is there twice`)
+}
+
+const findUnknown = (columns: readonly Column[]): string[] =>
+  columns
+    .filter(({ name, known }) => !known && !name.startsWith(PROPERTY_PREFIX))
+    .map(({ name }) => `there is no column ${JSON.stringify(name)}`)
 
 function findMissing(indexes: ReadonlyMap<KnownColumn, number>): string[] {
   const missing: string[] = REQUIRED.filter((column) => !indexes.has(column))
@@ -43,5 +64,5 @@ function findMissing(indexes: ReadonlyMap<KnownColumn, number>): string[] {
 
 const remedy = (header: readonly string[]): string =>
   header.length === 1 && /[;\t]/.test(header[0] ?? '')
-    ? 'Columns are separated by commas'
+    ? 'Separate columns by commas'
     : `Columns are ${KNOWN.join(', ')} and property:<name>`
