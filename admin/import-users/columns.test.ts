@@ -9,6 +9,7 @@ describe('parseColumns', () => {
   })
 
   it.each([
+    { why: 'no header', header: 'early,early@x.org,5baa61e4', says: 'the column username is missing' },
     { why: 'no e-mail', header: 'username,password_hash', says: 'the column email is missing' },
     {
       why: 'neither password nor hash',

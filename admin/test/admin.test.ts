@@ -7,13 +7,11 @@ import { text } from 'node:stream/consumers'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
-import { findViolations, type PasswordPolicy } from '@latchkey/shared/passwords/password-policy.ts'
 import { VALID_FROM_PROPERTY, validFromOf } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { UnrecoverableError } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../services/auth-api/test/support/test-database.ts'
-import { generatePassword } from '../accounts/generate-password.ts'
 
 const SCRIPTIFY = join(import.meta.dirname, '../../services/scriptify/bin/scriptify')
 const ROOT = join(import.meta.dirname, '../..')
@@ -122,30 +120,9 @@ describe('Users::create', () => {
     expect(stderr).not.toContain('short')
   })
 
-  it('counts characters as a reader does', async () => {
+  it('counts characters, not UTF-16 units', async () => {
     expect((await run(['Users::create', '🦊'.repeat(20), 'fox@example.com'])).code).toBe(0)
     expect((await run(['Users::create', '🦊'.repeat(21), 'fox2@example.com'])).code).toBe(1)
-  })
-})
-
-describe('a generated password', () => {
-  it.each<Partial<PasswordPolicy>>([
-    {},
-    { MINIMUM_CHARS: 64, REQUIRE_SYMBOLS: 20, REQUIRE_NUMBERS: 20 },
-    { MINIMUM_CHARS: 0, REQUIRE_UPPERCASE: 0, REQUIRE_LOWERCASE: 0, REQUIRE_SYMBOLS: 0, REQUIRE_NUMBERS: 0 },
-  ])('keeps the policy %o', (given) => {
-    const policy = {
-      MINIMUM_CHARS: 12,
-      REQUIRE_UPPERCASE: 1,
-      REQUIRE_LOWERCASE: 1,
-      REQUIRE_SYMBOLS: 1,
-      REQUIRE_NUMBERS: 1,
-      ALLOW_WHITESPACE: 0,
-      ALLOW_SEQUENTIAL: 0,
-      ALLOW_REPEATED: 0,
-      ...given,
-    }
-    expect(findViolations(generatePassword(policy), policy)).toEqual([])
   })
 })
 
@@ -212,21 +189,13 @@ describe('a user', () => {
     expect((await find('owner'))?.properties).toEqual([])
   })
 
-  it.each([
-    ['latchkey.valid_from', '1'],
-    ['LATCHKEY.valid_from', '1'],
-    ['', 'x'],
-    ['n'.repeat(51), 'x'],
-    ['name', 'v'.repeat(251)],
-    ['name', 'a\u0007'],
-    ['language', 'tlh'],
-  ])('is refused the property %j = %j', async (name, value) => {
-    await aUser('nobody').catch(() => undefined)
-    expect((await run(['Users::setProperty', 'nobody', name, value])).code).toBe(1)
+  it('is refused a property of Latchkey itself', async () => {
+    await aUser('nobody')
+    expect((await run(['Users::setProperty', 'nobody', 'latchkey.valid_from', '1'])).code).toBe(1)
     expect((await find('nobody'))?.properties).toEqual([])
   })
 
-  it('that is not there is said to be so in one line', async () => {
+  it('that does not exist is reported in one line', async () => {
     const { code, stderr } = await run(['Users::show', 'ghost'])
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -300,7 +269,7 @@ describe('Users::import', () => {
     for (const username of ['r-ok1', 'r-ok2', 'r-ok3']) expect(await find(username)).toBeDefined()
   })
 
-  it('knows an earlier line of the same file across batches', async () => {
+  it('recognises an earlier line of the same file across batches', async () => {
     const rows = Array.from({ length: 1_100 }, (_, index) => `b${index},b${index}@x.org,${SHA1}`)
     const { stdout, report } = await importCsv(
       'batches.csv',
@@ -310,7 +279,7 @@ describe('Users::import', () => {
     expect(report).toContain('1102,"username","is also that of an earlier line"')
   })
 
-  it('recognises on a second run who is in, and refuses nobody for it', async () => {
+  it('recognises on a second run the users that are in', async () => {
     const csv = `username,email,password_hash\nagain,again@x.org,${SHA1}\n`
     expect((await importCsv('again.csv', csv)).code).toBe(0)
     const { code, stdout, report } = await importCsv('again.csv', csv)
@@ -319,38 +288,17 @@ describe('Users::import', () => {
     expect(report).toContain('2,"username","is in the database already')
   })
 
-  it.each([
-    { why: 'UTF-16', content: Buffer.from('username,email,password\n', 'utf16le'), says: 'not UTF-8' },
-    {
-      why: 'Latin-1 far below',
-      content: Buffer.from(
-        `username,email,password_hash\nearly,early@x.org,${SHA1}\n\xe9,e@x.org,${SHA1}\n`,
-        'latin1',
-      ),
-      says: 'line 3',
-    },
-    { why: 'no header', content: `early,early@x.org,${SHA1}\n`, says: 'username is missing' },
-    { why: 'no e-mail', content: `username,password_hash\nearly,${SHA1}\n`, says: 'email is missing' },
-    { why: 'semicolons', content: 'username;email;password\n', says: 'separated by commas' },
-    { why: 'an unknown column', content: 'username,email,password,admin\n', says: 'no column "admin"' },
-    { why: 'a column twice', content: 'username,email,email,password\n', says: 'twice' },
-    {
-      why: 'an internal property',
-      content: 'username,email,password,property:latchkey.valid_from\n',
-      says: 'belong to Latchkey',
-    },
-    { why: 'nothing in it', content: '', says: 'empty' },
-  ])('refuses a file with $why before anything is written', async ({ content, says }) => {
-    const { code, stderr } = await importCsv('unusable.csv', content)
+  it('refuses a file that cannot be used before anything is written', async () => {
+    const lines = ['username,email,password_hash', `early,early@x.org,${SHA1}`, `\xe9,e@x.org,${SHA1}`]
+    const { code, stderr } = await importCsv('unusable.csv', Buffer.from(lines.join('\n'), 'latin1'))
     expect(code).toBe(1)
-    expect(stderr).toContain(says)
+    expect(stderr).toContain('line 3')
     expect(await find('early')).toBeUndefined()
   })
 })
 
 describe('Queue', () => {
-  it('counts, lists and retries mails that failed, and shows neither address nor content', async (context) => {
-    context.skip(database.db.dialect !== 'postgres', 'the queue is kept in PostgreSQL here')
+  it('counts, lists and retries mails that failed, and shows neither address nor content', async () => {
     expect((await run(['Migrations::up'])).code).toBe(0)
     await addFailedMails(['one', 'two', 'three'])
     expect((await run(['Queue::status'])).stdout).toMatch(/failed +3/)
@@ -404,22 +352,22 @@ async function addFailedMails(ids: readonly string[]): Promise<void> {
   await queue.close()
 }
 
-describe('a database that is away', () => {
-  it.each(['Users::list', 'Migrations::status'])(
-    'is named by %s, with what the system says',
-    async (method) => {
-      const { protocol } = new URL(database.url)
-      const { code, stderr } = await run([method], {
-        env: { DATABASE_URL: `${protocol}//latchkey:hidden@127.0.0.1:1/latchkey` },
-      })
-      expect(code).toBe(1)
-      expect(stderr).toBe('The database at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1\n')
-    },
-  )
+describe('an unavailable database', () => {
+  it.each([
+    { protocol: 'postgres', method: 'Users::list' },
+    { protocol: 'mysql', method: 'Users::list' },
+    { protocol: 'mariadb', method: 'Migrations::status' },
+  ])('($protocol) is named by $method, with what the system says', async ({ protocol, method }) => {
+    const { code, stderr } = await run([method], {
+      env: { DATABASE_URL: `${protocol}://latchkey:hidden@127.0.0.1:1/latchkey` },
+    })
+    expect(code).toBe(1)
+    expect(stderr).toBe('The database at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1\n')
+  })
 })
 
 describe('the other classes', () => {
-  it('make a secret of so many bytes', async () => {
+  it('generate a secret of the given length', async () => {
     const { stdout } = await run(['Secrets::generate', '48'])
     expect(Buffer.from(stdout, 'base64')).toHaveLength(48)
     expect(Buffer.from((await run(['Secrets::generate'])).stdout, 'base64')).toHaveLength(64)

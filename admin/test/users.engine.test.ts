@@ -1,0 +1,214 @@
+import { hash } from 'node:crypto'
+import { type DisposableTempDir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { validFromOf } from '@latchkey/shared/users/user.ts'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../services/auth-api/test/support/test-database.ts'
+import {
+  deleteAccount,
+  restoreAccount,
+  revokeTokens,
+  setAccountPassword,
+  setAccountProperty,
+  setAccountRole,
+} from '../accounts/change-account.ts'
+import { createAccount } from '../accounts/create-account.ts'
+import { getAccount } from '../accounts/find-account.ts'
+import { createUserListRepository } from '../accounts/user-list-repository.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { importUsers } from '../import-users/import-users.ts'
+import { DEFAULT_POLICY } from './default-policy.ts'
+
+const PASSWORD = 'c0rrect-Horse!'
+const SHA1 = hash('sha1', PASSWORD)
+const NOW = Date.UTC(2026, 0, 2)
+
+let database: TestDatabase
+let folder: DisposableTempDir
+let context: AdminContext
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-admin-'))
+  context = {
+    db: database.db,
+    policy: DEFAULT_POLICY,
+    hashPassword: async (password) => hash('sha1', password),
+    clock: () => NOW,
+  }
+})
+afterAll(async () => {
+  await database[Symbol.asyncDispose]()
+  await folder.remove()
+})
+
+const users = () => createUserRepository(database.db)
+const find = (username: string) => users().findByLogin('username', username)
+
+async function aUser(username: string): Promise<string> {
+  return users().insert({ username, email: `${username}@example.com`, passwordHash: SHA1, role: 'user' })
+}
+
+describe('an account', () => {
+  it('is created with what was given', async () => {
+    const fields = { username: 'new', email: 'new@example.com', name: 'Ada Ü', role: 'admin' }
+    const userid = await createAccount(context, { ...fields, password: PASSWORD })
+    expect(await find('NEW')).toMatchObject({ ...fields, userid, passwordHash: SHA1 })
+  })
+
+  it.each([
+    { why: 'a username in another case', username: 'TAKEN', email: 'free@example.com', says: 'username is' },
+    { why: 'an e-mail in another case', username: 'free', email: 'TAKEN@example.com', says: 'email is' },
+  ])('is refused $why', async ({ username, email, says }) => {
+    if (!(await find('taken'))) await aUser('taken')
+    const fields = { username, email, name: '', role: '', password: PASSWORD }
+    await expect(createAccount(context, fields)).rejects.toThrow(`${says} already in use`)
+  })
+
+  it('has a username of at most 20 characters, whatever their length in bytes', async () => {
+    const fields = { email: 'fox@example.com', name: '', role: '', password: PASSWORD }
+    await createAccount(context, { ...fields, username: '🦊'.repeat(20) })
+    expect(await find('🦊'.repeat(20))).toBeDefined()
+    await expect(createAccount(context, { ...fields, username: '🦊'.repeat(21) })).rejects.toThrow('username')
+  })
+
+  it('is found by username, e-mail and userid', async () => {
+    const userid = await aUser('shown')
+    for (const login of ['SHOWN', 'shown@EXAMPLE.com', userid.toUpperCase()]) {
+      expect(await getAccount(users(), login)).toMatchObject({ userid })
+    }
+  })
+
+  it('is listed by a text that stands for itself', async () => {
+    await aUser('per%cent')
+    await aUser('under_score')
+    const list = async (search: string, limit = 10) =>
+      (await createUserListRepository(database.db).list(search, limit)).map(({ username }) => username)
+    expect(await list('%')).toEqual(['per%cent'])
+    expect(await list('R_S')).toEqual(['under_score'])
+    expect(await list('!')).toEqual([])
+    expect(await list('', 1)).toHaveLength(1)
+  })
+
+  it.each([
+    {
+      what: 'a new role',
+      username: 'mark-1',
+      change: (login: string) => setAccountRole(context, login, 'x'),
+    },
+    {
+      what: 'a new password',
+      username: 'mark-2',
+      change: (login: string) => setAccountPassword(context, login, PASSWORD),
+    },
+    { what: 'a revocation', username: 'mark-3', change: (login: string) => revokeTokens(context, login) },
+    { what: 'a deletion', username: 'mark-4', change: (login: string) => deleteAccount(context, login) },
+  ])('loses its tokens by $what', async ({ change, username }) => {
+    await aUser(username)
+    await change(username)
+    const user = await find(username)
+    expect(user && validFromOf(user)).toBeGreaterThan(NOW / 1000)
+  })
+
+  it('is deleted and restored, each once', async () => {
+    await aUser('lazarus')
+    await deleteAccount(context, 'lazarus@example.com')
+    expect((await find('lazarus'))?.deletedAt).toBeInstanceOf(Date)
+    await expect(deleteAccount(context, 'lazarus')).rejects.toThrow('deleted already')
+    await restoreAccount(context, 'lazarus')
+    expect((await find('lazarus'))?.deletedAt).toBeNull()
+    await expect(restoreAccount(context, 'lazarus')).rejects.toThrow('is not deleted')
+  })
+
+  it('gets, keeps one of and loses a property', async () => {
+    await aUser('owner')
+    await setAccountProperty(context, 'owner', 'colour', 'blue')
+    await setAccountProperty(context, 'owner', 'colour', 'grün')
+    expect((await find('owner'))?.properties).toEqual([{ name: 'colour', value: 'grün' }])
+    await setAccountProperty(context, 'owner', 'colour', '')
+    expect((await find('owner'))?.properties).toEqual([])
+  })
+})
+
+describe('an import', () => {
+  async function importCsv(name: string, lines: readonly string[]) {
+    const path = join(folder.path, name)
+    await writeFile(path, lines.join('\n'))
+    const log = vi.spyOn(console, 'log').mockImplementation(() => undefined)
+    const error = await importUsers(context, path).catch((cause: unknown) => cause)
+    const summary = String(log.mock.calls[0]?.[0])
+    log.mockRestore()
+    return { error, summary, report: await readFile(`${path}.refused.csv`, 'utf8').catch(() => '') }
+  }
+
+  it('stores names, hashes and properties as they are', async () => {
+    const { error, summary } = await importCsv('good.csv', [
+      'username,email,name,role,password_hash,property:note',
+      `imp1,imp1@x.org,"Ü 🦊",admin,${SHA1},"two\nlines"`,
+    ])
+    expect({ error, summary }).toEqual({
+      error: undefined,
+      summary: 'Imported 1, already there 0, refused 0.',
+    })
+    expect(await find('imp1')).toMatchObject({
+      email: 'imp1@x.org',
+      name: 'Ü 🦊',
+      role: 'admin',
+      passwordHash: SHA1,
+      properties: [{ name: 'note', value: 'two\nlines' }],
+    })
+  })
+
+  it('refuses lines whose username or e-mail is in use, and stores the others', async () => {
+    await aUser('holder')
+    await aUser('gone')
+    await deleteAccount(context, 'gone')
+    const { summary, report } = await importCsv('mixed.csv', [
+      'username,email,password_hash',
+      `ok1,ok1@x.org,${SHA1}`,
+      `OK1,other@x.org,${SHA1}`,
+      `HOLDER,else@x.org,${SHA1}`,
+      `else,Holder@example.com,${SHA1}`,
+      `gone,gone@x.org,${SHA1}`,
+      `ok2,ok2@x.org,${SHA1}`,
+    ])
+    expect(summary).toBe('Imported 2, already there 0, refused 4.')
+    expect(report.trim().split('\n').slice(1)).toEqual([
+      '3,"username","is also that of line 2"',
+      '4,"username","belongs to another user"',
+      '5,"email","belongs to another user"',
+      '6,"username","belongs to a deleted user"',
+    ])
+    expect(await find('ok2')).toBeDefined()
+  })
+
+  it('recognises an earlier line of the same file across batches', async () => {
+    const rows = Array.from({ length: 1_100 }, (_, index) => `b${index},b${index}@x.org,${SHA1}`)
+    const header = 'username,email,password_hash'
+    const { summary, report } = await importCsv('batches.csv', [header, ...rows, `B0,new@x.org,${SHA1}`])
+    expect(summary).toBe('Imported 1100, already there 0, refused 1.')
+    expect(report).toContain('1102,"username","is also that of an earlier line"')
+  })
+
+  it('recognises on a second run the users that are in', async () => {
+    const lines = ['username,email,password_hash', `again,again@x.org,${SHA1}`]
+    await importCsv('again.csv', lines)
+    const { error, summary } = await importCsv('again.csv', lines)
+    expect(error).toBeUndefined()
+    expect(summary).toBe('Imported 0, already there 1, refused 0.')
+  })
+
+  it('stores the rest of a batch of which the database refuses one line', async () => {
+    // The database compares ß and ss as equal, or does not: the lines must agree with it either way.
+    const { error, summary } = await importCsv('collation.csv', [
+      'username,email,password_hash',
+      `weiss,w1@x.org,${SHA1}`,
+      `weiß,w2@x.org,${SHA1}`,
+    ])
+    const hasBoth = error === undefined
+    expect(summary).toBe(`Imported ${hasBoth ? 2 : 1}, already there 0, refused ${hasBoth ? 0 : 1}.`)
+    expect(await find('weiss')).toBeDefined()
+  })
+})
