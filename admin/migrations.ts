@@ -4,7 +4,7 @@ import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
-import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
+import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { formatTable } from './console/columns.ts'
 import { parseWholeNumber } from './console/whole-number.ts'
 
@@ -16,7 +16,7 @@ export class Migrations {
   async up(): Promise<void> {
     const names = await withSettings(async (db, queueUrl) => {
       const applied = await createMigrator(db).up()
-      await prepareQueue(queueUrl)
+      if (queueUrl) await prepareQueue(queueUrl)
       return applied
     })
     print(names.map((name) => `applied ${name}`))
@@ -49,14 +49,13 @@ const print = (lines: readonly string[]): void =>
   console.log(lines.length > 0 ? lines.join('\n') : 'Nothing to do.')
 
 async function withSettings<Result>(
-  work: (db: Database, queueUrl: string) => Promise<Result>,
+  work: (db: Database, queueUrl: string | undefined) => Promise<Result>,
 ): Promise<Result> {
-  const { DATABASE_URL, QUEUE_URL } = parseSettings(
-    ['DATABASE_URL', 'QUEUE_URL'],
-    loadEnvironment(process.env),
-  )
+  const environment = loadEnvironment(process.env)
+  const { DATABASE_URL } = parseSettings(['DATABASE_URL'], environment)
+  const queueUrl = findSetting('QUEUE_URL', environment)
   try {
-    return await withDatabase(DATABASE_URL, (db) => work(db, QUEUE_URL ?? DATABASE_URL))
+    return await withDatabase(DATABASE_URL, (db) => work(db, queueUrl))
   } catch (error) {
     throw withReason(error)
   }

@@ -59,24 +59,19 @@ function describeFailed({ id, data, attempts, failedAt, reason }: FailedMail): s
 }
 
 async function withQueue<Result>(work: (queue: MailQueue) => Promise<Result>): Promise<Result> {
-  const { DATABASE_URL, QUEUE_URL } = parseSettings(
-    ['DATABASE_URL', 'QUEUE_URL'],
-    loadEnvironment(process.env),
-  )
-  const url = QUEUE_URL ?? DATABASE_URL
-  if (/^(mysql|mariadb):/.test(url)) {
-    throw new Error('QUEUE_URL is missing, and only PostgreSQL can keep the queue in DATABASE_URL')
-  }
+  const { QUEUE_URL } = parseSettings(['QUEUE_URL'], loadEnvironment(process.env))
   let lastError: Error | undefined
   const onError = (error: Error) => {
     lastError = error
   }
-  const queue = openMailQueue(url, { timeoutMs: TIMEOUT_MS, onError })
+  const queue = openMailQueue(QUEUE_URL, { timeoutMs: TIMEOUT_MS, onError })
   try {
     await queue.ping().catch((error: unknown) => {
       // BullMQ waits for a server that is away, and tells its reason apart.
       const reason = rootReason(lastError ?? error)
-      throw new Error(`The queue at ${new URL(url).host} cannot be reached: ${reason}`, { cause: error })
+      throw new Error(`The queue at ${new URL(QUEUE_URL).host} cannot be reached: ${reason}`, {
+        cause: error,
+      })
     })
     return await work(queue)
   } finally {

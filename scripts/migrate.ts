@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/parse-settings.ts'
+import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
 import { ArgumentError } from '../admin/console/whole-number.ts'
 import { Migrations } from '../admin/migrations.ts'
 

@@ -1,7 +1,8 @@
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
-import { EXIT_CONFIGURATION, parseSettings, SettingsError } from '@latchkey/shared/settings/parse-settings.ts'
+import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
+import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
 import { DEMO_USERS, seedDemoUsers } from './start/demo-users.ts'
 
 /** Everybody knows the demo users' password, so no other environment gets them. */

@@ -4,19 +4,19 @@ import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
-import { CONFIG_DIR, loadEnvironment } from '@latchkey/shared/settings/environment.ts'
-import { EXIT_CONFIGURATION, parseSettings, SettingsError } from '@latchkey/shared/settings/parse-settings.ts'
+import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'
+import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
+import type { Environment } from '@latchkey/shared/settings/setting.ts'
+import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
 import { ENVIRONMENTS, writeCredentials } from '../credentials-file.ts'
 import { startEmbeddedPostgres } from '../embedded/postgres.ts'
 import { writeAdminEnvironment } from './admin-environment.ts'
 import { DEMO_PASSWORD, DEMO_USERS, seedDemoUsers } from './demo-users.ts'
+import { loadLaunchEnvironment } from './launch-settings.ts'
 import { freePort, isPortTaken } from './ports.ts'
 import { type ServiceProcess, startService } from './service-process.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-
-/** Where mailer-worker serves health and metrics when METRICS_PORT is auth-api's. */
-const WORKER_METRICS_PORT = 9465
 
 /** MailDev's own ports; another is taken where something listens there already. */
 const INBOX_HOST = '127.0.0.1'
@@ -29,8 +29,6 @@ const INBOX_SETTINGS = ['PATH', 'TMPDIR', 'TEMP', 'SystemRoot', 'NODE_COMPILE_CA
 const DEMO_ENVIRONMENTS = ['dev', 'test']
 
 const OWN_PARTS = 'Without DATABASE_URL, QUEUE_URL and MAIL_URL in the environment npm start brings its own.'
-
-type Environment = Record<string, string | undefined>
 
 /** Something to stop; what was started last is stopped first. */
 type Stop = () => Promise<void>
@@ -83,7 +81,7 @@ async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Prom
   for (const name of ENVIRONMENTS) {
     if (await writeCredentials(CONFIG_DIR, name)) say(`Made fresh secrets: config/${name}/credentials.env`)
   }
-  const given = loadEnvironment(processEnvironment)
+  const given = await loadLaunchEnvironment(processEnvironment)
   await refuseTakenPorts(given)
 
   const { environment, inbox, ended: databaseEnded } = await startEmbedded(given, stops)
@@ -91,7 +89,7 @@ async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Prom
     startService('auth-api', join(ROOT, 'services/auth-api/src/main.ts'), environment),
     startService('mailer-worker', join(ROOT, 'services/mailer-worker/src/main.ts'), {
       ...withoutSigningSecrets(environment),
-      METRICS_PORT: String(await freePort(environment.HOST ?? INBOX_HOST, WORKER_METRICS_PORT)),
+      METRICS_PORT: await freeMetricsPort(environment),
     }),
   ] as const
   stops.push(async () => void (await Promise.all(services.map(({ stop }) => stop()))))
@@ -122,7 +120,13 @@ async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Prom
   }
 }
 
-/** The worker mints no tokens: it is not handed what signs them. */
+/** For mailer-worker: METRICS_PORT, where it is set, is auth-api's. */
+async function freeMetricsPort({ HOST }: Environment): Promise<string> {
+  const { METRICS_PORT } = parseSettings(['METRICS_PORT'], {}, 'mailer-worker')
+  return String(await freePort(HOST ?? INBOX_HOST, METRICS_PORT))
+}
+
+/** mailer-worker issues no tokens, so it does not get the keys that sign them. */
 const withoutSigningSecrets = (environment: Environment): Environment =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('JWT_SECRET')))
 
@@ -156,10 +160,10 @@ interface Embedded {
 /** Starts what no setting replaces, and gives the environment in which every part has its address. */
 async function startEmbedded(given: Environment, stops: Stop[]): Promise<Embedded> {
   const database = given.DATABASE_URL
-  const needsPostgres = !database || (!given.QUEUE_URL && !isPostgres(database))
+  const needsPostgres = !database || !findSetting('QUEUE_URL', given)
   const server = needsPostgres ? await startPostgres(given, stops) : undefined
-  const databaseUrl = database || server?.url || ''
-  const queueUrl = given.QUEUE_URL || (isPostgres(databaseUrl) ? databaseUrl : server?.url) || ''
+  const databaseUrl = database || server?.url
+  const queueUrl = findSetting('QUEUE_URL', { ...given, DATABASE_URL: databaseUrl }) ?? server?.url
   const mail = given.MAIL_URL ? undefined : await startInbox(given, stops)
   const never = new Promise<string>(() => undefined)
   return {
@@ -175,8 +179,6 @@ async function startEmbedded(given: Environment, stops: Stop[]): Promise<Embedde
   }
 }
 
-const isPostgres = (url: string): boolean => /^postgres(ql)?:/.test(url)
-
 async function startInbox(
   given: Environment,
   stops: Stop[],
@@ -191,7 +193,8 @@ async function startInbox(
   return { inbox, url: `smtp://${INBOX_HOST}:${smtpPort}` }
 }
 
-const dataDirOf = ({ DATA_DIR }: Environment): string => resolve(ROOT, DATA_DIR || '.data')
+const dataDirOf = (environment: Environment): string =>
+  resolve(ROOT, parseSettings(['DATA_DIR'], environment).DATA_DIR)
 
 async function startPostgres(given: Environment, stops: Stop[]) {
   const server = await startEmbeddedPostgres({
@@ -206,10 +209,10 @@ async function startPostgres(given: Environment, stops: Stop[]) {
 }
 
 async function prepareDatabase(environment: Environment, hasDemoUsers: boolean): Promise<void> {
-  const { DATABASE_URL } = parseSettings(['DATABASE_URL'], environment)
+  const { DATABASE_URL, QUEUE_URL } = parseSettings(['DATABASE_URL', 'QUEUE_URL'], environment)
   await withDatabase(DATABASE_URL, async (db) => {
     await createMigrator(db).up()
-    await prepareQueue(environment.QUEUE_URL ?? '')
+    await prepareQueue(QUEUE_URL)
     if (!hasDemoUsers) return
     const { PASSWORD_HASH } = parseSettings(['PASSWORD_HASH'], environment)
     const passwords = createPasswordHasher({ scheme: PASSWORD_HASH, concurrency: 1, queueLimit: 10 })

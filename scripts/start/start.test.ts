@@ -234,6 +234,29 @@ describe('npm start', () => {
     expect(start.output()).toMatch(/DATABASE_URL must be a URL that starts with postgres:/)
   })
 
+  it('says what is wrong with the settings of every part in one list, before it starts any', async () => {
+    const faulty = {
+      PORT: 'x',
+      TOKEN_LIFETIME: '0',
+      MAIL_RATE: '0',
+      DKIM_DOMAIN: 'example.com',
+      HASH_QUEUE: '-1',
+    }
+    await using start = npmStart(faulty)
+    expect(await start.exited).toBe(78)
+    const lines = start.output().split('\n')
+    const first = lines.indexOf('The settings cannot be used:')
+    const names = lines.slice(first + 1).map((line) => line.trim().split(' ', 1)[0])
+    expect(names.filter(Boolean).sort()).toEqual([
+      'DKIM_KEY',
+      'DKIM_SELECTOR',
+      'HASH_QUEUE',
+      'MAIL_RATE',
+      'PORT',
+      'TOKEN_LIFETIME',
+    ])
+  })
+
   it('makes no demo users in prod', async () => {
     await using start = npmStart({
       APP_ENV: 'prod',

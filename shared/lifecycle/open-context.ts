@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { loadEnvironment } from '../settings/environment.ts'
-import { EXIT_CONFIGURATION, SettingsError } from '../settings/parse-settings.ts'
+import { loadConfig } from '../settings/environment.ts'
+import { EXIT_CONFIGURATION, SettingsError } from '../settings/settings-error.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { startTracing } from '../telemetry/tracing.ts'
 import type { Lifecycle } from './run-service.ts'
@@ -27,7 +27,7 @@ export async function openContext<Settings extends { config: CommonConfig }>(
   lifecycle: Lifecycle,
   { name, readSettings, timeoutMessage }: ServiceOptions<Settings>,
 ) {
-  const { environment, settings } = await readOrExit(readSettings)
+  const { environment, config: settings } = await readOrExit(readSettings)
   const { log, shutdown } = settings.config
   const logger = createLogger(name, log.level)
   const timeoutMs = ((shutdown.delaySeconds ?? 0) + shutdown.graceSeconds) * 1000
@@ -43,8 +43,7 @@ export async function openContext<Settings extends { config: CommonConfig }>(
 
 async function readOrExit<Settings>(readSettings: ServiceOptions<Settings>['readSettings']) {
   try {
-    const environment = loadEnvironment(process.env)
-    return { environment, settings: await readSettings(environment) }
+    return await loadConfig(readSettings, process.env)
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
     process.stderr.write(`${error.message}\n`)

@@ -2,8 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { loadEnvironment } from './environment.ts'
-import { SettingsError } from './parse-settings.ts'
+import { loadConfig, loadEnvironment } from './environment.ts'
+import { parseSettings } from './parse-settings.ts'
+import { SettingsError } from './settings-error.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -23,5 +24,48 @@ describe('CREDENTIALS_FILE', () => {
     const read = () => loadEnvironment({ APP_ENV: 'prod', CREDENTIALS_FILE: join(folder, 'absent.env') })
     expect(read).toThrow(SettingsError)
     expect(read).toThrow(/CREDENTIALS_FILE cannot be read \(ENOENT\)/)
+  })
+})
+
+describe('a name that no setting has', () => {
+  const load = async (text: string) => {
+    const path = join(folder, 'misspelt.env')
+    await writeFile(path, text)
+    return () => loadEnvironment({ APP_ENV: 'prod', CREDENTIALS_FILE: path })
+  }
+
+  it.each([
+    ['TOKEN_LIFETME', 'TOKEN_LIFETIME'],
+    ['CORS_ORIGIN', 'CORS_ORIGINS'],
+    ['LOGLEVEL', 'LOG_LEVEL'],
+    ['MAIL_FORM', 'MAIL_FROM'],
+    ['JWT_SECRETS', 'JWT_SECRET'],
+    ['HASH_QUEUR', 'HASH_QUEUE'],
+  ])('is refused in a file where it is a misspelling: %s', async (name, meant) => {
+    const read = await load(`${name}=hunter2\n`)
+    expect(read).toThrow(`${name} in CREDENTIALS_FILE is not a setting. Did you mean ${meant}?`)
+    expect(read).not.toThrow(/hunter2/)
+  })
+
+  it('is left alone otherwise, since a mounted file may serve other programs too', async () => {
+    const read = await load('DATABASE_PORT=5432\nPOSTGRES_PASSWORD=x\nHOSTS=y\nOTEL_SERVICE_NAME=z\n')
+    expect(read()).toMatchObject({ DATABASE_PORT: '5432' })
+  })
+
+  it('is left alone in the process environment', () => {
+    expect(loadEnvironment({ APP_ENV: 'prod', TOKEN_LIFETME: '1' })).toMatchObject({ TOKEN_LIFETME: '1' })
+  })
+})
+
+describe('loadConfig', () => {
+  it('reports the faults of the files and of the settings in one list', async () => {
+    const loading = loadConfig((environment) => parseSettings(['PORT'], environment), {
+      APP_ENV: 'prod',
+      CREDENTIALS_FILE: join(folder, 'absent.env'),
+      PORT: 'x',
+    })
+    await expect(loading).rejects.toMatchObject({
+      faults: ['CREDENTIALS_FILE cannot be read (ENOENT).', expect.stringMatching(/^PORT must be/)],
+    })
   })
 })

@@ -1,52 +1,85 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { SettingsError } from './parse-settings.ts'
+import { findMisspelt } from './misspelt.ts'
+import { parseSettings } from './parse-settings.ts'
+import type { Environment } from './setting.ts'
+import { collectFaults, SettingsError } from './settings-error.ts'
 
 /** The folder `config/` of this checkout or image. */
 export const CONFIG_DIR: string = join(import.meta.dirname, '..', '..', 'config')
 
 /**
- * The environment a service runs with: `config/<APP_ENV>/settings.env`, over it `credentials.env`, over that the
- * file that `CREDENTIALS_FILE` names (a secret mounted into a container), over all the process environment.
- * A missing `credentials.env` is no fault: the secrets may come from the process. A missing `CREDENTIALS_FILE` is one.
+ * The environment that a service runs with. Later sources win: `config/<APP_ENV>/settings.env`, `credentials.env`
+ * beside it, the file that `CREDENTIALS_FILE` names (for example a mounted secret), the process environment.
+ * A missing `credentials.env` is not a fault, since the process may have the secrets. Throws `SettingsError`.
  */
 export function loadEnvironment(
   processEnvironment: NodeJS.ProcessEnv,
   configDir: string = CONFIG_DIR,
-): Record<string, string | undefined> {
-  const name = processEnvironment.APP_ENV || 'dev'
+): Environment {
+  const { environment, faults } = readEnvironment(processEnvironment, configDir)
+  if (faults.length > 0) throw new SettingsError(faults)
+  return environment
+}
+
+/**
+ * The environment and what `parse` makes of it; throws one `SettingsError` with the faults of the files and of the
+ * settings.
+ */
+export async function loadConfig<Config>(
+  parse: (environment: Environment) => Config | Promise<Config>,
+  processEnvironment: NodeJS.ProcessEnv,
+): Promise<{ config: Config; environment: Environment }> {
+  const { environment, faults } = readEnvironment(processEnvironment, CONFIG_DIR)
+  try {
+    const config = await parse(environment)
+    if (faults.length === 0) return { config, environment }
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    throw new SettingsError([...faults, ...error.faults])
+  }
+  throw new SettingsError(faults)
+}
+
+interface Read {
+  environment: Environment
+  faults: readonly string[]
+}
+
+function readEnvironment(processEnvironment: NodeJS.ProcessEnv, configDir: string): Read {
+  const given = Object.fromEntries(Object.entries(processEnvironment).filter(([, value]) => value !== ''))
+  const { APP_ENV = 'dev', CREDENTIALS_FILE } = given
   // Checked before it becomes part of a path.
-  if (!/^[a-z][a-z0-9-]*$/.test(name)) {
-    throw new SettingsError([
-      'APP_ENV must be lower-case letters, digits and dashes. For example: APP_ENV=prod',
-    ])
-  }
-  const given = Object.entries(processEnvironment).filter(([, value]) => value !== '')
+  const faults = collectFaults(() => parseSettings(['APP_ENV'], { APP_ENV }))
+  if (faults.length > 0) return { environment: given, faults }
+  const files = [
+    ...['settings.env', 'credentials.env'].map((file) =>
+      readFile(join(configDir, APP_ENV, file), `config/${APP_ENV}/${file}`, { isOptional: true }),
+    ),
+    ...(CREDENTIALS_FILE ? [readFile(CREDENTIALS_FILE, 'CREDENTIALS_FILE')] : []),
+  ]
   return {
-    ...readEnvFile(join(configDir, name, 'settings.env')),
-    ...readEnvFile(join(configDir, name, 'credentials.env')),
-    ...readCredentialsFile(processEnvironment.CREDENTIALS_FILE),
-    ...Object.fromEntries(given),
-    APP_ENV: name,
+    environment: Object.assign({}, ...files.map((file) => file.environment), given, { APP_ENV }),
+    faults: files.flatMap((file) => file.faults),
   }
 }
 
-function readCredentialsFile(path: string | undefined): Record<string, string | undefined> {
-  if (!path) return {}
+function readFile(path: string, shownAs: string, { isOptional = false } = {}): Read {
   try {
-    return parseEnv(readFileSync(path, 'utf8'))
+    const environment = parseEnv(readFileSync(path, 'utf8'))
+    return { environment, faults: findMisspeltNames(environment, shownAs) }
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
-    throw new SettingsError([`CREDENTIALS_FILE cannot be read (${reason}).`])
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+    const isAbsent = isOptional && code === 'ENOENT'
+    return { environment: {}, faults: isAbsent ? [] : [`${shownAs} cannot be read (${code}).`] }
   }
 }
 
-function readEnvFile(path: string): Record<string, string | undefined> {
-  try {
-    return parseEnv(readFileSync(path, 'utf8'))
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {}
-    throw error
-  }
+/** Only in files: the process environment has many names that are not Latchkey's. */
+function findMisspeltNames(environment: Environment, file: string): string[] {
+  return Object.keys(environment).flatMap((name) => {
+    const meant = findMisspelt(name)
+    return meant ? [`${name} in ${file} is not a setting. Did you mean ${meant}?`] : []
+  })
 }

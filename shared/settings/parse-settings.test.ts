@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { parseSettings, SettingsError } from './parse-settings.ts'
+import { parseSettings } from './parse-settings.ts'
+import { SettingsError } from './settings-error.ts'
 
 const faultsOf = (work: () => unknown): readonly string[] => {
   try {

@@ -285,6 +285,17 @@ describe('the documentation', () => {
     expect(document.servers).toEqual([{ url: app.config.tokens.issuer }])
   })
 
+  it.each(['auth.example.com', 'urn:example:login', 'localhost:8080'])(
+    'names no server where the issuer is not a URL: %s',
+    async (issuer) => {
+      await using other = await startApp({ settings: { API_SERVER: issuer } })
+      for (const url of ['/openapi.json', '/docs', '/docs/json', '/health/ready']) {
+        expect((await other.server.inject({ url })).statusCode, url).toBe(200)
+      }
+      expect((await other.server.inject({ url: '/openapi.json' })).json()).not.toHaveProperty('servers')
+    },
+  )
+
   it('names errors by the media type that they are sent as', async () => {
     const { paths } = (await app.server.inject({ url: '/openapi.json' })).json()
     const { responses } = paths['/login'].post

@@ -1,6 +1,7 @@
 import helmet from '@fastify/helmet'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
+import { isHttpUrl } from '@latchkey/shared/settings/addresses.ts'
 import fp from 'fastify-plugin'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 
@@ -26,7 +27,8 @@ export const openapi = fp<{ publicUrl: string }>(
             'Checks credentials, issues and refreshes JSON Web Tokens, resets passwords, serves the profile.',
           version: '1.0.0',
         },
-        servers: [{ url: publicUrl }],
+        // Any issuer is valid; only one that is a URL is an address too.
+        ...(isHttpUrl(publicUrl) ? { servers: [{ url: publicUrl }] } : {}),
         components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } } },
       },
       transform: jsonSchemaTransform,

@@ -1,0 +1,30 @@
+import { loadConfig } from '@latchkey/shared/settings/environment.ts'
+import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
+import type { Environment } from '@latchkey/shared/settings/setting.ts'
+import { collectFaults, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
+import { parseConfig as parseAuthApi } from '../../services/auth-api/src/config.ts'
+import { parseConfig as parseMailerWorker } from '../../services/mailer-worker/src/config.ts'
+
+/** What `npm start` provides where no setting does; the real addresses are known later. */
+const PROVIDED = {
+  DATABASE_URL: 'postgres://embedded',
+  QUEUE_URL: 'postgres://embedded',
+  MAIL_URL: 'smtp://embedded',
+}
+
+/** Reads the environment of `npm start`; throws one `SettingsError` with its faults and those of both services. */
+export async function loadLaunchEnvironment(processEnvironment: NodeJS.ProcessEnv): Promise<Environment> {
+  const { environment } = await loadConfig(refuseFaults, processEnvironment)
+  return environment
+}
+
+function refuseFaults(environment: Environment): void {
+  const given = Object.entries(environment).filter(([, value]) => value)
+  const complete: Environment = { ...PROVIDED, ...Object.fromEntries(given) }
+  const faults = collectFaults(
+    () => parseSettings(['DATA_DIR'], complete),
+    () => parseAuthApi(complete),
+    () => parseMailerWorker(complete),
+  )
+  if (faults.length > 0) throw new SettingsError(faults)
+}

@@ -1,0 +1,305 @@
+import { availableParallelism } from 'node:os'
+import type { z } from 'zod'
+import { PASSWORD_SCHEMES } from '../passwords/schemes.ts'
+import { findCorsFault, findIssuerFault, findProxyFault } from './addresses.ts'
+import {
+  checked,
+  list,
+  matchingText,
+  oneOf,
+  optional,
+  port,
+  type Setting,
+  seconds,
+  secret,
+  setting,
+  TEXT,
+  text,
+  url,
+  wholeNumber,
+} from './setting.ts'
+
+/** `setTimeout` fires at once above 2^31 ms, which is 24.8 days. */
+const LONGEST_TIMER_SECONDS = 1_000_000
+
+const DATABASE_PROTOCOLS = ['postgres', 'postgresql', 'mysql', 'mariadb']
+const QUEUE_PROTOCOLS = ['redis', 'rediss', 'postgres', 'postgresql']
+
+/** The port for health and metrics; both services can run on one host. */
+const METRICS_PORTS: Readonly<Record<string, string>> = { 'auth-api': '9464', 'mailer-worker': '9465' }
+
+const environment = {
+  APP_ENV: matchingText(/^[a-z][a-z0-9-]*$/, {
+    rule: 'lower-case letters, digits and dashes',
+    description: 'Name of the environment, which is also the folder below `config/`.',
+    default: 'dev',
+    example: 'prod',
+  }),
+  CREDENTIALS_FILE: optional(
+    text({
+      description: 'Path of a further file of settings, for example a mounted secret.',
+      example: '/run/secrets/credentials.env',
+    }),
+  ),
+  DATA_DIR: text({
+    description: 'Folder below which `npm start` keeps its embedded database.',
+    default: '.data',
+  }),
+}
+
+const http = {
+  HOST: text({ description: 'Address on which the service listens.', default: '0.0.0.0' }),
+  PORT: port({ description: 'Port of the API; 0 chooses a free one.', default: 8080 }),
+  METRICS_PORT: port({
+    description: 'Port of `/metrics`, and in mailer-worker of `/health` too; 0 chooses a free one.',
+    default: {
+      text: '9464; mailer-worker: 9465',
+      derive: (_, service = 'auth-api') => METRICS_PORTS[service],
+    },
+    example: '9464',
+  }),
+  CORS_ORIGINS: list(findCorsFault, {
+    description: 'Origins whose pages may call the API, separated by commas.',
+    example: 'https://app.example.com,https://admin.example.com',
+  }),
+  TRUST_PROXY: list(findProxyFault, {
+    description:
+      'Proxies whose `X-Forwarded-For` counts: addresses, networks, `loopback`, `linklocal` or `uniquelocal`, separated by commas.',
+    example: '10.0.0.0/8',
+  }),
+}
+
+const tokens = {
+  API_SERVER: setting(checked(TEXT, findIssuerFault), {
+    description: 'Issuer (`iss`) of the tokens; where it is a URL, also the server in the OpenAPI document.',
+    example: 'https://login.example.com',
+  }),
+  JWT_SECRET: secret(64, { description: 'Key that signs and verifies tokens.' }),
+  JWT_SECRET_PREVIOUS: optional(
+    secret(64, {
+      description: 'Key that still verifies tokens during a rotation and signs none.',
+      remedy: 'Set it to the previous JWT_SECRET, or leave it empty.',
+    }),
+  ),
+  TOKEN_LIFETIME: seconds({ description: 'Lifetime of an access token.', minimum: 1, default: 3600 }),
+  REFRESH_WINDOW: seconds({
+    description: 'Time before its expiry in which a token can be refreshed.',
+    minimum: 1,
+    default: 300,
+  }),
+  REVOCATION_CACHE: seconds({
+    description: 'Time until a revoked token is refused; 0 asks the database on each request.',
+    default: 5,
+  }),
+}
+
+const passwords = {
+  LOGIN_FIELD: oneOf(['email', 'username'], {
+    description: 'What the field `username` of a login contains.',
+    default: 'email',
+  }),
+  // The specification's default; each settings.env that ships sets argon2id.
+  PASSWORD_HASH: oneOf(Object.keys(PASSWORD_SCHEMES), {
+    description: 'Scheme of new password hashes; hashes of the other schemes still verify.',
+    default: 'sha1',
+    example: 'argon2id',
+  }),
+  HASH_CONCURRENCY: wholeNumber({
+    description: 'Passwords hashed at the same time.',
+    unit: 'threads',
+    minimum: 1,
+    default: { text: 'the number of cores', derive: () => String(availableParallelism()) },
+    example: '4',
+  }),
+  HASH_QUEUE: wholeNumber({
+    description: 'Logins that may wait for a hash; one more is answered with 503.',
+    unit: 'logins',
+    default: 128,
+  }),
+  MINIMUM_CHARS: wholeNumber({
+    description: 'Shortest password.',
+    unit: 'characters',
+    default: 12,
+  }),
+  REQUIRE_UPPERCASE: wholeNumber({
+    description: 'Upper-case letters in a password, at least.',
+    unit: 'characters',
+    default: 1,
+  }),
+  REQUIRE_LOWERCASE: wholeNumber({
+    description: 'Lower-case letters in a password, at least.',
+    unit: 'characters',
+    default: 1,
+  }),
+  REQUIRE_SYMBOLS: wholeNumber({
+    description: 'Symbols in a password, at least.',
+    unit: 'characters',
+    default: 1,
+  }),
+  REQUIRE_NUMBERS: wholeNumber({
+    description: 'Digits in a password, at least.',
+    unit: 'characters',
+    default: 1,
+  }),
+  ALLOW_WHITESPACE: wholeNumber({
+    description: 'Whether a password may contain white space: 1 allows it, 0 refuses it.',
+    default: 0,
+  }),
+  ALLOW_SEQUENTIAL: wholeNumber({
+    description:
+      'Whether a password may contain sequences such as `abc` or `321`: 1 allows them, 0 refuses them.',
+    default: 0,
+  }),
+  ALLOW_REPEATED: wholeNumber({
+    description:
+      'Whether a password may contain repetitions such as `aaa` or `ababab`: 1 allows them, 0 refuses them.',
+    default: 0,
+  }),
+}
+
+const passwordReset = {
+  RESET_TTL: seconds({ description: 'Lifetime of a password reset and its code.', minimum: 1, default: 600 }),
+  RESET_ATTEMPTS: wholeNumber({
+    description: 'Codes that may be tried before a reset is closed.',
+    unit: 'attempts',
+    minimum: 1,
+    default: 5,
+  }),
+}
+
+const database = {
+  DATABASE_URL: url(DATABASE_PROTOCOLS, {
+    description: 'Address of the database: PostgreSQL, MySQL or MariaDB.',
+    example: 'postgres://latchkey:password@db.example.com:5432/latchkey',
+  }),
+  DATABASE_POOL: wholeNumber({
+    description: 'Connections to the database, at most.',
+    unit: 'connections',
+    minimum: 1,
+    default: 10,
+  }),
+}
+
+const mail = {
+  QUEUE_URL: url(QUEUE_PROTOCOLS, {
+    description: 'Address of the mail queue: Redis or PostgreSQL.',
+    default: {
+      text: '`DATABASE_URL` where that is PostgreSQL',
+      derive: ({ DATABASE_URL = '' }) =>
+        QUEUE_PROTOCOLS.includes(DATABASE_URL.split(':', 1)[0] ?? '') ? DATABASE_URL : undefined,
+    },
+    missing: 'is missing, and only PostgreSQL can keep the queue in DATABASE_URL',
+    example: 'redis://queue.example.com:6379',
+  }),
+  MAIL_SECRET: secret(32, { description: 'Key that seals the variables of a queued mail.' }),
+  MAIL_URL: setting(
+    TEXT.refine((given) => URL.canParse(given), 'must be a URL'),
+    {
+      description: 'Sender of the mails, chosen by the scheme.',
+      example: 'smtps://user:password@smtp.example.com',
+    },
+  ),
+  MAIL_FROM: text({
+    description: 'Sender address of the mails.',
+    example: 'Latchkey <no-reply@example.com>',
+  }),
+  MAIL_CONCURRENCY: wholeNumber({
+    description: 'Mails that one mailer-worker sends at the same time.',
+    unit: 'mails',
+    minimum: 1,
+    default: 8,
+  }),
+  MAIL_RATE: wholeNumber({
+    description: 'Mails that all mailer-workers together send, at most.',
+    unit: 'mails per second',
+    minimum: 1,
+    default: 50,
+  }),
+  OUTBOX_SWEEP: seconds({
+    description: 'Time between two searches for mail that the queue never received or lost.',
+    minimum: 1,
+    maximum: LONGEST_TIMER_SECONDS,
+    default: 5,
+  }),
+  DKIM_DOMAIN: optional(text({ description: 'Domain of the DKIM signature.', example: 'example.com' })),
+  DKIM_SELECTOR: optional(text({ description: 'Selector of the DKIM signature.', example: 'mail2026' })),
+  DKIM_KEY: optional(
+    setting(
+      TEXT.transform((given) => given.replaceAll('\\n', '\n')).refine(
+        (given) => given.includes('PRIVATE KEY'),
+        'must be a private key in PEM format',
+      ),
+      {
+        description: 'Private key of the DKIM signature in PEM format; line ends may be written `\\n`.',
+        remedy: 'Give the whole file, from `-----BEGIN PRIVATE KEY-----` on.',
+        isSecret: true,
+      },
+    ),
+  ),
+}
+
+const limits = {
+  RATE_LIMIT_REQUESTS: wholeNumber({
+    description: 'Requests from one address, at most; 0 sets no limit.',
+    unit: 'requests per minute',
+    default: 6000,
+  }),
+  RATE_LIMIT_LOGIN: wholeNumber({
+    description: 'Failed logins per account, and per address, at most; 0 sets no limit.',
+    unit: 'logins per minute',
+    default: 10,
+  }),
+  RATE_LIMIT_RESET: wholeNumber({
+    description: 'Reset requests per account and hour, and per address and minute, at most; 0 sets no limit.',
+    unit: 'requests',
+    default: 5,
+  }),
+}
+
+const operation = {
+  LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+    description: 'Least level that is logged; `debug` logs each request.',
+    default: 'info',
+  }),
+  SHUTDOWN_DELAY: seconds({
+    description:
+      'Time after SIGTERM in which auth-api still takes requests while `/health/ready` answers 503.',
+    maximum: LONGEST_TIMER_SECONDS,
+    default: 0,
+  }),
+  SHUTDOWN_GRACE: seconds({
+    description: 'Time after that in which requests and mails in progress are completed.',
+    minimum: 1,
+    maximum: LONGEST_TIMER_SECONDS,
+    default: 10,
+  }),
+}
+
+/** The settings by subject, as the reference page groups them. */
+export const SETTING_GROUPS = {
+  Environment: environment,
+  HTTP: http,
+  Tokens: tokens,
+  Passwords: passwords,
+  'Password reset': passwordReset,
+  Database: database,
+  Mail: mail,
+  Limits: limits,
+  Operation: operation,
+} satisfies Record<string, Record<string, Setting<unknown>>>
+
+/** Every setting of Latchkey, by its name. Nothing else in the code defines a name, a default or a range. */
+export const SETTINGS = {
+  ...environment,
+  ...http,
+  ...tokens,
+  ...passwords,
+  ...passwordReset,
+  ...database,
+  ...mail,
+  ...limits,
+  ...operation,
+}
+
+export type SettingName = keyof typeof SETTINGS
+export type SettingValue<Name extends SettingName> = z.output<(typeof SETTINGS)[Name]['schema']>

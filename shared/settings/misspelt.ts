@@ -1,0 +1,22 @@
+import { SETTINGS } from './definitions.ts'
+
+/** Shorter names have too many neighbours. */
+const SHORTEST = 6
+
+/** The setting that `name` is most likely a misspelling of: one letter added, left out, changed or swapped. */
+export function findMisspelt(name: string): string | undefined {
+  if (Object.hasOwn(SETTINGS, name)) return undefined
+  return Object.keys(SETTINGS).find((known) => known.length >= SHORTEST && isOneEditAway(name, known))
+}
+
+function isOneEditAway(a: string, b: string): boolean {
+  let start = 0
+  while (start < a.length && a[start] === b[start]) start++
+  const [restA, restB] = [a.slice(start), b.slice(start)]
+  return (
+    restA.slice(1) === restB.slice(1) || // changed
+    restA.slice(1) === restB || // added
+    restA === restB.slice(1) || // left out
+    (restA[0] === restB[1] && restA[1] === restB[0] && restA.slice(2) === restB.slice(2)) // swapped
+  )
+}

@@ -1,0 +1,157 @@
+import { z } from 'zod'
+import { decodeSecret } from '../secrets/secret.ts'
+
+/** Settings as text, by name. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** One setting: how its text is read, and what the reference page says about it. */
+export interface Setting<Value> {
+  /** Each message is a predicate of the setting's name: `must be …`, `is missing`. */
+  readonly schema: z.ZodType<Value>
+  /** One sentence. */
+  readonly description: string
+  readonly unit?: string | undefined
+  readonly default?: string | DerivedDefault | undefined
+  /** A good value; absent for secrets. */
+  readonly example?: string | undefined
+  /** What to do about a fault, in place of the example. */
+  readonly remedy?: string | undefined
+  /** True where the value must never be shown. */
+  readonly isSecret?: boolean
+}
+
+/** What is wrong with a value: a predicate of the setting's name, and what to do where the example does not say it. */
+export interface Fault {
+  readonly message: string
+  readonly remedy?: string
+}
+
+/** A default that depends on other settings or on the service. */
+export interface DerivedDefault {
+  /** As the reference page says it. */
+  readonly text: string
+  readonly derive: (environment: Environment, service: string | undefined) => string | undefined
+}
+
+interface About {
+  description: string
+  unit?: string
+  default?: string | number | DerivedDefault
+  example?: string
+  remedy?: string
+  isSecret?: boolean
+}
+
+/** Any text; absent, it is a fault. */
+export const TEXT = z.string('is missing')
+
+/** `schema` with a check of its output. */
+export const checked = <Value>(
+  schema: z.ZodType<Value>,
+  findFault: (value: Value) => Fault | undefined,
+): z.ZodType<Value> =>
+  schema.superRefine((value, context) => {
+    const fault = findFault(value)
+    if (fault) context.addIssue({ code: 'custom', message: fault.message, params: { remedy: fault.remedy } })
+  })
+
+/** A setting of any kind; the functions below are the common kinds. */
+export function setting<Value>(
+  schema: z.ZodType<Value>,
+  { default: given, ...about }: About,
+): Setting<Value> {
+  const fallback = typeof given === 'number' ? String(given) : given
+  const example = about.example ?? (typeof fallback === 'string' && fallback !== '' ? fallback : undefined)
+  return { ...about, schema, default: fallback, example: about.isSecret ? undefined : example }
+}
+
+/** `wanted` without a value for the setting is undefined instead of a fault. */
+export const optional = <Value>(wanted: Setting<Value>): Setting<Value | undefined> => ({
+  ...wanted,
+  schema: wanted.schema.optional(),
+})
+
+export const text = (about: About) => setting(TEXT, about)
+
+/** Text that matches; `rule` follows "must be". */
+export const matchingText = (pattern: RegExp, { rule, ...about }: About & { rule: string }) =>
+  setting(TEXT.regex(pattern, `must be ${rule}`), about)
+
+interface Range {
+  /** Default 0. */
+  minimum?: number
+  /** Default: none below 2^53. */
+  maximum?: number
+}
+
+/** A whole number, written in any way that JavaScript's `Number` takes. */
+export function wholeNumber({
+  minimum = 0,
+  maximum = Number.MAX_SAFE_INTEGER,
+  ...about
+}: About & Range): Setting<number> {
+  const kind = about.unit ? `a whole number of ${about.unit}` : 'a whole number'
+  const range =
+    maximum === Number.MAX_SAFE_INTEGER ? `, at least ${minimum}` : ` from ${minimum} to ${maximum}`
+  const schema = TEXT.transform((given) => (given.trim() === '' ? Number.NaN : Number(given))).refine(
+    (number) => Number.isSafeInteger(number) && number >= minimum && number <= maximum,
+    `must be ${kind}${range}`,
+  )
+  return setting(schema, about)
+}
+
+export const seconds = (about: About & Range) => wholeNumber({ unit: 'seconds', ...about })
+
+/** A port number; 0 lets the system choose a free one. */
+export const port = (about: About) => wholeNumber({ minimum: 0, maximum: 65_535, ...about })
+
+export function oneOf<const Choice extends string>(
+  choices: readonly Choice[],
+  about: About,
+): Setting<Choice> {
+  const [last = '', ...others] = choices.toReversed()
+  const list = others.length > 0 ? `${others.toReversed().join(', ')} or ${last}` : last
+  return setting(z.enum(choices, { error: `must be ${list}` }), about)
+}
+
+/** A URL with one of `protocols`, which are written without the colon. */
+export function url(protocols: readonly string[], { missing, ...about }: About & { missing?: string }) {
+  const starts = new Intl.ListFormat('en', { type: 'disjunction' }).format(
+    protocols.map((name) => `${name}://`),
+  )
+  const schema = z
+    .string(missing ?? 'is missing')
+    .refine(
+      (given) => protocols.includes(URL.parse(given)?.protocol.slice(0, -1) ?? ''),
+      `must be a URL that starts with ${starts}`,
+    )
+  return setting(schema, { isSecret: false, ...about })
+}
+
+/** Random bytes as base64. */
+export function secret(minimumBytes: number, about: About): Setting<Uint8Array> {
+  const schema = TEXT.transform((given, context) => {
+    const { bytes, fault } = decodeSecret(given, minimumBytes)
+    if (fault) context.addIssue({ code: 'custom', message: fault })
+    return bytes
+  })
+  const size = minimumBytes === 64 ? '' : ` ${minimumBytes}`
+  const remedy = `Generate one with \`npm run secret${size}\`.`
+  return setting(schema, {
+    remedy,
+    unit: `base64 of at least ${minimumBytes} bytes`,
+    isSecret: true,
+    ...about,
+  })
+}
+
+/** Items separated by commas. */
+export function list(findFault: (items: readonly string[]) => Fault | undefined, about: About) {
+  const items = TEXT.transform((given) =>
+    given
+      .split(',')
+      .map((item) => item.trim())
+      .filter(Boolean),
+  )
+  return setting(checked(items, findFault), { default: '', ...about })
+}
