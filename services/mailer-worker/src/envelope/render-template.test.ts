@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { LANGUAGES } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it } from 'vitest'
 import { PermanentFailure } from '../permanent-failure.ts'
@@ -19,9 +19,22 @@ describe('rendering a mail', () => {
     expect(text).toContain('    012 345\n')
     expect(text).toContain('012345')
     expect(text).toContain('10 minut')
-    // Whoever looks over a shoulder reads subjects.
+    // A subject shows on a locked screen.
     expect(subject).not.toMatch(/\d/)
     expect(html).not.toMatch(/<img|url\(|src=/)
+  })
+
+  it.each([
+    { language: 'en', says: '29 seconds' },
+    { language: 'fr', says: '29 secondes' },
+    { language: 'pt', says: '29 segundos' },
+  ])('says a short lifetime in seconds: $says', async ({ language, says }) => {
+    const short = { ...variables, minutes: '1', seconds: '29' }
+    const { html, text } = await render('password-reset', language, short)
+    for (const part of [html, text]) {
+      expect(part).toContain(says)
+      expect(part).not.toContain('1 minut')
+    }
   })
 
   it('greets by name, and escapes it in HTML only', async () => {
@@ -40,7 +53,7 @@ describe('rendering a mail', () => {
   })
 
   it.each(['no-such-template', '../en/password-reset', 'password-reset.html', '', '/etc/passwd'])(
-    'fails for good for the template "%s"',
+    'fails permanently for the template "%s"',
     async (template) => {
       await expect(render(template, 'en', variables)).rejects.toThrow(PermanentFailure)
     },
@@ -52,11 +65,50 @@ describe('rendering a mail', () => {
   })
 
   it('keeps a subject to one line', async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'templates-'))
-    await mkdir(join(dir, 'en'))
-    for (const part of ['subject', 'html', 'text'])
-      await writeFile(join(dir, 'en', `x.${part}`), 'Hi {{name}}')
+    const dir = await aTemplateFolder({ 'en/x.subject': 'Hi {{name}}', 'en/x.html': '', 'en/x.text': '' })
     const { subject } = await createTemplateRenderer(dir)('x', 'en', { name: 'a\r\nBcc: b@example.com' })
     expect(subject).toBe('Hi a Bcc: b@example.com')
   })
+
+  it('wraps a mail in the layout only where it says so, with its language and subject', async () => {
+    const dir = await aTemplateFolder({
+      'layout.html': '<html lang="{{@language}}"><title>{{@subject}}</title>{{> @partial-block}}</html>',
+      'fr/wrapped.subject': 'Bonjour & bienvenue',
+      'fr/wrapped.html': '{{#> layout}}<p>{{name}}</p>{{/layout}}',
+      'fr/wrapped.text': '{{name}}',
+      'fr/whole.subject': 'Bonjour',
+      'fr/whole.html': '<!doctype html><p>{{name}}</p>',
+      'fr/whole.text': '{{name}}',
+    })
+    const renderFrom = createTemplateRenderer(dir)
+    const html = async (template: string) => (await renderFrom(template, 'fr-CA', { name: '<Zoë>' })).html
+    expect(await html('wrapped')).toBe(
+      '<html lang="fr"><title>Bonjour &amp; bienvenue</title><p>&lt;Zoë&gt;</p></html>',
+    )
+    expect(await html('whole')).toBe('<!doctype html><p>&lt;Zoë&gt;</p>')
+  })
+
+  it('fails permanently for a partial that does not exist, and for a missing variable in a partial', async () => {
+    const dir = await aTemplateFolder({
+      'code.html': '{{code}}',
+      'en/no-partial.subject': '',
+      'en/no-partial.html': '{{> footer}}',
+      'en/no-partial.text': '',
+      'en/no-variable.subject': '',
+      'en/no-variable.html': '{{> code}}',
+      'en/no-variable.text': '',
+    })
+    const renderFrom = createTemplateRenderer(dir)
+    await expect(renderFrom('no-partial', 'en', {})).rejects.toThrow(PermanentFailure)
+    await expect(renderFrom('no-variable', 'en', {})).rejects.toThrow(PermanentFailure)
+  })
 })
+
+async function aTemplateFolder(files: Readonly<Record<string, string>>): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'templates-'))
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(dir, path)), { recursive: true })
+    await writeFile(join(dir, path), text)
+  }
+  return dir
+}

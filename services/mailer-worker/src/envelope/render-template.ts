@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir, readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import Handlebars from 'handlebars'
 import { PermanentFailure } from '../permanent-failure.ts'
 
@@ -12,41 +12,25 @@ export interface Rendered {
   text: string
 }
 
-type Template = Record<keyof Rendered, Handlebars.TemplateDelegate>
+type Template = Record<keyof Rendered, Handlebars.TemplateDelegate> & { language: string }
 export type RenderTemplate = ReturnType<typeof createTemplateRenderer>
 
 /**
- * Renders `<dir>/<language>/<template>.{subject,html,text}`; HTML escapes what it inserts. A language that lacks the
- * template falls back to its main language (`pt-BR` to `pt`), then to English. An unknown template, or a variable that
- * a template wants and does not get, is a `PermanentFailure`.
+ * Renders `<dir>/<language>/<template>.{subject,html,text}`; HTML escapes what it inserts. The files `<dir>/*.html` are
+ * partials: `{{#> layout}}…{{/layout}}` wraps a mail in `layout.html`. A language without the template falls back to its
+ * main language (`pt-BR` to `pt`), then to English. An unknown template and a missing variable are a `PermanentFailure`.
  */
 export function createTemplateRenderer(dir: string = TEMPLATES_DIR) {
-  const handlebars = createHandlebars()
-  const loaded = new Map<string, Promise<Template | undefined>>()
-
-  function load(language: string, name: string): Promise<Template | undefined> {
-    const key = `${language}/${name}`
-    const known = loaded.get(key)
-    if (known) return known
-    const loading = compileFiles(handlebars, join(dir, language, name))
-    // What does not exist is not remembered: a job could name any number of languages.
-    loading.then(
-      (template) => template ?? loaded.delete(key),
-      () => loaded.delete(key),
-    )
-    loaded.set(key, loading)
-    return loading
-  }
-
+  const loader = createTemplateLoader(dir)
   return async (
     template: string,
     language: string,
     variables: Readonly<Record<string, string>>,
   ): Promise<Rendered> => {
-    // Checked before it becomes part of a path, whoever calls.
-    if (!/^[a-z][a-z0-9-]*$/.test(template)) throw new PermanentFailure('The template has an unusable name')
+    // Checked before it becomes part of a path, whatever the caller has checked.
+    if (!/^[a-z][a-z0-9-]*$/.test(template)) throw new PermanentFailure('The template name is invalid')
     for (const candidate of candidateLanguages(language)) {
-      const found = await load(candidate, template)
+      const found = await loader.load(candidate, template)
       if (found) return render(found, template, variables)
     }
     throw new PermanentFailure(`There is no template ${template}`)
@@ -60,21 +44,56 @@ function candidateLanguages(language: string): string[] {
   return [...new Set([tag, tag.split('-')[0] ?? tag, FALLBACK_LANGUAGE])]
 }
 
-/** An environment of its own: what others register with Handlebars does not reach these templates. */
-function createHandlebars(): typeof Handlebars {
+/** Reads and compiles each template once. */
+function createTemplateLoader(dir: string) {
+  const loaded = new Map<string, Promise<Template | undefined>>()
+  let handlebars: Promise<typeof Handlebars> | undefined
+
+  async function compile(language: string, name: string): Promise<Template | undefined> {
+    handlebars ??= createHandlebars(dir)
+    return compileFiles(await handlebars, join(dir, language, name), language)
+  }
+
+  return {
+    load(language: string, name: string): Promise<Template | undefined> {
+      const key = `${language}/${name}`
+      const known = loaded.get(key)
+      if (known) return known
+      const loading = compile(language, name)
+      // A template that does not exist is not remembered: jobs could name any number of languages.
+      loading.then(
+        (template) => template ?? loaded.delete(key),
+        () => loaded.delete(key),
+      )
+      loaded.set(key, loading)
+      return loading
+    },
+  }
+}
+
+/** A separate environment, so that other helpers registered with Handlebars do not reach these templates. */
+async function createHandlebars(dir: string): Promise<typeof Handlebars> {
   const handlebars = Handlebars.create()
-  // A code is read in groups: {{#each (groups code)}}.
+  // Splits a code into readable groups: {{#each (groups code)}}.
   handlebars.registerHelper('groups', (text: unknown) => String(text).match(/.{1,3}/gsu) ?? [])
+  const files = await readdir(dir)
+  for (const file of files.filter((name) => name.endsWith('.html')))
+    handlebars.registerPartial(basename(file, '.html'), await readFile(join(dir, file), 'utf8'))
   return handlebars
 }
 
-async function compileFiles(handlebars: typeof Handlebars, path: string): Promise<Template | undefined> {
+async function compileFiles(
+  handlebars: typeof Handlebars,
+  path: string,
+  language: string,
+): Promise<Template | undefined> {
   try {
     const [subject, html, text] = await Promise.all(
       ['subject', 'html', 'text'].map((part) => readFile(`${path}.${part}`, 'utf8')),
     )
     const plain = { strict: true, noEscape: true }
     return {
+      language,
       subject: handlebars.compile(subject, plain),
       html: handlebars.compile(html, { strict: true }),
       text: handlebars.compile(text, plain),
@@ -87,18 +106,15 @@ async function compileFiles(handlebars: typeof Handlebars, path: string): Promis
 
 function render(template: Template, name: string, variables: Readonly<Record<string, string>>): Rendered {
   try {
-    return {
-      // A subject is one line, whatever was inserted.
-      subject: template
-        .subject(variables)
-        .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
-        .trim(),
-      html: template.html(variables),
-      text: template.text(variables),
-    }
+    const subject = toOneLine(template.subject(variables))
+    const data = { language: template.language, subject }
+    return { subject, html: template.html(variables, { data }), text: template.text(variables, { data }) }
   } catch (error) {
-    // Handlebars names the variable and the place, never a value.
+    // Handlebars names the variable and the line, never a value.
     const reason = error instanceof Error ? error.message : String(error)
     throw new PermanentFailure(`The template ${name} cannot be rendered: ${reason}`, { cause: error })
   }
 }
+
+/** Inserted text must not begin another header. */
+const toOneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
