@@ -1,0 +1,66 @@
+import type { Queryable, Transaction } from '@latchkey/shared/database/database.ts'
+import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { createRequestReset } from './request-reset.ts'
+import { createResetSecrets } from './reset-secrets.ts'
+
+const ADA: User = {
+  userid: '6f3f7f0e-0000-4000-8000-000000000000',
+  name: 'Ada',
+  email: 'ada@example.com',
+  username: 'ada',
+  role: 'user',
+  passwordHash: '',
+  createdAt: null,
+  updatedAt: null,
+  deletedAt: null,
+  properties: [],
+}
+const transaction: Transaction = {
+  dialect: 'postgres',
+  query: async () => [],
+  execute: async () => 0,
+  toUuidValue: (uuid) => uuid,
+  fromUuidValue: String,
+  afterCommit: () => undefined,
+}
+
+/** Requests a reset and returns the variables of its mail, as the template's schema takes them. */
+async function variablesFor(user: User | undefined, ttlSeconds: number) {
+  const accept = vi.fn(async (_transaction: Queryable, _mail: { variables: unknown }) => 'id')
+  const acceptDecoy = vi.fn(async (_transaction: Queryable, _mail: { variables: unknown }) => 'id')
+  const requestReset = createRequestReset({
+    users: { findByLogin: async () => user },
+    transaction: (work) => work(transaction),
+    resetsOf: () => ({ insert: async () => undefined, closeOlder: async () => 0 }),
+    mails: { accept, acceptDecoy },
+    secrets: createResetSecrets(new Uint8Array(64)),
+    ttlSeconds,
+    clock: Date.now,
+  })
+  await requestReset('ada@example.com')
+  const [used, unused] = user ? [accept, acceptDecoy] : [acceptDecoy, accept]
+  expect(unused).not.toHaveBeenCalled()
+  return MAIL_TEMPLATES['password-reset'].parse(used.mock.calls[0]?.[1].variables)
+}
+
+describe('the lifetime that a mail names', () => {
+  it.each([
+    { ttlSeconds: 29, minutes: '1', seconds: '29' },
+    { ttlSeconds: 90, minutes: '1', seconds: '90' },
+    { ttlSeconds: 119, minutes: '1', seconds: '119' },
+    { ttlSeconds: 120, minutes: '2', seconds: undefined },
+    { ttlSeconds: 179, minutes: '2', seconds: undefined },
+    { ttlSeconds: 600, minutes: '10', seconds: undefined },
+  ])('is never longer than RESET_TTL=$ttlSeconds', async ({ ttlSeconds, minutes, seconds }) => {
+    const variables = await variablesFor(ADA, ttlSeconds)
+    expect(variables).toMatchObject({ minutes, name: 'Ada' })
+    expect(variables.seconds).toBe(seconds)
+  })
+})
+
+it('gives a decoy the variables of a mail', async () => {
+  const [mail, decoy] = [await variablesFor(ADA, 600), await variablesFor(undefined, 600)]
+  expect(Object.keys(decoy)).toEqual(Object.keys(mail))
+})
