@@ -6,7 +6,7 @@ import { fold } from '@latchkey/shared/users/fold.ts'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { type Counted, openCounters } from './counters.ts'
-import { type Ahead, createInHand, type Place } from './in-hand.ts'
+import { type Ahead, createInHand, type Place } from './pending-attempts.ts'
 import { warnOfProxy } from './warn-of-proxy.ts'
 
 export interface Limits {

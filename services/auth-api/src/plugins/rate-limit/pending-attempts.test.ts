@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createInHand } from './in-hand.ts'
+import { createInHand } from './pending-attempts.ts'
 
 describe('attempts in hand', () => {
   it('go on in the order in which they came, as those before them end', async () => {

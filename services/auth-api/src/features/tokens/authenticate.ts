@@ -1,9 +1,9 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import type { FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Claims } from '../features/tokens/claims.ts'
-import { revokedToken, type TokenValidity } from '../features/tokens/token-validity.ts'
-import type { TokenVerifier } from '../features/tokens/verify-token.ts'
+import type { Claims } from './claims.ts'
+import { revokedToken, type TokenValidity } from './token-validity.ts'
+import type { TokenVerifier } from './verify-token.ts'
 
 /** Marks a handler: any valid token, or one whose user has this role. */
 export type AuthMarker = 'authenticated' | { role: string }
