@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto'
-import cors from '@fastify/cors'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
@@ -10,17 +8,11 @@ import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
-import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyPluginCallback,
-  type FastifyRequest,
-  LogController,
-} from 'fastify'
-import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
+import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { FastifyBaseLogger, FastifyInstance, FastifyPluginCallback } from 'fastify'
 import { Registry } from 'prom-client'
 import type { Config } from './config.ts'
+import { createServer } from './create-server.ts'
 import { createDatabaseCheck } from './features/health/check-database.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { createLogIn } from './features/login/log-in.ts'
@@ -41,12 +33,18 @@ import { tokenRoutes } from './features/tokens/routes.ts'
 import { importSigningKey } from './features/tokens/signing-key.ts'
 import { createTokenValidity } from './features/tokens/token-validity.ts'
 import { createTokenVerifier } from './features/tokens/verify-token.ts'
-import { createClientErrorHandler, ownRefusals } from './plugins/client-errors.ts'
+import { ownRefusals } from './plugins/client-errors.ts'
+import { crossOrigin } from './plugins/cross-origin.ts'
 import { jsonBody } from './plugins/json-body.ts'
 import { metrics } from './plugins/metrics.ts'
 import { openapi } from './plugins/openapi.ts'
-import { fromStatus, problemDetails, sendProblem } from './plugins/problem-details.ts'
-import { limits, type RateLimitOptions } from './plugins/rate-limit/limits.ts'
+import { problemDetails } from './plugins/problem-details.ts'
+import { type LimitStore, openCounters } from './plugins/rate-limit/counters.ts'
+import { createAccountKey } from './plugins/rate-limit/limit-keys.ts'
+import { limitRequests } from './plugins/rate-limit/limit-requests.ts'
+import { createLoginLimiter } from './plugins/rate-limit/login-limiter.ts'
+import { createResetLimiter } from './plugins/rate-limit/reset-limiter.ts'
+import { warnOfProxy } from './plugins/rate-limit/warn-of-proxy.ts'
 import { responseHeaders } from './plugins/response-headers.ts'
 
 export interface AppDependencies {
@@ -55,9 +53,9 @@ export interface AppDependencies {
   dispatcher: MailDispatcher
   queue: Pick<MailQueue, 'ping'>
   logger: FastifyBaseLogger
-  /** Where the replicas count limits together. */
-  limitStore?: RateLimitOptions['redis'] | undefined
-  /** Makes a span of each request; absent where nobody collects traces. */
+  /** Where all replicas count limits together. */
+  limitStore?: LimitStore | undefined
+  /** Creates a span for each request; absent when traces are off. */
   traceRequests?: FastifyPluginCallback | undefined
   clock?: Clock
   registry?: Registry
@@ -68,137 +66,121 @@ export interface App {
   readiness: Readiness
 }
 
-const MAX_BODY_BYTES = 16 * 1024
-/** What a page of another origin may send and read. Which methods a path has is the routes' to say. */
-const CROSS_ORIGIN = {
-  methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-  exposedHeaders: ['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
-  // A preflight is counted like every request, and one that is incomplete is no plain-text 400.
-  preflightContinue: true,
-  strictPreflight: false,
-}
-
-/** Joins the parts of auth-api. Opens and closes nothing: `main.ts` does. */
+/** Joins the parts of auth-api. Opens and closes nothing: `parts.ts` does. */
 export async function buildApp(config: Config, dependencies: AppDependencies): Promise<App> {
-  const {
-    db,
-    passwords,
-    dispatcher,
-    queue,
-    logger,
-    limitStore,
-    traceRequests,
-    clock = Date.now,
-    registry = new Registry(),
-  } = dependencies
+  const { db, passwords, logger, traceRequests, clock = Date.now, registry = new Registry() } = dependencies
   const users = createUserRepository(db)
-  const { issuer, lifetimeSeconds, refreshWindowSeconds, revocationCacheSeconds } = config.tokens
-  const key = await importSigningKey(config.tokens.secret)
-  const previous = config.tokens.previousSecret && (await importSigningKey(config.tokens.previousSecret))
+  const server = createServer({ trustedProxies: config.http.trustedProxies, logger })
+  const readiness = buildReadiness(dependencies, clock)
+  const { issueToken, ...tokens } = await buildTokens(config.tokens, users, clock)
+  const { createCounter, limitLogin, limitReset } = await buildLimits(server, config, dependencies)
 
-  const issueToken = createTokenIssuer({ key, issuer, lifetimeSeconds })
-  const verifier = createTokenVerifier({ keys: previous ? [key, previous] : [key], issuer, clock })
-  const validity = createTokenValidity({ users, cacheSeconds: revocationCacheSeconds })
-  const readiness = createReadiness(
-    {
-      database: createDatabaseCheck(db, createMigrator(db)),
-      // An address that never answered is a wrong one. Later on, mail waits in the outbox while the queue is away.
-      queue: rememberingSuccess(async () => (await queue.ping()) ?? 'ok', Number.POSITIVE_INFINITY, clock),
-    },
-    clock,
-  )
-  const replaceHash = (userid: string, oldHash: string, newHash: string) =>
-    db.transaction((transaction) => createUserRepository(transaction).replaceHash(userid, oldHash, newHash))
-
-  const transaction: Database['transaction'] = (work) => db.transaction(work)
-  const sealer = createSealer(config.mail.secret)
-  const mails = createMails({ templates: MAIL_TEMPLATES, sealer, dispatcher, clock })
-  const resets = createResetRepository(db)
-  const secrets = createResetSecrets(config.tokens.secret, config.tokens.previousSecret)
-
-  const server = createServer(config, logger)
-  // First, so that what the other plugins do lies inside the span.
+  // First, so that the work of the other plugins is inside the span.
   if (traceRequests) await server.register(traceRequests)
   await server.register(problemDetails)
   await server.register(responseHeaders, { isDraining: readiness.isDraining })
   await server.register(metrics, { registry })
-  // Before whatever refuses: a page can read a refusal only by these headers.
-  if (config.http.corsOrigins.length > 0)
-    await server.register(cors, { origin: config.http.corsOrigins, ...CROSS_ORIGIN })
+  // Before anything that refuses a request: a page can read a refusal only with these headers.
+  await server.register(crossOrigin, { origins: config.http.corsOrigins })
+  await server.register(warnOfProxy)
   // Before the content-type gate: what that refuses counts as a request.
-  await server.register(limits, { limits: config.limits, secret: config.tokens.secret, redis: limitStore })
+  await server.register(limitRequests, { createCounter, requestsPerMinute: config.limits.requestsPerMinute })
   await server.register(ownRefusals)
   await server.register(jsonBody)
-  await server.register(authenticate, { verifier, validity })
+  await server.register(authenticate, tokens)
   await server.register(openapi, { publicUrl: config.http.publicUrl })
+
+  const { field } = config.login
+  const logIn = createLogIn({ users, replaceHash: replaceHashIn(db), passwords, issueToken, clock, field })
+  const { requestReset, confirmCode, setPassword } = buildPasswordReset(config, dependencies, clock)
+  const { refreshWindowSeconds } = config.tokens
+  const transaction: Database['transaction'] = (work) => db.transaction(work)
 
   await server.register(healthRoutes, { readiness })
   await server.register(loginRoutes, {
-    logIn: createLogIn({ users, replaceHash, passwords, issueToken, clock, field: config.login.field }),
+    logIn: (credentials, request) => limitLogin(request, credentials.username, () => logIn(credentials)),
   })
   await server.register(tokenRoutes, {
     refreshToken: createRefreshToken({ users, issueToken, refreshWindowSeconds, clock }),
   })
   await server.register(profileRoutes, {
     users,
-    updateProfile: createUpdateProfile({
-      transaction: (work) => db.transaction(work),
-      usersOf: createUserRepository,
-    }),
+    updateProfile: createUpdateProfile({ transaction, usersOf: createUserRepository }),
   })
   await server.register(passwordResetRoutes, {
-    requestReset: createRequestReset({
-      users,
-      transaction,
-      resetsOf: createResetRepository,
-      mails,
-      secrets,
-      ttlSeconds: config.reset.ttlSeconds,
-      clock,
-    }),
-    confirmCode: createConfirmCode({ resets, secrets, attempts: config.reset.attempts, clock }),
-    setPassword: createSetPassword({
-      transaction,
-      resets,
-      resetsOf: createResetRepository,
-      usersOf: createUserRepository,
-      secrets,
-      passwords,
-      policy: config.policy,
-      clock,
-    }),
+    requestReset: async (email, request) => {
+      await limitReset(request, email)
+      return requestReset(email)
+    },
+    confirmCode,
+    setPassword,
   })
   await server.register(sampleProtectedRoutes)
   return { server, readiness }
 }
 
-function createServer(config: Config, logger: FastifyBaseLogger): FastifyInstance {
-  const server = Fastify({
-    loggerInstance: logger,
-    // An ingress logs each request; here one costs a line only at the level debug.
-    logController: new LogController({ disableRequestLogging: true }),
-    bodyLimit: MAX_BODY_BYTES,
-    trustProxy: config.http.trustedProxies.length > 0 ? config.http.trustedProxies : false,
-    requestIdHeader: false,
-    genReqId: ({ headers }) => acceptedRequestId(headers['x-request-id']) ?? randomUUID(),
-    // A request on a kept connection is answered while the service stops: the proxy could not know.
-    return503OnClosing: false,
-    forceCloseConnections: 'idle',
-    requestTimeout: 30_000,
-    keepAliveTimeout: 72_000,
-    frameworkErrors: (error, request, reply) => {
-      reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
-      return sendProblem(request as FastifyRequest, reply, fromStatus(error.statusCode ?? 400, error.code))
+function buildReadiness({ db, queue }: Pick<AppDependencies, 'db' | 'queue'>, clock: Clock): Readiness {
+  return createReadiness(
+    {
+      database: createDatabaseCheck(db, createMigrator(db)),
+      // An address that has never answered may be wrong. Later, mail waits in the outbox while the queue is unavailable.
+      queue: rememberingSuccess(async () => (await queue.ping()) ?? 'ok', Number.POSITIVE_INFINITY, clock),
     },
-    clientErrorHandler: createClientErrorHandler(logger),
-    // `ownRefusals` does.
-    http: { requireHostHeader: false },
-  })
-  server.setValidatorCompiler(validatorCompiler)
-  server.setSerializerCompiler(serializerCompiler)
-  return server
+    clock,
+  )
 }
 
-/** An id that came from outside is taken over only when it can do no harm in a log or a header. */
-const acceptedRequestId = (header: string | string[] | undefined): string | undefined =>
-  typeof header === 'string' && /^[\w.-]{8,64}$/.test(header) ? header : undefined
+async function buildTokens(
+  { secret, previousSecret, issuer, lifetimeSeconds, revocationCacheSeconds }: Config['tokens'],
+  users: UserRepository,
+  clock: Clock,
+) {
+  const key = await importSigningKey(secret)
+  const keys = previousSecret ? [key, await importSigningKey(previousSecret)] : [key]
+  return {
+    issueToken: createTokenIssuer({ key, issuer, lifetimeSeconds }),
+    verifier: createTokenVerifier({ keys, issuer, clock }),
+    validity: createTokenValidity({ users, cacheSeconds: revocationCacheSeconds }),
+  }
+}
+
+async function buildLimits(
+  server: FastifyInstance,
+  { limits, tokens }: Config,
+  { limitStore }: Pick<AppDependencies, 'limitStore'>,
+) {
+  const createCounter = await openCounters(server, limitStore)
+  const accountKey = createAccountKey(tokens.secret)
+  return {
+    createCounter,
+    limitLogin: createLoginLimiter({ ...limits, createCounter, accountKey }),
+    limitReset: createResetLimiter({ ...limits, createCounter, accountKey }),
+  }
+}
+
+const replaceHashIn = (db: Database) => (userid: string, oldHash: string, newHash: string) =>
+  db.transaction((transaction) => createUserRepository(transaction).replaceHash(userid, oldHash, newHash))
+
+function buildPasswordReset(
+  { tokens, mail, reset, policy }: Config,
+  { db, passwords, dispatcher }: AppDependencies,
+  clock: Clock,
+) {
+  const users = createUserRepository(db)
+  const resets = createResetRepository(db)
+  const secrets = createResetSecrets(tokens.secret, tokens.previousSecret)
+  const mails = createMails({
+    templates: MAIL_TEMPLATES,
+    sealer: createSealer(mail.secret),
+    dispatcher,
+    clock,
+  })
+  const transaction: Database['transaction'] = (work) => db.transaction(work)
+  const inTransaction = { transaction, resetsOf: createResetRepository, usersOf: createUserRepository }
+  const { ttlSeconds, attempts } = reset
+  return {
+    requestReset: createRequestReset({ ...inTransaction, users, mails, secrets, ttlSeconds, clock }),
+    confirmCode: createConfirmCode({ resets, secrets, attempts, clock }),
+    setPassword: createSetPassword({ ...inTransaction, resets, secrets, passwords, policy, clock }),
+  }
+}

@@ -1,9 +1,11 @@
 import { storableText } from '@latchkey/shared/users/storable-text.ts'
+import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ProblemResponse } from '../../plugins/problem-details.ts'
-import { TokenResponse } from '../tokens/routes.ts'
-import type { LogIn } from './log-in.ts'
+import type { IssuedToken } from '../tokens/issue-token.ts'
+import { TokenResponse } from '../tokens/token-response.ts'
+import type { Credentials } from './log-in.ts'
 
 const LoginBody = z
   .object(
@@ -17,7 +19,12 @@ const LoginBody = z
   )
   .meta({ id: 'Credentials' })
 
-export const loginRoutes: FastifyPluginAsyncZod<{ logIn: LogIn }> = async (app, { logIn }) => {
+export interface LoginRoutesOptions {
+  /** `request` identifies the client, whose failed logins are limited. */
+  logIn: (credentials: Credentials, request: FastifyRequest) => Promise<IssuedToken>
+}
+
+export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (app, { logIn }) => {
   app.post(
     '/login',
     {
@@ -34,6 +41,6 @@ export const loginRoutes: FastifyPluginAsyncZod<{ logIn: LogIn }> = async (app, 
         },
       },
     },
-    (request) => app.limitLogin(request, request.body.username, () => logIn(request.body)),
+    (request) => logIn(request.body, request),
   )
 }

@@ -1,9 +1,9 @@
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
+import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ProblemResponse } from '../../plugins/problem-details.ts'
 import type { ConfirmCode } from './confirm-code.ts'
-import type { RequestReset } from './request-reset.ts'
 import type { SetPassword } from './set-password.ts'
 
 const ResetToken = z
@@ -39,7 +39,8 @@ const NewPassword = z
   .meta({ id: 'NewPassword' })
 
 export interface PasswordResetRoutesOptions {
-  requestReset: RequestReset
+  /** `request` identifies the client, whose requests are limited. */
+  requestReset: (email: string, request: FastifyRequest) => Promise<string>
   confirmCode: ConfirmCode
   setPassword: SetPassword
 }
@@ -59,10 +60,7 @@ export const passwordResetRoutes: FastifyPluginAsyncZod<PasswordResetRoutesOptio
         response: { 200: ResetToken, 400: ProblemResponse, 429: ProblemResponse },
       },
     },
-    async (request) => {
-      await app.limitReset(request, request.body.email)
-      return { token: await requestReset(request.body.email) }
-    },
+    async (request) => ({ token: await requestReset(request.body.email, request) }),
   )
 
   app.post(

@@ -1,3 +1,4 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import { boundedText } from '@latchkey/shared/users/storable-text.ts'
 import { LANGUAGES, MAX_LENGTH, type User } from '@latchkey/shared/users/user.ts'
@@ -5,7 +6,6 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ProblemResponse } from '../../plugins/problem-details.ts'
-import { revokedToken } from '../tokens/token-validity.ts'
 import { Profile, toProfile } from './profile.ts'
 import type { UpdateProfile } from './update-profile.ts'
 
@@ -58,6 +58,7 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async 
 }
 
 function present(user: User | undefined): Profile {
-  if (!user || user.deletedAt) throw revokedToken()
+  // Deleted since the token was checked.
+  if (!user || user.deletedAt) throw new AppError('invalid_token', 'The user of this token no longer exists')
   return toProfile(user)
 }

@@ -1,15 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
-import { z } from 'zod'
 import { ProblemResponse } from '../../plugins/problem-details.ts'
 import type { RefreshToken } from './refresh-token.ts'
-
-/** What `/login` and `/refreshtoken` answer. */
-export const TokenResponse = z
-  .object({
-    token: z.string().describe('JWT, HS512. Send it as `Authorization: Bearer <token>`.'),
-    data: z.object({ userid: z.guid(), name: z.string(), role: z.string() }),
-  })
-  .meta({ id: 'Token' })
+import { TokenResponse } from './token-response.ts'
 
 export const tokenRoutes: FastifyPluginAsyncZod<{ refreshToken: RefreshToken }> = async (
   app,

@@ -17,6 +17,9 @@ export interface Counter {
 /** Makes a counter of its own for each `name`; its window is in milliseconds. */
 export type CreateCounter = (name: string, windowMs: number) => Counter
 
+/** A Redis client in which all replicas count together. */
+export type LimitStore = NonNullable<RateLimitPluginOptions['redis']>
+
 type RateLimiter = ReturnType<FastifyInstance['createRateLimit']>
 
 /** The plugin has no way to ask for the count itself; with this maximum it is what is missing from it. */
@@ -32,7 +35,7 @@ const REDIS_RESTS_MS = 1_000
  */
 export async function openCounters(
   app: FastifyInstance,
-  redis: RateLimitPluginOptions['redis'],
+  redis: LimitStore | undefined,
 ): Promise<CreateCounter> {
   const inMemory = await openStore(app, {})
   const inRedis = redis && (await openStore(app, { redis, nameSpace: 'latchkey-limit-' }))

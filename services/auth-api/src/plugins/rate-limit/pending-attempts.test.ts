@@ -1,37 +1,37 @@
 import { describe, expect, it } from 'vitest'
-import { createInHand } from './pending-attempts.ts'
+import { createPendingAttempts } from './pending-attempts.ts'
 
-describe('attempts in hand', () => {
-  it('go on in the order in which they came, as those before them end', async () => {
-    const inHand = createInHand(2)
+describe('pending attempts', () => {
+  it('begin in the order of their arrival, as earlier ones end', async () => {
+    const pending = createPendingAttempts(2)
     const begun: number[] = []
-    const places = [0, 1, 2, 3, 4].map((index) => {
-      const place = inHand.enter(['key'])
-      void place.until((ahead) => (ahead.get('key') ?? 0) < 2).then(() => begun.push(index))
-      return place
+    const attempts = [0, 1, 2, 3, 4].map((index) => {
+      const attempt = pending.begin(['key'])
+      void attempt.until((earlier) => (earlier.get('key') ?? 0) < 2).then(() => begun.push(index))
+      return attempt
     })
     await Promise.resolve()
     expect(begun).toEqual([0, 1])
-    for (const [index, place] of places.entries()) {
-      place.leave()
+    for (const [index, attempt] of attempts.entries()) {
+      attempt.end()
       await Promise.resolve()
       expect(begun).toEqual([0, 1, 2, 3, 4].slice(0, index + 3))
     }
-    expect(inHand.count('key')).toBe(0)
+    expect(pending.count('key')).toBe(0)
   })
 
-  it('cost the same each in a line of thousands', () => {
-    const inHand = createInHand(10)
-    let asked = 0
-    const places = Array.from({ length: 5_000 }, () => {
-      const place = inHand.enter(['address', 'account'])
-      void place.until((ahead) => {
-        asked++
-        return ahead.get('address') === 0
+  it('cost the same each in a queue of thousands', () => {
+    const pending = createPendingAttempts(10)
+    let checks = 0
+    const attempts = Array.from({ length: 5_000 }, () => {
+      const attempt = pending.begin(['address', 'account'])
+      void attempt.until((earlier) => {
+        checks++
+        return earlier.get('address') === 0
       })
-      return place
+      return attempt
     })
-    for (const place of places) place.leave()
-    expect(asked).toBeLessThan(5_000 * 25)
+    for (const attempt of attempts) attempt.end()
+    expect(checks).toBeLessThan(5_000 * 25)
   })
 })

@@ -1,70 +1,68 @@
-/** How many attempts with each key came earlier and are in hand still. */
-export type Ahead = ReadonlyMap<string, number>
+/** How many earlier attempts with each key of an attempt are pending. */
+export type EarlierAttempts = ReadonlyMap<string, number>
 
-/** An attempt's place among those in hand. */
-export interface Place {
-  /** As it is now. */
-  ahead(): Ahead
-  /** Resolves once `isReached` holds, which is asked now and whenever an earlier attempt ends. */
-  until(isReached: (ahead: Ahead) => boolean): Promise<void>
-  /** Ends the attempt. */
-  leave(): void
+export interface PendingAttempt {
+  earlier(): EarlierAttempts
+  /** Resolves once `mayBegin` is true, which is checked now and whenever an earlier attempt ends. */
+  until(mayBegin: (earlier: EarlierAttempts) => boolean): Promise<void>
+  end(): void
 }
 
 interface Attempt {
-  /** While it waits. */
+  /** While the attempt waits. */
   recheck?: (() => void) | undefined
 }
 
 /**
- * The attempts in hand in this process, by their keys, in the order in which they came. `Ahead` counts no further than
- * `reach`, so that an attempt costs the same in a line of thousands.
+ * The pending attempts of this process by their keys, in the order of their arrival. Earlier attempts are counted up to
+ * `maximum` only, so that an attempt costs the same in a queue of thousands.
  */
-export function createInHand(reach: number) {
-  const lines = new Map<string, Attempt[]>()
-  const lineOf = (key: string): readonly Attempt[] => lines.get(key) ?? []
+export function createPendingAttempts(maximum: number) {
+  const queues = new Map<string, Attempt[]>()
+  const queueOf = (key: string): readonly Attempt[] => queues.get(key) ?? []
 
-  function join(attempt: Attempt, key: string): void {
-    const line = lines.get(key) ?? []
-    lines.set(key, line)
-    line.push(attempt)
+  function add(attempt: Attempt, key: string): void {
+    const queue = queues.get(key) ?? []
+    queues.set(key, queue)
+    queue.push(attempt)
   }
 
-  function leave(attempt: Attempt, key: string): void {
-    const line = lines.get(key)
-    line?.splice(line.indexOf(attempt), 1)
-    if (line?.length === 0) lines.delete(key)
+  function remove(attempt: Attempt, key: string): void {
+    const queue = queues.get(key)
+    queue?.splice(queue.indexOf(attempt), 1)
+    if (queue?.length === 0) queues.delete(key)
   }
 
-  function countAhead(attempt: Attempt, key: string): number {
-    const position = lineOf(key).slice(0, reach).indexOf(attempt)
-    return position < 0 ? reach : position
+  function countEarlier(attempt: Attempt, key: string): number {
+    const position = queueOf(key).slice(0, maximum).indexOf(attempt)
+    return position < 0 ? maximum : position
   }
 
   return {
-    /** How many attempts with this key are in hand. */
-    count: (key: string): number => lineOf(key).length,
+    /** How many attempts with this key are pending. */
+    count: (key: string): number => queueOf(key).length,
 
-    enter(keys: readonly string[]): Place {
+    /** Adds an attempt at the end of the queue of each of its keys. */
+    begin(keys: readonly string[]): PendingAttempt {
       const attempt: Attempt = {}
-      for (const key of keys) join(attempt, key)
-      const ahead = (): Ahead => new Map(keys.map((key) => [key, countAhead(attempt, key)]))
+      for (const key of keys) add(attempt, key)
+      const earlier = (): EarlierAttempts => new Map(keys.map((key) => [key, countEarlier(attempt, key)]))
       return {
-        ahead,
-        until(isReached) {
+        earlier,
+        until(mayBegin) {
           return new Promise((resolve) => {
             attempt.recheck = () => {
-              if (!isReached(ahead())) return
+              if (!mayBegin(earlier())) return
               attempt.recheck = undefined
               resolve()
             }
             attempt.recheck()
           })
         },
-        leave() {
-          for (const key of keys) leave(attempt, key)
-          // For those further behind, nothing has changed.
-          for (const key of keys) for (const each of lineOf(key).slice(0, reach)) each.recheck?.()
+        end() {
+          for (const key of keys) remove(attempt, key)
+          // For attempts further back, the count has not changed.
+          for (const key of keys) for (const each of queueOf(key).slice(0, maximum)) each.recheck?.()
         },
       }
     },

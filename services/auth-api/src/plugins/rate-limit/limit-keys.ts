@@ -1,0 +1,21 @@
+import { createHmac } from 'node:crypto'
+import { normalizeIP } from '@fastify/rate-limit'
+import { fold } from '@latchkey/shared/users/fold.ts'
+import type { FastifyRequest } from 'fastify'
+
+/** The smallest network that a provider gives to one customer. */
+const IPV6_SUBNET = 64
+/** Some gateways add the port to an address in X-Forwarded-For, so that each connection would count as a client. */
+const PORT = /^(?:\[([^\]]+)\]|([\d.]+)):\d+$/
+/** Clients that disconnect at once have no address any more: all of them count as one. */
+const DISCONNECTED = 'disconnected'
+
+/** The address that a client counts as: an IPv4 address or an IPv6 /64. */
+export const addressKey = ({ ip }: FastifyRequest): string =>
+  normalizeIP((ip ?? DISCONNECTED).replace(PORT, '$1$2'), IPV6_SUBNET)
+
+/** Creates the keys of accounts, which are keyed hashes: the counters hold no name in clear. */
+export function createAccountKey(secret: Uint8Array): (account: string) => string {
+  const key = createHmac('sha256', secret).update('latchkey rate limit').digest()
+  return (account) => createHmac('sha256', key).update(fold(account)).digest('base64url')
+}

@@ -1,0 +1,59 @@
+import type { FastifyRequest } from 'fastify'
+import type { CreateCounter } from './counters.ts'
+import { addressKey } from './limit-keys.ts'
+import { tooManyRequests } from './too-many-requests.ts'
+
+export interface ResetLimiterOptions {
+  createCounter: CreateCounter
+  accountKey: (account: string) => string
+  /** Reset requests an hour per account, and a minute per address; 0 sets no limit. */
+  resetRequests: number
+}
+
+/** Counts a reset request; throws `rate_limited` beyond the limit. */
+export type LimitReset = (request: FastifyRequest, account: string) => Promise<void>
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+/** Beyond its limit an account is granted one reset from each further address, up to this multiple of the limit. */
+const CEILING_FACTOR = 3
+
+/** Limits reset requests by address and by account, so that neither floods a mailbox nor locks its owner out. */
+export function createResetLimiter(options: ResetLimiterOptions): LimitReset {
+  const { createCounter, accountKey, resetRequests } = options
+  if (resetRequests === 0) return async () => undefined
+  const ofAddresses = createCounter('reset-address', MINUTE_MS)
+  const limitAccount = createAccountLimiter(options)
+
+  return async (request, name) => {
+    const address = addressKey(request)
+    const ofAddress = await ofAddresses.count(request, address)
+    if (ofAddress.current > resetRequests) throw tooManyRequests(ofAddress.retryAfterSeconds)
+    await limitAccount(request, address, accountKey(name))
+  }
+}
+
+/**
+ * Grants an account its limit, and then one reset from each further address up to a ceiling: an attacker who spends the
+ * limit must not keep the owner from asking. A refused request does not count: on this replica the account's hour might
+ * begin with it, when all replicas together began it long before.
+ */
+function createAccountLimiter({ createCounter, resetRequests }: ResetLimiterOptions) {
+  const ofAccounts = createCounter('reset-account', HOUR_MS)
+  const ofPairs = createCounter('reset-pair', HOUR_MS)
+  const ceiling = CEILING_FACTOR * resetRequests
+
+  return async (request: FastifyRequest, address: string, account: string): Promise<void> => {
+    const pair = `${address} ${account}`
+    const soFar = await ofAccounts.read(request, account)
+    const isSpent = soFar.current >= resetRequests
+    const isClosed = soFar.current >= ceiling
+    if (isClosed || (isSpent && (await ofPairs.read(request, pair)).current > 0))
+      throw tooManyRequests(soFar.retryAfterSeconds)
+    // Checked again after counting, for requests that arrive at the same time.
+    const ofPair = await ofPairs.count(request, pair)
+    if (isSpent && ofPair.current > 1) throw tooManyRequests(soFar.retryAfterSeconds)
+    const ofAccount = await ofAccounts.count(request, account)
+    if (ofAccount.current > ceiling) throw tooManyRequests(ofAccount.retryAfterSeconds)
+  }
+}
