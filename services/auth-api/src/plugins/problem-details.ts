@@ -4,6 +4,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { trackMethods } from './allowed-methods.ts'
 
 const PROBLEMS = {
   invalid_credentials: { status: 401, title: 'Wrong username or password' },
@@ -95,12 +96,7 @@ export function fromStatus(statusCode: number, code = ''): Problem {
 /** The one place that writes errors: RFC 9457, logged once when they are ours. */
 export const problemDetails = fp(
   async (app) => {
-    const methodsOf = new Map<string, Set<string>>()
-    app.addHook('onRoute', ({ url, method }) => {
-      const methods = methodsOf.get(url) ?? new Set()
-      for (const each of [method].flat()) methods.add(each)
-      methodsOf.set(url, methods)
-    })
+    const allowedMethods = trackMethods(app)
 
     app.setErrorHandler((error: Error, request, reply) => {
       const problem = toProblem(error)
@@ -115,10 +111,9 @@ export const problemDetails = fp(
     })
 
     app.setNotFoundHandler((request, reply) => {
-      const path = request.url.split('?', 1)[0] ?? ''
-      const allowed = methodsOf.get(path)
-      if (!allowed) return sendProblem(request, reply, fromStatus(404))
-      reply.header('allow', [...allowed].sort().join(', '))
+      const allowed = allowedMethods(request.url)
+      if (allowed.length === 0) return sendProblem(request, reply, fromStatus(404))
+      reply.header('allow', allowed.join(', '))
       return sendProblem(request, reply, fromStatus(405))
     })
   },
