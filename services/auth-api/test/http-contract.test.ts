@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aToken, aUser, bearer, startApp, type TestApp } from './support/start-app.ts'
 
@@ -70,6 +71,49 @@ describe('a problem', () => {
       'GET, HEAD, PUT',
     )
     expect((await app.server.inject({ method: 'GET', url: '/login' })).headers.allow).toBe('POST')
+  })
+})
+
+describe("a team's own routes", () => {
+  const ok = async () => 'ok'
+
+  it.each([
+    { method: 'DELETE', url: '/reports/7', allow: 'GET, HEAD, PUT' },
+    { method: 'DELETE', url: '/reports/7?x=1', allow: 'GET, HEAD, PUT' },
+    { method: 'DELETE', url: '/reports/latest', allow: 'GET, HEAD, POST, PUT' },
+    { method: 'GET', url: '/uploads/2026/11/a.png', allow: 'PUT' },
+    { method: 'OPTIONS', url: '/uploads/a.png', allow: 'PUT' },
+  ] as const)('answer 405 with Allow to $method $url', async ({ method, url, allow }) => {
+    await using own = await startApp()
+    own.server.get('/reports/:id', ok)
+    own.server.put('/reports/:id', ok)
+    own.server.post('/reports/latest', ok)
+    own.server.put('/uploads/*', ok)
+    const response = await own.server.inject({ method, url })
+    expect(response.statusCode).toBe(405)
+    expect(response.headers.allow).toBe(allow)
+    expect(response.json().type).toBe('urn:latchkey:problem:method-not-allowed')
+    expect((await own.server.inject({ method, url: '/reports' })).statusCode, 'a path of no route').toBe(404)
+  })
+})
+
+describe('an unready probe', () => {
+  it('is answered 503 and logged as no failure', async () => {
+    const nowhere = openDatabase('postgres://nobody:secret@127.0.0.1:1/none')
+    await using unready = await startApp({ database: { ...app.database, db: nowhere } })
+    for (let probe = 0; probe < 3; probe++) {
+      const response = await unready.server.inject({ url: '/health/ready' })
+      expect(response.statusCode).toBe(503)
+      expect(response.headers['retry-after']).toBe('1')
+      expect(response.json()).toMatchObject({
+        type: 'urn:latchkey:problem:unavailable',
+        title: 'Temporarily unavailable',
+        detail: 'Not ready for requests',
+        checks: { database: 'unreachable' },
+      })
+    }
+    expect(unready.logLines.filter((line) => /"level":"(warn|error)"|stack/.test(line))).toEqual([])
+    await nowhere.close()
   })
 })
 

@@ -2,7 +2,7 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Readiness } from '@latchkey/shared/health/readiness.ts'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { ProblemResponse } from '../../plugins/problem-details.ts'
+import { ProblemResponse, sendProblem, toProblem } from '../../plugins/problem-details.ts'
 
 const HealthResponse = z
   .object({ status: z.literal('ok'), checks: z.record(z.string(), z.string()) })
@@ -24,13 +24,12 @@ export const healthRoutes: FastifyPluginAsyncZod<{ readiness: Readiness }> = asy
         response: { 200: HealthResponse, 503: ProblemResponse },
       },
     },
-    async () => {
+    async (request, reply) => {
       const { isReady, checks } = await readiness.read()
       if (isReady) return { status: 'ok' as const, checks }
-      throw new AppError('unavailable', 'Not ready for requests', {
-        details: { checks },
-        retryAfterSeconds: 1,
-      })
+      // Sent, not thrown: a refused probe is not a failed request, and a change of readiness is logged once elsewhere.
+      const unready = new AppError('unavailable', 'Not ready for requests', { details: { checks } })
+      return sendProblem(request, reply.header('retry-after', 1), toProblem(unready))
     },
   )
 }
