@@ -7,13 +7,13 @@ import type { Engine } from './services/auth-api/test/support/engine.ts'
 const hasDocker = dockerAnswers()
 /** The databases that run `*.engine.test.ts`. With Docker the postgres container runs what embedded PostgreSQL would. */
 const ENGINES: Engine[] = hasDocker ? ['postgres', 'mysql', 'mariadb'] : ['embedded']
-const [ANY_ENGINE = 'embedded'] = ENGINES
-const SOAK = '**/*.soak.test.ts'
+export const [ANY_ENGINE = 'embedded'] = ENGINES
+export const SOAK = '**/*.soak.test.ts'
 const ENGINE_TESTS = '{admin,services/auth-api}/test/**/*.engine.test.ts'
 /** To be split by engine; until then each engine runs them whole. */
 const UNSPLIT = ['services/auth-api/test/{login,migrations,outage,password-reset,profile,tokens}.test.ts']
 /** Both services as processes, without their images. */
-const MAIL_FLOWS = ['services/test/reset-flow.test.ts', 'services/test/tracing.test.ts']
+export const MAIL_FLOWS = ['services/test/reset-flow.test.ts', 'services/test/tracing.test.ts']
 const MAIL_SUITES = ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS]
 // The suites start the services and scriptify a thousand times: each compiles only what has changed since.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules', '.cache', 'node')
@@ -50,26 +50,23 @@ const projects: TestProjectInlineConfiguration[] = [
     include: ['{admin,k8s,shared,scripts}/**/*.test.ts', 'services/*/src/**/*.test.ts'],
     exclude: ['admin/test/**', SOAK],
   }),
-  // The long ones, by `npm run test:soak`: kills, outages, rolling updates, backups.
-  project('soak', {
-    include: [SOAK, 'services/mailer-worker/test/mailer*.test.ts', ...MAIL_FLOWS],
-    provide: { engine: ANY_ENGINE, combinations: ['PostgreSQL + Redis'] },
-    testTimeout: 600_000,
-    sequence: { groupOrder: 1 },
-  }),
 ]
 
-export default defineConfig({
-  test: {
-    // Most of a run waits for processes and containers, so more files run at once than there are processors.
-    maxWorkers: 5,
-    globalSetup: ['services/test/servers/shared-servers.ts'],
-    sequence: { sequencer: inProjectOrder(projects.map(({ test }) => String(test?.name))) },
-    projects,
-  },
-})
+export default configOf(projects)
 
-function project(
+export function configOf(projects: TestProjectInlineConfiguration[]): ReturnType<typeof defineConfig> {
+  return defineConfig({
+    test: {
+      // Most of a run waits for processes and containers, so more files run at once than there are processors.
+      maxWorkers: 5,
+      globalSetup: ['services/test/servers/shared-servers.ts'],
+      sequence: { sequencer: inProjectOrder(projects.map(({ test }) => String(test?.name))) },
+      projects,
+    },
+  })
+}
+
+export function project(
   name: string,
   test: NonNullable<TestProjectInlineConfiguration['test']>,
 ): TestProjectInlineConfiguration {

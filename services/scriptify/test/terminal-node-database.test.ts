@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { MariaDbContainer } from '@testcontainers/mariadb'
-import { MySqlContainer } from '@testcontainers/mysql'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { postgresContainer } from '../../test/support/postgres-container.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { sharedServer } from '../../test/servers/shared-server.ts'
+import type { SharedServer } from '../../test/servers/shared-servers.ts'
 import { hasDocker, MAIN, ROOT } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
 
@@ -15,53 +14,43 @@ const CTRL_C = '\x03'
 const PRELOAD = ['--preload', 'templates/scriptify/scriptify.ts']
 const MYSQL_TEXTS = String.raw`select 'it\'s :role' as one, "\":role" as two, :role as three -- :none`
 
-describe.skipIf(!(await hasDocker())).each([
-  {
-    engine: 'PostgreSQL',
-    start: async () => {
-      const server = await postgresContainer().start()
-      return { url: server.getConnectionUri(), stop: () => server.stop() }
+describe
+  .skipIf(!(await hasDocker()))
+  .each<{ engine: string; server: SharedServer; sleep: string; day: string; texts: string; shows: RegExp }>([
+    {
+      engine: 'PostgreSQL',
+      server: 'postgres',
+      sleep: 'select pg_sleep(4)',
+      day: 'infinity',
+      texts: String.raw`select 'a' like 'b' escape '\' as one, E'\':role' as two, :role as three, (array[4, 5])[1:n] as four, $$:role$$ as five from (values (1)) as v(n) -- :none`,
+      shows: /one +\| two +\| three +\| four +\| five\n.*\nfalse \| ':role \| admin +\| \{4\} +\| :role\n/,
     },
-    sleep: 'select pg_sleep(4)',
-    day: 'infinity',
-    texts: String.raw`select 'a' like 'b' escape '\' as one, E'\':role' as two, :role as three, (array[4, 5])[1:n] as four, $$:role$$ as five from (values (1)) as v(n) -- :none`,
-    shows: /one +\| two +\| three +\| four +\| five\n.*\nfalse \| ':role \| admin +\| \{4\} +\| :role\n/,
-  },
-  {
-    engine: 'MySQL',
-    start: async () => {
-      const server = await new MySqlContainer('mysql:9').start()
-      return { url: server.getConnectionUri(), stop: () => server.stop() }
+    {
+      engine: 'MySQL',
+      server: 'mysql',
+      sleep: 'select sleep(4)',
+      day: '0000-00-00',
+      texts: MYSQL_TEXTS,
+      shows: /one +\| two +\| three\n.*\nit's :role \| ":role \| admin\n/,
     },
-    sleep: 'select sleep(4)',
-    day: '0000-00-00',
-    texts: MYSQL_TEXTS,
-    shows: /one +\| two +\| three\n.*\nit's :role \| ":role \| admin\n/,
-  },
-  {
-    engine: 'MariaDB',
-    start: async () => {
-      const server = await new MariaDbContainer('mariadb:11.8').start()
-      return { url: server.getConnectionUri(), stop: () => server.stop() }
+    {
+      engine: 'MariaDB',
+      server: 'mariadb',
+      sleep: 'select sleep(4)',
+      day: '0000-00-00',
+      texts: MYSQL_TEXTS,
+      shows: /one +\| two +\| three\n.*\nit's :role \| ":role \| admin\n/,
     },
-    sleep: 'select sleep(4)',
-    day: '0000-00-00',
-    texts: MYSQL_TEXTS,
-    shows: /one +\| two +\| three\n.*\nit's :role \| ":role \| admin\n/,
-  },
-])('the node terminal on $engine', ({ engine, start, sleep, day, texts, shows }) => {
-  let database: Awaited<ReturnType<typeof start>>
+  ])('the node terminal on $engine', ({ engine, server, sleep, day, texts, shows }) => {
+  let url = ''
   beforeAll(async () => {
-    database = await start()
-  })
-  afterAll(async () => {
-    await database?.stop()
+    url = await sharedServer(server)
   })
 
   /** What the statements print, east of the server. */
   const print = async (...statements: string[]) => {
     const words = [MAIN, 'terminal', '--runtime', 'node', ...PRELOAD, '--execute', statements.join('\n')]
-    const env = { ...process.env, TZ: 'Europe/Berlin', DATABASE_URL: database.url }
+    const env = { ...process.env, TZ: 'Europe/Berlin', DATABASE_URL: url }
     return (await promisify(execFile)(process.execPath, words, { cwd: ROOT, env })).stdout
   }
 
@@ -97,7 +86,7 @@ describe.skipIf(!(await hasDocker())).each([
         env: {
           XDG_STATE_HOME: mkdtempSync(join(tmpdir(), 'scriptify-state-')),
           NO_COLOR: '1',
-          DATABASE_URL: database.url,
+          DATABASE_URL: url,
         },
       },
     )
