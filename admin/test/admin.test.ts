@@ -337,7 +337,7 @@ async function addFailedMails(ids: readonly string[]): Promise<void> {
       expiresAt: new Date(Date.now() + 600_000).toISOString(),
     })
   }
-  const worker = openBullWorker<{ to: string }>(
+  const { worker, close } = openBullWorker<{ to: string }>(
     database.url,
     async ({ data }) => {
       throw new UnrecoverableError(`550 <${data.to}> is unknown`)
@@ -345,9 +345,9 @@ async function addFailedMails(ids: readonly string[]): Promise<void> {
     { autorun: false },
     () => undefined,
   )
-  const isRunning = worker.thing.run()
+  const isRunning = worker.run()
   await expect.poll(async () => (await queue.counts()).failed).toBe(ids.length)
-  await worker.close()
+  await close()
   await isRunning
   await queue.close()
 }

@@ -1,14 +1,14 @@
 import type { JobsOptions } from 'bullmq'
 
-/** The first pause, the longest one, and how much of it is left to chance (so that a crowd does not come back at once). */
+/** The first pause, the longest pause, and the share of a pause that is random, which spreads the retries of many mails. */
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
 const JITTER = 0.5
 
-/** At 15 to 30 s each this outlasts an hour without a mail server; a mail past its `expiresAt` ends sooner. */
+/** At 15 to 30 s each they outlast an hour without a mail server; a mail that expires ends sooner. */
 const ATTEMPTS = 150
 
-/** Named in each job and looked up by the worker: BullMQ's own exponential one has no upper bound. */
+/** The backoff that each job names and the worker implements: BullMQ's exponential one has no upper bound. */
 export const BACKOFF = 'mail'
 
 /** How long to wait before the next attempt, in milliseconds: exponential up to 30 s, with jitter. */
@@ -22,8 +22,8 @@ const KEEP_FAILED_SECONDS = 14 * 24 * 3_600
 const KEEP_FAILED_COUNT = 10_000
 
 /**
- * How a mail is tried. A sent job's id stays known for twice its mail's life: until then the outbox may still hold
- * the row (killed between add and remove), and adding it again must do nothing.
+ * The attempts of a mail. A sent job's id stays known for twice its mail's lifetime: until then the outbox may still have
+ * the row (the process was killed before it deleted it), and adding the mail again must do nothing.
  */
 export function mailJobOptions(id: string, expiresAt: string, now: number = Date.now()): JobsOptions {
   const lifeSeconds = Math.max(0, Math.ceil((Date.parse(expiresAt) - now) / 1000))

@@ -25,7 +25,7 @@ describe('a mail job', () => {
     { why: 'a path for a template', template: '../../etc/passwd' },
     { why: 'a path for a language', language: '../en' },
     { why: 'variables in clear', variables: '{"code":"123456"}' },
-    { why: 'no moment', expiresAt: 'tomorrow' },
+    { why: 'an invalid date', expiresAt: 'tomorrow' },
   ])('is refused with $why', ({ why: _, ...wrong }) => {
     expect(MailJob.safeParse({ ...job, ...wrong }).success).toBe(false)
   })

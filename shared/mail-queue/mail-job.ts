@@ -1,12 +1,12 @@
 import { z } from 'zod'
 
-/** The BullMQ queue that auth-api adds to and mailer-worker works off. */
+/** The BullMQ queue that auth-api adds to and mailer-worker consumes. */
 export const MAIL_QUEUE = 'mail'
 
-/** What a template or a language may be called: nothing that means anything in a path. */
+/** The name of a template: without any character that has a meaning in a path. */
 const Name = z.string().regex(/^[a-z][a-z0-9-]{0,49}$/, 'must be lower-case letters, digits and dashes')
 
-/** One address: no list, no display name, nothing that could begin another header. */
+/** One address: not a list, no display name, and nothing that could begin another header. */
 const Address = z
   .string()
   .max(254)
@@ -15,7 +15,7 @@ const Address = z
     'must be one e-mail address without a display name',
   )
 
-/** The contract between whoever wants a mail sent and mailer-worker. The job's id is the outbox row's. */
+/** The contract between the producers of mail and mailer-worker. The job's id is the id of the outbox row. */
 export const MailJob = z.object({
   to: Address,
   /** Overrides the template's own subject unless empty. */
@@ -24,11 +24,11 @@ export const MailJob = z.object({
     .max(200)
     .regex(/^\P{Cc}*$/u, 'must be one line'),
   template: Name,
-  /** Falls back to English when there is no such template in it. */
+  /** A language without the template falls back to its main language, then to English. */
   language: z.string().regex(/^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*$/, 'must be a language tag'),
-  /** What the template inserts, sealed by `createSealer`: a JWE in compact form. */
+  /** The template's variables, sealed by `createSealer`: a JWE in compact form. */
   variables: z.string().regex(/^[\w-]*\.[\w-]*\.[\w-]*\.[\w-]*\.[\w-]*$/, 'must be a JWE in compact form'),
-  /** ISO 8601, UTC. The mail is worthless after it, and is not sent. */
+  /** ISO 8601, UTC. The mail is worthless from then on, and is not sent. */
   expiresAt: z.iso.datetime(),
 })
 

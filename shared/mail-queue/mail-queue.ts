@@ -2,14 +2,14 @@ import type { Telemetry } from 'bullmq'
 import { within } from '../within.ts'
 import { mailJobOptions } from './job-options.ts'
 import { MAIL_QUEUE, type MailJob } from './mail-job.ts'
-import { type BullQueue, type Opened, openBullQueue } from './queue-backend.ts'
+import { type BullQueue, type OpenQueue, openBullQueue } from './queue-backend.ts'
 
 export interface MailQueueOptions {
-  /** Told about every loss of the connection; for the log. */
+  /** Receives every connection error; for the log. */
   onError?: (error: Error) => void
-  /** How long an operation may take before it counts as failed, in milliseconds. Default 3,000. */
+  /** How long an operation may take before it fails, in milliseconds. Default 3,000. */
   timeoutMs?: number
-  /** Traces what is added, so that the worker's trace goes on with the request's. */
+  /** Adds the trace context to each job, so that the worker continues the request's trace. */
   telemetry?: Telemetry | undefined
 }
 
@@ -18,7 +18,7 @@ export type MailQueueCounts = Record<(typeof COUNTED_STATES)[number], number>
 
 export interface FailedMail {
   id: string
-  /** Why it failed for good. Never holds what the mail would have said. */
+  /** Why it failed permanently. Never contains a variable of the mail. */
   reason: string
   attempts: number
   failedAt: Date | undefined
@@ -28,32 +28,32 @@ export interface FailedMail {
 export interface MailQueue {
   /** Adds the job under this id. Adding the same id again does nothing, even after the mail was sent. */
   add(id: string, job: MailJob): Promise<void>
-  /** Whether the queue knows a job of this id, in whatever state. */
+  /** Whether the queue has a job with this id, in any state. */
   has(id: string): Promise<boolean>
   counts(): Promise<MailQueueCounts>
   listFailed(limit?: number): Promise<FailedMail[]>
-  /** Puts one failed job back to be tried again; false when no such failed job is there. */
+  /** Retries one failed job; false when there is no failed job with this id. */
   retryFailed(id: string): Promise<boolean>
-  /** Rejects while the queue's server is away. */
+  /** Rejects while the queue's server is unavailable. */
   ping(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * The `mail` queue: on Redis for `redis:` and `rediss:`, in PostgreSQL for `postgres:`. Connects at the first use and
- * again after any loss; while the server is away each operation rejects within `timeoutMs`.
+ * Opens the `mail` queue: on Redis for `redis:` and `rediss:`, in PostgreSQL for `postgres:`. Connects at the first use
+ * and again after any loss. While the server is unavailable each operation rejects within `timeoutMs`.
  */
 export function openMailQueue(url: string, options: MailQueueOptions = {}): MailQueue {
   const { onError = () => undefined, timeoutMs = 3_000, telemetry } = options
-  let current: Promise<Opened<BullQueue>> | undefined
+  let current: Promise<OpenQueue> | undefined
   let isClosed = false
 
-  function acquire(): Promise<Opened<BullQueue>> {
+  function acquire(): Promise<OpenQueue> {
     if (isClosed) return Promise.reject(new Error('The mail queue is closed'))
     if (current) return current
     const opening = open(url, timeoutMs, telemetry, onError)
     current = opening
-    // BullMQ remembers a failed start for ever: the next use begins anew.
+    // A BullMQ queue never recovers from a failed start: the next use opens a new one.
     opening.catch(() => {
       if (current === opening) current = undefined
     })
@@ -61,9 +61,9 @@ export function openMailQueue(url: string, options: MailQueueOptions = {}): Mail
   }
 
   const withQueue = <Result>(work: (queue: BullQueue) => Promise<Result>): Promise<Result> =>
-    answer(
+    answerWithin(
       timeoutMs,
-      acquire().then(({ thing }) => work(thing)),
+      acquire().then(({ queue }) => work(queue)),
     )
 
   return {
@@ -90,8 +90,8 @@ export function openMailQueue(url: string, options: MailQueueOptions = {}): Mail
     async close() {
       isClosed = true
       const opened = await current?.catch(() => undefined)
-      // While its server is away BullMQ would wait for ever.
-      if (opened) await answer(timeoutMs, opened.close()).catch(() => undefined)
+      // While its server is unavailable BullMQ would wait for ever.
+      if (opened) await answerWithin(timeoutMs, opened.close()).catch(() => undefined)
     },
   }
 }
@@ -101,11 +101,11 @@ async function open(
   timeoutMs: number,
   telemetry: Telemetry | undefined,
   onError: (error: Error) => void,
-): Promise<Opened<BullQueue>> {
+): Promise<OpenQueue> {
   const opened = openBullQueue(url, telemetry ? { telemetry } : {}, onError)
-  opened.thing.on('error', onError)
+  opened.queue.on('error', onError)
   try {
-    await answer(timeoutMs, opened.thing.waitUntilReady())
+    await answerWithin(timeoutMs, opened.queue.waitUntilReady())
     return opened
   } catch (error) {
     opened.close().catch(() => undefined)
@@ -113,7 +113,7 @@ async function open(
   }
 }
 
-const answer = <Result>(timeoutMs: number, work: Promise<Result>): Promise<Result> =>
+const answerWithin = <Result>(timeoutMs: number, work: Promise<Result>): Promise<Result> =>
   within(timeoutMs, work, () => new Error(`The mail queue did not answer within ${timeoutMs} ms`))
 
 function toFailedMail(job: Awaited<ReturnType<BullQueue['getFailed']>>[number]): FailedMail {

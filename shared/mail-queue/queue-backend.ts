@@ -13,45 +13,51 @@ import pg from 'pg'
 import { serverTimeoutMs } from '../database/server-timeout.ts'
 import { MAIL_QUEUE } from './mail-job.ts'
 
-export interface Opened<Thing> {
-  thing: Thing
-  /** Closes it and the connections under it; `force` drops what is in hand. */
-  close(force?: boolean): Promise<void>
-}
-
 interface ErrorEmitter {
   on(event: 'error', listener: (error: Error) => void): unknown
 }
-/** What of a BullMQ queue this project uses, whatever it is kept in. */
+/** The part of a BullMQ queue that Latchkey uses, on either backend. */
 export type BullQueue = ErrorEmitter &
   Pick<Queue, 'add' | 'getJobCounts' | 'getFailed' | 'getJob' | 'waitUntilReady' | 'close'>
-/** What of a BullMQ worker this project uses, whatever its queue is kept in. */
+/** The part of a BullMQ worker that Latchkey uses, on either backend. */
 export type BullWorker = ErrorEmitter & {
   on(event: 'stalled', listener: (jobId: string) => void): unknown
 } & Pick<Worker, 'run' | 'close' | 'isRunning' | 'waitUntilReady'>
 
+export interface OpenQueue {
+  queue: BullQueue
+  /** Closes the queue and its connections. */
+  close(): Promise<void>
+}
+
+export interface OpenWorker {
+  worker: BullWorker
+  /** Closes the worker and its connections; `force` does not wait for the jobs in flight. */
+  close(force?: boolean): Promise<void>
+}
+
 const CONNECT_TIMEOUT_MS = 3_000
-/** A command that Redis has not answered by then fails, so that a hanging one holds up nobody. */
+/** Fails a command that Redis does not answer, so that nothing waits for a server that hangs. */
 const COMMAND_TIMEOUT_MS = 2_000
 /**
- * A connection that was asked and says nothing for so long is given up: what is behind it may be gone, and TCP would
- * need a quarter of an hour to notice. A worker's waits 10 s for the next job before that says anything.
+ * A connection that does not answer within this time is closed: TCP alone would need a quarter of an hour to notice that
+ * the server is gone. A worker's connection waits 10 s for the next job before it says anything.
  */
 const SILENCE_MS = { queue: 5_000, worker: 15_000 }
 const LONGEST_RECONNECT_PAUSE_MS = 2_000
 
 const isPostgres = (url: string): boolean => /^postgres(ql)?:/.test(url)
 
-/** A queue on Redis or PostgreSQL, as `url` says. Fails fast while the server is away. */
+/** Opens the queue on Redis or PostgreSQL, by the scheme of `url`. Fails fast while the server is unavailable. */
 export function openBullQueue(
   url: string,
   options: Omit<QueueOptions, 'connection'>,
   onError: (error: Error) => void,
-): Opened<BullQueue> {
+): OpenQueue {
   if (isPostgres(url)) {
     const pool = openPool(url, { max: 3, silenceMs: SILENCE_MS.queue }, onError)
     const queue = new Queue(MAIL_QUEUE, { ...options, connection: pool }, createPostgresBackend)
-    return { thing: queue, close: () => closeBoth(queue, () => pool.end()) }
+    return { queue, close: () => closeBoth(queue, () => pool.end()) }
   }
   const redis = openRedis(url, onError, {
     enableOfflineQueue: false,
@@ -60,35 +66,35 @@ export function openBullQueue(
     socketTimeout: SILENCE_MS.queue,
   })
   const queue = new Queue(MAIL_QUEUE, { ...options, connection: redis })
-  return { thing: queue, close: () => closeBoth(queue, async () => redis.disconnect()) }
+  return { queue, close: () => closeBoth(queue, async () => redis.disconnect()) }
 }
 
-/** A worker on Redis or PostgreSQL, as `url` says. Waits for the server whenever that is away. */
+/** Opens a worker on Redis or PostgreSQL, by the scheme of `url`. Waits while the server is unavailable. */
 export function openBullWorker<Data>(
   url: string,
   processor: Processor<Data, unknown, string>,
   options: Omit<WorkerOptions, 'connection'>,
   onError: (error: Error) => void,
-): Opened<BullWorker> {
+): OpenWorker {
   if (isPostgres(url)) {
     // One connection listens; the others take, renew and finish jobs.
     const pool = openPool(url, { max: 6, silenceMs: SILENCE_MS.worker }, onError)
     const worker = new Worker(MAIL_QUEUE, processor, { ...options, connection: pool }, createPostgresBackend)
-    return { thing: worker, close: (force) => closeBoth(worker, () => pool.end(), force) }
+    return { worker, close: (force) => closeBoth(worker, () => pool.end(), force) }
   }
   const redis = openRedis(url, onError, { maxRetriesPerRequest: null, socketTimeout: SILENCE_MS.worker })
   const worker = new Worker(MAIL_QUEUE, processor, { ...options, connection: redis })
-  return { thing: worker, close: (force) => closeBoth(worker, async () => redis.disconnect(), force) }
+  return { worker, close: (force) => closeBoth(worker, async () => redis.disconnect(), force) }
 }
 
 /**
- * Makes BullMQ's tables where the queue is kept in PostgreSQL; nothing to do for Redis. Run by one deployment step,
- * together with the migrations; idempotent and locked.
+ * Creates BullMQ's tables if the queue is in PostgreSQL; does nothing for Redis. One deployment step runs it, together
+ * with the migrations; idempotent and locked.
  */
 export async function prepareQueue(url: string): Promise<void> {
   if (!isPostgres(url)) return
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
-  client.on('error', () => undefined) // The statement in hand reports the loss.
+  client.on('error', () => undefined) // The running statement reports the loss.
   await client.connect()
   try {
     await runMigrations(client)
@@ -113,19 +119,27 @@ function openPool(
 ) {
   const pool = new pg.Pool({
     max,
-    connectionString: url,
+    ...connectionOptions(url, silenceMs),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: silenceMs,
     keepAlive: true,
     application_name: 'latchkey-mail',
-    // BullMQ waits for jobs by `listen`, which is no statement in hand.
-    options: `-c search_path=bullmq -c statement_timeout=${serverTimeoutMs(silenceMs)}`,
   })
   pool.on('error', onError)
   // Without a listener on each client, one that breaks while it is checked out ends the process.
   pool.on('connect', (client) => client.on('error', onError))
-  // BullMQ's own description of a pool and @types/pg's differ in details that do not matter here.
+  // BullMQ's description of a pool and @types/pg's differ in details that do not matter here.
   return pool as unknown as PostgresConnectionOptions & pg.Pool
+}
+
+/** `pg` would let the options of a URL replace these. Of options that occur twice, PostgreSQL takes the last. */
+function connectionOptions(url: string, silenceMs: number): pg.PoolConfig {
+  const connection = new URL(url)
+  const ofUrl = connection.searchParams.get('options') ?? ''
+  connection.searchParams.delete('options')
+  // BullMQ waits for jobs by `listen`, which is not a running statement.
+  const timeout = `-c statement_timeout=${serverTimeoutMs(silenceMs)}`
+  return { connectionString: connection.href, options: `${timeout} ${ofUrl} -c search_path=bullmq` }
 }
 
 function openRedis(

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { BACKOFF, backoffMs } from '@latchkey/shared/mail-queue/job-options.ts'
-import { type BullWorker, type Opened, openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { type OpenWorker, openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import type { Telemetry } from 'bullmq'
 import type { Outcome, QueuedMail } from './send-mail.ts'
 
@@ -29,7 +29,7 @@ const IDLE_CHECK_MS = 100
 /** Consumes the mail queue from `start` on. Waits for the queue's server, at the start and after any loss. */
 export function createQueueConsumer(options: QueueConsumerOptions) {
   const jobs = trackInFlight(options.sendMail)
-  let opened: Opened<BullWorker> | undefined
+  let opened: OpenWorker | undefined
   let running: Promise<void> | undefined
   let isStopping = false
 
@@ -79,7 +79,7 @@ function trackInFlight(sendMail: QueueConsumerOptions['sendMail']) {
   }
 }
 
-function openWorker(options: QueueConsumerOptions): Opened<BullWorker> {
+function openWorker(options: QueueConsumerOptions): OpenWorker {
   const { url, concurrency, ratePerSecond, sendMail, onError, onStalled, telemetry } = options
   const opened = openBullWorker<unknown>(
     url,
@@ -98,16 +98,13 @@ function openWorker(options: QueueConsumerOptions): Opened<BullWorker> {
     },
     onError,
   )
-  opened.thing.on('error', onError)
-  opened.thing.on('stalled', onStalled)
+  opened.worker.on('error', onError)
+  opened.worker.on('stalled', onStalled)
   return opened
 }
 
 /** Takes jobs until the worker is closed or cannot start. */
-async function consume(
-  { thing: worker }: Opened<BullWorker>,
-  onError: (error: Error) => void,
-): Promise<void> {
+async function consume({ worker }: OpenWorker, onError: (error: Error) => void): Promise<void> {
   try {
     await worker.waitUntilReady()
     await worker.run()

@@ -1,0 +1,38 @@
+import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
+import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isPostgres } from './support/engine.ts'
+import { createEmptyDatabase, type TestDatabase } from './support/test-database.ts'
+
+const JOB: MailJob = {
+  to: 'ada@example.com',
+  subject: '',
+  template: 'password-reset',
+  language: 'en',
+  variables: 'a..b.c.d',
+  expiresAt: new Date(Date.now() + 600_000).toISOString(),
+}
+
+describe.runIf(isPostgres())('the mail queue in PostgreSQL', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await createEmptyDatabase()
+    await prepareQueue(database.url)
+  })
+  afterAll(() => database[Symbol.asyncDispose]())
+
+  it.each([
+    { why: 'without options', options: '' },
+    { why: 'with options of the session', options: '?options=-c%20work_mem%3D8MB' },
+    { why: 'with a search path of its own', options: '?options=-c%20search_path%3Dpublic' },
+  ])('is found by a QUEUE_URL $why', async ({ why, options }) => {
+    const queue = openMailQueue(`${database.url}${options}`)
+    try {
+      await queue.add(why, JOB)
+      expect(await queue.has(why)).toBe(true)
+    } finally {
+      await queue.close()
+    }
+  })
+})
