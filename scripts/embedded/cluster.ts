@@ -13,13 +13,14 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { endOf } from './end-of.ts'
 import { createLastLines, readLines } from './last-lines.ts'
 import { stopLeftoverServer } from './leftover-server.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 import type { ServerAccount } from './server-account.ts'
 
 const VERSION = '18'
-const HALF_MADE = 'postgres.init-'
+const DRAFT_PREFIX = 'postgres.init-'
 
 export interface Cluster {
   /** What PostgreSQL calls the data directory. */
@@ -35,18 +36,18 @@ interface ClusterOptions {
   log: (line: string) => void
 }
 
-/** Opens the cluster in `<dataDir>/postgres`; the first time it makes it, with a fresh password in a file of mode 0600. */
+/** Opens the cluster in `<dataDir>/postgres`. The first time it creates it, with a new password in a file of mode 0600. */
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const { dataDir, account } = options
   const home = join(dataDir, 'postgres')
   const dataDirectory = join(home, 'data')
-  await removeHalfMade(options)
-  if (!existsSync(join(dataDirectory, 'PG_VERSION'))) await makeCluster(home, options)
+  await removeDrafts(options)
+  if (!existsSync(join(dataDirectory, 'PG_VERSION'))) await createCluster(home, options)
 
   const version = readFileSync(join(dataDirectory, 'PG_VERSION'), 'utf8').trim()
   if (version !== VERSION) {
     throw new Error(
-      `${dataDirectory} was made by PostgreSQL ${version}, and this is PostgreSQL ${VERSION}. ` +
+      `${dataDirectory} was created by PostgreSQL ${version}, and this is PostgreSQL ${VERSION}. ` +
         'Dump it with the old version, or set another DATA_DIR.',
     )
   }
@@ -54,19 +55,19 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   return { dataDirectory, password: readPassword(home) }
 }
 
-/** What a kill -9 in the middle of initdb left, which may still be at work. Nothing in it was ever in use. */
-async function removeHalfMade({ dataDir, account, log }: ClusterOptions): Promise<void> {
-  for (const name of readdirSync(dataDir).filter((entry) => entry.startsWith(HALF_MADE))) {
+/** Removes what a kill -9 during initdb left. That initdb may still run; no server ever used its files. */
+async function removeDrafts({ dataDir, account, log }: ClusterOptions): Promise<void> {
+  for (const name of readdirSync(dataDir).filter((entry) => entry.startsWith(DRAFT_PREFIX))) {
     const draft = join(dataDir, name)
     await stopLeftoverServer({ dataDirectory: join(draft, 'data'), account, log })
     rmSync(draft, { recursive: true, force: true })
   }
 }
 
-/** Makes the cluster elsewhere and renames it with its password, so that it is there whole or not at all. */
-async function makeCluster(home: string, options: ClusterOptions): Promise<void> {
+/** Creates the cluster and its password in a draft folder and renames it, so that it exists whole or not at all. */
+async function createCluster(home: string, options: ClusterOptions): Promise<void> {
   const { dataDir, account } = options
-  const draft = mkdtempSync(join(dataDir, HALF_MADE))
+  const draft = mkdtempSync(join(dataDir, DRAFT_PREFIX))
   try {
     const passwordFile = join(draft, 'password')
     writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 })
@@ -94,13 +95,13 @@ async function runInitdb(
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // The builtin provider knows Unicode's letters whatever locales the machine has.
+      // The builtin provider knows Unicode's letters, whichever locales the machine has.
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
       '--no-instructions',
     ],
-    // In its folder, where the next start finds it if this one is killed.
+    // Its working directory is where the next start finds it, if this one is killed.
     { cwd: dataDirectory, stdio: ['ignore', 'ignore', 'pipe'] },
   )
   const lastLines = createLastLines()
@@ -108,12 +109,9 @@ async function runInitdb(
     lastLines.add(line)
     options.log(line)
   })
-  const outcome = await new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(error.message))
-    child.once('close', (code, signal) => resolve(code === 0 ? '' : `ended with ${signal ?? code}`))
-  })
-  if (outcome)
-    throw new Error(`PostgreSQL's initdb failed in ${dataDirectory}: ${outcome}${lastLines.quote()}`)
+  const { failure } = await endOf(child)
+  if (failure)
+    throw new Error(`PostgreSQL's initdb failed in ${dataDirectory}: ${failure}${lastLines.quote()}`)
 }
 
 function readPassword(home: string): string {
@@ -125,7 +123,7 @@ function readPassword(home: string): string {
   }
 }
 
-/** Without it, a power cut could bring back the name that the folder had before. */
+/** Makes a rename in the folder survive a power cut. */
 function syncFolder(path: string): void {
   if (process.platform === 'win32') return
   const folder = openSync(path, 'r')

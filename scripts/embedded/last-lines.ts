@@ -1,15 +1,15 @@
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
-const KEPT = 12
+const KEPT_LINES = 12
 
-/** Remembers the last lines that PostgreSQL said, to be quoted in an error. */
+/** Keeps the last lines that PostgreSQL wrote, to quote them in an error. */
 export function createLastLines() {
   const lines: string[] = []
   return {
     add: (line: string): void => {
       lines.push(line)
-      if (lines.length > KEPT) lines.shift()
+      if (lines.length > KEPT_LINES) lines.shift()
     },
     includes: (text: string): boolean => lines.some((line) => line.includes(text)),
     quote: (): string => (lines.length > 0 ? `\nPostgreSQL said:\n  ${lines.join('\n  ')}` : ''),

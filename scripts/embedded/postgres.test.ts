@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -15,10 +15,10 @@ import {
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { clearLockedPorts } from 'get-port'
 import pg from 'pg'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type EmbeddedServer, startEmbeddedPostgres } from './postgres.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -29,6 +29,9 @@ const PORT = 20_000 + (process.pid % 10_000)
 
 // The tests look for processes in /proc.
 describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
+  beforeAll(async () => (await start(template.path)).stop())
+  afterAll(() => template[Symbol.asyncDispose]())
+
   it('is there after the first start, knows letters beyond ASCII, and keeps its data for the next', async () => {
     await using folder = aDataDir()
     const first = await start(folder.path)
@@ -44,7 +47,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
   })
 
   it('leaves no process, no port and no lock behind when it stops, with a client still connected', async () => {
-    await using folder = aDataDir()
+    await using folder = aDataDirWithCluster()
     const server = await start(folder.path)
     const client = await connect(server.url)
     const sleeping = client.query('SELECT pg_sleep(60)').catch((error: unknown) => error)
@@ -58,7 +61,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
   })
 
   it('asks for its generated password, which only its owner may read and no log line shows', async () => {
-    await using folder = aDataDir()
+    await using folder = aDataDirWithCluster()
     const lines: string[] = []
     await using server = await start(folder.path, { log: (line) => lines.push(line) })
     const file = join(folder.path, 'postgres/password')
@@ -74,7 +77,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
   })
 
   it('takes another port when its own is taken, and says so', async () => {
-    await using folder = aDataDir()
+    await using folder = aDataDirWithCluster()
     await using other = await listen()
     const lines: string[] = []
     await using server = await start(folder.path, { port: other.port, log: (line) => lines.push(line) })
@@ -83,14 +86,12 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
     expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
   })
 
-  it('refuses a second launcher at once, naming the first, which goes on', async () => {
-    await using folder = aDataDir()
+  it('refuses a second launcher, naming the first, which goes on', async () => {
+    await using folder = aDataDirWithCluster()
     await using first = await launch(folder.path)
-    const began = performance.now()
     await expect(start(folder.path)).rejects.toThrow(
       `Latchkey is already running on the data folder ${folder.path} with pid ${first.pid} (PostgreSQL on port ${first.port})`,
     )
-    expect(performance.now() - began).toBeLessThan(5_000)
     expect(await query(first.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
   })
 
@@ -109,7 +110,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
   })
 
   it('stops the server that a killed launcher left behind, and goes on with its data', async () => {
-    await using folder = aDataDir()
+    await using folder = aDataDirWithCluster()
     const first = await launch(folder.path)
     await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text")
     await first.kill()
@@ -123,7 +124,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
   })
 
   it('recovers after a kill -9 of launcher and server, with an orphan still busy', async () => {
-    await using folder = aDataDir()
+    await using folder = aDataDirWithCluster()
     const first = await launch(folder.path)
     await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text")
     const busy = query(first.url, 'SELECT count(*) FROM generate_series(1, 1e12::bigint)').catch(
@@ -131,8 +132,9 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
     )
     await isBusy(first.url, 'SELECT count')
     await first.kill()
-    process.kill(postmasterPid(folder.path), 'SIGKILL')
-    await sleep(100)
+    const postmaster = postmasterPid(folder.path)
+    process.kill(postmaster, 'SIGKILL')
+    await expect.poll(() => serverProcesses(folder.path)).not.toContain(postmaster)
     expect(serverProcesses(folder.path).length).toBeGreaterThan(0)
 
     await using second = await start(folder.path)
@@ -141,7 +143,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
   })
 
   it('recovers after a kill -9 of all processes at once', async () => {
-    await using folder = aDataDir()
+    await using folder = aDataDirWithCluster()
     const first = await launch(folder.path)
     await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text")
     const all = serverProcesses(folder.path)
@@ -153,7 +155,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
   })
 
   it('goes on by itself when only the children of the server are killed', async () => {
-    await using folder = aDataDir()
+    await using folder = aDataDirWithCluster()
     await using server = await start(folder.path)
     const postmaster = postmasterPid(folder.path)
     for (const pid of serverProcesses(folder.path).filter((child) => child !== postmaster)) killIfThere(pid)
@@ -161,7 +163,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
   })
 
   it('tells when the server dies, and can still be stopped and started', async () => {
-    await using folder = aDataDir()
+    await using folder = aDataDirWithCluster()
     const server = await start(folder.path)
     process.kill(postmasterPid(folder.path), 'SIGKILL')
     expect((await server.exited)?.message).toContain('was ended by SIGKILL')
@@ -184,7 +186,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
   })
 
   it('is not held up by a postmaster.pid whose pid belongs to another process by now', async () => {
-    await using folder = aDataDir()
+    await using folder = aDataDirWithCluster()
     await (await start(folder.path)).stop()
     const file = join(folder.path, 'postgres/data/postmaster.pid')
     writeFileSync(file, `${process.pid}\n${folder.path}/postgres/data\n1700000000\n54329\n\n127.0.0.1\n`)
@@ -193,11 +195,11 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
   })
 
   it('refuses the data of another version, and says what PostgreSQL said to broken ones', async () => {
-    await using folder = aDataDir()
+    await using folder = aDataDirWithCluster()
     await (await start(folder.path)).stop()
     const data = join(folder.path, 'postgres/data')
     writeFileSync(join(data, 'PG_VERSION'), '17\n')
-    await expect(start(folder.path)).rejects.toThrow('made by PostgreSQL 17, and this is PostgreSQL 18')
+    await expect(start(folder.path)).rejects.toThrow('created by PostgreSQL 17, and this is PostgreSQL 18')
     writeFileSync(join(data, 'PG_VERSION'), '18\n')
     rmSync(join(data, 'global/pg_control'))
     await expect(start(folder.path)).rejects.toThrow(/PostgreSQL said:[\s\S]*pg_control/)
@@ -235,6 +237,15 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
   )
 })
 
+/** Its cluster is copied: initdb takes seconds, and is the subject of few cases. */
+const template = aDataDir()
+
+function aDataDirWithCluster() {
+  const folder = aDataDir()
+  execFileSync('cp', ['-a', join(template.path, 'postgres'), folder.path])
+  return folder
+}
+
 function aDataDir() {
   const path = mkdtempSync(join(tmpdir(), 'latchkey-embedded-'))
   chmodSync(path, 0o755)
@@ -247,10 +258,14 @@ function aDataDir() {
   }
 }
 
-const start = (
+/** A start as of a new process, to which get-port has not given a port yet. */
+function start(
   dataDir: string,
   options: { port?: number; log?: (line: string) => void } = {},
-): Promise<EmbeddedServer> => startEmbeddedPostgres({ dataDir, database: 'latchkey', port: PORT, ...options })
+): Promise<EmbeddedServer> {
+  clearLockedPorts()
+  return startEmbeddedPostgres({ dataDir, database: 'latchkey', port: PORT, ...options })
+}
 
 const LAUNCHER = `
   const { startEmbeddedPostgres } = await import(process.argv[1])

@@ -1,6 +1,6 @@
 import { mkdirSync, realpathSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { resolve } from 'node:path'
+import getPort from 'get-port'
 import pg from 'pg'
 import { openCluster } from './cluster.ts'
 import { acquireLauncherLock } from './launcher-lock.ts'
@@ -9,33 +9,35 @@ import { findPostgresBinaries } from './postgres-binaries.ts'
 import { PortTakenError, type Postmaster, type PostmasterOptions, startPostmaster } from './postmaster.ts'
 import { chooseServerAccount } from './server-account.ts'
 
-export const PREFERRED_PORT = 54_329
+const PREFERRED_PORT = 54_329
 const SUPERUSER = 'latchkey'
+const HOST = '127.0.0.1'
+const MAX_PORT_ATTEMPTS = 5
 
 export interface EmbeddedPostgresOptions {
-  /** Latchkey's data folder; made when missing. The cluster lives in its subfolder `postgres`. */
+  /** Latchkey's data folder, created when missing. The cluster is in its subfolder `postgres`. */
   dataDir: string
-  /** Tried first, every time; a free one is taken where something else holds it. Default 54329. */
+  /** Tried first at every start. If it is taken, the server gets a free port. Default 54329. */
   port?: number
   /** Created when missing. */
   database: string
-  /** Gets what PostgreSQL logs, line by line, without statements, row values or secrets. */
+  /** Called with each line that PostgreSQL logs: no statements, row values or secrets. */
   log?: (line: string) => void
 }
 
 export interface EmbeddedServer extends AsyncDisposable {
-  /** Holds the generated password: to be handed on, not to be printed. */
+  /** Contains the generated password: do not print it. */
   url: string
   port: number
-  /** Settles when the server is gone: with undefined after `stop()`, with PostgreSQL's last words otherwise. */
+  /** Resolves when the server has ended: with undefined after `stop()`, else with PostgreSQL's last lines. */
   exited: Promise<Error | undefined>
-  /** Fast shutdown: ends open connections and leaves no process behind. May be called again. */
+  /** Fast shutdown: ends open connections and leaves no process behind. May be called twice. */
   stop(): Promise<void>
 }
 
 /**
- * Starts PostgreSQL on 127.0.0.1 from the binaries in node_modules, after recovering whatever a killed launcher
- * left behind. Throws when another living launcher uses the data folder, or with what PostgreSQL said.
+ * Starts PostgreSQL on 127.0.0.1 from the binaries in node_modules, after stopping what a killed launcher left behind.
+ * Throws when another launcher runs on the data folder, or with PostgreSQL's last lines.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedServer> {
   const { port = PREFERRED_PORT, database, log = () => {} } = options
@@ -50,7 +52,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 
     const postmaster = await startOnFreePort({ dataDirectory, port, binaries, account, log })
     const urlOf = (name: string) =>
-      `postgres://${SUPERUSER}:${cluster.password}@127.0.0.1:${postmaster.port}/${encodeURIComponent(name)}`
+      `postgres://${SUPERUSER}:${cluster.password}@${HOST}:${postmaster.port}/${encodeURIComponent(name)}`
     const stop = once(async () => {
       await postmaster.stop()
       await stopLeftoverServer({ dataDirectory, account, log })
@@ -79,56 +81,33 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-/** Resolves links, because a server is recognised by the real path of its working directory. */
+/** Creates the folder. Resolves links, because a server is recognised by the real path of its working directory. */
 function prepareDataDir(dataDir: string): string {
   const path = resolve(dataDir)
   try {
     mkdirSync(path, { recursive: true })
     return realpathSync(path)
   } catch (cause) {
-    throw new Error(`The data folder ${path} (DATA_DIR) cannot be made: ${messageOf(cause)}`, { cause })
+    throw new Error(`The data folder ${path} (DATA_DIR) cannot be created: ${messageOf(cause)}`, { cause })
   }
 }
 
+/** Another process may take the port before the server does: then the next one, as get-port offers none twice. */
 async function startOnFreePort(options: PostmasterOptions): Promise<Postmaster> {
-  let port = (await isFree(options.port)) ? options.port : await findFreePort()
-  if (port !== options.port) options.log(`Port ${options.port} is taken; PostgreSQL listens on ${port}`)
-  // Between the look and the start somebody else may take the port.
-  for (let attempt = 1; attempt < 5; attempt++) {
+  for (let attempt = 1; ; attempt++) {
+    const port = await getPort({ port: options.port, host: HOST })
+    if (port !== options.port) options.log(`Port ${options.port} is taken; PostgreSQL listens on ${port}`)
     try {
       return await startPostmaster({ ...options, port })
     } catch (error) {
-      if (!(error instanceof PortTakenError)) throw error
-      port = await findFreePort()
+      if (!(error instanceof PortTakenError) || attempt === MAX_PORT_ATTEMPTS) throw error
     }
   }
-  return startPostmaster({ ...options, port })
-}
-
-async function isFree(port: number): Promise<boolean> {
-  return probe(port).then(
-    () => true,
-    () => false,
-  )
-}
-
-const findFreePort = (): Promise<number> => probe(0)
-
-/** Listens for a moment on the port (0: any) and tells which one it was. */
-function probe(port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : port))
-    })
-  })
 }
 
 async function ensureDatabase(database: string, maintenanceUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: maintenanceUrl })
-  client.on('error', () => undefined) // The statement in hand reports the loss.
+  client.on('error', () => undefined) // The pending statement reports the loss.
   await client.connect()
   try {
     const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [database])

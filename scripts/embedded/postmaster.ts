@@ -4,10 +4,10 @@ import type { PostgresBinaries } from './postgres-binaries.ts'
 import type { ServerAccount } from './server-account.ts'
 
 const READY = 'database system is ready to accept connections'
-/** A fast shutdown writes a checkpoint; what takes longer than this on a laptop will not end by itself. */
+/** A fast shutdown writes a checkpoint. One that takes longer than this does not end by itself. */
 const FAST_SHUTDOWN_MS = 30_000
 /** After a kill -9 a child of the server may hold its stderr open. */
-const LAST_WORDS_MS = 200
+const LAST_LINES_WAIT_MS = 200
 
 export interface PostmasterOptions {
   dataDirectory: string
@@ -19,19 +19,19 @@ export interface PostmasterOptions {
 
 export interface Postmaster {
   port: number
-  /** Undefined after `stop()`, else what happened. */
+  /** Resolves with undefined after `stop()`, else with what happened. */
   exited: Promise<Error | undefined>
   stop(): Promise<void>
 }
 
-/** Something else listens on the port. */
+/** Another process listens on the port. */
 export class PortTakenError extends Error {}
 
-/** Starts the server process and waits until it accepts connections; throws with the last lines that it said. */
+/** Starts the server and waits until it accepts connections; throws with the last lines that it wrote. */
 export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster> {
   const { account, binaries, log, port } = options
   const child = account.spawn(binaries.postgres, serverArguments(options), {
-    // A session of its own: Ctrl-C in the terminal is for the launcher, which stops the server last.
+    // In its own session: Ctrl-C in the terminal reaches the launcher only, which stops the server last.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
@@ -71,16 +71,16 @@ function serverArguments({ dataDirectory, port }: PostmasterOptions): string[] {
   const settings = {
     port: String(port),
     listen_addresses: '127.0.0.1',
-    // A socket's path may have 107 bytes, and a checkout may sit deeper.
+    // The path of a socket may have at most 107 bytes; that of a checkout may be longer.
     unix_socket_directories: '',
     max_connections: '60',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // English, as READY is looked for.
+    // English, because READY is searched for in the log.
     lc_messages: 'C',
     logging_collector: 'off',
     log_destination: 'stderr',
-    // Details and statements hold row values: a hash, an address, a sealed mail.
+    // Details and statements contain row values: a hash, an address, a sealed mail.
     log_error_verbosity: 'terse',
     log_min_error_statement: 'panic',
     log_checkpoints: 'off',
@@ -92,7 +92,7 @@ function serverArguments({ dataDirectory, port }: PostmasterOptions): string[] {
   ]
 }
 
-/** Waits for the process, and then for its last lines. */
+/** Waits for the process to end, and then for its last lines. */
 async function waitForEnd(child: ChildProcess): Promise<string> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const how = await new Promise<string>((resolve) => {
@@ -102,7 +102,7 @@ async function waitForEnd(child: ChildProcess): Promise<string> {
     )
   })
   const { promise: late, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, LAST_WORDS_MS)
+  const timer = setTimeout(resolve, LAST_LINES_WAIT_MS)
   await Promise.race([closed, late])
   clearTimeout(timer)
   return how

@@ -1,12 +1,13 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { chmodSync, chownSync, lchownSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { endOf } from './end-of.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 
-/** Whom the server runs as: this process's own user, or, as PostgreSQL refuses uid 0, somebody else under root. */
+/** The user that PostgreSQL runs as: this process's own, or another one under root, because PostgreSQL refuses uid 0. */
 export interface ServerAccount {
   spawn(command: string, args: string[], options?: SpawnOptions): ChildProcess
-  /** Gives a file or a folder with all it holds to the account. */
+  /** Makes the account the owner of a file, or of a folder with everything in it. */
   adopt(path: string): void
 }
 
@@ -32,7 +33,7 @@ export async function chooseServerAccount(
     return { spawn: start, adopt: () => {} }
   }
 
-  // Whoever owns a cluster keeps it: nothing has to change hands when the list of users does.
+  // An existing cluster keeps its owner, even if another user would be chosen today.
   const ids = owner && owner.uid !== 0 ? owner : findUnprivilegedUser()
   const adopt = (path: string) => giveAway(path, ids, dataDir)
   const plain: ServerAccount = {
@@ -57,8 +58,8 @@ export async function chooseServerAccount(
 }
 
 /**
- * A folder that only root may enter (/root) is entered by one capability, and nothing else of root's.
- * no_setuid_fixup: without it access(2), which initdb asks, ignores the capabilities of a user other than root.
+ * One capability enters a folder that only root may enter (/root); the account gets no other right of root.
+ * no_setuid_fixup: without it access(2), which initdb calls, ignores the capabilities of users other than root.
  */
 const setprivArguments = ({ uid, gid }: Ids, capability: string): string[] => [
   `--reuid=${uid}`,
@@ -69,30 +70,24 @@ const setprivArguments = ({ uid, gid }: Ids, capability: string): string[] => [
   `--ambient-caps=+${capability}`,
 ]
 
-/** Only what the server needs: the launcher's environment holds secrets and may hold PG… variables that mislead it. */
+/** Passes on only what PostgreSQL needs: the launcher's environment contains secrets, and perhaps PG… variables. */
 function start(command: string, args: string[], options: SpawnOptions = {}): ChildProcess {
   const { PATH, SystemRoot } = process.env
   return spawn(command, args, { cwd: '/', ...options, env: { PATH, SystemRoot, LC_ALL: 'C' } })
 }
 
-/** Tries it, because modes alone do not tell: there are ACLs, mounts and containers. Undefined when all is well. */
-function findObstacle(
+/** Tries, because file modes are not all: there are ACLs, mounts and containers. Undefined when nothing is in the way. */
+async function findObstacle(
   account: ServerAccount,
   dataDir: string,
   { postgres, catalog }: PostgresBinaries,
 ): Promise<string | undefined> {
-  const attempt = '"$1" --version >/dev/null && test -r "$2" && cd "$3"'
+  const attempt = '"$1" --version >/dev/null && : <"$2" && cd "$3"'
   const child = account.spawn('/bin/sh', ['-c', attempt, 'sh', postgres, catalog, dataDir], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  let said = ''
-  child.stderr?.on('data', (chunk) => {
-    said += chunk
-  })
-  return new Promise((resolve) => {
-    child.once('error', (error) => resolve(error.message))
-    child.once('close', (code) => resolve(code === 0 ? undefined : said.trim() || 'permission denied'))
-  })
+  const { failure, stderr } = await endOf(child)
+  return failure && (stderr.trim() || failure)
 }
 
 function findOwner(path: string): Ids | undefined {
@@ -100,7 +95,7 @@ function findOwner(path: string): Ids | undefined {
   return stats && { uid: stats.uid, gid: stats.gid }
 }
 
-/** `postgres`, or else `nobody`, which every system has; a name is needed because initdb looks it up. */
+/** `postgres`, or `nobody`, which every system has. initdb looks up the name, so a bare uid is not enough. */
 function findUnprivilegedUser(): Ids {
   const users = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
@@ -116,7 +111,7 @@ function findUnprivilegedUser(): Ids {
 function giveAway(path: string, { uid, gid }: Ids, dataDir: string): void {
   try {
     const stats = statSync(path)
-    // Only root's: a folder that already belongs to the account is not walked again at every start.
+    // A folder that already belongs to the account is not walked at every start.
     if (stats.uid === uid) return
     if (stats.isDirectory()) {
       for (const entry of readdirSync(path, { recursive: true, encoding: 'utf8' })) {

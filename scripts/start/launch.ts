@@ -8,12 +8,12 @@ import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'
 import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
+import getPort from 'get-port'
 import { ENVIRONMENTS, writeCredentials } from '../credentials-file.ts'
 import { startEmbeddedPostgres } from '../embedded/postgres.ts'
 import { writeAdminEnvironment } from './admin-environment.ts'
 import { DEMO_PASSWORD, DEMO_USERS, seedDemoUsers } from './demo-users.ts'
 import { loadLaunchEnvironment } from './launch-settings.ts'
-import { freePort, isPortTaken } from './ports.ts'
 import { type ServiceProcess, startService } from './service-process.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -123,7 +123,7 @@ async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Prom
 /** For mailer-worker: METRICS_PORT, where it is set, is auth-api's. */
 async function freeMetricsPort({ HOST }: Environment): Promise<string> {
   const { METRICS_PORT } = parseSettings(['METRICS_PORT'], {}, 'mailer-worker')
-  return String(await freePort(HOST ?? INBOX_HOST, METRICS_PORT))
+  return String(await getPort({ port: METRICS_PORT, host: HOST ?? INBOX_HOST }))
 }
 
 /** mailer-worker issues no tokens, so it does not get the keys that sign them. */
@@ -143,9 +143,10 @@ async function readyOf(service: ServiceProcess) {
 async function refuseTakenPorts(environment: Environment): Promise<void> {
   const { HOST, PORT, METRICS_PORT } = parseSettings(['HOST', 'PORT', 'METRICS_PORT'], environment)
   for (const [name, port] of Object.entries({ PORT, METRICS_PORT })) {
-    if (port !== 0 && (await isPortTaken(HOST, port))) {
+    if (port !== 0 && (await getPort({ port, host: HOST })) !== port) {
       throw new Error(
-        `Something already listens on ${HOST}:${port}, perhaps another \`npm start\`. Stop it, or set ${name} to another port.`,
+        `${HOST}:${port} cannot be used: another process, perhaps another \`npm start\`, already listens there, or the port is ` +
+          `reserved for root. Stop that process, or set ${name} to another port.`,
       )
     }
   }
@@ -183,11 +184,11 @@ async function startInbox(
   given: Environment,
   stops: Stop[],
 ): Promise<{ inbox: ServiceProcess; url: string }> {
-  const smtpPort = await freePort(INBOX_HOST, INBOX_SMTP_PORT)
+  const smtpPort = await getPort({ port: INBOX_SMTP_PORT, host: INBOX_HOST })
   const inbox = startService('mail inbox', join(import.meta.dirname, 'mail-inbox.ts'), {
     ...Object.fromEntries(INBOX_SETTINGS.map((name) => [name, given[name]])),
     MAILDEV_SMTP_PORT: String(smtpPort),
-    MAILDEV_WEB_PORT: String(await freePort(INBOX_HOST, INBOX_WEB_PORT)),
+    MAILDEV_WEB_PORT: String(await getPort({ port: INBOX_WEB_PORT, host: INBOX_HOST })),
   })
   stops.push(inbox.stop)
   return { inbox, url: `smtp://${INBOX_HOST}:${smtpPort}` }

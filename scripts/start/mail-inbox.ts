@@ -1,8 +1,8 @@
-// The inbox of `npm start`: MailDev takes every mail and shows it on a page. A process of its own, so that it ends
-// when the launcher does.
+// The inbox of `npm start`: MailDev accepts every mail and shows it on a page. In its own process, so that it ends with
+// the launcher.
 import { createRequire } from 'node:module'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
-import { isPortTaken } from './ports.ts'
 
 interface MailDevOptions {
   ip: string
@@ -11,7 +11,7 @@ interface MailDevOptions {
   silent: boolean
 }
 
-// MailDev has no types of its own.
+// MailDev has no types.
 const createMailDev: (options: MailDevOptions) => { listen(): Promise<void> } = createRequire(
   import.meta.url,
 )('maildev')
@@ -19,10 +19,19 @@ const createMailDev: (options: MailDevOptions) => { listen(): Promise<void> } = 
 const host = '127.0.0.1'
 const { PORT: smtp } = parseSettings(['PORT'], { PORT: process.env.MAILDEV_SMTP_PORT })
 const { PORT: web } = parseSettings(['PORT'], { PORT: process.env.MAILDEV_WEB_PORT })
+const address = `http://${host}:${web}`
 
 process.once('disconnect', () => process.exit(0))
 await createMailDev({ ip: host, smtp, web, silent: true }).listen()
-while (!(await isPortTaken(host, web))) {
-  await new Promise((resolve) => setTimeout(resolve, 50))
+// MailDev does not report when its page can be opened.
+while (!(await isAnswering())) await sleep(50)
+process.send?.({ ready: true, address })
+
+async function isAnswering(): Promise<boolean> {
+  try {
+    await fetch(address, { method: 'HEAD' })
+    return true
+  } catch {
+    return false
+  }
 }
-process.send?.({ ready: true, address: `http://${host}:${web}` })

@@ -146,7 +146,9 @@ describe('npm start', () => {
 
     await using samePort = npmStart({ DATA_DIR: join(dataDir, 'other') })
     expect(await samePort.exited).toBe(1)
-    expect(samePort.output()).toMatch(new RegExp(`already listens on 127\\.0\\.0\\.1:${settings.PORT}`))
+    expect(samePort.output()).toMatch(
+      new RegExp(`127\\.0\\.0\\.1:${settings.PORT} cannot be used: .* already listens there`),
+    )
     const otherPorts = { PORT: '0', METRICS_PORT: '0' }
     await using sameData = npmStart(otherPorts)
     expect(await sameData.exited).toBe(1)
