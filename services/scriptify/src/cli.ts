@@ -6,6 +6,7 @@ import { createRunCommand } from './commands/run.ts'
 import { createServicesCommand } from './commands/services.ts'
 import { createTerminalCommand } from './commands/terminal.ts'
 import { createUninstallCommand } from './commands/uninstall.ts'
+import { INIT_SYSTEMS } from './units/init-systems.ts'
 
 /** The whole command line; parsing throws a CommanderError for wrong usage and a CliError for what went wrong. */
 export function createCli(): Command {
@@ -19,9 +20,9 @@ export function createCli(): Command {
   for (const command of [
     createTerminalCommand(),
     createRunCommand(),
-    createInstallCommand(),
-    createUninstallCommand(),
-    createServicesCommand(),
+    createInstallCommand(INIT_SYSTEMS),
+    createUninstallCommand(INIT_SYSTEMS),
+    createServicesCommand(INIT_SYSTEMS),
     createEndpointCommand(),
   ]) {
     // addCommand, unlike command(), hands nothing down.

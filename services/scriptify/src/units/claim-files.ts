@@ -1,60 +1,63 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
-import {
-  checkFolder,
-  type FoundFile,
-  foldersOf,
-  inspectService,
-  lstatIfAny,
-  refuseForeign,
-} from './inspect-service.ts'
+import { checkFolder } from './folders.ts'
+import type { InitSystem } from './init-system.ts'
+import { type FoundFile, inspectService, refuseForeign } from './inspect-service.ts'
 import type { InstallRequest } from './install-request.ts'
-import { MAIN_FILE, SCRIPTIFY_DIR, type ServiceTemplate, TEMPLATES } from './service.ts'
+import { lstatIfAny } from './lstat-if-any.ts'
+import { SCRIPTIFY_DIR } from './paths.ts'
+import { ownFolders, unitFile, unitFolder } from './unit-path.ts'
 
 /**
- * The files of this service that stand there, each known to be ours. Throws exit code 4 for somebody else's, 3 for a folder
- * that is missing, 2 for a service of ours that --force would have to replace.
+ * The existing files of this service, each known to be scriptify's. Throws exit code 4 for a file of someone else, 3 for a
+ * missing folder, 2 for an installed service without --force.
  */
-export async function claimFiles({ name, template, root, force }: InstallRequest): Promise<FoundFile[]> {
-  for (const folder of foldersOf(template)) await checkFolder(root, folder)
-  if (await lstatIfAny(join(root, SCRIPTIFY_DIR))) await checkFolder(root, SCRIPTIFY_DIR)
-  const { main, environment, launcher } = await inspectService(name, root)
-  const parts = [main[template], environment, launcher].filter((file) => file !== undefined)
-  const foreign = parts.find((file) => file.owner === 'foreign')
+export async function claimFiles(
+  request: InstallRequest,
+  systems: readonly InitSystem[],
+): Promise<FoundFile[]> {
+  await checkFolders(request)
+  const { name, system, root, force } = request
+  const { units, environment, launcher } = await inspectService(name, { root, systems })
+  const unit = units.find((found) => found.system === system)
+  const files = [unit, environment, launcher].filter((file) => file !== undefined)
+  const foreign = files.find(({ owner }) => owner === 'foreign')
   if (foreign) throw refuseForeign(foreign)
-  const other = TEMPLATES.find(
-    (known) => known !== template && main[known] && main[known].owner !== 'foreign',
-  )
+  const other = units.find((found) => found.system !== system && found.owner !== 'foreign')
   if (other !== undefined) {
-    throw new CliError(`${name} is installed for ${other}: uninstall it first`, EXIT.usage)
+    throw new CliError(`${name} is installed for ${other.system.name}: uninstall it first`, EXIT.usage)
   }
-  if (force) return parts
-  if (main[template] !== undefined) {
-    throw new CliError(
-      `${name} is installed already (${main[template].path}): --force replaces it`,
-      EXIT.usage,
-    )
+  if (force) return files
+  if (unit !== undefined) {
+    throw new CliError(`${name} is already installed (${unit.path}): --force replaces it`, EXIT.usage)
   }
-  const rival = await findRival(name, template, root)
-  if (rival !== undefined) {
+  await refuseNamesake(request, systems)
+  return files
+}
+
+async function checkFolders({ name, system, root }: InstallRequest): Promise<void> {
+  for (const folder of [unitFolder(system), dirname(SCRIPTIFY_DIR)]) await checkFolder(root, folder)
+  for (const folder of ownFolders(system, name)) {
+    if (await lstatIfAny(join(root, folder))) await checkFolder(root, folder)
+  }
+}
+
+/** Refuses a service of the distribution that ours would hide, or that would hide ours. */
+async function refuseNamesake(
+  { name, system, root }: InstallRequest,
+  systems: readonly InitSystem[],
+): Promise<void> {
+  if (system.namesakes(name).length === 0) return
+  const paths = systems
+    .flatMap((known) => known.namesakes(name))
+    .filter((path) => path !== unitFile(system, name))
+    .map((path) => join(root, path))
+  for (const path of paths) {
+    if (!(await lstatIfAny(path))) continue
     throw new CliError(
-      `${rival} is somebody else's service ${name}: choose another name, or --force`,
+      `${path} is a service ${name} that scriptify did not install: choose another name, or --force`,
       EXIT.notPermitted,
     )
   }
-  return parts
-}
-
-/** A service of the distribution that ours would hide, or that would hide ours. */
-async function findRival(name: string, template: ServiceTemplate, root: string): Promise<string | undefined> {
-  if (template === 'crond') return undefined
-  const units = ['/usr/lib', '/lib', '/usr/local/lib', '/etc', '/run'].map(
-    (folder) => `${folder}/systemd/system/${name}.service`,
-  )
-  const paths = [...units, MAIN_FILE.initd(name), MAIN_FILE.upstart(name)]
-    .filter((path) => path !== MAIN_FILE[template](name))
-    .map((path) => join(root, path))
-  const stats = await Promise.all(paths.map(lstatIfAny))
-  return paths.find((_, index) => stats[index] !== undefined)
 }

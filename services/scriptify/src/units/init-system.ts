@@ -1,167 +1,84 @@
-import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { promisify } from 'node:util'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
-import { type ServiceTemplate, SYSTEM_PATH } from './service.ts'
+import type { ControlCommand } from './control.ts'
+import type { ServiceDefinition } from './service-definition.ts'
 
-/** What answers on this machine. */
+/** Options of `install` that not every init system takes. */
+export type LimitedOption = '--daemon' | '--interval' | '--enable' | '--start'
+
+export interface ServiceState {
+  /**
+   * `active`, `inactive` or `failed`; `scheduled` for a job; in some systems also a state between two of these, such as
+   * `activating`. `unknown` where no init system can tell, or may tell the caller.
+   */
+  readonly state: string
+  readonly startsAtBoot: boolean | 'unknown'
+}
+
+/**
+ * All that scriptify knows about one init system. Its file in `systems/` implements this, its template in
+ * `templates/services/` is what it reads, and a line in `init-systems.ts` registers it.
+ */
 export interface InitSystem {
-  /** As PID 1, not merely installed. */
-  readonly systemd: boolean
-  readonly upstart: boolean
-  /** systemd's tool, which enables a unit also where systemd does not run. */
-  readonly systemctl: boolean
-  /** Debian's tool for the links in /etc/rc?.d. */
-  readonly updateRcD: boolean
-}
-
-interface NewService {
+  /** The value of `--template`; the mark in each file of a service names it. */
   readonly name: string
-  readonly template: ServiceTemplate
-  readonly enable: boolean
-  readonly start: boolean
-}
+  /** What `install --help` shows after `scriptify install`. */
+  readonly examples: readonly string[]
 
-/** A command for the init system; one that may fail is not spoken of when it does. */
-export interface ControlCommand {
-  readonly words: readonly [string, ...string[]]
-  readonly mayFail?: boolean
-}
+  // Paths
 
-/** Where files are only written, for a system that does not run here. */
-export const NO_INIT_SYSTEM: InitSystem = {
-  systemd: false,
-  upstart: false,
-  systemctl: false,
-  updateRcD: false,
-}
+  /** The file that it reads, such as `/etc/init/{name}.conf`. The folder in front of `{name}` has to exist. */
+  readonly unitPath: string
+  /** The permissions of that file. */
+  readonly unitMode: number
+  /** Paths where a service of this name starts from that is not scriptify's; none where names are not shared. */
+  namesakes(name: string): readonly string[]
+  /** The file that contains the output of a service, or the command that shows it. */
+  log(name: string): { readonly file: string } | { readonly command: string }
 
-export const findInitSystem = (): InitSystem => ({
-  systemd: existsSync('/run/systemd/system'),
-  upstart: !existsSync('/run/systemd/system') && existsSync('/sbin/initctl') && existsSync('/etc/init'),
-  systemctl: ['/usr/bin/systemctl', '/bin/systemctl'].some((path) => existsSync(path)),
-  updateRcD: existsSync('/usr/sbin/update-rc.d'),
-})
+  // Check
 
-/** What makes the init system know a service that has been written, and then what starts it. */
-export function commandsAfterInstall(
-  { name, template, enable, start }: NewService,
-  { systemd, upstart }: InitSystem,
-): { announce: ControlCommand[]; start: ControlCommand[] } {
-  const reload = systemd ? [command('systemctl', 'daemon-reload')] : []
-  switch (template) {
-    case 'systemd':
-      return {
-        announce: [...reload, ...(enable ? [command('systemctl', 'enable', `${name}.service`)] : [])],
-        // restart, so that one that runs already gets what has been written
-        start: start ? [command('systemctl', 'restart', `${name}.service`)] : [],
-      }
-    case 'initd':
-      return {
-        announce: [...reload, ...(enable ? [command('update-rc.d', name, 'defaults')] : [])],
-        start: start ? [command('service', name, 'restart')] : [],
-      }
-    case 'upstart':
-      return {
-        announce: upstart ? [command('initctl', 'reload-configuration')] : [],
-        start: start ? [attempt('stop', name), command('start', name)] : [],
-      }
-    case 'crond':
-      return { announce: [], start: [] }
+  /** The options that it does not take, each with the reason. */
+  readonly refuses: Readonly<Partial<Record<LimitedOption, string>>>
+  /** Whether it sandboxes a service: --memory-max, --no-hardening, --no-private-tmp. */
+  readonly confines: boolean
+  /** Checks --schedule or gives its default; throws exit code 2. Undefined where services run all the time. */
+  readonly parseSchedule?: (schedule: string | undefined) => string
+  /** Why it would lose this value of a variable; undefined where it passes it on. */
+  variableFault?(value: string): string | undefined
+  /** Throws exit code 2 for a service that it could not start. */
+  check?(service: ServiceDefinition): void
+  /** Throws exit code 2 where it is not able to start or enable a service on this machine. */
+  checkHost(wanted: { readonly start: boolean; readonly enable: boolean }): void
+
+  // Render
+
+  /** A file of `templates/services/`, or an absolute path. */
+  readonly template: string
+  /** The values of its template besides `name` and `mark`, each escaped for its place. Throws exit code 2. */
+  render(service: ServiceDefinition): object
+  /** Present where it starts a script of `templates/services/launcher` instead of the command itself. */
+  readonly launcher?: {
+    /** Whether the script writes the output to `log`. */
+    readonly logs: boolean
+    /** Whether the script skips a run while the previous one lasts. */
+    readonly locks: boolean
   }
-}
 
-/** Makes the init system see again what stood there before an installation that has been taken back. */
-export function commandsAfterRollback(
-  service: NewService & { replaces: boolean },
-  system: InitSystem,
-): ControlCommand[] {
-  const commands = service.replaces
-    ? commandsAfterInstall({ ...service, enable: false }, system).announce
-    : commandsAfterRemoval(service, system)
-  // It is the first failure that is to be spoken of.
-  return commands.map(({ words }) => attempt(...words))
-}
+  // Commands on this machine
 
-/** Stops and disables a service that is about to be removed. */
-export function commandsBeforeRemoval(
-  { name, template, legacy }: { name: string; template: ServiceTemplate; legacy: boolean },
-  { systemd, upstart }: InitSystem,
-): ControlCommand[] {
-  switch (template) {
-    case 'systemd':
-      return systemd
-        ? [
-            command('systemctl', 'stop', `${name}.service`),
-            attempt('systemctl', 'disable', `${name}.service`),
-          ]
-        : []
-    case 'initd':
-      return [
-        // One that was written from elsewhere is not known yet.
-        ...(systemd ? [command('systemctl', 'daemon-reload')] : []),
-        // The original's script fails at whatever it is asked.
-        legacy ? attempt('service', name, 'stop') : command('service', name, 'stop'),
-      ]
-    case 'upstart':
-      return upstart ? [attempt('stop', name)] : []
-    case 'crond':
-      return []
-  }
+  /** Makes it read a new or changed unit, and enables that. */
+  announce(name: string, options: { readonly enable: boolean }): readonly ControlCommand[]
+  /** Starts a service, or restarts it with what has been written. */
+  start(name: string): readonly ControlCommand[]
+  /** How an admin starts a service; undefined for one that needs no start. */
+  startHint?(name: string, options: { readonly replaces: boolean; readonly elsewhere: boolean }): string
+  /** Stops and disables a service that is about to be removed; `legacy` marks one of the original tool. */
+  stop(name: string, options: { readonly legacy: boolean }): readonly ControlCommand[]
+  /** Makes it forget a service whose files have been removed. */
+  forget(name: string): readonly ControlCommand[]
+  /** The warnings of its own tool about an installed unit. */
+  verify?(name: string): Promise<readonly string[]>
+  /** Asks it about a service. */
+  state(name: string): Promise<ServiceState>
+  /** The links below `root` by which it starts a service at boot; its own tool may be missing there. */
+  links?(name: string, root: string): Promise<readonly string[]>
 }
-
-/** Makes the init system forget a service whose files are gone. */
-export function commandsAfterRemoval(
-  { name, template }: { name: string; template: ServiceTemplate },
-  { systemd, upstart, updateRcD }: InitSystem,
-): ControlCommand[] {
-  const forget = systemd
-    ? [command('systemctl', 'daemon-reload'), attempt('systemctl', 'reset-failed', `${name}.service`)]
-    : []
-  switch (template) {
-    case 'systemd':
-      return forget
-    case 'initd':
-      return [...(updateRcD ? [attempt('update-rc.d', name, 'remove')] : []), ...forget]
-    case 'upstart':
-      return upstart ? [command('initctl', 'reload-configuration')] : []
-    case 'crond':
-      return []
-  }
-}
-
-/** Runs commands in their order; throws exit code 1 with what the first that fails says. */
-export async function controlAll(commands: readonly ControlCommand[]): Promise<void> {
-  for (const command of commands) await control(command)
-}
-
-async function control({ words, mayFail }: ControlCommand): Promise<void> {
-  const [file, ...args] = words
-  try {
-    // A root who came by `su` may have no sbin in PATH.
-    const env = { ...process.env, PATH: SYSTEM_PATH, SYSTEMD_PAGER: '', LC_ALL: 'C.UTF-8' }
-    await promisify(execFile)(file, args, { env })
-  } catch (error) {
-    if (mayFail) return
-    const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
-    const reason =
-      said.split('\n')[0] || (error instanceof Error ? error.message.split('\n')[0] : 'it failed')
-    throw new CliError(`${words.join(' ')}: ${reason}`, EXIT.failed)
-  }
-}
-
-/** What systemd finds wrong with a unit that it has loaded; nothing where its tool for that is missing. */
-export async function verifyUnit(name: string): Promise<string[]> {
-  const unit = `${name}.service`
-  const path = `/etc/systemd/system/${unit}`
-  // It ends with 1 for some warnings, and speaks of other units as well.
-  const said = await promisify(execFile)('systemd-analyze', ['verify', path], { timeout: 20_000 }).then(
-    ({ stderr }) => stderr,
-    (error: unknown) => (error instanceof Error && 'stderr' in error ? String(error.stderr) : ''),
-  )
-  return said.split('\n').filter((line) => line.includes(unit))
-}
-
-const command = (...words: ControlCommand['words']): ControlCommand => ({ words })
-const attempt = (...words: ControlCommand['words']): ControlCommand => ({ words, mayFail: true })

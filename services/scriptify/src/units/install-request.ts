@@ -1,18 +1,18 @@
 import type { ServiceRequest } from './parse-service.ts'
 
-/** What the user asks for, as typed, and where to install it. */
+/** The options of `install`, as typed, and where to install. */
 export interface InstallRequest extends ServiceRequest {
-  /** On the system that will run the service. */
+  /** As the host that runs the service sees it. */
   readonly rootdir: string
   readonly bootstrap?: string | undefined
   readonly args: readonly string[]
   readonly runtime?: 'php' | 'node' | undefined
   readonly allowOutside?: boolean | undefined
-  /** Looks for the class and the method first. */
+  /** Whether the class and the method have to exist. */
   readonly check: boolean
   readonly dryRun: boolean
   readonly force: boolean
-  /** `/`, or where another system's files are mounted: then nothing is reloaded or started. */
+  /** `/`, or the folder where the files of another host are mounted; there nothing is reloaded or started. */
   readonly root: string
   readonly home?: string | undefined
   readonly program?: string | undefined

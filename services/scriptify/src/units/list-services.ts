@@ -1,70 +1,64 @@
-import { readdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { isServiceName } from '../service-name.ts'
-import { inspectFile, lstatIfAny } from './inspect-service.ts'
-import { environmentFile, MAIN_FILE, type ServiceTemplate, TEMPLATES } from './service.ts'
-import { askState, type ServiceState } from './service-state.ts'
+import { namesIn } from './folders.ts'
+import type { InitSystem, ServiceState } from './init-system.ts'
+import { inspectFile } from './inspect-service.ts'
+import { environmentFile } from './paths.ts'
+import { serviceOfEntry, unitFile, unitFolder } from './unit-path.ts'
 
 export interface ListedService extends Partial<ServiceState> {
   readonly name: string
-  readonly template: ServiceTemplate
+  /** The name of its init system. */
+  readonly template: string
   /** What the init system reads. */
   readonly file: string
-  /** Where its environment is kept. */
+  /** The file with its environment. */
   readonly environment: string
   /** Written by the original tool. */
   readonly legacy: boolean
 }
 
-/**
- * Finds the services that scriptify installed below `root`, by their marks; ordered by name. Their state is that of this
- * machine, so it is `unknown` for those of another one.
- */
-export async function listServices(
-  root: string,
-  { withState = false }: { withState?: boolean } = {},
-): Promise<ListedService[]> {
-  const found = await Promise.all(TEMPLATES.map((template) => listTemplate(template, root)))
-  const services = found
-    .flat()
-    .sort((one, other) => (one.name < other.name ? -1 : Number(one.name > other.name)))
-  if (!withState) return services
-  const unknown = { state: 'unknown', startsAtBoot: 'unknown' } as const
-  return Promise.all(
-    services.map(async (service) => ({
-      ...service,
-      ...(root === '/' ? await askState(service.name, service.template) : unknown),
-    })),
-  )
+interface ListOptions {
+  /** `/`, or the folder where the files of another host are mounted. */
+  readonly root: string
+  readonly systems: readonly InitSystem[]
+  /** Asks the init system about each; the state of a service on another host is `unknown`. */
+  readonly withState?: boolean
 }
 
-async function listTemplate(template: ServiceTemplate, root: string): Promise<ListedService[]> {
-  const [folder, ending] = [
-    dirname(MAIN_FILE[template]('x')),
-    MAIN_FILE[template]('').split('/').at(-1) ?? '',
-  ]
-  const files = (await lstatIfAny(join(root, folder)))?.isDirectory() ? await readdir(join(root, folder)) : []
-  const names = files
-    .filter((file) => file.endsWith(ending))
-    .map((file) => file.slice(0, file.length - ending.length))
+/** Finds the services that scriptify installed, by the marks in their units; ordered by name. */
+export async function listServices(options: ListOptions): Promise<ListedService[]> {
+  const found = await Promise.all(options.systems.map((system) => listSystem(system, options)))
+  return found.flat().sort((one, other) => (one.name < other.name ? -1 : Number(one.name > other.name)))
+}
+
+async function listSystem(system: InitSystem, options: ListOptions): Promise<ListedService[]> {
+  const entries = await namesIn(join(options.root, unitFolder(system)))
+  const names = entries
+    .map((entry) => serviceOfEntry(system, entry))
+    .filter((name) => name !== undefined)
     .filter(isServiceName)
-  const services = await Promise.all(names.map((name) => describe(name, template, root)))
+  const services = await Promise.all(names.map((name) => describe(name, system, options)))
   return services.filter((service) => service !== undefined)
 }
 
 async function describe(
   name: string,
-  template: ServiceTemplate,
-  root: string,
+  system: InitSystem,
+  { root, systems, withState = false }: ListOptions,
 ): Promise<ListedService | undefined> {
-  // Everybody may list: what they may not read is somebody else's, for ours are readable.
-  const file = await inspectFile(join(root, MAIN_FILE[template](name)), name).catch(() => undefined)
+  // Every user may list: scriptify's units are readable, so one that is not belongs to someone else.
+  const file = await inspectFile(join(root, unitFile(system, name)), { name, systems }).catch(() => undefined)
   if (file === undefined || file.owner === 'foreign') return undefined
   return {
     name,
-    template,
+    template: system.name,
     file: file.path,
     environment: join(root, environmentFile(name)),
     legacy: file.owner === 'legacy',
+    ...(withState ? await stateOf(name, system, root) : {}),
   }
 }
+
+const stateOf = async (name: string, system: InitSystem, root: string): Promise<ServiceState> =>
+  root === '/' ? system.state(name) : { state: 'unknown', startsAtBoot: 'unknown' }

@@ -1,28 +1,28 @@
-import { type ServiceTemplate, TEMPLATES } from './service.ts'
+import type { InitSystem } from './init-system.ts'
 
-/** What the first lines of a file tell about its origin. */
+/** What the first lines of a file say about its origin. */
 export type Mark =
-  | { readonly kind: 'own'; readonly name: string; readonly template: ServiceTemplate }
+  | { readonly kind: 'own'; readonly name: string; readonly system: InitSystem }
   /** Written by the original tool, whose files name it somewhere. */
   | { readonly kind: 'legacy' }
 
 const OWN = /^# scriptify: managed service=(\S+) template=(\S+) v=\d+$/
 
-/** The line that makes a file ours; it stands among the first three. */
-export const ownershipMark = (name: string, template: ServiceTemplate): string =>
-  `# scriptify: managed service=${name} template=${template} v=1`
+/** The line that marks a file as scriptify's; it is among the first three. */
+export const ownershipMark = (name: string, system: InitSystem): string =>
+  `# scriptify: managed service=${name} template=${system.name} v=1`
 
 /** Reads the mark of a file's text; undefined for a foreign file. */
-export function readMark(text: string): Mark | undefined {
+export function readMark(text: string, systems: readonly InitSystem[]): Mark | undefined {
   for (const line of text.split('\n', 3)) {
-    const [, name, written] = OWN.exec(line) ?? []
-    const template = TEMPLATES.find((known) => known === written)
-    if (name !== undefined && template !== undefined) return { kind: 'own', name, template }
+    const [, name, template] = OWN.exec(line) ?? []
+    const system = systems.find((known) => known.name === template)
+    if (name !== undefined && system !== undefined) return { kind: 'own', name, system }
   }
   return text.includes('PHP_SCRIPTIFY') ? { kind: 'legacy' } : undefined
 }
 
-/** The text below the mark that `readMark` finds, and above it. */
+/** The text without the mark that `readMark` finds. */
 export const withoutMark = (text: string): string =>
   text
     .split('\n')

@@ -1,10 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { EXIT } from '../exit-codes.ts'
-import { checkPath, parseService, type ServiceRequest } from './parse-service.ts'
+import { INIT_SYSTEMS } from './init-systems.ts'
+import { checkPath, type ParsedService, parseService, type ServiceRequest } from './parse-service.ts'
+import { crond } from './systems/crond.ts'
+import { initd } from './systems/initd.ts'
+import { systemd } from './systems/systemd.ts'
+import { upstart } from './systems/upstart.ts'
+
+const parse = (changes: Partial<ServiceRequest> = {}): ParsedService =>
+  parseService(aRequest(changes), INIT_SYSTEMS)
 
 const aRequest = (changes: Partial<ServiceRequest> = {}): ServiceRequest => ({
   name: 'importer',
-  template: 'systemd',
+  system: systemd,
   class: '\\Jobs\\Importer::work',
   env: [],
   hardening: true,
@@ -19,38 +27,34 @@ const refusal = (says: string) =>
 
 describe('parseService', () => {
   it('fills in what the template has by itself', () => {
-    expect(parseService(aRequest())).toEqual({
+    expect(parse()).toEqual({
       name: 'importer',
-      template: 'systemd',
       description: '\\Jobs\\Importer::work by scriptify',
       user: undefined,
       group: undefined,
       environment: {},
-      schedule: '* * * * *',
+      schedule: undefined,
       daemon: true,
       interval: 1,
       hardened: true,
       privateTmp: true,
       memoryMax: undefined,
     })
-    expect(parseService(aRequest({ template: 'crond' }))).toMatchObject({
+    expect(parse({ system: crond })).toMatchObject({
+      schedule: '* * * * *',
       daemon: false,
       interval: undefined,
     })
   })
 
   it('shortens a description of its own, and keeps the end that tells most', () => {
-    const { description } = parseService(
-      aRequest({ class: `src/${'d'.repeat(210)}/importer.ts#Importer::work` }),
-    )
+    const { description } = parse({ class: `src/${'d'.repeat(210)}/importer.ts#Importer::work` })
     expect(description).toMatch(/^…d+\/importer\.ts#Importer::work by scriptify$/)
     expect(description).toHaveLength(200)
   })
 
   it('takes a value literally, from the first = on, and the last of two', () => {
-    const { environment } = parseService(
-      aRequest({ env: ['A=1', 'URL=a=b&c=%41+ "$x"\n\t', 'A=', 'É_=1'.slice(1)] }),
-    )
+    const { environment } = parse({ env: ['A=1', 'URL=a=b&c=%41+ "$x"\n\t', 'A=', 'É_=1'.slice(1)] })
     expect(environment).toEqual({ A: '', URL: 'a=b&c=%41+ "$x"\n\t', _: '1' })
   })
 
@@ -85,12 +89,12 @@ describe('parseService', () => {
     ...['\u0001', '\r', '\u001b[0m', '\u007f'].map((value) => ({
       why: `the value ${JSON.stringify(value)}`,
       changes: { env: [`A=${value}`] },
-      says: '--env A: its value holds a control character',
+      says: '--env A: its value contains a control character',
     })),
     ...['\ufdd0', '\u{1ffff}'].map((value) => ({
       why: `the value ${JSON.stringify(value)} for systemd`,
       changes: { env: [`A=${value}`] },
-      says: '--env A: its value holds what Unicode keeps for no character',
+      says: '--env A: systemd drops a value with a Unicode noncharacter',
     })),
     {
       why: 'a description that systemd would drop',
@@ -106,14 +110,14 @@ describe('parseService', () => {
     { why: 'a schedule for systemd', changes: { schedule: '* * * * *' }, says: 'only crond has one' },
     {
       why: 'a schedule that runs something else',
-      changes: { template: 'crond', schedule: '* * * * * root id\n' },
+      changes: { system: crond, schedule: '* * * * * root id\n' },
       says: '--schedule',
     },
-    { why: 'a daemon for cron', changes: { template: 'crond', daemon: true }, says: '--daemon' },
-    { why: 'an interval for cron', changes: { template: 'crond', interval: 5 }, says: '--interval' },
-    { why: 'to start a cron job', changes: { template: 'crond', start: true }, says: '--start' },
+    { why: 'a daemon for cron', changes: { system: crond, daemon: true }, says: '--daemon' },
+    { why: 'an interval for cron', changes: { system: crond, interval: 5 }, says: '--interval' },
+    { why: 'to start a cron job', changes: { system: crond, start: true }, says: '--start' },
     { why: 'an interval for a single call', changes: { daemon: false, interval: 5 }, says: '--no-daemon' },
-    { why: 'to enable an upstart job', changes: { template: 'upstart', enable: true }, says: '--enable' },
+    { why: 'to enable an upstart job', changes: { system: upstart, enable: true }, says: '--enable' },
     ...['', '0', '-1', '512 M', '512MB', '50%', '1\nUser=root', 'infinity'].map((memoryMax) => ({
       why: `the memory ${JSON.stringify(memoryMax)}`,
       changes: { memoryMax },
@@ -121,26 +125,26 @@ describe('parseService', () => {
     })),
     {
       why: 'a memory without systemd',
-      changes: { template: 'crond', memoryMax: '1G' },
+      changes: { system: crond, memoryMax: '1G' },
       says: '--memory-max',
     },
     {
       why: 'no hardening without systemd',
-      changes: { template: 'initd', hardening: false },
+      changes: { system: initd, hardening: false },
       says: '--no-hardening',
     },
     { why: 'a group for root', changes: { group: 'app' }, says: '--group goes with a --user' },
     { why: 'a bad group', changes: { user: 'app', group: 'a\nb' }, says: '--group' },
     {
       why: 'a /tmp without systemd',
-      changes: { template: 'initd', privateTmp: false },
+      changes: { system: initd, privateTmp: false },
       says: '--no-private-tmp',
     },
-    { why: "the shell's own name", changes: { template: 'initd', env: ['OPTIND=1'] }, says: '--env OPTIND' },
+    { why: "the shell's own name", changes: { system: initd, env: ['OPTIND=1'] }, says: '--env OPTIND' },
   ] as { why: string; changes: Partial<ServiceRequest>; says: string }[])(
     'refuses $why',
     ({ changes, says }) => {
-      expect(() => parseService(aRequest(changes))).toThrow(refusal(says))
+      expect(() => parse(changes)).toThrow(refusal(says))
     },
   )
 
@@ -153,18 +157,18 @@ describe('parseService', () => {
       'A=secret\0',
       'A=secret\udcff',
     ]) {
-      expect(() => parseService(aRequest({ template: 'initd', env: [entry] }))).toThrow(/^(?!.*secret)/s)
+      expect(() => parse({ system: initd, env: [entry] })).toThrow(/^(?!.*secret)/s)
     }
   })
 
   it('leaves a value that systemd would drop to the shell', () => {
-    const { environment } = parseService(aRequest({ template: 'initd', env: ['A=\ufdd0'] }))
+    const { environment } = parse({ system: initd, env: ['A=\ufdd0'] })
     expect(environment).toEqual({ A: '\ufdd0' })
   })
 
   it('tells which variable it means', () => {
-    expect(() => parseService(aRequest({ env: ['A-B=1'] }))).toThrow(refusal('"A-B"'))
-    expect(() => parseService(aRequest({ env: ['A=1', 'oops'] }))).toThrow(refusal('number 2 has no ='))
+    expect(() => parse({ env: ['A-B=1'] })).toThrow(refusal('"A-B"'))
+    expect(() => parse({ env: ['A=1', 'oops'] })).toThrow(refusal('number 2 has no ='))
   })
 })
 

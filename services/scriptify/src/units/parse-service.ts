@@ -2,21 +2,21 @@ import { CliError } from '../cli-error.ts'
 import { parseEnvEntries } from '../env-entries.ts'
 import { EXIT } from '../exit-codes.ts'
 import { isServiceName } from '../service-name.ts'
-import { isSystemdText } from './grammar/systemd.ts'
-import { parseSchedule } from './schedule.ts'
-import type { ServiceDefinition, ServiceTemplate } from './service.ts'
+import type { InitSystem, LimitedOption } from './init-system.ts'
+import type { ServiceDefinition } from './service-definition.ts'
+import { hasControls, hasNoncharacter } from './text.ts'
 
-/** What the user asks for, as typed. */
+/** The options of `install`, as typed. */
 export interface ServiceRequest {
   readonly name: string
-  readonly template: ServiceTemplate
+  readonly system: InitSystem
   readonly class: string
   readonly env: readonly string[]
   readonly description?: string | undefined
   readonly user?: string | undefined
   readonly group?: string | undefined
   readonly schedule?: string | undefined
-  /** Absent: as the template has it. */
+  /** Default: true, for a system with schedules false. */
   readonly daemon?: boolean | undefined
   readonly interval?: number | undefined
   readonly hardening: boolean
@@ -26,32 +26,36 @@ export interface ServiceRequest {
   readonly start: boolean
 }
 
-const LONGEST_DESCRIPTION = 200
-const EVERY_MINUTE = '* * * * *'
+export type ParsedService = Omit<ServiceDefinition, 'command' | 'rootdir'> & {
+  /** Seconds between two calls; undefined for a single call. */
+  readonly interval: number | undefined
+}
+
+const MAX_DESCRIPTION = 200
 const ACCOUNT_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,31}$/
-// sh, as dash or bash, refuses to assign these or gives them values of its own.
-const OF_THE_SHELL = [
+// sh, whether dash or bash, refuses to assign these or gives them its own values.
+const SHELL_VARIABLES = [
   ...['_', 'BASHOPTS', 'BASH_VERSINFO', 'DIRSTACK', 'EUID', 'FUNCNAME', 'GROUPS', 'LINENO', 'OPTIND', 'PPID'],
   ...['RANDOM', 'SECONDS', 'SHELLOPTS', 'UID'],
 ]
 
-/** Checks all that needs no look at the system; throws exit code 2 for whatever could not be written in its place. */
-export function parseService(
-  request: ServiceRequest,
-): Omit<ServiceDefinition, 'command' | 'rootdir'> & { interval: number | undefined } {
-  const { name, template, hardening, privateTmp, memoryMax } = request
+/**
+ * Checks all that does not depend on this machine; throws exit code 2 for a text that one of the files could not contain.
+ * `systems` are those that a refusal may recommend.
+ */
+export function parseService(request: ServiceRequest, systems: readonly InitSystem[]): ParsedService {
+  const { name, system, hardening, privateTmp, memoryMax } = request
   checkServiceName(name)
-  if (hasControls(request.class)) throw refuse('--class', request.class, 'holds a control character')
-  checkFit(request)
-  const daemon = request.daemon ?? template !== 'crond'
+  if (hasControls(request.class)) throw refuse('--class', request.class, 'contains a control character')
+  checkOptions(request, systems)
+  const daemon = request.daemon ?? system.parseSchedule === undefined
   return {
     name,
-    template,
     description:
       request.description === undefined ? describe(request.class) : parseDescription(request.description),
     ...parseAccount(request),
-    environment: parseVariables(request.env, template),
-    schedule: parseSchedule(request.schedule ?? EVERY_MINUTE),
+    environment: parseVariables(request.env, system),
+    schedule: system.parseSchedule?.(request.schedule),
     daemon,
     interval: daemon ? (request.interval ?? 1) : undefined,
     hardened: hardening,
@@ -68,38 +72,48 @@ export function checkServiceName(name: string): void {
   )
 }
 
-/** Refuses a path that one of the files could not hold as it is; returns it. */
+/** Refuses a path that one of the files could not contain as it is; returns it. */
 export function checkPath(option: string, path: string): string {
-  if (hasControls(path)) throw refuse(option, path, 'holds a control character')
-  // systemd trims a value, and reads a backslash at its end as a line that goes on.
+  if (hasControls(path)) throw refuse(option, path, 'contains a control character')
+  // A unit's values are trimmed, and a backslash at the end continues the line.
   if (/^\s|[\s\\]$/u.test(path))
     throw refuse(option, path, 'begins or ends with white space, or ends with a backslash')
   return path
 }
 
-function checkFit(request: ServiceRequest): void {
-  const { template, schedule, daemon, interval, enable, start } = request
+/** Throws exit code 2 for an option that the init system does not take. */
+function checkOptions(request: ServiceRequest, systems: readonly InitSystem[]): void {
+  const { system, schedule, daemon, interval } = request
   const unfit = (option: string, reason: string) =>
-    new CliError(`${option} does not fit --template=${template}: ${reason}`, EXIT.usage)
-  if (schedule !== undefined && template !== 'crond') throw unfit('--schedule', 'only crond has one')
-  if (template === 'crond') {
-    if (daemon) throw unfit('--daemon', 'cron starts the method again by itself')
-    if (interval !== undefined) throw unfit('--interval', 'use --schedule')
-    if (enable || start) throw unfit(enable ? '--enable' : '--start', 'cron reads it at once')
-  }
-  if (template === 'upstart' && enable) throw unfit('--enable', 'upstart starts it at boot anyway')
-  if (daemon === false && interval !== undefined) {
-    throw new CliError(
-      '--interval is for a method that is called again; --no-daemon calls it once',
-      EXIT.usage,
+    new CliError(`${option} does not fit --template=${system.name}: ${reason}`, EXIT.usage)
+  if (schedule !== undefined && !system.parseSchedule)
+    throw unfit(
+      '--schedule',
+      `only ${namesOf(systems, (known) => known.parseSchedule !== undefined)} has one`,
     )
+  for (const option of givenOptions(request)) {
+    const reason = system.refuses[option]
+    if (reason !== undefined) throw unfit(option, reason)
   }
-  const confined = findConfinement(request)
-  if (confined !== undefined && template !== 'systemd')
-    throw unfit(confined, 'only systemd confines a service')
+  if (daemon === false && interval !== undefined) {
+    throw new CliError('--interval is for repeated calls; --no-daemon calls the method once', EXIT.usage)
+  }
+  const confinement = findConfinement(request)
+  if (confinement !== undefined && !system.confines)
+    throw unfit(confinement, `only ${namesOf(systems, (known) => known.confines)} confines a service`)
 }
 
-/** The first option that says how systemd is to confine the service. */
+function givenOptions({ daemon, interval, enable, start }: ServiceRequest): LimitedOption[] {
+  const given: [option: LimitedOption, isGiven: boolean][] = [
+    ['--daemon', daemon === true],
+    ['--interval', interval !== undefined],
+    ['--enable', enable],
+    ['--start', start],
+  ]
+  return given.filter(([, isGiven]) => isGiven).map(([option]) => option)
+}
+
+/** The first option that changes how the service is confined. */
 const findConfinement = ({ hardening, privateTmp, memoryMax }: ServiceRequest): string | undefined => {
   if (!hardening) return '--no-hardening'
   if (!privateTmp) return '--no-private-tmp'
@@ -108,24 +122,24 @@ const findConfinement = ({ hardening, privateTmp, memoryMax }: ServiceRequest): 
 
 function parseMemoryMax(size: string | undefined): string | undefined {
   if (size === undefined || /^[1-9]\d{0,14}[KMGT]?$/.test(size)) return size
-  throw refuse('--memory-max', size, 'is no number of bytes like 512M')
+  throw refuse('--memory-max', size, 'is not a number of bytes like 512M')
 }
 
-/** The end of a long reference tells the most. */
+/** A long reference is cut at the front, because its end says the most. */
 function describe(reference: string): string {
   const by = ' by scriptify'
-  const most = LONGEST_DESCRIPTION - by.length
+  const most = MAX_DESCRIPTION - by.length
   return (reference.length > most ? `…${reference.slice(1 - most)}` : reference).trim() + by
 }
 
 function parseDescription(description: string): string {
   const line = description.trim()
-  if (line === '' || line.length > LONGEST_DESCRIPTION)
-    throw refuse('--description', description, `is empty or over ${LONGEST_DESCRIPTION} characters`)
-  if (hasControls(line) || !isSystemdText(line)) {
+  if (line === '' || line.length > MAX_DESCRIPTION)
+    throw refuse('--description', description, `is empty or over ${MAX_DESCRIPTION} characters`)
+  if (hasControls(line) || hasNoncharacter(line)) {
     throw refuse('--description', description, 'is not one line of text')
   }
-  // In a unit, the next line would become a part of it.
+  // The next line of a unit would become a part of it.
   if (line.endsWith('\\')) throw refuse('--description', description, 'ends with a backslash')
   return line
 }
@@ -138,26 +152,30 @@ function parseAccount({ user, group }: ServiceRequest): Pick<ServiceDefinition, 
   return { user: isRoot ? undefined : user, group }
 }
 
-function parseVariables(entries: readonly string[], template: ServiceTemplate): Record<string, string> {
+function parseVariables(entries: readonly string[], system: InitSystem): Record<string, string> {
   const variables = parseEnvEntries(entries)
   for (const [name, value] of Object.entries(variables)) {
-    const refuseVariable = (reason: string) => new CliError(`--env ${name}: ${reason}`, EXIT.usage)
-    if (template !== 'systemd' && OF_THE_SHELL.includes(name)) {
-      throw refuseVariable('the shell that starts the service keeps this name for itself')
-    }
-    if (template === 'systemd' && !isSystemdText(value)) {
-      throw refuseVariable('its value holds what Unicode keeps for no character, so systemd would drop it')
-    }
-    // systemd drops such a variable without failing.
-    if (/[^\P{Cc}\t\n\u0080-\u009f]/u.test(value)) {
-      throw refuseVariable('its value holds a control character other than tab and newline')
-    }
+    const fault = findVariableFault(name, value, system)
+    if (fault !== undefined) throw new CliError(`--env ${name}: ${fault}`, EXIT.usage)
   }
   return variables
 }
 
-/** Tells whether a text would not stay on one line, or is no UTF-8. */
-const hasControls = (text: string): boolean => /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) || !text.isWellFormed()
+/** Why a service would not see the variable as it is. The value may be a secret, so no message repeats it. */
+function findVariableFault(name: string, value: string, system: InitSystem): string | undefined {
+  if (system.launcher && SHELL_VARIABLES.includes(name))
+    return 'the shell that starts the service reserves this name'
+  // Some systems drop such a variable without an error.
+  if (/[^\P{Cc}\t\n\u0080-\u009f]/u.test(value))
+    return 'its value contains a control character other than tab and newline'
+  return system.variableFault?.(value)
+}
+
+const namesOf = (systems: readonly InitSystem[], has: (system: InitSystem) => boolean): string =>
+  systems
+    .filter(has)
+    .map(({ name }) => name)
+    .join(' and ')
 
 const refuse = (option: string, value: string, reason: string): CliError =>
   new CliError(`${option} ${JSON.stringify(value)} ${reason}`, EXIT.usage)

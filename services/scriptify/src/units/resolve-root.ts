@@ -1,11 +1,11 @@
 import { realpath } from 'node:fs/promises'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
-import { lstatIfAny } from './inspect-service.ts'
+import { lstatIfAny } from './lstat-if-any.ts'
 
-/** The folder that --root names, without links; throws exit code 3 where there is none. */
+/** The folder of --root, without links; throws exit code 3 where there is none. */
 export async function resolveRoot(root: string): Promise<string> {
   const path = await realpath(root).catch(() => undefined)
   if (path !== undefined && (await lstatIfAny(path))?.isDirectory()) return path
-  throw new CliError(`--root ${root} is no folder`, EXIT.notFound)
+  throw new CliError(`--root ${root} is not a folder`, EXIT.notFound)
 }

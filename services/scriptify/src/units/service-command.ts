@@ -6,88 +6,86 @@ import { resolveCall } from '../methods/resolve-call.ts'
 import { methodRuntimes } from '../runtimes/registry.ts'
 import type { CommandWords, MethodCall, MethodRuntime } from '../runtimes/runtime.ts'
 import type { Account } from './account.ts'
-import { isSystemdText } from './grammar/systemd.ts'
 import type { InstallRequest } from './install-request.ts'
-import { mounted, type OtherSystem, seenFrom, wordsFor, writtenPaths } from './other-system.ts'
+import { type MountedHost, mounted, seenFrom, wordsFor, writtenPaths } from './mounted-host.ts'
 import { checkPath } from './parse-service.ts'
-import { SYSTEM_PATH } from './service.ts'
+import { SYSTEM_PATH } from './paths.ts'
 
 interface CallContext {
+  /** Seconds between two calls; undefined for a single call. */
   readonly interval: number | undefined
   readonly environment: Readonly<Record<string, string>>
   readonly account: Account | undefined
   readonly env: NodeJS.ProcessEnv
 }
 
+interface ServiceCommand {
+  readonly command: CommandWords
+  readonly rootdir: string
+}
+
 /**
- * The words that the service runs, and its working directory, after a look at the method; paths are those of the system
- * that will run them. Throws exit code 2 for words that no service could start with, and whatever the check finds.
+ * The command that the service runs and its working directory, as the host that runs it sees their paths. Checks the
+ * method first, if requested. Throws exit code 2 for a path that no service could start with, or what the check throws.
  */
 export async function findServiceCommand(
   request: InstallRequest,
-  { interval, environment, account, env }: CallContext,
-): Promise<{ command: CommandWords; rootdir: string }> {
-  const { root, args, runtime: language, allowOutside, program } = request
-  const other: OtherSystem | undefined =
-    root === '/'
-      ? undefined
-      : { root, home: request.home ?? resolve(import.meta.dirname, '../../../..'), program }
-  const written = writtenPaths(request)
-  const callEnv = { ...env, ...environment }
-  const call = await resolveCall(
-    request.class,
-    {
-      ...(other ? mounted(written, other) : { rootdir: request.rootdir, bootstrap: request.bootstrap }),
-      args,
-      runtime: language,
-      allowOutside,
-      ...(interval === undefined ? {} : { daemon: { interval } }),
-    },
-    callEnv,
-  )
+  context: CallContext,
+): Promise<ServiceCommand> {
+  const env = { ...context.env, ...context.environment }
+  const host = findMountedHost(request)
+  const call = await resolveServiceCall(request, host, { interval: context.interval, env })
   const runtime = methodRuntimes[call.reference.runtime]
-  if (request.check) await check(call, runtime, { environment, account, env: callEnv })
-  const final = other ? seenFrom(call, written, other) : call
-  const words = await runtime.command(final, callEnv)
-  const command = other ? wordsFor(words, call.reference.runtime, other) : words
-  checkWords(request, final.rootdir, command)
-  return { command, rootdir: final.rootdir }
-}
-
-/** Throws exit code 2 for words that the service could not start with. */
-function checkWords(
-  { template, hardening, privateTmp }: InstallRequest,
-  rootdir: string,
-  command: CommandWords,
-): void {
+  if (request.check) await checkMethod(call, runtime, { ...context, env })
+  const { rootdir, command } = await commandOn(host, { request, call, runtime, env })
   checkPath('--rootdir', rootdir)
   checkPath('The program', command[0])
-  if (template !== 'systemd') return
-  if (command[0].includes('$')) {
-    throw new CliError(`systemd reads no program's path with $ in it: ${command[0]}`, EXIT.usage)
-  }
-  if (!command.every(isSystemdText)) {
-    throw new CliError(
-      'systemd takes no path and no --arg that holds what Unicode keeps for no character, like U+FFFF',
-      EXIT.usage,
-    )
-  }
-  // What comes after -- is the method's own.
-  const paths = [rootdir, ...command.slice(0, command.indexOf('--'))]
-  const hidden = hardening && privateTmp && paths.find((path) => /^\/(var\/)?tmp(\/|$)/.test(path))
-  if (hidden) {
-    throw new CliError(
-      `A service with a /tmp of its own does not see ${hidden}: --no-private-tmp`,
-      EXIT.usage,
-    )
-  }
+  return { rootdir, command }
 }
 
-/** Loads somebody's code, so with the service's rights and what the service will see, not with root's. */
-async function check(
+function findMountedHost({ root, home, program }: InstallRequest): MountedHost | undefined {
+  if (root === '/') return undefined
+  return { root, home: home ?? resolve(import.meta.dirname, '../../../..'), program }
+}
+
+function resolveServiceCall(
+  request: InstallRequest,
+  host: MountedHost | undefined,
+  { interval, env }: Pick<CallContext, 'interval' | 'env'>,
+): Promise<MethodCall> {
+  const { rootdir, bootstrap, args, runtime, allowOutside } = request
+  const options = {
+    ...(host ? mounted(writtenPaths(request), host) : { rootdir, bootstrap }),
+    args,
+    runtime,
+    allowOutside,
+    ...(interval === undefined ? {} : { daemon: { interval } }),
+  }
+  return resolveCall(request.class, options, env)
+}
+
+interface FoundCall {
+  readonly request: InstallRequest
+  readonly call: MethodCall
+  readonly runtime: MethodRuntime
+  readonly env: NodeJS.ProcessEnv
+}
+
+async function commandOn(
+  host: MountedHost | undefined,
+  { request, call, runtime, env }: FoundCall,
+): Promise<ServiceCommand> {
+  if (!host) return { rootdir: call.rootdir, command: await runtime.command(call, env) }
+  const seen = seenFrom(call, writtenPaths(request), host)
+  const words = await runtime.command(seen, env)
+  return { rootdir: seen.rootdir, command: wordsFor(words, call.reference.runtime, host) }
+}
+
+/** Loads the project's code, so it runs with the rights and the environment of the service instead of root's. */
+async function checkMethod(
   call: MethodCall,
   runtime: MethodRuntime,
-  { environment, account, env }: Pick<CallContext, 'environment' | 'account' | 'env'>,
+  { environment, account, env }: Omit<CallContext, 'interval'>,
 ): Promise<void> {
   const own = Object.entries(env).filter(([name]) => name.startsWith('SCRIPTIFY_'))
   const words = await runtime.checkCommand(call, env)

@@ -1,144 +1,123 @@
-import { lstat, readdir, readlink, rm, rmdir } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
+import { type ControlCommand, controlAll } from './control.ts'
+import { namesIn, removeEmptyFolders } from './folders.ts'
+import type { InitSystem } from './init-system.ts'
 import {
-  type ControlCommand,
-  commandsAfterRemoval,
-  commandsBeforeRemoval,
-  controlAll,
-  findInitSystem,
-  NO_INIT_SYSTEM,
-} from './init-system.ts'
-import { type FoundService, inspectService, lstatIfAny, refuseForeign } from './inspect-service.ts'
+  type FoundFile,
+  type FoundService,
+  type FoundUnit,
+  inspectService,
+  refuseForeign,
+} from './inspect-service.ts'
+import { lstatIfAny } from './lstat-if-any.ts'
 import { readMark } from './ownership.ts'
 import { checkServiceName } from './parse-service.ts'
+import { environmentFile, launcherFile, lockFile, pidFile } from './paths.ts'
 import { removeLeftovers } from './replace-files.ts'
 import { requireRoot } from './require-root.ts'
-import {
-  environmentFile,
-  launcherFile,
-  lockFile,
-  logFile,
-  MAIN_FILE,
-  pidFile,
-  SCRIPTIFY_DIR,
-  type ServiceTemplate,
-  TEMPLATES,
-} from './service.ts'
+import { ownFolders, unitFile } from './unit-path.ts'
 
 export interface UninstallOptions {
   readonly name: string
-  /** `/`, or the place where another system's files are mounted. */
+  /** `/`, or the folder where the files of another host are mounted. */
   readonly root: string
   readonly dryRun: boolean
+  readonly systems: readonly InitSystem[]
 }
 
 interface Removal {
   readonly before: readonly ControlCommand[]
   readonly files: readonly string[]
   readonly after: readonly ControlCommand[]
+  /** Removed where nothing else is in them. */
+  readonly folders: readonly string[]
 }
 
 /**
- * Stops, disables and removes a service with all that belongs to it; gives the lines that tell what was done. Who owns
- * each file is settled before the first is touched: exit code 4 for somebody else's, 3 for a service that is not there.
+ * Stops, disables and removes a service with all its files; gives the lines that report this. The owner of each file is
+ * checked before the first is touched: exit code 4 for a file of someone else, 3 for an unknown service.
  */
-export async function uninstallService({ name, root, dryRun }: UninstallOptions): Promise<string[]> {
-  checkServiceName(name)
-  if (!dryRun) requireRoot('uninstall')
-  const removal = await planRemoval(name, root)
-  if (dryRun) return describe(removal)
-  await controlAll(removal.before)
-  // The init system may have taken its links and the pid file away by now.
-  for (const path of removal.files) await rm(path, { force: true })
-  await removeLeftovers(everyPath(name).map((path) => join(root, path)))
-  await rmdir(join(root, SCRIPTIFY_DIR)).catch(() => {
-    // Other services, or somebody else's files, are there.
-  })
-  await controlAll(removal.after)
-  return [`Uninstalled ${name}: removed ${removal.files.join(', ')}`]
+export async function uninstallService(options: UninstallOptions): Promise<string[]> {
+  checkServiceName(options.name)
+  if (!options.dryRun) requireRoot('uninstall')
+  const removal = await planRemoval(options)
+  if (options.dryRun) return describe(removal)
+  await carryOut(removal, options)
+  return [`Uninstalled ${options.name}: removed ${removal.files.join(', ')}`]
 }
 
-async function planRemoval(name: string, root: string): Promise<Removal> {
-  const found = await inspectService(name, root)
-  const templates = ownTemplates(found)
-  if (templates.length === 0) throw refuseUnowned(name, found)
-  const parts = [found.environment, found.launcher].filter((file) => file !== undefined)
-  const foreign = parts.find((file) => file.owner === 'foreign')
+async function planRemoval({ name, root, systems }: UninstallOptions): Promise<Removal> {
+  const found = await inspectService(name, { root, systems })
+  const units = found.units.filter(({ owner }) => owner !== 'foreign')
+  const owners = units.length > 0 ? units.map(({ system }) => system) : findMarkedSystem(found, systems)
+  if (owners.length === 0) throw refuseUnowned(name, found)
+  const parts = partsOf(found)
+  const foreign = parts.find(({ owner }) => owner === 'foreign')
   if (foreign) throw refuseForeign(foreign)
-  const mains = templates.map((template) => found.main[template]).filter((file) => file !== undefined)
-  const links = await Promise.all(templates.map((template) => findLinks(name, template, root)))
-  const system = root === '/' ? findInitSystem() : NO_INIT_SYSTEM
-  const services = templates
-    .filter((template) => found.main[template] !== undefined)
-    .map((template) => ({ name, template, legacy: found.main[template]?.owner === 'legacy' }))
+  const isHere = root === '/'
   return {
-    before: root === '/' ? services.flatMap((service) => commandsBeforeRemoval(service, system)) : [],
+    before: isHere ? units.flatMap((unit) => stopCommands(name, unit)) : [],
     files: [
-      ...links.flat(),
-      ...[...mains, ...parts].map(({ path }) => path),
-      ...(await findTraces(name, templates, root)),
+      ...(await findLinks(name, root, owners)),
+      ...[...units, ...parts].map(({ path }) => path),
+      ...(await findTraces(name, root, owners)),
     ],
-    // Also where only parts were left: an uninstall that was killed may not have come this far.
-    after: templates.flatMap((template) => commandsAfterRemoval({ name, template }, system)),
+    // Also where only parts are left: a killed uninstall may not have come this far.
+    after: isHere ? owners.flatMap((system) => system.forget(name)) : [],
+    folders: [...new Set(owners.flatMap((system) => ownFolders(system, name)))].map((folder) =>
+      join(root, folder),
+    ),
   }
 }
 
-/** The templates whose file is ours; or, where only parts of a service are left, the one that these name. */
-function ownTemplates({ main, environment, launcher }: FoundService): ServiceTemplate[] {
-  const whole = TEMPLATES.filter(
-    (template) => main[template] !== undefined && main[template].owner !== 'foreign',
-  )
-  if (whole.length > 0) return whole
-  const marks = [environment, launcher].map((file) => file && readMark(file.text))
-  const [mark] = marks.filter((known) => known?.kind === 'own')
-  return mark?.kind === 'own' ? [mark.template] : []
+async function carryOut(
+  { before, files, after, folders }: Removal,
+  options: UninstallOptions,
+): Promise<void> {
+  const { name, root, systems } = options
+  await controlAll(before)
+  // The init system may have removed its links and the pid file by now.
+  for (const path of files) await rm(path, { force: true })
+  const paths = [
+    ...systems.map((system) => unitFile(system, name)),
+    ...[environmentFile, launcherFile].map((file) => file(name)),
+  ]
+  await removeLeftovers(paths.map((path) => join(root, path)))
+  await removeEmptyFolders(folders)
+  await controlAll(after)
 }
 
-function refuseUnowned(name: string, { main, environment, launcher }: FoundService): CliError {
-  const [file] = [...Object.values(main), environment, launcher].filter((found) => found !== undefined)
+const partsOf = ({ environment, launcher }: FoundService): FoundFile[] =>
+  [environment, launcher].filter((file) => file !== undefined)
+
+const stopCommands = (name: string, { system, owner }: FoundUnit): readonly ControlCommand[] =>
+  system.stop(name, { legacy: owner === 'legacy' })
+
+/** The init system that the marks in the other files name, where the unit is gone. */
+function findMarkedSystem(found: FoundService, systems: readonly InitSystem[]): InitSystem[] {
+  const marks = partsOf(found).map(({ text }) => readMark(text, systems))
+  return marks.flatMap((mark) => (mark?.kind === 'own' ? [mark.system] : [])).slice(0, 1)
+}
+
+function refuseUnowned(name: string, found: FoundService): CliError {
+  const [file] = [...found.units, ...partsOf(found)]
   return file ? refuseForeign(file) : new CliError(`There is no service ${name}`, EXIT.notFound)
 }
 
-/** The links by which an init system starts a service at boot, which its own tool may not be here to remove. */
-async function findLinks(name: string, template: ServiceTemplate, root: string): Promise<string[]> {
-  if (template === 'systemd') {
-    const folder = join(root, '/etc/systemd/system')
-    const groups = (await namesIn(folder)).filter((group) => /\.(wants|requires)$/.test(group))
-    return keepLinksTo(
-      groups.map((group) => join(folder, group, `${name}.service`)),
-      `${name}.service`,
-    )
-  }
-  if (template === 'initd') {
-    const folders = [...'0123456S'].map((level) => join(root, `/etc/rc${level}.d`))
-    const links = await Promise.all(
-      folders.map(async (folder) =>
-        (await namesIn(folder))
-          .filter((link) => /^[SK]\d\d/.test(link) && link.slice(3) === name)
-          .map((link) => join(folder, link)),
-      ),
-    )
-    return keepLinksTo(links.flat(), name)
-  }
-  return []
+async function findLinks(name: string, root: string, owners: readonly InitSystem[]): Promise<string[]> {
+  const links = await Promise.all(owners.map((system) => system.links?.(name, root) ?? []))
+  return links.flat()
 }
 
-async function keepLinksTo(paths: readonly string[], target: string): Promise<string[]> {
-  const targets = await Promise.all(paths.map((path) => readlink(path).catch(() => '')))
-  return paths.filter((_, index) => basename(targets[index] ?? '') === target)
-}
-
-/** What the service itself left: its pid file, its lock, its log, and the log's older parts. */
-async function findTraces(
-  name: string,
-  templates: readonly ServiceTemplate[],
-  root: string,
-): Promise<string[]> {
-  const logs = templates
-    .filter((template) => template !== 'systemd')
-    .map((template) => findLogs(join(root, logFile(name, template))))
+/** What the service itself left: its log with the rotated ones, its pid file and its lock. */
+async function findTraces(name: string, root: string, owners: readonly InitSystem[]): Promise<string[]> {
+  const logs = owners.flatMap((system) => {
+    const log = system.log(name)
+    return 'file' in log ? [findLogs(join(root, log.file))] : []
+  })
   const paths = [
     ...(await Promise.all(logs)).flat(),
     ...[pidFile, lockFile].map((file) => join(root, file(name))),
@@ -153,17 +132,6 @@ async function findLogs(log: string): Promise<string[]> {
     .filter((file) => file === basename(log) || file.startsWith(`${basename(log)}.`))
     .map((file) => join(dirname(log), file))
 }
-
-async function namesIn(folder: string): Promise<string[]> {
-  const stats = await lstat(folder).catch(() => undefined)
-  return stats?.isDirectory() ? readdir(folder) : []
-}
-
-const everyPath = (name: string): string[] => [
-  ...TEMPLATES.map((template) => MAIN_FILE[template](name)),
-  environmentFile(name),
-  launcherFile(name),
-]
 
 const describe = ({ before, files, after }: Removal): string[] => [
   ...before.map(({ words }) => `would run     ${words.join(' ')}`),

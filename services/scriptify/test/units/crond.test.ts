@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseSchedule } from '../../src/units/schedule.ts'
+import { parseSchedule } from '../../src/units/systems/crontab-schedule.ts'
 import { hasDocker } from '../terminal-docker.ts'
 import { eventually, type Machine, read, run, scriptify, startSysvMachine, succeed } from './machine.ts'
 import { HOSTILE, HOSTILE_VALUE, installProbe, makeReady, nextCall, type Probe } from './probe.ts'

@@ -9,16 +9,16 @@ import type { CommandWords, MethodCall } from '../runtimes/runtime.ts'
 const HERE = resolve(dirname(fileURLToPath(import.meta.url)), '../../../..')
 const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin']
 
-/** Another system, whose files are mounted below `root`. */
-export interface OtherSystem {
+/** Another host, whose files are mounted below `root`. */
+export interface MountedHost {
   readonly root: string
-  /** Where scriptify lies on that system. */
+  /** Where scriptify is installed on that host. */
   readonly home: string
-  /** Its php or node; looked for in the usual folders when absent. */
+  /** Its php or node; default: the first in the usual folders. */
   readonly program?: string | undefined
 }
 
-/** The project's paths as that system has them, absolute. */
+/** The project's paths as that host sees them, absolute. */
 interface WrittenPaths {
   readonly rootdir: string
   readonly bootstrap: string | undefined
@@ -35,17 +35,17 @@ export const writtenPaths = ({
   bootstrap: bootstrap === undefined ? undefined : resolve('/', rootdir, bootstrap),
 })
 
-/** Where this process finds these paths; a link of that system is followed as that system would. */
-export function mounted({ rootdir, bootstrap }: WrittenPaths, { root }: OtherSystem): WrittenPaths {
+/** The same paths as this process sees them; links are followed as that host would. */
+export function mounted({ rootdir, bootstrap }: WrittenPaths, { root }: MountedHost): WrittenPaths {
   const find = (path: string) => join(root, resolveBelow(root, path) ?? path)
   return { rootdir: find(rootdir), bootstrap: bootstrap === undefined ? undefined : find(bootstrap) }
 }
 
 /**
- * The call as that system sees it, its paths as they were written: the link in one may lead elsewhere tomorrow. Throws exit
+ * The call as that host sees it, with the paths as they were written, because a link in one may change later. Throws exit
  * code 2 for a file that is not below its root.
  */
-export function seenFrom(call: MethodCall, written: WrittenPaths, { root }: OtherSystem): MethodCall {
+export function seenFrom(call: MethodCall, written: WrittenPaths, { root }: MountedHost): MethodCall {
   const { rootdir, bootstrap, reference } = call
   const strip = (path: string): string => {
     if (path.startsWith(`${rootdir}${sep}`)) return join(written.rootdir, path.slice(rootdir.length))
@@ -61,36 +61,36 @@ export function seenFrom(call: MethodCall, written: WrittenPaths, { root }: Othe
   }
 }
 
-/** The words with that system's program, and scriptify where it lies there; throws exit code 3 if one is missing. */
-export function wordsFor(words: CommandWords, runtime: 'php' | 'node', other: OtherSystem): CommandWords {
-  const { root, home } = other
+/** The words with the program and the scriptify of that host; throws exit code 3 or 5 if one is missing. */
+export function wordsFor(words: CommandWords, runtime: 'php' | 'node', host: MountedHost): CommandWords {
+  const { root, home } = host
   const [, ...rest] = words
-  // The first word of ours; what comes after it is the call.
+  // The first path of scriptify itself; the call follows it.
   const index = rest.findIndex((word) => word.startsWith(`${HERE}${sep}`))
   const launcher = index === -1 ? undefined : home + rest[index]?.slice(HERE.length)
   if (launcher !== undefined && resolveBelow(root, launcher) === undefined) {
     throw new CliError(
-      `${join(root, launcher)} does not exist: --home tells where scriptify lies on that system`,
+      `${join(root, launcher)} does not exist: give --home, where scriptify is installed on that host`,
       EXIT.notFound,
     )
   }
   const moved = launcher === undefined ? rest : rest.with(index, launcher)
-  return [findProgram(runtime, other), ...moved]
+  return [findProgram(runtime, host), ...moved]
 }
 
-function findProgram(runtime: 'php' | 'node', { root, home, program }: OtherSystem): string {
+function findProgram(runtime: 'php' | 'node', { root, home, program }: MountedHost): string {
   const own = runtime === 'node' ? [join(home, 'node_modules/node/bin/node')] : []
   const candidates =
     program === undefined ? [...FOLDERS.map((folder) => join(folder, runtime)), ...own] : [program]
   const found = candidates.find((path) => resolveBelow(root, path) !== undefined)
   if (found !== undefined) return found
   throw new CliError(
-    `There is no ${runtime} below ${root} (looked for ${candidates.join(', ')}): --program names it`,
+    `There is no ${runtime} below ${root} (looked for ${candidates.join(', ')}): give --program`,
     EXIT.runtimeMissing,
   )
 }
 
-/** A path of that system without its links, of which an absolute one begins at its root; undefined where nothing is. */
+/** A path of that host without its links, where an absolute one starts at its root; undefined where nothing is. */
 function resolveBelow(root: string, path: string, depth = 0): string | undefined {
   const parts = path.split(sep).filter(Boolean)
   for (let length = 1; length <= parts.length; length++) {

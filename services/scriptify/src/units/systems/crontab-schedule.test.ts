@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { EXIT } from '../exit-codes.ts'
-import { parseSchedule } from './schedule.ts'
+import { EXIT } from '../../exit-codes.ts'
+import { parseSchedule } from './crontab-schedule.ts'
 
 describe('parseSchedule', () => {
   it.each([

@@ -8,15 +8,9 @@ export function quoteSystemdWord(word: string): string {
   return `"${escaped}"`
 }
 
-/**
- * Tells whether systemd takes a text for one. What Unicode keeps for no character (U+FFFF and its like) is none: it makes
- * a unit unreadable, escaped it makes `systemctl status` fail, and a variable is dropped.
- */
-export const isSystemdText = (text: string): boolean => !/\p{Noncharacter_Code_Point}/u.test(text)
-
-/** A whole value, as of Description or WorkingDirectory: only `%` is special there, and `$$` would stay two. */
+/** A whole value, such as Description or WorkingDirectory, in which only `%` is special. */
 export const escapeSystemdValue = (value: string): string => value.replaceAll('%', '%%')
 
-/** `\x` names a byte, so a control character above U+007F takes two. */
+/** `\x` names a byte; a control character above U+007F has two. */
 const escapeBytes = (character: string): string =>
   [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')

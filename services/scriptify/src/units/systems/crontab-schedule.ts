@@ -1,6 +1,6 @@
 import { Cron } from 'croner'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
+import { CliError } from '../../cli-error.ts'
+import { EXIT } from '../../exit-codes.ts'
 
 const NAMES = ['@reboot', '@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']
 // What cron(8) reads; the library also takes L, W, #, ? and names written out.

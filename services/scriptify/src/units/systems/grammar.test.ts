@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { quoteShellWord } from './shell.ts'
-import { escapeSystemdValue, quoteSystemdWord } from './systemd.ts'
+import { quoteShellWord } from '../shell-word.ts'
+import { escapeSystemdValue, quoteSystemdWord } from './systemd-grammar.ts'
 import { quoteUpstartString } from './upstart.ts'
 
 const HOSTILE = [

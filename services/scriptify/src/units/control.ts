@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-codes.ts'
+import { SYSTEM_PATH } from './paths.ts'
+
+/** A command for an init system; the failure of one that may fail is ignored. */
+export interface ControlCommand {
+  readonly words: readonly [string, ...string[]]
+  readonly mayFail?: boolean
+}
+
+export const command = (...words: ControlCommand['words']): ControlCommand => ({ words })
+export const attempt = (...words: ControlCommand['words']): ControlCommand => ({ words, mayFail: true })
+
+/** Runs commands in order; throws exit code 1 with the first line of the first that fails. */
+export async function controlAll(commands: readonly ControlCommand[]): Promise<void> {
+  for (const { words, mayFail } of commands) {
+    const { code, stderr, reason } = await ask(words)
+    if (code === 0 || mayFail) continue
+    throw new CliError(`${words.join(' ')}: ${stderr.trim().split('\n')[0] || reason}`, EXIT.failed)
+  }
+}
+
+interface Answer {
+  /** -1 for a program that could not be started or was killed. */
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+  /** Why it failed, in one line; empty for a success. */
+  readonly reason: string
+}
+
+/** Runs a command to its end, with the folders of the system's programs in PATH. */
+export function ask(
+  [file, ...args]: ControlCommand['words'],
+  { timeoutMs = 0 }: { timeoutMs?: number } = {},
+): Promise<Answer> {
+  // The PATH of a root who came by `su` may have no sbin.
+  const env = { ...process.env, PATH: SYSTEM_PATH, LC_ALL: 'C.UTF-8' }
+  return new Promise((resolve) => {
+    execFile(file, args, { timeout: timeoutMs, env }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
+      resolve({ code, stdout, stderr, reason: error?.message.split('\n')[0] ?? '' })
+    })
+  })
+}

@@ -1,0 +1,42 @@
+import { join } from 'node:path'
+import { maskEnvFile } from '../env-file.ts'
+import { announceCommands, type Installation, replacesUnit } from './put-in-place.ts'
+
+/** All that an installation would do. The value of a variable may be a secret, so it is masked. */
+export function describeInstallation({ request, files, kept }: Installation): string[] {
+  const { root, system, name, start } = request
+  const commands = [...announceCommands(request), ...(start ? system.start(name) : [])]
+  return [
+    ...files.flatMap(({ path, mode, content }) => [
+      `==> ${join(root, path)} (mode ${mode.toString(8).padStart(4, '0')})`,
+      path.endsWith('.env') ? maskEnvFile(content) : content,
+    ]),
+    ...commands.map(({ words }) => `would run: ${words.join(' ')}`),
+    ...(kept.summary === undefined ? [] : [`would keep ${kept.summary}`]),
+  ]
+}
+
+/** What an installation has done, and what the admin has to do next. */
+export function reportInstallation(installation: Installation): string[] {
+  const { request, files, kept } = installation
+  const paths = files.map(({ path }) => join(request.root, path)).join(', ')
+  return [
+    `Installed ${request.name} for ${request.system.name}: ${paths}`,
+    ...(request.user === undefined ? ['It runs as root; --user gives it its own account'] : []),
+    ...nextSteps(installation),
+    ...(kept.summary === undefined ? [] : [`Kept ${kept.summary}`]),
+  ]
+}
+
+function nextSteps(installation: Installation): string[] {
+  const { name, system, root, start, enable } = installation.request
+  const elsewhere = root !== '/'
+  const hint = system.startHint?.(name, { replaces: replacesUnit(installation), elsewhere })
+  const startsAtBoot = enable || system.refuses['--enable'] !== undefined
+  return [
+    ...(start || hint === undefined
+      ? []
+      : [`${elsewhere ? 'Start it on that host' : 'Start it'} with: ${hint}`]),
+    ...(startsAtBoot || elsewhere ? [] : ['It does not start at boot; --enable changes that']),
+  ]
+}

@@ -1,0 +1,50 @@
+import { chmod, lstat, mkdir, readdir, readlink, rmdir } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-codes.ts'
+import { lstatIfAny } from './lstat-if-any.ts'
+
+/** The names in a folder; none where there is no folder, or a link to one. */
+export async function namesIn(folder: string): Promise<string[]> {
+  const stats = await lstat(folder).catch(() => undefined)
+  return stats?.isDirectory() ? readdir(folder) : []
+}
+
+/** Those paths that are links to a file of this name. */
+export async function linksTo(paths: readonly string[], target: string): Promise<string[]> {
+  const targets = await Promise.all(paths.map((path) => readlink(path).catch(() => '')))
+  return paths.filter((_, index) => basename(targets[index] ?? '') === target)
+}
+
+/** Throws exit code 4 for a folder that is reached through a link, 3 for one that is missing. */
+export async function checkFolder(root: string, path: string): Promise<void> {
+  const folders = path.split('/').filter(Boolean)
+  for (let depth = 1; depth <= folders.length; depth++) {
+    const folder = join(root, ...folders.slice(0, depth))
+    const stats = await lstatIfAny(folder)
+    if (!stats) throw new CliError(`${folder} does not exist: is that init system installed?`, EXIT.notFound)
+    if (!stats.isDirectory()) {
+      throw new CliError(
+        `${folder} is a link or not a folder; scriptify does not write through it`,
+        EXIT.notPermitted,
+      )
+    }
+  }
+}
+
+/** Creates the folders that are missing; gives those. */
+export async function createFolders(folders: readonly string[]): Promise<string[]> {
+  const created: string[] = []
+  for (const folder of folders) {
+    if ((await mkdir(folder, { recursive: true, mode: 0o755 })) === undefined) continue
+    created.push(folder)
+    // mkdir applies the umask.
+    await chmod(folder, 0o755)
+  }
+  return created
+}
+
+/** Removes those folders that are empty. */
+export async function removeEmptyFolders(folders: readonly string[]): Promise<void> {
+  for (const folder of folders) await rmdir(folder).catch(() => undefined)
+}

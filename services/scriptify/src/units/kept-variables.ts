@@ -1,0 +1,31 @@
+import { join } from 'node:path'
+import { parseEnvFile, renderEnvFile } from '../env-file.ts'
+import type { FoundFile } from './inspect-service.ts'
+import type { InstallRequest } from './install-request.ts'
+import { withoutMark } from './ownership.ts'
+import { environmentFile } from './paths.ts'
+
+export interface KeptVariables {
+  readonly variables: Readonly<Record<string, string>>
+  /** The lines to keep of the environment file. */
+  readonly text: string
+  /** What is kept, for a message: names without values. Undefined where nothing is. */
+  readonly summary: string | undefined
+}
+
+/** The variables of the replaced service that are not given again; an admin may have added a secret by hand. */
+export function findKeptVariables(
+  { name, root, force }: InstallRequest,
+  existing: readonly FoundFile[],
+  given: Readonly<Record<string, string>>,
+): KeptVariables {
+  const path = join(root, environmentFile(name))
+  const file = force ? existing.find((found) => found.path === path) : undefined
+  const variables = parseEnvFile(file?.text ?? '')
+  const names = Object.keys(variables).filter((variable) => !Object.hasOwn(given, variable))
+  return {
+    variables,
+    text: file?.owner === 'own' ? withoutMark(file.text) : renderEnvFile(variables),
+    summary: names.length === 0 ? undefined : `from ${path}: ${names.join(', ')}`,
+  }
+}

@@ -1,0 +1,80 @@
+import { join } from 'node:path'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-codes.ts'
+import { attempt, type ControlCommand, controlAll } from './control.ts'
+import { createFolders, removeEmptyFolders } from './folders.ts'
+import type { FoundFile } from './inspect-service.ts'
+import type { InstallRequest } from './install-request.ts'
+import type { KeptVariables } from './kept-variables.ts'
+import type { ServiceFile } from './render-service.ts'
+import { type Replacement, removeLeftovers, replaceFiles } from './replace-files.ts'
+import { ownFolders, unitFile } from './unit-path.ts'
+
+/** All that an installation writes and replaces. */
+export interface Installation {
+  readonly request: InstallRequest
+  readonly files: readonly ServiceFile[]
+  readonly existing: readonly FoundFile[]
+  readonly kept: KeptVariables
+}
+
+/** Writes the files and announces the service; throws exit code 1 when either fails, and then reverts both. */
+export async function putInPlace(installation: Installation): Promise<void> {
+  try {
+    await write(installation, () => controlAll(announceCommands(installation.request)))
+  } catch (error) {
+    await controlAll(rollbackCommands(installation))
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new CliError(`Nothing was installed: ${reason}`, EXIT.failed)
+  }
+}
+
+/** What makes the init system of this host read the service; none for another host. */
+export const announceCommands = ({
+  root,
+  name,
+  system,
+  enable,
+}: InstallRequest): readonly ControlCommand[] => (root === '/' ? system.announce(name, { enable }) : [])
+
+/** Whether a service of this name and init system is replaced. */
+export const replacesUnit = ({ request: { root, system, name }, existing }: Installation): boolean =>
+  existing.some(({ path }) => path === join(root, unitFile(system, name)))
+
+async function write(installation: Installation, confirm: () => Promise<void>): Promise<void> {
+  const { root, system, name } = installation.request
+  const created = await createFolders(ownFolders(system, name).map((folder) => join(root, folder)))
+  const replacements = findReplacements(installation)
+  try {
+    await replaceFiles(replacements, confirm)
+  } catch (error) {
+    await removeEmptyFolders(created)
+    throw error
+  }
+  await removeLeftovers(replacements.map(({ path }) => path))
+}
+
+function findReplacements({ request: { root }, files, existing }: Installation): Replacement[] {
+  return files.map(({ path, mode, content }) => {
+    const present = existing.find((file) => file.path === join(root, path))
+    // An admin may have changed the mode of scriptify's file; the original left secrets readable by all.
+    const keeps = present?.owner === 'own' && present.stats
+    return {
+      path: join(root, path),
+      content,
+      mode: keeps ? keeps.mode & 0o7777 : mode,
+      existing: present?.stats,
+    }
+  })
+}
+
+/** Makes the init system read again what was there before. */
+function rollbackCommands(installation: Installation): ControlCommand[] {
+  const { request } = installation
+  if (request.root !== '/') return []
+  const commands = replacesUnit(installation)
+    ? announceCommands({ ...request, enable: false })
+    : request.system.forget(request.name)
+  // The first failure is the one to report.
+  return commands.map(({ words }) => attempt(...words))
+}

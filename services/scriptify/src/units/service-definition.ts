@@ -1,0 +1,25 @@
+/** What the files of a service are rendered from; every text has been checked by `parseService`. */
+export interface ServiceDefinition {
+  readonly name: string
+  /** One line. */
+  readonly description: string
+  /** The words to execute, first the absolute path of a program. */
+  readonly command: readonly [string, ...string[]]
+  /** Whether the command calls its method repeatedly until it is stopped. */
+  readonly daemon: boolean
+  /** Absolute; the working directory. */
+  readonly rootdir: string
+  /** Name of an account; undefined for root. */
+  readonly user: string | undefined
+  /** Name of a group; undefined for the account's own. */
+  readonly group: string | undefined
+  readonly environment: Readonly<Record<string, string>>
+  /** Undefined for an init system without schedules. */
+  readonly schedule: string | undefined
+  /** Whether the service is sandboxed. */
+  readonly hardened: boolean
+  /** Whether the service gets its own /tmp. */
+  readonly privateTmp: boolean
+  /** Number of bytes, optionally followed by K, M, G or T. */
+  readonly memoryMax: string | undefined
+}

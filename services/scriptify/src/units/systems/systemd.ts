@@ -1,0 +1,140 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { CliError } from '../../cli-error.ts'
+import { EXIT } from '../../exit-codes.ts'
+import { ask, attempt, type ControlCommand, command } from '../control.ts'
+import { linksTo, namesIn } from '../folders.ts'
+import type { InitSystem, ServiceState } from '../init-system.ts'
+import type { ServiceDefinition } from '../service-definition.ts'
+import { hasNoncharacter } from '../text.ts'
+import { escapeSystemdValue, quoteSystemdWord } from './systemd-grammar.ts'
+
+const FOLDER = '/etc/systemd/system'
+/** LONG_LINE_MAX: systemd does not load a unit with a longer line. */
+const MAX_COMMAND_BYTES = 1_048_000
+
+export const systemd: InitSystem = {
+  name: 'systemd',
+  examples: [
+    "--template=systemd importer --class '\\Jobs\\Importer::work' --rootdir /srv/shop --user app",
+    '--template=systemd importer --class src/importer.ts#Importer::work --rootdir /srv/shop --enable --start',
+  ],
+
+  unitPath: `${FOLDER}/{name}.service`,
+  unitMode: 0o644,
+  namesakes: (name) =>
+    ['/usr/lib', '/lib', '/usr/local/lib', '/etc', '/run'].map(
+      (folder) => `${folder}/systemd/system/${name}.service`,
+    ),
+  log: (name) => ({ command: `journalctl -u ${name}` }),
+
+  refuses: {},
+  confines: true,
+  variableFault: (value) =>
+    hasNoncharacter(value) ? 'systemd drops a value with a Unicode noncharacter, like U+FFFF' : undefined,
+  check,
+  checkHost,
+
+  template: 'systemd',
+  render: ({ description, rootdir, command, user, group, hardened, privateTmp, memoryMax }) => ({
+    description: escapeSystemdValue(description),
+    rootdir: escapeSystemdValue(rootdir),
+    command: joinWords(command),
+    user,
+    group,
+    hardened,
+    privateTmp,
+    memoryMax,
+  }),
+
+  announce: (name, { enable }) => [
+    ...daemonReload(),
+    ...(enable ? [command('systemctl', 'enable', `${name}.service`)] : []),
+  ],
+  start: (name) => [command('systemctl', 'restart', `${name}.service`)],
+  startHint: (name, { replaces, elsewhere }) =>
+    `${elsewhere ? 'systemctl daemon-reload && ' : ''}systemctl ${replaces ? 'restart' : 'start'} ${name}`,
+  stop: (name) =>
+    runsSystemd()
+      ? [command('systemctl', 'stop', `${name}.service`), attempt('systemctl', 'disable', `${name}.service`)]
+      : [],
+  forget: forgetUnit,
+  verify,
+  state,
+  links: findLinks,
+}
+
+/** Whether systemd is PID 1, not merely installed. */
+export const runsSystemd = (): boolean => existsSync('/run/systemd/system')
+
+export const daemonReload = (): ControlCommand[] =>
+  runsSystemd() ? [command('systemctl', 'daemon-reload')] : []
+
+/** Makes systemd forget a unit whose file is gone, also one that it generated from a script. */
+export function forgetUnit(name: string): ControlCommand[] {
+  if (!runsSystemd()) return []
+  return [...daemonReload(), attempt('systemctl', 'reset-failed', `${name}.service`)]
+}
+
+/** What systemd calls the state of a unit. */
+export async function activeState(name: string): Promise<string> {
+  const { stdout } = await ask(['systemctl', 'is-active', `${name}.service`], { timeoutMs: 20_000 })
+  return stdout.trim() || 'unknown'
+}
+
+function check({ command, rootdir, privateTmp }: ServiceDefinition): void {
+  if (command[0].includes('$')) {
+    throw new CliError(`systemd cannot run a program with $ in its path: ${command[0]}`, EXIT.usage)
+  }
+  if (command.some(hasNoncharacter)) {
+    throw new CliError(
+      'systemd takes no path and no --arg with a Unicode noncharacter, like U+FFFF',
+      EXIT.usage,
+    )
+  }
+  // The arguments of the method follow --.
+  const paths = [rootdir, ...command.slice(0, command.indexOf('--'))]
+  const hidden = privateTmp && paths.find((path) => /^\/(var\/)?tmp(\/|$)/.test(path))
+  if (hidden) {
+    throw new CliError(
+      `A service with its own /tmp cannot see ${hidden}: move it, or add --no-private-tmp`,
+      EXIT.usage,
+    )
+  }
+}
+
+function checkHost({ start, enable }: { start: boolean; enable: boolean }): void {
+  if (start && !runsSystemd()) throw new CliError('--start: systemd does not run here', EXIT.usage)
+  const hasTool = ['/usr/bin/systemctl', '/bin/systemctl'].some((path) => existsSync(path))
+  if (enable && !hasTool) throw new CliError('--enable: there is no systemctl here', EXIT.usage)
+}
+
+function joinWords(command: readonly string[]): string {
+  const words = command.map(quoteSystemdWord).join(' ')
+  if (Buffer.byteLength(words) < MAX_COMMAND_BYTES) return words
+  throw new CliError('The arguments make a line of over 1 MiB, which systemd does not read', EXIT.usage)
+}
+
+async function verify(name: string): Promise<string[]> {
+  if (!runsSystemd()) return []
+  // It exits with 1 for some warnings, and reports on other units as well.
+  const { stderr } = await ask(['systemd-analyze', 'verify', `${FOLDER}/${name}.service`], {
+    timeoutMs: 20_000,
+  })
+  return stderr.split('\n').filter((line) => line.includes(`${name}.service`))
+}
+
+async function state(name: string): Promise<ServiceState> {
+  if (!runsSystemd()) return { state: 'unknown', startsAtBoot: 'unknown' }
+  const { code } = await ask(['systemctl', 'is-enabled', `${name}.service`], { timeoutMs: 20_000 })
+  return { state: await activeState(name), startsAtBoot: code === 0 }
+}
+
+async function findLinks(name: string, root: string): Promise<string[]> {
+  const folder = join(root, FOLDER)
+  const groups = (await namesIn(folder)).filter((group) => /\.(wants|requires)$/.test(group))
+  return linksTo(
+    groups.map((group) => join(folder, group, `${name}.service`)),
+    `${name}.service`,
+  )
+}

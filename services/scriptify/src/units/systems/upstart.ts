@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs'
+import { CliError } from '../../cli-error.ts'
+import { EXIT } from '../../exit-codes.ts'
+import { ask, attempt, command } from '../control.ts'
+import type { InitSystem } from '../init-system.ts'
+import { launcherFile } from '../paths.ts'
+import { runsSystemd } from './systemd.ts'
+
+export const upstart: InitSystem = {
+  name: 'upstart',
+  examples: [],
+
+  unitPath: '/etc/init/{name}.conf',
+  unitMode: 0o644,
+  namesakes: (name) => [`/etc/init/${name}.conf`],
+  log: (name) => ({ file: `/var/log/upstart/${name}.log` }),
+
+  refuses: { '--enable': 'upstart starts it at boot anyway' },
+  confines: false,
+  checkHost({ start }) {
+    if (start && !runsUpstart()) throw new CliError('--start: upstart does not run here', EXIT.usage)
+  },
+
+  template: 'upstart',
+  render: ({ name, description }) => ({
+    description: quoteUpstartString(description),
+    launcher: launcherFile(name),
+  }),
+  // upstart writes the log itself.
+  launcher: { logs: false, locks: false },
+
+  announce: readJobs,
+  start: (name) => [attempt('stop', name), command('start', name)],
+  startHint: (name, { replaces }) => `${replaces ? 'restart' : 'start'} ${name}`,
+  stop: (name) => (runsUpstart() ? [attempt('stop', name)] : []),
+  forget: readJobs,
+  state: async (name) => ({ state: runsUpstart() ? await jobState(name) : 'unknown', startsAtBoot: true }),
+}
+
+/** A string of an upstart job (init(5)): in double quotes, where a backslash escapes the next character. */
+export const quoteUpstartString = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`
+
+const runsUpstart = (): boolean => !runsSystemd() && existsSync('/sbin/initctl') && existsSync('/etc/init')
+
+function readJobs() {
+  return runsUpstart() ? [command('initctl', 'reload-configuration')] : []
+}
+
+async function jobState(name: string): Promise<string> {
+  const { code, stdout } = await ask(['initctl', 'status', name], { timeoutMs: 20_000 })
+  if (code !== 0) return 'unknown'
+  return stdout.includes('start/running') ? 'active' : 'inactive'
+}

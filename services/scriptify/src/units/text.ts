@@ -1,0 +1,9 @@
+/** Whether a text would not stay on one line, or is not UTF-8. */
+export const hasControls = (text: string): boolean =>
+  /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) || !text.isWellFormed()
+
+/**
+ * Whether a text contains one of U+FFFF and its like. It makes a systemd unit unreadable, `systemctl status` fails on an
+ * escaped one, and systemd drops a variable with it.
+ */
+export const hasNoncharacter = (text: string): boolean => /\p{Noncharacter_Code_Point}/u.test(text)

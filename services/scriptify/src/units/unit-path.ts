@@ -1,0 +1,21 @@
+import type { InitSystem } from './init-system.ts'
+import { SCRIPTIFY_DIR } from './paths.ts'
+
+/** The file of a service that the init system reads. */
+export const unitFile = ({ unitPath }: InitSystem, name: string): string => unitPath.replace('{name}', name)
+
+/** The folder of an init system's units, which exists where that is installed. */
+export const unitFolder = ({ unitPath }: InitSystem): string => unitPath.slice(0, unitPath.indexOf('/{name}'))
+
+/** The folders that scriptify creates for a service, and removes once they are empty. */
+export function ownFolders(system: InitSystem, name: string): string[] {
+  const file = unitFile(system, name)
+  const folder = file.slice(0, file.lastIndexOf('/'))
+  return folder === unitFolder(system) ? [SCRIPTIFY_DIR] : [SCRIPTIFY_DIR, folder]
+}
+
+/** The service whose unit an entry of the unit folder is or contains; undefined for an entry of another form. */
+export function serviceOfEntry({ unitPath }: InitSystem, entry: string): string | undefined {
+  const [, suffix = ''] = /\{name\}([^/]*)/.exec(unitPath) ?? []
+  return entry.endsWith(suffix) ? entry.slice(0, entry.length - suffix.length) : undefined
+}
