@@ -6,10 +6,11 @@ import { createRunCommand } from './commands/run.ts'
 import { createServicesCommand } from './commands/services.ts'
 import { createTerminalCommand } from './commands/terminal.ts'
 import { createUninstallCommand } from './commands/uninstall.ts'
+import type { InitSystem } from './units/init-system.ts'
 import { INIT_SYSTEMS } from './units/init-systems.ts'
 
 /** The whole command line; parsing throws a CommanderError for wrong usage and a CliError for what went wrong. */
-export function createCli(): Command {
+export function createCli(systems: readonly InitSystem[] = INIT_SYSTEMS): Command {
   const program = new Command('scriptify')
     .description('Terminals, methods and system services, in PHP and TypeScript')
     .version(manifest.version)
@@ -20,9 +21,9 @@ export function createCli(): Command {
   for (const command of [
     createTerminalCommand(),
     createRunCommand(),
-    createInstallCommand(INIT_SYSTEMS),
-    createUninstallCommand(INIT_SYSTEMS),
-    createServicesCommand(INIT_SYSTEMS),
+    createInstallCommand(systems),
+    createUninstallCommand(systems),
+    createServicesCommand(systems),
     createEndpointCommand(),
   ]) {
     // addCommand, unlike command(), hands nothing down.

@@ -442,6 +442,49 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
     await remove('/var/log/upstart')
   })
 
+  it('installs for an init system that one file, one template and one line of registration add', async () => {
+    const registered = (...words: string[]) =>
+      run(machine, 'node', `${HOME}/services/scriptify/test/units/runit/scriptify.ts`, ...words)
+    const method = ['--class', probe.record, '--rootdir', probe.rootdir]
+    const install = [
+      'install',
+      '--template=runit',
+      'probe',
+      ...method,
+      '--env',
+      `HARD=${HOSTILE_VALUE}`,
+      ...args,
+    ]
+    expect((await registered('install', '--help')).stdout).toMatch(
+      /choices: "systemd", "upstart", "initd",\s+"crond", "runit", default: "systemd"/,
+    )
+    expect(await registered(...install)).toMatchObject({
+      ...{ code: 3, stderr: '/etc/sv does not exist: is that init system installed?\n' },
+    })
+    await succeed(machine, 'mkdir', '/etc/sv', '/etc/service')
+    const plan = await registered(...install, '--dry-run', '--enable')
+    expect(plan.stdout).toContain('==> /etc/sv/probe/run (mode 0755)\n#!/bin/sh\n# scriptify: managed')
+    expect(plan.stdout).toContain('would run: ln -sfn /etc/sv/probe /etc/service/probe\n')
+    expect(await registered(...install, '--schedule', '@daily')).toMatchObject({
+      ...{ code: 2, stderr: '--schedule does not fit --template=runit: only crond has one\n' },
+    })
+    expect(await everything()).toBe(untouched)
+
+    const { code, stdout } = await registered(...install, '--enable')
+    expect({ code, stdout }).toMatchObject({
+      ...{ code: 0, stdout: expect.stringContaining('Start it with: sv start probe\n') },
+    })
+    expect((await registered('services', '--status')).stdout).toBe(
+      'runit    probe  unknown  at boot  /etc/sv/probe/run\n',
+    )
+    const launched = run(machine, 'timeout', '5', '/etc/service/probe/run')
+    expect(await nextCall(machine)).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE })
+    await launched
+    expect(await registered('uninstall', 'probe')).toMatchObject({ code: 0, stderr: '' })
+    expect(await succeed(machine, 'find', '/etc', '-name', '*probe*')).toBe('')
+    await remove('/etc/sv', '/etc/service')
+  })
+
   it('installs on another system whose files are mounted', async () => {
     // Enough of a system to run the service: a shell, Node, what they load, the project, and scriptify elsewhere.
     const script = `

@@ -179,7 +179,7 @@ describe.runIf(await hasDocker()).each([
       code: 1,
       stdout: expect.stringMatching(/^Installed locked for systemd: /),
       stderr: expect.stringMatching(
-        /^locked is installed, but does not start: systemctl restart locked\.service: .+; journalctl -u locked tells more\n$/,
+        /^locked is installed, but does not start: systemctl restart locked\.service: .+; see journalctl -u locked\n$/,
       ),
     })
     expect(await succeed(machine, 'systemctl', 'show', '-P', 'ExecMainStatus', 'locked')).toBe('200\n')

@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { CliError } from '../../../src/cli-error.ts'
+import { EXIT } from '../../../src/exit-codes.ts'
+import { ask, attempt, command } from '../../../src/units/control.ts'
+import { linksTo } from '../../../src/units/folders.ts'
+import type { InitSystem } from '../../../src/units/init-system.ts'
+import { launcherFile, launcherLog } from '../../../src/units/paths.ts'
+
+/** A fifth init system. Its unit is a folder: runit starts `run` in it, and starts at boot what /etc/service links to. */
+export const runit: InitSystem = {
+  name: 'runit',
+  examples: ['--template=runit mailer --class Mailer::send --rootdir /srv/shop'],
+
+  unitPath: '/etc/sv/{name}/run',
+  unitMode: 0o755,
+  namesakes: () => [],
+  log: (name) => ({ file: launcherLog(name) }),
+
+  refuses: {},
+  confines: false,
+  checkHost({ start }) {
+    if (start && !runsRunit()) throw new CliError('--start: runit does not run here', EXIT.usage)
+  },
+
+  template: join(import.meta.dirname, 'run.template'),
+  render: ({ name, description }) => ({ description, launcher: launcherFile(name) }),
+  launcher: { logs: true, locks: false },
+
+  announce: (name, { enable }) =>
+    enable ? [command('ln', '-sfn', `/etc/sv/${name}`, `/etc/service/${name}`)] : [],
+  start: (name) => [command('sv', 'restart', name)],
+  startHint: (name, { replaces }) => `sv ${replaces ? 'restart' : 'start'} ${name}`,
+  stop: (name) => (runsRunit() ? [attempt('sv', 'stop', name)] : []),
+  forget: () => [],
+  async state(name) {
+    const { code } = await ask(['sv', 'check', name], { timeoutMs: 20_000 })
+    return { state: code === 0 ? 'active' : 'unknown', startsAtBoot: existsSync(`/etc/service/${name}`) }
+  },
+  links: (name, root) => linksTo([join(root, 'etc/service', name)], name),
+}
+
+const runsRunit = (): boolean => existsSync('/run/runit')

@@ -1,0 +1,7 @@
+import { createCli } from '../../../src/cli.ts'
+import { readArgv } from '../../../src/read-argv.ts'
+import { runCli } from '../../../src/run-cli.ts'
+import { INIT_SYSTEMS } from '../../../src/units/init-systems.ts'
+import { runit } from './runit.ts'
+
+process.exitCode = await runCli(createCli([...INIT_SYSTEMS, runit]), readArgv())
