@@ -455,8 +455,9 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       `HARD=${HOSTILE_VALUE}`,
       ...args,
     ]
-    expect((await registered('install', '--help')).stdout).toMatch(
-      /choices: "systemd", "upstart", "initd",\s+"crond", "runit", default: "systemd"/,
+    const { stdout: help } = await registered('install', '--help')
+    expect(help.replaceAll(/\s+/g, ' ')).toContain(
+      '(choices: "systemd", "upstart", "initd", "crond", "runit", default: "systemd")',
     )
     expect(await registered(...install)).toMatchObject({
       ...{ code: 3, stderr: '/etc/sv does not exist: is that init system installed?\n' },
