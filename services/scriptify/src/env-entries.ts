@@ -2,20 +2,20 @@ import { CliError } from './cli-error.ts'
 import { EXIT } from './exit-codes.ts'
 
 /**
- * Reads `--env` entries: split at the first `=`, values literally, the last of a name wins; throws 2 on a bad one, whose
- * value is not repeated, for it may be a secret.
+ * Reads `--env` entries: splits at the first `=`, takes values literally, and the last of a name counts. Throws exit code 2
+ * for a bad entry, without its value, which may be a secret.
  */
 export function parseEnvEntries(entries: readonly string[]): Record<string, string> {
   return Object.fromEntries(entries.map(parseEnvEntry))
 }
 
 function parseEnvEntry(entry: string, index: number): [name: string, value: string] {
-  const refuse = (reason: string) => new CliError(`--env wants NAME=VALUE: ${reason}`, EXIT.usage)
+  const refuse = (reason: string) => new CliError(`--env needs NAME=VALUE: ${reason}`, EXIT.usage)
   const end = entry.indexOf('=')
   if (end === -1) throw refuse(`number ${index + 1} has no =`)
   const [name, value] = [entry.slice(0, end), entry.slice(end + 1)]
   if (!/^[A-Za-z_]\w*$/.test(name)) throw refuse(`${JSON.stringify(name)} is not letters, digits and _`)
-  if (value.includes('\0')) throw refuse(`the value of ${name} holds a NUL byte`)
-  if (!value.isWellFormed()) throw refuse(`the value of ${name} is no UTF-8`)
+  if (value.includes('\0')) throw refuse(`the value of ${name} contains a NUL byte`)
+  if (!value.isWellFormed()) throw refuse(`the value of ${name} is not UTF-8`)
   return [name, value]
 }

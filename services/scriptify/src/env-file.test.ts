@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { layOverEnvFile, maskEnvFile, parseEnvFile, renderEnvFile } from './env-file.ts'
+import { maskEnvFile, parseEnvFile, renderEnvFile, updateEnvFile } from './env-file.ts'
 
 const VARIABLES = {
   EMPTY: '',
@@ -68,7 +68,7 @@ describe('an environment file', () => {
     { why: 'one that was not there', text: '# A=1\nB=`b`', over: '# A=1\nB=`b`\nA="two"\n' },
     { why: 'one of an empty file', text: '', over: 'A="two"\n' },
   ])('takes a new value for $why, and is otherwise as it was written', ({ text, over }) => {
-    expect(layOverEnvFile(text, { A: 'two' })).toBe(over)
+    expect(updateEnvFile(text, { A: 'two' })).toBe(over)
   })
 
   it('can be shown without what may be a secret', () => {

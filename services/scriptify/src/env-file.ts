@@ -5,7 +5,7 @@ const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const OWN_HEADER = /^# scriptify: managed /m
 const ENTRY = /^[ \t]*(export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)=(?:"((?:[^"\\]|\\[\s\S])*)"|'([^']*)'|([^\n]*))/
 
-/** Renders variables as `NAME="value"` lines that sh, dash, bash and systemd read alike; throws on a bad name or NUL. */
+/** Renders variables as `NAME="value"` lines that sh, dash, bash and systemd read alike; throws exit code 2 for a bad name or NUL. */
 export function renderEnvFile(variables: Record<string, string>): string {
   return Object.entries(variables)
     .map(([name, value]) => {
@@ -20,9 +20,9 @@ export function renderEnvFile(variables: Record<string, string>): string {
     .join('')
 }
 
-/** Reads what `renderEnvFile` writes, plain `NAME=value` lines, and the original's `export NAME=urlencoded`. */
+/** Reads the lines of `renderEnvFile`, plain `NAME=value` lines, and `export NAME=urlencoded` of the original tool. */
 export function parseEnvFile(text: string): Record<string, string> {
-  // Only the original URL-encoded its values; ours may hold a literal %41.
+  // Only the original URL-encoded its values; a value of scriptify may contain a literal %41.
   const isLegacy = !OWN_HEADER.test(text)
   return Object.fromEntries(
     [...readPieces(text)]
@@ -31,19 +31,19 @@ export function parseEnvFile(text: string): Record<string, string> {
   )
 }
 
-/** The text with these variables in place of those of the same names; all else stays as somebody wrote it. */
-export function layOverEnvFile(text: string, variables: Record<string, string>): string {
+/** The text with the values of these variables replaced or added; everything else stays as it was written. */
+export function updateEnvFile(text: string, variables: Record<string, string>): string {
   const pieces = [...readPieces(text)]
   const isNew = ([name]: [string, string]) => pieces.every((piece) => piece.name !== name)
-  const laid = pieces.map(({ name, source }) => {
+  const updated = pieces.map(({ name, source }) => {
     const value = name !== undefined && Object.hasOwn(variables, name) ? variables[name] : undefined
     return name === undefined || value === undefined ? source : renderEnvFile({ [name]: value })
   })
   const added = renderEnvFile(Object.fromEntries(Object.entries(variables).filter(isNew)))
-  return laid.join('').replace(/[^\n]$/, '$&\n') + added
+  return updated.join('').replace(/[^\n]$/, '$&\n') + added
 }
 
-/** The header and the names alone: a value may be a secret, and so may a comment. */
+/** Only the header and the names: a value may be a secret, and so may a comment. */
 export function maskEnvFile(text: string): string {
   return [...readPieces(text)]
     .map(({ name, source }) => {
@@ -53,7 +53,7 @@ export function maskEnvFile(text: string): string {
     .join('')
 }
 
-/** A variable, or a line that is none, with its line break. */
+/** A variable or any other line, with its line break. */
 type Piece = { source: string } & (
   | { name: string; value: string; isExported: boolean }
   | { name?: undefined; value?: undefined; isExported?: undefined }

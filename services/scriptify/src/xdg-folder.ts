@@ -4,8 +4,8 @@ import { isAbsolute, join } from 'node:path'
 const BELOW_HOME = { XDG_CACHE_HOME: '.cache', XDG_STATE_HOME: '.local/state' }
 
 /**
- * Where scriptify keeps what the variable is for; undefined for a user without a home. A relative path counts as not
- * given (XDG Base Directory Specification): it would be another folder in each working directory.
+ * The folder of scriptify in the folder that the variable names; undefined for a user without a home. A relative path is
+ * ignored (XDG Base Directory Specification), because it would depend on the working directory.
  */
 export function xdgFolder(env: NodeJS.ProcessEnv, variable: keyof typeof BELOW_HOME): string | undefined {
   const given = env[variable] ?? ''
@@ -14,12 +14,12 @@ export function xdgFolder(env: NodeJS.ProcessEnv, variable: keyof typeof BELOW_H
   return home === undefined ? undefined : join(home, BELOW_HOME[variable], 'scriptify')
 }
 
-/** What os.homedir() would give is HOME again, even an empty one. */
+/** From the user database; os.homedir() would return HOME, even if it is empty. */
 function homeOfUser(): string | undefined {
   try {
     return userInfo().homedir
   } catch {
-    // A container may run as a user that its system does not know.
+    // A container may run as a user without an entry.
     return undefined
   }
 }

@@ -16,16 +16,16 @@ import { startTypist } from './terminal-pty.ts'
 const LAUNCHER = join(import.meta.dirname, '../bin/scriptify')
 const SECRET = 'eyJhbGciOiJIUzUxMiJ9.secret-part'
 const folder = mkdtempSync(join(tmpdir(), 'scriptify-endpoint-'))
-/** No proxy of the machine's takes part. */
+/** Without the proxies of this machine. */
 const ENV = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_proxy$/i.test(name)))
 
-/** Starts `scriptify endpoint`; the exit code of a signal is what a shell makes of it. */
+/** Starts `scriptify endpoint`; an exit by a signal becomes 128 + its number, as in a shell. */
 function start(
   args: string[],
   { env = {}, input }: { env?: NodeJS.ProcessEnv; input?: string | Buffer } = {},
 ) {
   const child = spawn(process.execPath, [LAUNCHER, 'endpoint', ...args], { env: { ...ENV, ...env } })
-  // Who refuses a body does not read it.
+  // A server that refuses a body does not read it.
   child.stdin.on('error', () => undefined)
   if (input !== undefined) child.stdin.end(input)
   const code = once(child, 'exit').then(([exit, signal]) => exit ?? (signal === 'SIGINT' ? 130 : -1))
@@ -63,7 +63,7 @@ async function listen(
 
 const serve = (listener: RequestListener, host?: string) => listen(http.createServer(listener), 'http', host)
 
-/** What a server got of a request, header lines in the order and case in which they came. */
+/** A request as a server received it, header lines in their order and case. */
 interface Seen {
   method: string | undefined
   url: string | undefined
@@ -88,10 +88,10 @@ const valuesOf = (seen: Seen, name: string) =>
   seen.headers.filter(([given]) => given.toLowerCase() === name.toLowerCase()).map(([, value]) => value)
 
 const LARGE = 512 * 1024 ** 2
-/** For what is so large; on a busy machine the 30 s by default end sooner. */
+/** For a large body, which may take more than the default 30 s on a busy machine. */
 const IN_TIME = ['--timeout', '150']
 
-/** The most memory that a process has had, in MiB. */
+/** The peak memory of a process, in MiB. */
 function peakOf({ pid }: ChildProcess): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024
@@ -107,7 +107,7 @@ async function aCertificate(host: string) {
   return { key, cert, env: { NODE_EXTRA_CA_CERTS: path } }
 }
 
-describe('a request', () => {
+describe.concurrent('a request', () => {
   it('goes out with method, headers and body as given', async () => {
     await using server = await serve(echo)
     const headers = ['X-Tag: one', 'x-tag: zwei ä€', 'X-Empty:', 'accept: text/plain', 'Cookie: a=b: c']
@@ -166,7 +166,7 @@ describe('a request', () => {
     expect([none.body, valuesOf(none, 'content-length')]).toEqual(['', ['0']])
   })
 
-  it('shows the refusal of a body that the server does not want to have whole', async () => {
+  it('shows the response of a server that refuses a body before its end', async () => {
     const refusing = http.createServer().on('checkContinue', (_request, response) => {
       response.writeHead(413, { connection: 'close' }).end('too long')
     })
@@ -176,7 +176,7 @@ describe('a request', () => {
     expect({ code, stdout }).toEqual({ code: 22, stdout: 'too long' })
   })
 
-  it('of 512 MiB takes no memory of that size', async () => {
+  it('of 512 MiB takes no memory of that size', { concurrent: false }, async () => {
     const path = join(folder, 'large')
     writeFileSync(path, '')
     truncateSync(path, LARGE)
@@ -211,7 +211,7 @@ describe('a request', () => {
     server.close()
   })
 
-  it('takes bytes that are no UTF-8 as they are', async () => {
+  it('sends bytes that are not UTF-8 unchanged', async () => {
     const { promise: seen, resolve: see } = Promise.withResolvers<{ header: string; body: Buffer }>()
     await using server = await serve(async (request, response) => {
       const body = await buffer(request)
@@ -233,7 +233,7 @@ describe('a request', () => {
     expect(stderr).toContain('GET')
   })
 
-  it('puts a path behind --base, else API_SERVER, and never leaves their host', async () => {
+  it('appends a path to --base, else to API_SERVER, and never leaves their host', async () => {
     await using server = await serve(echo)
     const urlOf = async (args: string[], env = {}) =>
       seenIn((await endpoint(['GET', ...args], { env, input: '' })).stdout).url
@@ -258,7 +258,7 @@ describe('a request', () => {
   })
 })
 
-describe('an answer', () => {
+describe('a response', () => {
   it('comes out byte for byte, the rest on standard error', async () => {
     const body = Buffer.from([...Array(256).keys(), 0x0d, 0x0a, 0xff, 0xfe])
     await using server = await serve((_request, response) => {
@@ -301,7 +301,7 @@ describe('an answer', () => {
     expect(await endpoint(['HEAD', server.url])).toMatchObject({ code: 0, stdout: '', stderr: '' })
   })
 
-  it('is passed on while it comes', async () => {
+  it('is written while it arrives', async () => {
     const { promise: seen, resolve: see } = Promise.withResolvers<void>()
     await using server = await serve(async (_request, response) => {
       response.write('first\n')
@@ -309,7 +309,7 @@ describe('an answer', () => {
       response.end('last\n')
     })
     const { child, code } = start(['GET', server.url])
-    // The server says no more before this has arrived.
+    // The server sends no more before this has arrived.
     const [first] = await once(child.stdout, 'data')
     see()
     expect(String(first) + (await text(child.stdout))).toBe('first\nlast\n')
@@ -350,7 +350,7 @@ describe('an answer', () => {
     })
   })
 
-  it('whose reader leaves ends without a word', async () => {
+  it('ends without a message when its pipe is closed', async () => {
     await using server = await serve((_request, response) => {
       const more = () => {
         while (response.write('y\n'.repeat(10_000)));
@@ -364,7 +364,7 @@ describe('an answer', () => {
     expect([await code, await text(child.stderr)]).toEqual([141, ''])
   })
 
-  it('is waited for until Ctrl-C', async () => {
+  it('is awaited until Ctrl-C', async () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
     await using server = await serve(() => ask())
     const { child, code } = start(['GET', server.url])
@@ -392,17 +392,17 @@ describe('on a terminal', () => {
     response.setHeader('content-type', 'application/problem+json; charset=utf-8').end(body)
   }
 
-  it('sets JSON out in lines, every digit as it came', async () => {
+  it('shows JSON indented, every digit unchanged', async () => {
     const { seen } = await show(json('{"id":12345678901234567890,"f":1.50,"a":[{}]}'))
     expect(seen).toBe('{\n  "id": 12345678901234567890,\n  "f": 1.50,\n  "a": [\n    {}\n  ]\n}\n')
   })
 
-  it('lets no control character of JSON through', async () => {
+  it('escapes the control characters of JSON', async () => {
     const { raw } = await show(json('{"a":"\\u009b31m"}'))
     expect(raw).toContain('\\u009b31m')
   })
 
-  it('shows what is not JSON as it is', async () => {
+  it('shows a text that is not JSON unchanged', async () => {
     expect((await show(json('{oops'))).seen).toBe('{oops\n')
     expect((await show((_request, response) => void response.end('{"a":1}'))).seen).toBe('{"a":1}\n')
   })
@@ -414,14 +414,14 @@ describe('on a terminal', () => {
   })
 })
 
-describe('a redirect', () => {
+describe.concurrent('a redirect', () => {
   const redirectTo = (location: () => string, status = 302) =>
     serve((request, response) => {
       if (request.url === '/start') response.writeHead(status, { location: location() }).end('moved')
       else echo(request, response)
     })
 
-  it('is an answer like any other by default', async () => {
+  it('is a response like any other by default', async () => {
     await using server = await redirectTo(() => '/end')
     const { code, stdout, stderr } = await endpoint(['GET', `${server.url}/start`, '--include'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'moved' })
@@ -491,7 +491,7 @@ describe('a redirect', () => {
     expect(valuesOf(seenIn(stdout), 'authorization')).toEqual([])
   })
 
-  it('sends a file again, and says that a pipe cannot be', async () => {
+  it('sends a file again, and refuses to send a pipe again', async () => {
     await using server = await redirectTo(() => '/end', 307)
     const path = join(folder, 'again.txt')
     writeFileSync(path, 'again')
@@ -514,9 +514,9 @@ describe('a redirect', () => {
   })
 })
 
-describe('no answer', () => {
+describe.concurrent('no response', () => {
   it.each([
-    { why: 'nobody listens', url: 'http://127.0.0.1:1/', says: 'refused' },
+    { why: 'the connection is refused', url: 'http://127.0.0.1:1/', says: 'refused' },
     { why: 'the host is unknown', url: 'http://no-such-host.invalid/', says: 'not known' },
   ])('because $why ends with 7', async ({ url, says }) => {
     const ended = await endpoint(['GET', `${url.replace('//', `//ada:${SECRET}@`)}?token=${SECRET}`])
@@ -533,7 +533,7 @@ describe('no answer', () => {
       code: 7,
       stdout: 'abc',
     },
-    { why: 'that is no HTTP', answer: 'SSH-2.0-OpenSSH_9.9\r\n', code: 7, stdout: '' },
+    { why: 'that is not HTTP', answer: 'SSH-2.0-OpenSSH_9.9\r\n', code: 7, stdout: '' },
     { why: 'of no bytes', answer: '', code: 7, stdout: '' },
     {
       why: 'with endless headers',
@@ -562,7 +562,7 @@ describe('no answer', () => {
     await using server = await serve((_request, response) => begin(response))
     const ended = await endpoint(['GET', `${server.url}/?token=${SECRET}`, '--timeout', '0.5'])
     expect(ended.code).toBe(28)
-    expect(ended.stderr).toMatch(/^No whole answer from \S+ within 0.5 s\n$/)
+    expect(ended.stderr).toMatch(/^No complete response from \S+ within 0.5 s\n$/)
   })
 
   it('to a body whose pipe stays open does not keep the process', async () => {
@@ -634,7 +634,7 @@ describe('a proxy of the environment', () => {
   })
 })
 
-describe('wrong usage', () => {
+describe.concurrent('wrong usage', () => {
   const url = 'http://127.0.0.1:1/'
   const header = (line: string) => ['GET', url, '--header', line]
   it.each([
@@ -646,7 +646,7 @@ describe('wrong usage', () => {
     { why: 'a file', args: ['GET', 'file:///etc/passwd'], says: 'http://' },
     { why: 'no scheme', args: ['GET', 'localhost:8080/x'], says: 'http://' },
     { why: 'no host', args: ['GET', 'http://'], says: 'valid' },
-    { why: 'a port that is none', args: ['GET', `http://ada:${SECRET}@host:99999/`], says: 'valid' },
+    { why: 'an invalid port', args: ['GET', `http://ada:${SECRET}@host:99999/`], says: 'valid' },
     { why: 'a line break in the URL', args: ['GET', 'http://127.0.0.1:1/\r\nX: y'], says: 'white space' },
     { why: 'a tab in the URL', args: ['GET', 'http://127.0.0.1:1/\tx'], says: 'white space' },
     { why: 'a bad base', args: ['GET', '/x', '--base', 'host'], says: '--base' },
@@ -658,15 +658,19 @@ describe('wrong usage', () => {
     { why: 'LF in a header', args: header(`X-A: ${SECRET}\nX-B: c`), says: 'X-A' },
     { why: 'CR at the end of a header', args: header(`X-A: ${SECRET}\r`), says: 'X-A' },
     { why: 'an escape in a header', args: header(`X-A: ${SECRET}\x1b`), says: 'X-A' },
-    { why: 'a length of its own', args: header('Content-Length: 3'), says: 'Content-Length' },
-    { why: 'an encoding of its own', args: header('transfer-encoding: chunked'), says: 'transfer-encoding' },
+    { why: 'a Content-Length', args: header('Content-Length: 3'), says: 'Content-Length' },
+    { why: 'a Transfer-Encoding', args: header('transfer-encoding: chunked'), says: 'transfer-encoding' },
     { why: 'a trailer', args: [...header('Trailer: X-Sum'), '--body', 'a'], says: 'Trailer' },
     { why: 'two bodies', args: ['POST', url, '--body', 'a', '--body-file', '-'], says: '--body-file' },
     { why: 'a directory as body', args: ['POST', url, '--body-file', folder], says: 'directory' },
     { why: 'no time', args: ['GET', url, '--timeout', '0'], says: '--timeout' },
-    { why: 'a time that is none', args: ['GET', url, '--timeout', '1m'], says: '--timeout' },
-    { why: 'redirects below none', args: ['GET', url, '--max-redirects', '-1'], says: '--max-redirects' },
-    { why: 'bytes that are none', args: ['GET', url, '--max-bytes', '1k'], says: '--max-bytes' },
+    { why: 'an invalid time', args: ['GET', url, '--timeout', '1m'], says: '--timeout' },
+    {
+      why: 'a negative number of redirects',
+      args: ['GET', url, '--max-redirects', '-1'],
+      says: '--max-redirects',
+    },
+    { why: 'an invalid number of bytes', args: ['GET', url, '--max-bytes', '1k'], says: '--max-bytes' },
   ])('$why is refused with 2 in one line', async ({ args, says }) => {
     const { code, stdout, stderr } = await endpoint(args)
     expect({ code, stdout, lines: stderr.trim().split('\n').length }).toEqual({
@@ -678,14 +682,14 @@ describe('wrong usage', () => {
     expect(stderr).not.toContain('secret')
   })
 
-  it('a URL that is no UTF-8 is refused with 2', async () => {
+  it('a URL that is not UTF-8 is refused with 2', async () => {
     const script = `exec "$0" "$1" endpoint GET "http://127.0.0.1:1/$(printf '\\351')"`
     const child = spawn('sh', ['-c', script, process.execPath, LAUNCHER], { env: ENV })
     const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
     expect({ code, said }).toEqual({ code: 2, said: 'The URL must be UTF-8\n' })
   })
 
-  it('a body file that is not there ends with 3', async () => {
+  it('a missing body file ends with 3', async () => {
     const ended = await endpoint(['POST', url, '--body-file', join(folder, 'none')])
     expect(ended).toMatchObject({ code: 3, stdout: '' })
     expect(ended.stderr).toContain('does not exist')

@@ -3,12 +3,12 @@ import type { EndpointOptions } from '../endpoint/call-endpoint.ts'
 import { collect } from './collect.ts'
 
 const EXAMPLES = `
-The body goes to standard output as it came; on a terminal JSON is set out in lines. All else goes to standard error.
-Certificates: NODE_EXTRA_CA_CERTS names a file of further authorities. Proxies: HTTP_PROXY, HTTPS_PROXY, NO_PROXY.
+The body of the response goes to standard output unchanged; on a terminal JSON is indented. All else goes to standard error.
+Certificates: NODE_EXTRA_CA_CERTS names a file of additional authorities. Proxies: HTTP_PROXY, HTTPS_PROXY, NO_PROXY.
 
-Exit codes: 0 status below 400, 22 status 400 or above, 7 no connection or no whole answer, 28 out of time,
+Exit codes: 0 status below 400, 22 status 400 or above, 7 no connection or an incomplete response, 28 timeout,
 1 too many redirects, a body above --max-bytes or output that cannot be written, 2 wrong usage, 3 no such body file,
-4 a body file that may not be read
+4 no permission to read the body file
 
 Examples:
   scriptify endpoint GET http://localhost:8080/health/ready
@@ -19,24 +19,30 @@ Examples:
 
 type Flags = Omit<EndpointOptions, 'method' | 'url' | 'header'> & { header?: string[] }
 
-/** `scriptify endpoint`: one HTTP request, its answer's body on stdout. */
+/** `scriptify endpoint`: one HTTP request, the body of its response on stdout. */
 export function createEndpointCommand(): Command {
   return new Command('endpoint')
     .description('call a REST endpoint')
     .argument('<METHOD>', 'GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or another')
     .argument(
       '<url>',
-      'http: or https:; a path such as /login is put behind --base, else the setting API_SERVER',
+      'http: or https:; a path such as /login is appended to --base, or to the setting API_SERVER',
     )
-    .option('-H, --header <Name: value>', 'send this header; may be given again', collect)
-    .option('-d, --body <text>', 'send this; as application/json where it looks like that')
-    .option('--body-file <file>', 'send the bytes of this file; - for standard input')
-    .option('--base <url>', 'what a path is put behind')
+    .option('-H, --header <Name: value>', 'send this header; repeatable', collect)
+    .option('-d, --body <text>', 'send this text; as application/json if it looks like JSON')
+    .option('--body-file <file>', 'send the bytes of this file, or of standard input for -')
+    .option('--base <url>', 'the URL that a path is appended to')
     .option('-i, --include', 'show status and headers, on standard error')
-    .option('-L, --follow', 'follow redirects; to another origin without Authorization, Cookie and Host')
-    .option('--max-redirects <number>', 'give up after so many', '10')
-    .option('--timeout <seconds>', 'give up after so long, from the request to the end of the body', '30')
-    .option('--max-bytes <number>', 'stop after so much of the body (default: 10485760 on a terminal only)')
+    .option(
+      '-L, --follow',
+      'follow redirects; those to another origin without Authorization, Cookie and Host',
+    )
+    .option('--max-redirects <number>', 'fail after this many redirects', '10')
+    .option('--timeout <seconds>', 'fail after this time, from the request to the end of the body', '30')
+    .option(
+      '--max-bytes <number>',
+      'stop after this much of the body (default: 10485760 on a terminal, else no limit)',
+    )
     .addHelpText('after', EXAMPLES)
     .action(async (method: string, url: string, flags: Flags) => {
       const { callEndpoint } = await import('../endpoint/call-endpoint.ts')

@@ -5,7 +5,7 @@ import { parseLimits } from './parse-limits.ts'
 import { parseRequest } from './parse-request.ts'
 import { headOf, printBody, statusLineOf } from './print-answer.ts'
 
-/** What the command line gave, unchecked. */
+/** The arguments of the command line, unchecked. */
 export interface EndpointOptions {
   method: string
   url: string
@@ -20,28 +20,27 @@ export interface EndpointOptions {
   maxBytes?: string
 }
 
-/** Sends the request and prints its answer; resolves with the exit code, throws a CliError with another. */
+/** Sends the request and prints the response; resolves with the exit code, or throws a CliError. */
 export async function callEndpoint(options: EndpointOptions): Promise<number> {
   const { maxRedirects, timeoutMs, maxBytes } = parseLimits(options, process.stdout.isTTY)
   const request = await parseRequest(options)
   if (request.body && /^(GET|HEAD)$/.test(request.method))
     console.error(`Note: many servers ignore the body of a ${request.method} request`)
   try {
-    const answer = await exchange(request, {
+    const { response, finish } = await exchange(request, {
       maxRedirects: options.follow ? maxRedirects : undefined,
       timeoutMs,
-      onAnswer: (response) => options.include && console.error(headOf(response)),
+      onResponse: (response) => options.include && console.error(headOf(response)),
     })
-    const { response } = answer
-    const end = await answer.whole(printBody(response, process.stdout, { maxBytes }))
+    const end = await finish(printBody(response, process.stdout, { maxBytes }))
     if (end === 'closed') return EXIT.outputClosed
     const isError = (response.statusCode ?? 0) >= 400
     if (isError && !options.include) console.error(statusLineOf(response))
-    if (end === 'whole') return isError ? ENDPOINT_EXIT.httpError : EXIT.ok
+    if (end === 'complete') return isError ? ENDPOINT_EXIT.httpError : EXIT.ok
     console.error(
       end === 'binary'
-        ? 'The body is binary and is not shown on a terminal: send it to a file or a pipe'
-        : `The rest of the body is left out: --max-bytes is ${maxBytes}`,
+        ? 'The body is binary and not shown on a terminal: redirect it to a file or a pipe'
+        : `The body is cut after ${maxBytes} bytes: raise --max-bytes`,
     )
     return EXIT.failed
   } finally {

@@ -10,42 +10,46 @@ import { describeFault } from './describe-fault.ts'
 import type { EndpointRequest } from './parse-request.ts'
 import { isRedirect, redirected } from './redirect.ts'
 
-/** As curl does. */
-const UNASKED_BYTES = 1024 ** 2
-const ASKING_MS = 1000
+// The values of curl.
+/** A longer body is sent with `Expect: 100-continue`. */
+const MAX_UNANNOUNCED_BYTES = 1024 ** 2
+const CONTINUE_TIMEOUT_MS = 1000
 
 export interface ExchangeOptions {
-  /** How many redirects are followed; undefined: they are answers like any other. */
+  /** Undefined: a redirect is returned like any other response. */
   maxRedirects: number | undefined
-  /** From the first request to the last byte. */
+  /** From the first request to the last byte of the body. */
   timeoutMs: number
-  /** Called with each answer, redirects included, before its body is read. */
-  onAnswer(response: IncomingMessage): void
+  /** Called with each response, redirects included, before its body is read. */
+  onResponse(response: IncomingMessage): void
 }
 
-export interface Answer {
+export interface Exchange {
   response: IncomingMessage
-  /** Waits for what reads the body, and ends the connection; one that breaks becomes a CliError. */
-  whole<Result>(reading: Promise<Result>): Promise<Result>
+  /** Awaits the reader of the body, then closes the connection; a broken connection becomes a CliError. */
+  finish<Result>(reading: Promise<Result>): Promise<Result>
 }
 
-/** Sends a request and follows redirects if that is wished; throws a CliError (7 no answer, 28 out of time). */
-export async function exchange(first: EndpointRequest, options: ExchangeOptions): Promise<Answer> {
+/** Sends a request and follows redirects, if requested; throws a CliError (7 no response, 28 timeout). */
+export async function exchange(first: EndpointRequest, options: ExchangeOptions): Promise<Exchange> {
   const signal = AbortSignal.timeout(options.timeoutMs)
   let request = first
   for (let redirects = 0; ; redirects++) {
     const { origin } = request.url
     const explain = (error: unknown): never => {
-      throw describeFault(error, { origin, isLate: signal.aborted, timeoutMs: options.timeoutMs })
+      throw describeFault(error, { origin, hasTimedOut: signal.aborted, timeoutMs: options.timeoutMs })
     }
     const { response, close } = await send(request, signal).catch(explain)
-    options.onAnswer(response)
+    options.onResponse(response)
     const { statusCode = 0, headers } = response
     if (options.maxRedirects === undefined || !isRedirect(statusCode, headers.location))
-      return { response, whole: (reading) => reading.catch(explain).finally(close) }
+      return { response, finish: (reading) => reading.catch(explain).finally(close) }
     close()
     if (redirects === options.maxRedirects)
-      throw new CliError(`${origin} redirects once more after ${redirects} redirects`, EXIT.failed)
+      throw new CliError(
+        `${origin} redirects again after ${redirects} redirects: raise --max-redirects`,
+        EXIT.failed,
+      )
     const next = redirected(request, statusCode, headers.location)
     if (!next) throw new CliError(`${origin} redirects to what is not an HTTP address`, EXIT.failed)
     request = next
@@ -54,7 +58,7 @@ export async function exchange(first: EndpointRequest, options: ExchangeOptions)
 
 interface Sent {
   response: IncomingMessage
-  /** Also ends the sending of a body that nobody waits for any more. */
+  /** Also ends an upload that is still in progress. */
   close(): void
 }
 
@@ -62,11 +66,14 @@ function send({ method, url, headers, body }: EndpointRequest, signal: AbortSign
   const client = url.protocol === 'https:' ? https : http
   const bytes = body?.open()
   if (body && !bytes)
-    throw new CliError('The redirect wants the body again, and a pipe is read once: use a file', EXIT.failed)
+    throw new CliError(
+      'The redirect needs the body again, but a pipe can be read once only: use a file',
+      EXIT.failed,
+    )
   return new Promise((resolve, reject) => {
     const agent = new client.Agent({ proxyEnv: process.env })
     const outgoing = client.request(url, { method, agent, signal })
-    // An error counts for nothing once there is an answer: a server may refuse a body before it has it all.
+    // A later error is ignored: a server may answer, and close the connection, before it has the whole body.
     outgoing
       .once('response', (response) => resolve({ response, close: () => void outgoing.destroy() }))
       .on('error', reject)
@@ -80,18 +87,18 @@ function send({ method, url, headers, body }: EndpointRequest, signal: AbortSign
 async function upload(bytes: Readable, length: number | undefined, outgoing: ClientRequest): Promise<void> {
   if (length === undefined) outgoing.setHeader('Transfer-Encoding', 'chunked')
   else outgoing.setHeader('Content-Length', length)
-  if ((length ?? Number.POSITIVE_INFINITY) > UNASKED_BYTES && !(await isWanted(outgoing))) return
+  if ((length ?? Number.POSITIVE_INFINITY) > MAX_UNANNOUNCED_BYTES && !(await isWanted(outgoing))) return
   await pipeline(bytes, outgoing)
 }
 
 /**
- * Asks before a long body is sent (RFC 9110 §10.1.1): who refuses it closes the connection while it is on its way, and
- * the refusal itself would be lost. A server that does not know the question gets the body after a moment.
+ * Asks before a long body is sent (RFC 9110 §10.1.1): a server that refuses it may close the connection during the upload,
+ * and its response would be lost. A server that does not answer the question gets the body after a timeout.
  */
 async function isWanted(outgoing: ClientRequest): Promise<boolean> {
   outgoing.setHeader('Expect', '100-continue')
   const answered = once(outgoing, 'response').then(() => false)
   const asked = once(outgoing, 'continue').then(() => true)
   outgoing.flushHeaders()
-  return Promise.race([answered, asked, sleep(ASKING_MS, true, { ref: false })])
+  return Promise.race([answered, asked, sleep(CONTINUE_TIMEOUT_MS, true, { ref: false })])
 }

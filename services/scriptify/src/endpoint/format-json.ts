@@ -1,22 +1,22 @@
 declare global {
   interface JSON {
-    /** Text that stringify takes over as it stands (ECMAScript 2026). */
+    /** Marks a text that stringify copies unchanged (ECMAScript 2026). */
     rawJSON(text: string): unknown
   }
 }
 
-/** Sets JSON out in lines, numbers digit for digit as they came; text that is not JSON stays as it is. */
+/** Indents JSON and keeps each number digit for digit; a text that is not JSON stays unchanged. */
 export function formatJson(text: string): string {
   try {
     const value: unknown = JSON.parse(text, (_key, value: unknown, context?: { source?: string }) =>
       typeof value === 'number' && context?.source !== undefined ? JSON.rawJSON(context.source) : value,
     )
-    return quiet(JSON.stringify(value, null, 2))
+    return escapeControls(JSON.stringify(value, null, 2))
   } catch {
     return text.trimEnd()
   }
 }
 
-/** JSON leaves these control characters as they are; a terminal obeys some of them. */
-const quiet = (json: string): string =>
+/** JSON does not escape these control characters; a terminal interprets some of them. */
+const escapeControls = (json: string): string =>
   json.replace(/[\x7f-\x9f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)

@@ -1,10 +1,10 @@
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 
-const MEBIBYTE = 1024 ** 2
-/** A day; timers of Node end at 24 of them. */
-const LONGEST_SECONDS = 86_400
-const MOST_REDIRECTS = 100
+/** A day; Node's timers allow at most 24 days. */
+const MAX_TIMEOUT_SECONDS = 86_400
+const MAX_REDIRECTS = 100
+const MAX_TERMINAL_BYTES = 10 * 1024 ** 2
 
 export interface Limits {
   maxRedirects: number
@@ -12,16 +12,16 @@ export interface Limits {
   maxBytes: number
 }
 
-/** Reads the numbers of the command line; nobody reads more than ten megabytes on a terminal, a pipe takes all. */
+/** Reads the numbers of the command line; by default a terminal gets 10 MiB of a body, a pipe all of it. */
 export function parseLimits(
   given: { maxRedirects: string; timeout: string; maxBytes?: string },
   isTerminal: boolean,
 ): Limits {
-  const seconds = parseNumber('--timeout', given.timeout, /^\d+(\.\d+)?$/, LONGEST_SECONDS)
+  const seconds = parseNumber('--timeout', given.timeout, /^\d+(\.\d+)?$/, MAX_TIMEOUT_SECONDS)
   if (seconds === 0) throw new CliError('--timeout must be above 0', EXIT.usage)
-  const maxBytes = isTerminal ? 10 * MEBIBYTE : Number.POSITIVE_INFINITY
+  const maxBytes = isTerminal ? MAX_TERMINAL_BYTES : Number.POSITIVE_INFINITY
   return {
-    maxRedirects: parseNumber('--max-redirects', given.maxRedirects, /^\d+$/, MOST_REDIRECTS),
+    maxRedirects: parseNumber('--max-redirects', given.maxRedirects, /^\d+$/, MAX_REDIRECTS),
     timeoutMs: Math.ceil(seconds * 1000),
     maxBytes:
       given.maxBytes === undefined

@@ -4,12 +4,12 @@ import { EXIT } from '../exit-codes.ts'
 import { decodeRawBytes } from '../raw-bytes.ts'
 import { fileBody, type RequestBody, standardInputBody, textBody } from './request-body.ts'
 
-/** A request that may go out as it is. */
+/** A checked request. */
 export interface EndpointRequest {
   readonly method: string
   /** Without user and password. */
   readonly url: URL
-  /** Names as they were given; the values of one name in order. */
+  /** Names as given; the values of a name in order. */
   readonly headers: ReadonlyMap<string, readonly string[]>
   readonly body: RequestBody | undefined
 }
@@ -25,17 +25,16 @@ export interface RequestOptions {
 
 /** RFC 9110 §5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-/** Of these a request has one; a second one takes the place of the first. */
+/** A request has at most one of these; the last one given counts. */
 const SINGLE = new Set(['authorization', 'content-type', 'host', 'user-agent', 'accept'])
 /**
- * They say where the body ends, and what comes after it: another length than the true one would let it run into the next
- * request, and no trailer is ever sent.
+ * They frame the body: with a wrong length the server would read its rest as the next request, and trailers are not sent.
  */
-const OF_THE_BODY = new Set(['content-length', 'transfer-encoding', 'trailer'])
+const FRAMING = new Set(['content-length', 'transfer-encoding', 'trailer'])
 
 const refuse = (message: string): CliError => new CliError(message, EXIT.usage)
 
-/** Checks method, URL, headers and body; throws a CliError that names the fault and never the value. */
+/** Checks method, URL, headers and body; throws a CliError that never repeats a value, which may be a secret. */
 export async function parseRequest(options: RequestOptions): Promise<EndpointRequest> {
   const method = parseMethod(options.method)
   const given = parseHeaders(options.header)
@@ -57,13 +56,13 @@ export async function parseRequest(options: RequestOptions): Promise<EndpointReq
 function parseMethod(text: string): string {
   const method = text.toUpperCase()
   if (!/^[A-Z]+$/.test(method)) throw refuse('The method must consist of letters, such as GET')
-  if (method === 'CONNECT') throw refuse('CONNECT opens a tunnel and is no call of an endpoint')
+  if (method === 'CONNECT') throw refuse('CONNECT opens a tunnel and does not call an endpoint')
   return method
 }
 
 function parseUrl({ url, base }: RequestOptions): URL {
   if (!url.startsWith('/')) return parseAddress('The URL', url)
-  // The path of the base stays; so does its host, whatever a path such as //elsewhere says.
+  // The path and the host of the base stay, even for a path such as //elsewhere.
   const address = parseAddress(...findBase(base))
   address.search = ''
   address.hash = ''
@@ -77,9 +76,9 @@ function findBase(base: string | undefined): [label: string, text: string] {
   throw refuse('The URL is a path: give --base, or set API_SERVER')
 }
 
-/** `label` says in messages what the text is; the text itself may hold a password. */
+/** A message names `label` only, because the text may contain a password. */
 function parseAddress(label: string, text: string): URL {
-  // The parser drops tabs and newlines and trims spaces, so that something else than what was given would be called.
+  // The parser drops tabs and newlines and trims spaces, so another URL would be called than the given one.
   if (/[\p{Cc}\s]/u.test(text)) throw refuse(`${label} must not contain white space or control characters`)
   if (!text.isWellFormed()) throw refuse(`${label} must be UTF-8`)
   if (!/^https?:\/\//i.test(text)) throw refuse(`${label} must begin with http:// or https://`)
@@ -88,7 +87,7 @@ function parseAddress(label: string, text: string): URL {
   return url
 }
 
-/** Moves user and password from the URL into a header, where no message and no redirect shows them. */
+/** Moves user and password from the URL to a header, so that no message and no redirect contains them. */
 function takeCredentials(given: URL): { url: URL; authorization: Record<string, string> } {
   const url = new URL(given)
   url.username = ''
@@ -103,7 +102,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw refuse('The user or password in the URL holds a % that encodes nothing: write %25')
+    throw refuse('The user or password in the URL contains a % that encodes nothing: write %25')
   }
 }
 
@@ -111,13 +110,14 @@ function parseHeaders(lines: string[]): [name: string, value: string][] {
   return lines.map((line, index) => {
     const which = `--header number ${index + 1}`
     const colon = line.indexOf(':')
-    // What stands before a colon at the wrong place may be the secret, so it is not repeated.
+    // The text before a misplaced colon may be the secret, so it is not repeated.
     if (colon === -1) throw refuse(`${which} must have the form 'Name: value'`)
     const name = line.slice(0, colon)
     if (!TOKEN.test(name)) throw refuse(`${which} has a name that is not a token (RFC 9110)`)
-    if (OF_THE_BODY.has(name.toLowerCase())) throw refuse(`The header ${name} follows from the body`)
+    if (FRAMING.has(name.toLowerCase()))
+      throw refuse(`The header ${name} cannot be set: it follows from the body`)
     const value = line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, '')
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: a line break here would begin a header of its own
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: a line break would begin another header
     if (/[\x00-\x08\x0a-\x1f\x7f]/.test(value))
       throw refuse(`The value of the header ${name} contains a control character`)
     return [name, value]
@@ -131,7 +131,7 @@ function joinHeaders(
   for (const [name, value] of headers) {
     const key = name.toLowerCase()
     const before = SINGLE.has(key) ? undefined : joined.get(key)
-    // Node writes a header's characters as bytes; this way they are the bytes that were given.
+    // Node writes each character of a header as one byte, so each given byte becomes a character.
     const bytes = decodeRawBytes(value).toString('latin1')
     joined.set(key, { name: before?.name ?? name, values: [...(before?.values ?? []), bytes] })
   }

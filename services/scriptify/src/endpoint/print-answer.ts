@@ -6,14 +6,14 @@ import { formatJson } from './format-json.ts'
 
 type Output = NodeJS.WriteStream
 
-/** How it ended: with the last byte, at maxBytes, at bytes that are no text for a terminal, or for want of a reader. */
-export type BodyEnd = 'whole' | 'cut' | 'binary' | 'closed'
+/** How the output ended: with the last byte, at maxBytes, at binary bytes on a terminal, or with a closed pipe. */
+export type BodyEnd = 'complete' | 'cut' | 'binary' | 'closed'
 
 export function statusLineOf({ httpVersion, statusCode, statusMessage = '' }: IncomingMessage): string {
   return `HTTP/${httpVersion} ${statusCode} ${printable(statusMessage)}`.trimEnd()
 }
 
-/** Status line and headers as they came, and an empty line. */
+/** Status line and headers as received, and an empty line. */
 export function headOf(response: IncomingMessage): string {
   const { rawHeaders } = response
   const lines = rawHeaders.flatMap((name, index) =>
@@ -24,21 +24,21 @@ export function headOf(response: IncomingMessage): string {
 
 const asText = (bytes: string): string => Buffer.from(bytes, 'latin1').toString()
 
-/** Writes the body byte for byte; JSON on a terminal in lines. Rejects with the response's error. */
+/** Writes the body byte for byte, or indents JSON on a terminal. Rejects with the response's error. */
 export async function printBody(
   response: IncomingMessage,
   output: Output,
   { maxBytes }: { maxBytes: number },
 ): Promise<BodyEnd> {
-  // Each write tells its own error.
+  // Each write reports its own error.
   output.on('error', () => undefined)
-  const isForEyes = output.isTTY
-  const collected: Buffer[] | undefined = isForEyes && isJson(response) ? [] : undefined
+  const isTerminal = output.isTTY
+  const collected: Buffer[] | undefined = isTerminal && isJson(response) ? [] : undefined
   let length = 0
   let endsWithNewline = true
   for await (const chunk of response as AsyncIterable<Buffer>) {
     const part = chunk.subarray(0, maxBytes - length)
-    if (isForEyes && part.includes(0)) return 'binary'
+    if (isTerminal && part.includes(0)) return 'binary'
     length += part.length
     if (part.length > 0) endsWithNewline = part.at(-1) === 0x0a
     if (collected) collected.push(part)
@@ -49,14 +49,14 @@ export async function printBody(
     }
   }
   if (collected) await write(output, `${formatJson(Buffer.concat(collected).toString())}\n`)
-  else if (isForEyes && !endsWithNewline) await write(output, '\n')
-  return 'whole'
+  else if (isTerminal && !endsWithNewline) await write(output, '\n')
+  return 'complete'
 }
 
 const isJson = ({ headers }: IncomingMessage): boolean =>
   /^application\/([\w.-]+\+)?json\b/i.test(headers['content-type'] ?? '')
 
-/** Resolves with false when the reader has left. */
+/** Resolves with false when the pipe is closed. */
 function write(output: Output, bytes: Buffer | string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     output.write(bytes, (error) => {

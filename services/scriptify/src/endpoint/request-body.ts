@@ -5,19 +5,19 @@ import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import { decodeRawBytes } from '../raw-bytes.ts'
 
-/** What a request carries; nothing of it is held in memory that comes from a file. */
+/** The body of a request; a file is streamed, not held in memory. */
 export interface RequestBody {
-  /** In bytes, where it is known before the end. */
+  /** In bytes; undefined for a stream. */
   readonly length: number | undefined
   readonly isJson: boolean
-  /** The bytes from the beginning; undefined where they were read once and are gone. */
+  /** The bytes from the beginning; undefined for a stream that has been read. */
   open(): Readable | undefined
   close(): void
 }
 
 const HEAD_BYTES = 1024
 
-/** The text as it was given, be it UTF-8 or not. */
+/** The bytes of the text as given, also if they are not UTF-8. */
 export function textBody(text: string): RequestBody {
   const bytes = decodeRawBytes(text)
   return {
@@ -30,7 +30,7 @@ export function textBody(text: string): RequestBody {
 
 export const standardInputBody = (): Promise<RequestBody> => streamBody(process.stdin)
 
-/** A regular file is sent with its length, and again after a redirect; a pipe is sent as it comes, once. */
+/** A regular file is sent with its length, and again after a redirect; a pipe is streamed once. */
 export async function fileBody(path: string): Promise<RequestBody> {
   if (!path.isWellFormed()) throw new CliError('The path of the body file must be UTF-8', EXIT.usage)
   const file = await open(path).catch((error: unknown) => {
@@ -46,7 +46,7 @@ export async function fileBody(path: string): Promise<RequestBody> {
   return {
     length: stat.size,
     isJson: looksLikeJson(buffer.subarray(0, bytesRead)),
-    // What is appended meanwhile does not belong to the length that was announced.
+    // Bytes that are appended meanwhile are not part of the announced length.
     open: () =>
       stat.size === 0
         ? Readable.from([])
@@ -79,6 +79,6 @@ function unreadable(path: string, error: unknown): CliError {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'ENOENT' || code === 'ENOTDIR')
     return new CliError(`The body file ${path} does not exist`, EXIT.notFound)
-  if (code === 'EACCES') return new CliError(`The body file ${path} may not be read`, EXIT.notPermitted)
+  if (code === 'EACCES') return new CliError(`No permission to read the body file ${path}`, EXIT.notPermitted)
   return new CliError(`The body file ${path} cannot be read (${code})`, EXIT.failed)
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import Handlebars from 'handlebars'
-import { layOverEnvFile } from '../env-file.ts'
+import { updateEnvFile } from '../env-file.ts'
 import type { InitSystem } from './init-system.ts'
 import { ownershipMark } from './ownership.ts'
 import { environmentFile, launcherFile, lockFile } from './paths.ts'
@@ -30,7 +30,7 @@ export async function renderService(
   const { name } = service
   const unit = system.render(service)
   const common = { name, mark: ownershipMark(name, system) }
-  const entries = layOverEnvFile(keptEnvironment, service.environment).trim()
+  const entries = updateEnvFile(keptEnvironment, service.environment).trim()
   const launcher = launcherValues(service, system)
   return [
     {

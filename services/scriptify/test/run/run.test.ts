@@ -194,7 +194,7 @@ describe.each(languages)('run in $name', ({ name, isThere }) => {
         why: 'a bad --env',
         args: ['\\App\\Probe::still', '--env', 'A'],
         code: 2,
-        says: '--env wants NAME=VALUE',
+        says: '--env needs NAME=VALUE',
       },
       { why: 'a bad name of --env', args: ['\\App\\Probe::still', '-e', 'A B=1'], code: 2, says: '"A B"' },
       {
