@@ -6,7 +6,7 @@ import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { trackMethods } from './allowed-methods.ts'
 
-const PROBLEMS = {
+export const PROBLEMS = {
   invalid_credentials: { status: 401, title: 'Wrong username or password' },
   invalid_token: { status: 401, title: 'Authentication required' },
   token_not_refreshable: { status: 401, title: 'Token cannot be refreshed yet' },

@@ -1,0 +1,10 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { generatePages, ROOT } from './docs/generated-pages.ts'
+
+// Rewrites the generated sections of docs/ and of the READMEs from the code.
+for (const { path, current, expected } of await generatePages()) {
+  if (current === expected) continue
+  writeFileSync(join(ROOT, path), expected)
+  console.log(`wrote ${path}`)
+}

@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto'
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
+import { Registry } from 'prom-client'
+import { buildApp } from '../../services/auth-api/src/app.ts'
+import { parseConfig } from '../../services/auth-api/src/config.ts'
+
+/** auth-api, built and not started: its parts connect to nothing until a request needs them. */
+export async function describeAuthApi() {
+  const config = parseConfig({
+    API_SERVER: 'http://localhost:8080',
+    DATABASE_URL: 'postgres://docs@127.0.0.1:1/docs',
+    JWT_SECRET: randomBytes(64).toString('base64'),
+    MAIL_SECRET: randomBytes(32).toString('base64'),
+  })
+  const registry = new Registry()
+  const db = openDatabase(config.database.url)
+  const passwords = createPasswordHasher(config.passwords)
+  const { server } = await buildApp(config, {
+    db,
+    passwords,
+    dispatcher: { dispatch: () => undefined, discard: () => undefined, close: async () => undefined },
+    queue: { ping: async () => undefined },
+    logger: createLogger('auth-api', 'silent'),
+    registry,
+  })
+  await server.ready()
+  const openapi: unknown = server.swagger()
+  await server.close()
+  await passwords.close()
+  await db.close()
+  return { openapi, registry }
+}

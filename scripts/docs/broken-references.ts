@@ -1,0 +1,65 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { anchorOf } from './markdown.ts'
+
+/** Folders and files of the root that a page may name in its text. */
+const NAMED_FILE =
+  /`((?:admin|bench|config|docs|extensions|k8s|migrations|scripts|services|shared|templates)\/[\w./-]+\.\w+)`/g
+const LINK = /!?\[[^\]]*\]\(([^)\s]+)\)/g
+/** A page of the documentation that code or configuration names. */
+const NAMED_PAGE = /\bdocs\/[\w./-]+\.md\b/g
+const SKIPPED = new Set(['node_modules', '.git', '.data', 'docs.test.ts'])
+const TEXT_FILE = /\.(?:ts|php|json|ya?ml|env|sh|md)$|^Dockerfile$|^\.(?:env|gitignore)$/
+/** Files that do not exist before a reader creates them. */
+const CREATED_BY_READER = /^config\/(?:\w+|<\w+>)\/(?:credentials\.env|external\.ts)$/
+
+/** Every page: the Markdown files of the repository, relative to `root`. */
+export const findPages = (root: string): string[] => findFiles(root).filter((path) => path.endsWith('.md'))
+
+/** One line for each link, anchor or file name of `page` that leads nowhere. */
+export function findBrokenReferences(root: string, page: string): string[] {
+  const text = readFileSync(join(root, page), 'utf8')
+  const prose = withoutCodeBlocks(text)
+  const links = matchesOf(prose, LINK).filter((target) => !/^[a-z]+:/.test(target))
+  const files = matchesOf(prose, NAMED_FILE)
+  return [
+    ...links.filter((target) => !resolves(root, page, target)),
+    ...files.filter((path) => !CREATED_BY_READER.test(path) && !existsSync(join(root, path))),
+  ].map((target) => `${page}: ${target}`)
+}
+
+/** One line for each page that a file names and that does not exist. */
+export const findMissingPages = (root: string): string[] =>
+  findFiles(root)
+    .filter((path) => TEXT_FILE.test(path.split('/').at(-1) ?? ''))
+    .flatMap((path) =>
+      (readFileSync(join(root, path), 'utf8').match(NAMED_PAGE) ?? [])
+        .filter((page) => !existsSync(join(root, page)))
+        .map((page) => `${path}: ${page}`),
+    )
+
+function resolves(root: string, page: string, target: string): boolean {
+  const [path = '', anchor] = target.split('#')
+  const file = path === '' ? page : normalize(join(dirname(page), path))
+  if (!existsSync(join(root, file))) return false
+  return anchor === undefined || anchorsOf(join(root, file)).has(anchor)
+}
+
+function anchorsOf(file: string): Set<string> {
+  const headings = matchesOf(withoutCodeBlocks(readFileSync(file, 'utf8')), /^#+ (.+)$/gm)
+  return new Set(headings.map(anchorOf))
+}
+
+const withoutCodeBlocks = (text: string): string => text.replaceAll(/^ *```[\s\S]*?^ *```/gm, '')
+
+const matchesOf = (text: string, pattern: RegExp): string[] =>
+  [...text.matchAll(pattern)].map(([, match = '']) => match)
+
+function findFiles(root: string, folder = ''): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .filter(({ name }) => !SKIPPED.has(name))
+    .flatMap((entry) => {
+      const path = join(folder, entry.name)
+      return entry.isDirectory() ? findFiles(root, path) : [path]
+    })
+}

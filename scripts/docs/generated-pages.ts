@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Registry } from 'prom-client'
+import { createMailMetrics } from '../../services/mailer-worker/src/mail-metrics.ts'
+import { registerQueueGauges } from '../../services/mailer-worker/src/queue-gauges.ts'
+import { describeAuthApi } from './auth-api-app.ts'
+import { formatCommandLine } from './command-line.ts'
+import { formatOperations, formatSchemas } from './endpoints.ts'
+import { replaceSection } from './markdown.ts'
+import { formatMetrics } from './metrics.ts'
+import { formatProblems, formatProtocolProblems } from './problems.ts'
+
+export const ROOT: string = join(import.meta.dirname, '..', '..')
+
+/** A page of the documentation with its generated sections as the code would have them. */
+export interface GeneratedPage {
+  /** Relative to the repository's root. */
+  path: string
+  current: string
+  expected: string
+}
+
+/** Every page with a generated section. */
+export async function generatePages(): Promise<GeneratedPage[]> {
+  const { openapi, registry } = await describeAuthApi()
+  const pages: Record<string, Record<string, string>> = {
+    'docs/reference/endpoints.md': { endpoints: formatOperations(openapi), schemas: formatSchemas(openapi) },
+    'docs/reference/problem-types.md': { problems: formatProblems(), protocol: formatProtocolProblems() },
+    'docs/reference/metrics.md': {
+      'auth-api': formatMetrics(registry),
+      'mailer-worker': formatMetrics(workerRegistry()),
+    },
+    'docs/reference/cli.md': { commands: formatCommandLine() },
+  }
+  return Object.entries(pages).map(([path, sections]) => generatePage(path, sections))
+}
+
+function generatePage(path: string, sections: Record<string, string>): GeneratedPage {
+  const current = readFileSync(join(ROOT, path), 'utf8')
+  let expected = current
+  for (const [name, content] of Object.entries(sections)) expected = replaceSection(expected, name, content)
+  return { path, current, expected }
+}
+
+function workerRegistry(): Registry {
+  const registry = new Registry()
+  createMailMetrics(registry)
+  registerQueueGauges(registry, {
+    queue: { counts: () => Promise.reject(new Error('not connected')) },
+    outbox: { countUndispatched: () => Promise.reject(new Error('not connected')) },
+  })
+  return registry
+}
