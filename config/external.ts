@@ -7,7 +7,7 @@ import type { SenderRegistry } from '@latchkey/mailer-worker/src/senders/sender.
 
 const render = createTemplateRenderer()
 
-/** Makes each mail: docs/mail.md tells how to change it. */
+/** Builds each mail; docs/how-to/change-the-sender.md explains how to change it. */
 export const MAIL_ENVELOPE: MailEnvelope = async (to, subject, template, variables, language, context) => {
   const rendered = await render(template, language, variables)
   const prefix = context.environment === 'prod' ? '' : `[${context.environment}] `

@@ -71,8 +71,11 @@ describe.skipIf(!hasKubectl)('the settings of a cluster', () => {
 })
 
 describe.skipIf(!hasKubectl)('the network policies', () => {
-  it('let the worker out to each mail server that docs/mail.md offers', () => {
-    const docs = readFileSync(join(import.meta.dirname, '..', 'docs', 'mail.md'), 'utf8')
+  it('let the worker out to each mail server that docs/how-to/connect-a-mail-server.md offers', () => {
+    const docs = readFileSync(
+      join(import.meta.dirname, '..', 'docs', 'how-to', 'connect-a-mail-server.md'),
+      'utf8',
+    )
     const offered = [...docs.matchAll(/^\| `(smtps?:[^`]+)`/gm)].map(([, url = '']) => new URL(url))
     const policy = render(join(import.meta.dirname, 'overlays/prod')).find(
       (manifest) => nameOf(manifest) === 'NetworkPolicy/allow-mail-server',

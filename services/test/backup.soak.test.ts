@@ -6,7 +6,7 @@ import { startProject } from './support/compose-project.ts'
 
 const CREDENTIALS = { username: 'user@example.com', password: '!P4ssw0rdstr!' }
 
-/** As docs/operations.md has them. */
+/** The commands of docs/how-to/back-up-and-restore.md. */
 const AS_MYSQL = (program: string) =>
   `docker compose exec -T mysql sh -c 'MYSQL_PWD=$(cat /run/secrets/password) exec ${program}'`
 const COMMANDS = {

@@ -33,10 +33,10 @@ async function metricsOf(service: ServiceName, port: number): Promise<string[]> 
 }
 
 describe('what is watched', () => {
-  it('has in docs/operations.md no metric that no service reports', async () => {
+  it('has in docs/how-to/monitor.md no metric that no service reports', async () => {
     const metrics = await Promise.all([metricsOf('auth-api', 9464), metricsOf('mailer-worker', 9465)])
     const known = new Set(metrics.flat())
-    const text = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
+    const text = readFileSync(join(ROOT, 'docs/how-to/monitor.md'), 'utf8')
     const named = text.match(/\b(latchkey_mail|http_request|nodejs|process)_\w+[a-z]\b/g) ?? []
     expect(named.length).toBeGreaterThan(10)
     const unknown = named.filter((name) => !known.has(name.replace(/_(count|bucket|sum)$/, '')))

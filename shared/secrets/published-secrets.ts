@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
  * Production refuses them; a test compares this list with the files.
  */
 const PUBLISHED: ReadonlySet<string> = new Set([
-  // docs/security.md shows it as what a secret looks like.
+  // docs/how-to/create-secrets.md shows it as what a secret looks like.
   'ab78db6a7a453e047d66748c0fdf6bdea3c7148c01591adad35b43b76d0510d2',
 ])
 

@@ -5,7 +5,7 @@ import { aToken, aUser, bearer, logIn, startApp, type TestApp } from './support/
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 const [OLD, NEW] = [randomBytes(64).toString('base64'), randomBytes(64).toString('base64')]
-/** What docs/operations.md does to a cluster, whose replicas restart one by one. */
+/** The steps of docs/how-to/rotate-a-secret.md for a cluster, whose replicas restart one by one. */
 const STEPS = [
   { JWT_SECRET: OLD },
   { JWT_SECRET: OLD, JWT_SECRET_PREVIOUS: NEW },

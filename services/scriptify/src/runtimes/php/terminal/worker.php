@@ -105,7 +105,7 @@ final class Worker
         self::reply(['type' => 'done', 'ok' => false, 'error' => $text, 'interrupted' => $wasInterrupt] + self::memory());
     }
 
-    /** Runs the preload's own idea of a fresh connection; see docs/scriptify-terminal.md. */
+    /** Runs the preload's own idea of a fresh connection; see docs/reference/scriptify-terminal.md. */
     public static function reconnect(): void
     {
         $executor = $GLOBALS['executor'] ?? null;
