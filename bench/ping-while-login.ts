@@ -12,7 +12,6 @@ import { parseArgs } from 'node:util'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
-import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import autocannon from 'autocannon'
 import { SignJWT } from 'jose'
 import { DEMO_PASSWORD, seedDemoUsers } from '../scripts/start/demo-users.ts'
@@ -75,9 +74,7 @@ async function prepare(databaseUrl: string): Promise<string> {
   const db = openDatabase(databaseUrl)
   await createMigrator(db).up()
   await prepareQueue(databaseUrl)
-  const passwords = createPasswordHasher({ scheme: 'argon2id', queueLimit: 10 })
-  await seedDemoUsers(db, passwords)
-  await passwords.close()
+  await seedDemoUsers(db, 'argon2id')
   const [user] = await db.query<{ userid: string }>({
     name: 'bench-user',
     text: "select userid from users where username = 'user'",

@@ -2,12 +2,12 @@ import { launch } from './start/launch.ts'
 
 const USAGE = `Usage: npm start
 
-Starts Latchkey with all it needs: an embedded PostgreSQL, a mail inbox, auth-api and the mailer-worker.
-Each of DATABASE_URL, QUEUE_URL and MAIL_URL, when set, replaces its embedded part.
+Starts Latchkey with everything it needs: an embedded PostgreSQL, a mail inbox, auth-api and mailer-worker.
+DATABASE_URL, QUEUE_URL and MAIL_URL, if set, replace the embedded database, queue and inbox.
 
-  APP_ENV   dev (default), test, staging or prod: which config/<env>/ is read
-  PORT      where auth-api listens, 8080 by default
-  DATA_DIR  where the embedded database keeps its files, .data by default
+  APP_ENV   dev (default), test, staging or prod: the folder of config/ to read
+  PORT      the port of auth-api, 8080 by default
+  DATA_DIR  the folder of the embedded database, .data by default
 `
 
 if (process.argv.slice(2).some((argument) => argument === '--help' || argument === '-h')) {

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 const NAMES = ['APP_ENV', 'DATABASE_URL', 'QUEUE_URL', 'MAIL_URL'] as const
 
 /**
- * Writes where everything is to `<dataDir>/environment`, for the shell of an admin to read: it holds the embedded
- * database's password, so only its owner may. Returns its path, and how to take it away.
+ * Writes the addresses of all parts to `<dataDir>/environment`, which an admin's shell reads. Mode 0600, because it
+ * contains the password of the embedded database.
  */
 export function writeAdminEnvironment(
   dataDir: string,
@@ -16,7 +16,7 @@ export function writeAdminEnvironment(
     const value = environment[name]
     return value ? [`export ${name}='${value.replaceAll("'", "'\\''")}'\n`] : []
   })
-  // An older one, of a start that was killed, keeps its mode.
+  // The file of a killed start would keep its mode.
   rmSync(path, { force: true })
   writeFileSync(path, lines.join(''), { mode: 0o600 })
   return { path, remove: () => rmSync(path, { force: true }) }

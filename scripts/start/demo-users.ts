@@ -1,10 +1,11 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
-import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 
-/** Good for a laptop and a test, known to everybody: no other environment has these users. */
+/** Published, so the demo users exist in dev and test only. */
 export const DEMO_PASSWORD = '!P4ssw0rdstr!'
+export const DEMO_ENVIRONMENTS: readonly string[] = ['dev', 'test']
 
 export const DEMO_USERS = [
   { name: 'Admin', email: 'admin@example.com', username: 'admin', role: 'admin', properties: {} },
@@ -17,21 +18,35 @@ export const DEMO_USERS = [
   },
 ] as const
 
-/** Adds the demo users that are not there yet; one who is there, and what became of it, stays as it is. */
-export async function seedDemoUsers(db: Database, passwords: Pick<PasswordHasher, 'hash'>): Promise<void> {
-  for (const { properties, ...user } of DEMO_USERS) {
-    if (await createUserRepository(db).findByLogin('username', user.username)) continue
-    const passwordHash = await passwords.hash(DEMO_PASSWORD)
-    await db
-      .transaction(async (transaction) => {
-        const users = createUserRepository(transaction)
-        const userid = await users.insert({ ...user, passwordHash })
-        for (const [name, value] of Object.entries(properties)) await users.setProperty(userid, name, value)
-      })
-      // Somebody may have a user with the demo's e-mail, or a second start may have been faster.
-      .catch((error: unknown) => {
-        const isTaken = error instanceof AppError && ['email_taken', 'username_taken'].includes(error.code)
-        if (!isTaken) throw error
-      })
+export const hasDemoUsers = (environment = ''): boolean => DEMO_ENVIRONMENTS.includes(environment)
+
+/** Adds the missing demo users with a hash of `scheme`; existing ones stay as they are. */
+export async function seedDemoUsers(db: Database, scheme: string): Promise<void> {
+  const passwords = createPasswordHasher({ scheme, concurrency: 1, queueLimit: 10 })
+  try {
+    for (const user of DEMO_USERS) {
+      if (await createUserRepository(db).findByLogin('username', user.username)) continue
+      await addUser(db, user, await passwords.hash(DEMO_PASSWORD))
+    }
+  } finally {
+    await passwords.close()
+  }
+}
+
+/** Does nothing when the e-mail belongs to another user, or another start has added the user meanwhile. */
+async function addUser(
+  db: Database,
+  { properties, ...user }: (typeof DEMO_USERS)[number],
+  passwordHash: string,
+): Promise<void> {
+  try {
+    await db.transaction(async (transaction) => {
+      const users = createUserRepository(transaction)
+      const userid = await users.insert({ ...user, passwordHash })
+      for (const [name, value] of Object.entries(properties)) await users.setProperty(userid, name, value)
+    })
+  } catch (error) {
+    const isTaken = error instanceof AppError && ['email_taken', 'username_taken'].includes(error.code)
+    if (!isTaken) throw error
   }
 }

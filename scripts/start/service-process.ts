@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** What a service tells its launcher once it can be used. */
+/** What a service sends to its launcher once it is ready. */
 interface ReadyMessage {
   ready: true
   address?: string
@@ -9,24 +9,24 @@ interface ReadyMessage {
 
 export interface ServiceProcess {
   name: string
-  /** Resolves with what the service says of itself; rejects when it ends instead. */
+  /** Resolves with the service's message once it is ready; rejects when it ends before. */
   ready: Promise<ReadyMessage>
   /** The exit code, or the signal's name. */
   exited: Promise<string>
   stop(): Promise<void>
 }
 
-/** Runs a TypeScript file as a service of its own, which ends when this process does, however that ends. */
+/** Runs a TypeScript file in its own process. The IPC channel ends it with this process, however that ends. */
 export function startService(name: string, file: string, environment: NodeJS.ProcessEnv): ServiceProcess {
   const child = spawn(process.execPath, [file], {
     env: environment,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    // Ctrl-C reaches this process alone, which then stops its services in order.
+    // Ctrl-C reaches only this process, which then stops its services one after the other.
     detached: true,
   })
   const exited = once(child, 'exit').then(([code, signal]) => String(code ?? signal))
   const ready = waitUntilReady(child)
-  ready.catch(() => undefined) // Whoever awaits it hears of it; nobody may, when a stop comes first.
+  ready.catch(() => undefined) // Not awaited when a stop comes first.
   return {
     name,
     exited,
