@@ -9,6 +9,8 @@ import { startTypist } from './terminal-pty.ts'
 const CTRL_C = '\x03'
 const CTRL_D = '\x04'
 const prompt = /node[>*] /
+/** Prints what the echo of its own text does not contain. */
+const SAY_BEGUN = 'console.log("be" + "gun")'
 
 const openTerminal = async (args: string[] = [], env: Record<string, string> = {}) => {
   const state = mkdtempSync(join(tmpdir(), 'scriptify-state-'))
@@ -106,15 +108,21 @@ describe('the node terminal', () => {
   })
 
   it.each([
-    { why: 'a loop', line: 'for (;;);' },
-    { why: 'a loop after an await', line: 'await 1; for (;;);' },
-    { why: 'a sleep', line: 'await new Promise((resolve) => setTimeout(resolve, 60_000))' },
-    { why: 'a blocking sleep', line: 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60_000)' },
-    { why: 'a child process', line: 'require("node:child_process").execSync("sleep 60")' },
+    { why: 'a loop', line: `${SAY_BEGUN}; for (;;);` },
+    { why: 'a loop after an await', line: `${SAY_BEGUN}; await 1; for (;;);` },
+    { why: 'a sleep', line: `${SAY_BEGUN}; await new Promise((resolve) => setTimeout(resolve, 60_000))` },
+    {
+      why: 'a blocking sleep',
+      line: `${SAY_BEGUN}; Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60_000)`,
+    },
+    {
+      why: 'a child process',
+      line: `require("node:child_process").execSync("echo be''gun; sleep 60", { stdio: "inherit" })`,
+    },
   ])('stops $why at Ctrl-C', async ({ line }) => {
     await using terminal = await openTerminal()
     await terminal.enter('const kept = 41')
-    terminal.type(`console.log("be" + "gun"); ${line}\r`)
+    terminal.type(`${line}\r`)
     await terminal.see('begun')
     terminal.type(CTRL_C)
     await terminal.see(/node> $/)

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import type { History } from './history.ts'
-import type { Opened, Session } from './session.ts'
+import type { Session } from './session.ts'
 
 export interface DotCommandContext {
   session: Session
@@ -131,7 +131,7 @@ function helpText(): string {
 }
 
 async function restart({ session, print }: DotCommandContext, keep: boolean): Promise<Result> {
-  const { notes }: Opened = await session.restart({ keep })
+  const { notes } = await session.restart({ keep })
   for (const note of notes) print(note)
   print(keep ? 'Reloaded' : 'Everything is forgotten')
   return 'go on'

@@ -1,0 +1,34 @@
+import { styleText } from 'node:util'
+import type { Opened, SessionSetup } from './supervised-worker.ts'
+
+interface BannerFacts {
+  opened: Opened
+  environment: Record<string, string>
+  isProduction: boolean
+}
+
+/** What a terminal prints before its first prompt. */
+export function formatBanner(
+  setup: SessionSetup,
+  { opened, environment, isProduction }: BannerFacts,
+): string {
+  const { backend, rootdir, preload, env } = setup
+  const added = Object.keys(environment).length
+  return [
+    ...(isProduction ? [productionWarning(env)] : []),
+    `Scriptify terminal, ${backend.title}, in ${rootdir}${env.APP_ENV ? `, APP_ENV=${env.APP_ENV}` : ''}`,
+    ...(backend.autoloader === undefined ? [] : [`Autoloader: ${backend.autoloader}`]),
+    preload === undefined ? `No preload file (the default is ${backend.preload})` : `Preload: ${preload}`,
+    ...(added === 0 ? [] : [`Environment variables loaded: ${added}`]),
+    ...(backend.name === 'php' && !opened.forks
+      ? ['No copy by fork: after a crash, only plain variables come back']
+      : []),
+    ...opened.notes,
+    '.help lists the commands; exit or Ctrl-D leaves',
+  ].join('\n')
+}
+
+function productionWarning({ APP_ENV }: NodeJS.ProcessEnv): string {
+  const text = ` PRODUCTION: APP_ENV=${APP_ENV}. What you type here changes the real thing. `
+  return styleText(['bgRed', 'white', 'bold'], text, { stream: process.stdout })
+}

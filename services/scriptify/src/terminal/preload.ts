@@ -1,0 +1,19 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-codes.ts'
+import type { TerminalBackend } from '../runtimes/terminal-backend.ts'
+
+/** The absolute path of the preload file that --preload names, relative to rootdir or to the current folder; throws a CliError (1). */
+export function getPreload(rootdir: string, named: string): string {
+  const path = resolve(rootdir, named)
+  const found = [path, resolve(named)].find(existsSync)
+  if (found === undefined) throw new CliError(`The preload file ${path} does not exist`, EXIT.failed)
+  return found
+}
+
+/** The project's own preload file. A file from a folder above could be another user's, so none is looked for there. */
+export function findProjectPreload(rootdir: string, { preload }: TerminalBackend): string | undefined {
+  const path = resolve(rootdir, preload)
+  return existsSync(path) ? path : undefined
+}

@@ -1,0 +1,78 @@
+import { styleText } from 'node:util'
+import { type DotCommandContext, isDotCommand, runDotCommand } from './dot-commands.ts'
+import type { History } from './history.ts'
+import type { Outcome, Session } from './session.ts'
+
+const LEAVE = /^\s*(exit|quit|die)\s*(\(\s*\))?\s*;?\s*$/
+
+export interface StatementReaderOptions {
+  session: Session
+  history: History
+  /** The variables that --env and the service added. */
+  environment: Record<string, string>
+  /** Runs before a statement is evaluated. */
+  onEvaluate(): void
+  /** Runs when the history has another entry. */
+  onRemember(): void
+  leave(): void
+}
+
+export interface StatementReader {
+  /** Takes an entry: code that may complete a statement, a dot command, or a request to leave. */
+  read(entry: string): Promise<void>
+  /** Tells whether a statement needs more lines. */
+  isStarted(): boolean
+  /** Discards the lines of an incomplete statement. */
+  discard(): void
+}
+
+/** Collects entries into statements, evaluates them and prints their values. */
+export function createStatementReader(options: StatementReaderOptions): StatementReader {
+  const { session, history, environment, onEvaluate, onRemember, leave } = options
+  const lines: string[] = []
+  const remember = (statement: string) => {
+    history.add(statement)
+    onRemember()
+  }
+  const evaluate = async (code: string) => {
+    onEvaluate()
+    const outcome = await session.evaluate(code)
+    process.stdout.write(freshLine(process.stdout.columns))
+    show(outcome)
+  }
+  const print = (text: string) => void process.stdout.write(`${text}\n`)
+  const context: DotCommandContext = { session, history, environment, evaluate, print }
+  const readLine = async (entry: string) => {
+    lines.push(entry)
+    const code = lines.join('\n')
+    const isEmpty = code.trim() === ''
+    if (!isEmpty && (await session.isIncomplete(code))) return
+    lines.length = 0
+    if (isEmpty) return
+    remember(code)
+    await evaluate(code)
+  }
+  return {
+    isStarted: () => lines.length > 0,
+    discard: () => {
+      lines.length = 0
+    },
+    async read(entry) {
+      if (lines.length === 0 && LEAVE.test(entry)) return leave()
+      if (lines.length > 0 || !isDotCommand(entry)) return readLine(entry)
+      remember(entry)
+      if ((await runDotCommand(entry, context)) === 'leave') leave()
+    },
+  }
+}
+
+/** Moves to the next line, unless the cursor is at the beginning of one. */
+const freshLine = (columns: number): string => `${' '.repeat(columns)}\r\x1b[K`
+
+function show(outcome: Outcome): void {
+  if (outcome.status === 'shown') process.stdout.write(`=> ${outcome.text.replaceAll('\n', '\n   ')}\n`)
+  if (outcome.status === 'failed' || outcome.status === 'interrupted') {
+    const rest = 'isRestored' in outcome ? '; the session goes on from before it' : ''
+    process.stderr.write(`${styleText('red', outcome.text + rest, { stream: process.stderr })}\n`)
+  }
+}

@@ -1,0 +1,211 @@
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-codes.ts'
+import type { TerminalBackend } from '../runtimes/terminal-backend.ts'
+import type { Answer, AnswerOf, OpeningStep, WorkerRequest } from '../runtimes/terminal-protocol.ts'
+import type { SessionMemory } from './session-memory.ts'
+import { WorkerDied } from './worker-channel.ts'
+import { startWorker, type WorkerEvents, type WorkerProcess } from './worker-process.ts'
+
+export interface SessionSetup {
+  backend: TerminalBackend
+  rootdir: string
+  env: NodeJS.ProcessEnv
+  stdin: 'inherit' | 'ignore'
+  preload: string | undefined
+}
+
+export interface SessionOptions extends SessionSetup {
+  /** Ends a start that is in progress, with its process; a session that is open ignores it. */
+  signal: AbortSignal
+  /** Receives everything that is not the answer to a statement. */
+  notify(text: string): void
+}
+
+/** What a worker reports when it is ready. */
+export type Opened = Pick<Answer<'ready'>, 'version' | 'forks' | 'notes' | 'names'>
+
+/** Requests that run none of the session's code, so that a new worker can answer them as well. */
+type Repeatable = 'check' | 'complete' | 'list' | 'describe'
+
+/** The worker of a session, replaced when it dies. */
+export interface SupervisedWorker {
+  /** Starts a worker, with what the session remembers. Throws a CliError (1) if its process dies before it is ready. */
+  start(): Promise<Opened>
+  /** Asks the worker as it is; rejects with WorkerDied. */
+  ask: WorkerProcess['ask']
+  /** Asks, and asks the next worker if this one dies. */
+  askAgain<T extends Repeatable>(request: Extract<WorkerRequest, { type: T }>): Promise<Answer<AnswerOf[T]>>
+  /** Evaluates a statement; gives the cause, after recovery, if the statement ended the process. */
+  evaluate(code: string, line: number): Promise<Answer<'done'> | { cause: string }>
+  interrupt(): void
+  kill(): void
+  /** Ends the worker; another may be started. */
+  stop(): Promise<void>
+  /** Ends the worker, the last one. */
+  close(): Promise<void>
+}
+
+interface State {
+  worker: WorkerProcess | undefined
+  isStarting: boolean
+  isEvaluating: boolean
+  isClosed: boolean
+  /** What the worker that starts does at present. */
+  step: OpeningStep | undefined
+  /** Why the last worker died. */
+  reason: string | undefined
+  /** The start of a new worker after an idle one died. */
+  recovery: Promise<unknown> | undefined
+}
+
+export function superviseWorker(options: SessionOptions, memory: SessionMemory): SupervisedWorker {
+  const state: State = {
+    worker: undefined,
+    isStarting: false,
+    isEvaluating: false,
+    isClosed: false,
+    step: undefined,
+    reason: undefined,
+    recovery: undefined,
+  }
+  const start = () => startFresh(state, options, memory, recover)
+  const recover = async () => {
+    const { lost, notes } = await start()
+    options.notify('The session was started anew with its imports, declarations and plain variables')
+    if (lost.length > 0) options.notify(`Could not be restored: ${lost.join(', ')}`)
+    for (const note of notes) options.notify(note)
+  }
+  const whenRecovered = async () => {
+    await state.recovery
+    state.recovery = undefined
+    return getWorker(state)
+  }
+  return {
+    start,
+    ask: (request) => getWorker(state).ask(request),
+    async askAgain(request) {
+      const worker = await whenRecovered()
+      try {
+        return await worker.ask(request)
+      } catch (error) {
+        if (!(error instanceof WorkerDied) || state.isClosed) throw error
+        return (await whenRecovered()).ask(request)
+      }
+    },
+    async evaluate(code, line) {
+      const worker = await whenRecovered()
+      state.isEvaluating = true
+      try {
+        return await worker.ask({ type: 'eval', code, line })
+      } catch (error) {
+        // A closed session starts no new process: nothing would end it.
+        if (!(error instanceof WorkerDied) || state.isClosed) throw error
+        const { reason } = state
+        state.reason = undefined
+        if (!error.isRestored) await recover()
+        return { cause: reason ?? 'its process died' }
+      } finally {
+        state.isEvaluating = false
+      }
+    },
+    interrupt: () => getWorker(state).interrupt(),
+    kill: () => getWorker(state).kill(),
+    stop: () => getWorker(state).close(),
+    async close() {
+      state.isClosed = true
+      await getWorker(state).close()
+    },
+  }
+}
+
+function getWorker({ worker }: State): WorkerProcess {
+  if (worker === undefined) throw new Error('The session has not started')
+  return worker
+}
+
+async function startFresh(
+  state: State,
+  options: SessionOptions,
+  memory: SessionMemory,
+  recover: () => Promise<void>,
+): Promise<Opened & { lost: string[] }> {
+  const { backend, rootdir, env, stdin, signal } = options
+  Object.assign(state, { isStarting: true, step: undefined, reason: undefined })
+  const events = workerEvents(state, options, memory, recover)
+  const worker = startWorker({ command: backend.worker, cwd: rootdir, env, stdin, events })
+  state.worker = worker
+  signal.addEventListener('abort', worker.kill)
+  try {
+    const ready = await askToStart(worker, state, options, memory)
+    return { ...ready, lost: memory.started(ready.names) }
+  } finally {
+    state.isStarting = false
+    signal.removeEventListener('abort', worker.kill)
+  }
+}
+
+async function askToStart(
+  worker: WorkerProcess,
+  state: State,
+  { backend, preload }: SessionOptions,
+  memory: SessionMemory,
+): Promise<Answer<'ready'>> {
+  const { autoloader } = backend
+  try {
+    return await worker.ask({ type: 'start', autoloader, preload, ...memory.carriedOver() })
+  } catch (error) {
+    if (!(error instanceof WorkerDied)) throw error
+    // Not started again: another process would fail the same way.
+    await worker.close()
+    throw new CliError(
+      `${describeStep(state.step, { autoloader, preload })} ended the process (${state.reason ?? 'its process died'})`,
+      EXIT.failed,
+    )
+  }
+}
+
+function workerEvents(
+  state: State,
+  { notify }: SessionOptions,
+  memory: SessionMemory,
+  recover: () => Promise<void>,
+): WorkerEvents {
+  return {
+    onLog: notify,
+    onOpening(step) {
+      state.step = step
+    },
+    onRestored({ reason, notes }) {
+      state.reason = reason
+      // A worker that was never ready is given up: see askToStart.
+      if (state.isStarting) return
+      if (!state.isEvaluating) notify('The session was restored after its process died')
+      for (const note of notes) notify(note)
+    },
+    onGone({ reason, snapshot }) {
+      state.reason = reason
+      memory.setSnapshot(snapshot)
+      if (state.isClosed || state.isEvaluating || state.isStarting) return
+      state.recovery = recover()
+      state.recovery.catch((error: Error) => notify(error.message))
+    },
+  }
+}
+
+function describeStep(
+  step: OpeningStep | undefined,
+  { autoloader, preload }: { autoloader: string | undefined; preload: string | undefined },
+): string {
+  switch (step) {
+    case 'autoloader':
+      return `The autoloader ${autoloader}`
+    case 'preload':
+      return `The preload ${preload}`
+    case 'declaration':
+      return 'A declaration that was to be carried over'
+    case 'variables':
+      return 'A variable that was to be carried over'
+    default:
+      return 'Something before the first line of code'
+  }
+}

@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process'
+import { Duplex, Writable } from 'node:stream'
+import type { WorkerCommand } from '../runtimes/terminal-backend.ts'
+import type { OpeningStep } from '../runtimes/terminal-protocol.ts'
+import { openChannel, type WorkerChannel, WorkerDied, type WorkerNews } from './worker-channel.ts'
+import { killQuietly, type WorkerLife, watchLife } from './worker-life.ts'
+
+export interface WorkerProcess {
+  /** Asks the worker; rejects with WorkerDied if it dies before it answers. */
+  ask: WorkerChannel['ask']
+  interrupt(): void
+  kill(): void
+  /** Asks the worker to end, and kills it if it does not. */
+  close(): Promise<void>
+}
+
+export interface WorkerEvents {
+  onLog(text: string): void
+  onOpening(step: OpeningStep): void
+  /** The worker's copy took over; `reason` is what the dead worker managed to send. */
+  onRestored(news: { reason: string | undefined; notes: string[] }): void
+  /** The worker died without a copy; `snapshot` is its last one, if it managed to send it. */
+  onGone(news: LastWords): void
+}
+
+export interface WorkerOptions {
+  command: WorkerCommand
+  cwd: string
+  env: NodeJS.ProcessEnv
+  stdin: 'inherit' | 'ignore'
+  events: WorkerEvents
+}
+
+/** What a dying worker managed to send. */
+interface LastWords {
+  reason: string | undefined
+  snapshot: string | undefined
+}
+const NO_LAST_WORDS: LastWords = { reason: undefined, snapshot: undefined }
+
+/** Starts a worker, and follows its copy when that takes over. */
+export function startWorker(options: WorkerOptions): WorkerProcess {
+  const { child, socket, interruptPipe } = spawnWorker(options)
+  const { events } = options
+  let state: 'running' | 'closing' | 'over' = 'running'
+  const finish = (reason?: string): void => {
+    if (state === 'over') return
+    const isExpected = state === 'closing'
+    state = 'over'
+    life.stop()
+    channel.close()
+    interruptPipe?.destroy()
+    const { snapshot, reason: said } = news.lastWords()
+    if (!isExpected) events.onGone({ snapshot, reason: said ?? reason ?? life.exitReason() })
+    channel.rejectAll(new WorkerDied(false))
+  }
+  const life = watchLife(child, finish)
+  const channel = openChannel(socket, (message) => news.receive(message))
+  const news = createNewsReceiver(events, life, channel)
+  // How the child ended is not known yet.
+  socket.on('close', () => life.afterExit(finish))
+  child.on('error', (error) => finish(error.message))
+  return {
+    ask: channel.ask,
+    interrupt: () => void interruptPipe?.write('c'),
+    kill() {
+      if (state !== 'over') killQuietly(life.pid())
+    },
+    async close() {
+      if (state === 'over') return
+      state = 'closing'
+      channel.sayBye()
+      await life.untilDead()
+      killQuietly(life.pid())
+      finish()
+    },
+  }
+}
+
+function spawnWorker({ command, cwd, env, stdin }: WorkerOptions) {
+  // Not detached: the terminal must stay the session leader, or the death of a worker would hang it up.
+  const child = spawn(command.file, command.args, {
+    cwd,
+    env,
+    stdio: [stdin, 'inherit', 'inherit', 'pipe', command.hasInterruptPipe ? 'pipe' : 'ignore'],
+  })
+  const socket = child.stdio[3]
+  if (!(socket instanceof Duplex)) throw new Error('There is no socket to the worker')
+  const interruptPipe = child.stdio[4] instanceof Writable ? child.stdio[4] : undefined
+  interruptPipe?.on('error', () => {})
+  return { child, socket, interruptPipe }
+}
+
+function createNewsReceiver(events: WorkerEvents, life: WorkerLife, channel: WorkerChannel) {
+  let lastWords = NO_LAST_WORDS
+  const restored = ({ pid, notes }: Extract<WorkerNews, { type: 'restored' }>) => {
+    life.follow(pid)
+    const { reason } = lastWords
+    lastWords = NO_LAST_WORDS
+    events.onRestored({ reason, notes })
+    channel.rejectAll(new WorkerDied(true))
+  }
+  return {
+    lastWords: () => lastWords,
+    receive(news: WorkerNews): void {
+      if (news.type === 'log') events.onLog(news.text)
+      if (news.type === 'opening') events.onOpening(news.step)
+      if (news.type === 'protected') life.setCopy(news.pid)
+      if (news.type === 'dying') lastWords = { reason: news.reason, snapshot: news.snapshot }
+      if (news.type === 'restored') restored(news)
+    },
+  }
+}
