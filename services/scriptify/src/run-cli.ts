@@ -1,5 +1,6 @@
 import { type Command, CommanderError } from 'commander'
 import { CliError } from './cli-error.ts'
+import { errorMessage } from './error-message.ts'
 import { EXIT } from './exit-codes.ts'
 
 /** Runs what the words after the program's ask for; resolves with the exit code, says a failure in one line. */
@@ -21,8 +22,6 @@ function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return EXIT.outputClosed
   if (process.env.SCRIPTIFY_DEBUG) console.error(error)
-  else console.error(messageOf(error).replaceAll(/\s*\n\s*/g, ' '))
+  else console.error(errorMessage(error).replaceAll(/\s*\n\s*/g, ' '))
   return error instanceof CliError ? error.exitCode : EXIT.failed
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

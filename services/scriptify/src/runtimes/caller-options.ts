@@ -1,10 +1,10 @@
-import type { MethodCall } from './runtime.ts'
+import type { MethodCall } from './method-call.ts'
 
-/** What a launcher program is to do with the method. */
-export type LauncherTask = 'call' | 'check' | 'docs'
+/** What the program `call-method` of a runtime does with the method. */
+export type CallerTask = 'call' | 'check' | 'docs'
 
-/** The options that every language's launcher takes before `--`, `Class::method` and the arguments. */
-export function launcherOptions(call: MethodCall, task: LauncherTask): string[] {
+/** The options that `call-method` of every runtime takes before `--`, `Class::method` and the arguments. */
+export function formatCallerOptions(call: MethodCall, task: CallerTask): string[] {
   const { reference, rootdir, bootstrap, daemon, jsonArgs = [], loose, print } = call
   return [
     ...(task === 'call' ? [] : [`--task=${task}`]),

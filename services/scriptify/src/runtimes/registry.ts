@@ -1,9 +1,7 @@
-import { nodeMethods } from './node/method-command.ts'
-import { phpMethods } from './php/method-command.ts'
-import type { MethodRuntime } from './runtime.ts'
+import type { RuntimeName } from './choose-runtime.ts'
+import { nodeRuntime } from './node/node-runtime.ts'
+import { phpRuntime } from './php/php-runtime.ts'
+import type { Runtime } from './runtime.ts'
 
-/** The languages, by the name that `MethodReference.runtime` has for them. */
-export const methodRuntimes: Record<MethodRuntime['name'], MethodRuntime> = {
-  php: phpMethods,
-  node: nodeMethods,
-}
+/** Every runtime, by its name. */
+export const runtimes: Record<RuntimeName, Runtime> = { php: phpRuntime, node: nodeRuntime }

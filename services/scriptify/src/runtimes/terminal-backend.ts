@@ -1,12 +1,21 @@
-/** What the front-end needs to know about a language; everything else goes through the worker's protocol. */
-export interface TerminalRuntime {
-  name: 'php' | 'node'
+import type { RuntimeName } from './choose-runtime.ts'
+
+export interface TerminalOptions {
+  rootdir: string
+  env: NodeJS.ProcessEnv
+  /** False keeps no sleeping copy of the worker (php only). */
+  fork: boolean
+}
+
+/** What the terminal needs to know about a language; everything else goes through the worker's protocol. */
+export interface TerminalBackend {
+  name: RuntimeName
   /** Shown in the banner. */
   title: string
-  /** The preload that is taken from rootdir when none is named. */
+  /** The preload file that is loaded when none is named; relative to rootdir. */
   preload: string
-  /** Taken from rootdir when it is there. */
-  autoloader?: string
+  /** Absolute path of the file that loads the project's classes, if there is one. */
+  autoloader: string | undefined
   /** The program that evaluates, started with the protocol's socket as fd 3. */
   worker: WorkerCommand
 }
@@ -14,6 +23,6 @@ export interface TerminalRuntime {
 export interface WorkerCommand {
   file: string
   args: string[]
-  /** A worker that cannot see Ctrl-C while it computes is told through fd 4. */
+  /** A worker that cannot notice Ctrl-C while it computes is notified through fd 4. */
   hasInterruptPipe: boolean
 }

@@ -3,7 +3,8 @@ import { dirname, join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { CommandWords, MethodCall } from '../runtimes/runtime.ts'
+import type { MethodCall } from '../runtimes/method-call.ts'
+import type { CommandWords } from '../runtimes/runtime.ts'
 
 /** Scriptify's own files: the repository's root. */
 const HERE = resolve(dirname(fileURLToPath(import.meta.url)), '../../../..')

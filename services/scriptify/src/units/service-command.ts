@@ -1,10 +1,11 @@
 import { resolve } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
-import { runCheck } from '../methods/check-method.ts'
 import { resolveCall } from '../methods/resolve-call.ts'
-import { methodRuntimes } from '../runtimes/registry.ts'
-import type { CommandWords, MethodCall, MethodRuntime } from '../runtimes/runtime.ts'
+import { runCheckCommand } from '../methods/run-check-command.ts'
+import type { MethodCall } from '../runtimes/method-call.ts'
+import { runtimes } from '../runtimes/registry.ts'
+import type { CommandWords, Runtime } from '../runtimes/runtime.ts'
 import type { Account } from './account.ts'
 import type { InstallRequest } from './install-request.ts'
 import { type MountedHost, mounted, seenFrom, wordsFor, writtenPaths } from './mounted-host.ts'
@@ -35,7 +36,7 @@ export async function findServiceCommand(
   const env = { ...context.env, ...context.environment }
   const host = findMountedHost(request)
   const call = await resolveServiceCall(request, host, { interval: context.interval, env })
-  const runtime = methodRuntimes[call.reference.runtime]
+  const runtime = runtimes[call.reference.runtime]
   if (request.check) await checkMethod(call, runtime, { ...context, env })
   const { rootdir, command } = await commandOn(host, { request, call, runtime, env })
   checkPath('--rootdir', rootdir)
@@ -67,7 +68,7 @@ function resolveServiceCall(
 interface FoundCall {
   readonly request: InstallRequest
   readonly call: MethodCall
-  readonly runtime: MethodRuntime
+  readonly runtime: Runtime
   readonly env: NodeJS.ProcessEnv
 }
 
@@ -75,22 +76,22 @@ async function commandOn(
   host: MountedHost | undefined,
   { request, call, runtime, env }: FoundCall,
 ): Promise<ServiceCommand> {
-  if (!host) return { rootdir: call.rootdir, command: await runtime.command(call, env) }
+  if (!host) return { rootdir: call.rootdir, command: await runtime.callCommand(call, env) }
   const seen = seenFrom(call, writtenPaths(request), host)
-  const words = await runtime.command(seen, env)
+  const words = await runtime.callCommand(seen, env)
   return { rootdir: seen.rootdir, command: wordsFor(words, call.reference.runtime, host) }
 }
 
 /** Loads the project's code, so it runs with the rights and the environment of the service instead of root's. */
 async function checkMethod(
   call: MethodCall,
-  runtime: MethodRuntime,
+  runtime: Runtime,
   { environment, account, env }: Omit<CallContext, 'interval'>,
 ): Promise<void> {
   const own = Object.entries(env).filter(([name]) => name.startsWith('SCRIPTIFY_'))
   const words = await runtime.checkCommand(call, env)
   try {
-    await runCheck(words, {
+    await runCheckCommand(words, {
       rootdir: call.rootdir,
       env: { PATH: SYSTEM_PATH, ...Object.fromEntries(own), ...environment },
       ...(account && process.geteuid?.() === 0 ? { user: account } : {}),

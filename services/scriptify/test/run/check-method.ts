@@ -1,15 +1,15 @@
 // check-method.ts <rootdir> <reference> [uid]: checks a method as install does, and says the outcome.
 import { CliError } from '../../src/cli-error.ts'
-import { runCheck } from '../../src/methods/check-method.ts'
 import { resolveCall } from '../../src/methods/resolve-call.ts'
-import { methodRuntimes } from '../../src/runtimes/registry.ts'
+import { runCheckCommand } from '../../src/methods/run-check-command.ts'
+import { runtimes } from '../../src/runtimes/registry.ts'
 
 const [rootdir = '.', reference = '', uid] = process.argv.slice(2)
 try {
   const call = await resolveCall(reference, { rootdir, args: [] }, process.env)
-  const command = await methodRuntimes[call.reference.runtime].checkCommand(call, process.env)
+  const command = await runtimes[call.reference.runtime].checkCommand(call, process.env)
   const user = uid === undefined ? {} : { user: { uid: Number(uid), gid: Number(uid) } }
-  await runCheck(command, { rootdir: call.rootdir, env: process.env, ...user })
+  await runCheckCommand(command, { rootdir: call.rootdir, env: process.env, ...user })
   console.log('fine')
 } catch (error) {
   if (!(error instanceof CliError)) throw error

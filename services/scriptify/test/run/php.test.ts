@@ -101,7 +101,7 @@ describe.skipIf(!(await hasDocker()))('a method in php', () => {
       )
     expect((await run(131_071, 'x')).stdout.trim()).toBe('262143')
     expect((await run(65_000, '\\377')).stdout.trim()).toBe('130001')
-    expect((await run(70_000, '\\377')).stderr).toMatch(/^An argument is too long [^\n]+\n$/)
+    expect((await run(70_000, '\\377')).stderr).toMatch(/^An argument is too long for the system: [^\n]+\n$/)
   })
 
   it('takes an empty SCRIPTIFY_PHP_BINARY for none', async () => {

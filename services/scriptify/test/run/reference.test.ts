@@ -89,7 +89,7 @@ describe('a reference', () => {
     const rootdir = aProject({ 'composer.json': '{}' })
     await expect(resolve('App\\Job::run', { rootdir, runtime: 'node' })).rejects.toMatchObject({
       exitCode: 3,
-      message: `Nothing tells where App\\Job is: ${rootdir} has no scriptify.namespaces for it`,
+      message: `Could not locate App\\Job: ${rootdir} has no scriptify.namespaces for it`,
     })
   })
 
@@ -97,8 +97,8 @@ describe('a reference', () => {
     { why: 'a missing module', text: 'src/none.ts#run', code: 3, says: 'src/none.ts' },
     { why: 'a class of no module', text: 'App\\None::run', code: 3, says: 'src/None.{ts,mts,js,mjs}' },
     { why: 'a class of no namespace', text: 'Other\\None::run', code: 3, says: 'no scriptify.namespaces' },
-    { why: 'a module without an export', text: 'src/a.ts', code: 2, says: 'is no method' },
-    { why: 'a module with a method only', text: 'src/a.ts::run', code: 2, says: 'is no method' },
+    { why: 'a module without an export', text: 'src/a.ts', code: 2, says: 'is not a method reference' },
+    { why: 'a module with a method only', text: 'src/a.ts::run', code: 2, says: 'is not a method reference' },
     {
       why: 'a module as php',
       text: 'src/a.ts#run',

@@ -66,7 +66,7 @@ describe.each(languages)('run in $name', ({ name, isThere }) => {
         expect({ code, stdout }).toEqual({ code: 0, stdout: `${hex(['plain'])}61ffc3a9eda0806280\n` })
       } else {
         expect(code).toBe(2)
-        expect(stderr).toContain('Argument 2 is no UTF-8')
+        expect(stderr).toContain('Argument 2 is not UTF-8')
       }
     })
 
@@ -81,12 +81,12 @@ describe.each(languages)('run in $name', ({ name, isThere }) => {
       expect((await language.run(['\\App\\Probe::add', '--arg', '5'])).stdout).toBe('')
     })
 
-    it('may return what is no JSON, but cannot have it printed', async () => {
+    it('may return what JSON cannot hold, but not have it printed', async () => {
       expect((await language.run(['\\App\\Probe::circle'])).code).toBe(0)
       for (const more of [[], ['--daemon', '--interval', '0']]) {
         const { code, stderr } = await language.run(['\\App\\Probe::circle', '--print', ...more])
         expect(code).toBe(1)
-        expect(stderr).toMatch(/^What (App\\)?Probe::circle returns cannot be written as JSON: [^\n]+\n$/)
+        expect(stderr).toMatch(/^The result of (App\\)?Probe::circle cannot be written as JSON: [^\n]+\n$/)
         expect(stderr).not.toMatch(/task\.(php|ts)/)
       }
     })
@@ -173,11 +173,16 @@ describe.each(languages)('run in $name', ({ name, isThere }) => {
         why: 'no JSON',
         args: ['\\App\\Probe::describe', '--json-arg', '{'],
         code: 2,
-        says: 'Argument 1 is no JSON',
+        says: 'Argument 1 is not JSON',
       },
       { why: 'a class with needs', args: ['\\App\\Needy::run'], code: 2, says: 'cannot be constructed' },
-      { why: 'no method at all', args: ['\\App\\Probe'], code: 2, says: 'is no method: give' },
-      { why: 'a shell of a class', args: ['\\App\\$(id)::run'], code: 2, says: 'is no method: give' },
+      { why: 'no method at all', args: ['\\App\\Probe'], code: 2, says: 'is not a method reference: give' },
+      {
+        why: 'a shell of a class',
+        args: ['\\App\\$(id)::run'],
+        code: 2,
+        says: 'is not a method reference: give',
+      },
       {
         why: 'an unknown folder',
         args: ['\\App\\Probe::still', '-r', '/nowhere'],

@@ -1,25 +1,25 @@
 import { fileURLToPath } from 'node:url'
 import { readMemoryLimit } from '../memory-limit.ts'
-import type { TerminalRuntime } from '../terminal-backend.ts'
+import type { TerminalBackend, TerminalOptions } from '../terminal-backend.ts'
+import { QUIET } from './node-options.ts'
 
 const WORKER = fileURLToPath(new URL('terminal-worker.ts', import.meta.url))
-/** In megabytes. Without one, a runaway array takes all of the machine before it fails. */
-const HEAP_LIMIT = 512
+/** Without a limit, a growing array takes all of the machine's memory before it fails. */
+const DEFAULT_HEAP_MEGABYTES = 512
 
-/** The node runtime of the terminal: the same Node that runs the front-end. */
-export function nodeTerminal(env: NodeJS.ProcessEnv): TerminalRuntime {
+/** Evaluates in the same Node that runs the terminal. */
+export function terminalBackend({ env }: Pick<TerminalOptions, 'env'>): TerminalBackend {
   const limit = readMemoryLimit(env)
-  const megabytes = limit === undefined ? HEAP_LIMIT : limit.megabytes
+  const megabytes = limit === undefined ? DEFAULT_HEAP_MEGABYTES : limit.megabytes
   return {
     name: 'node',
     title: `Node ${process.versions.node}`,
     preload: 'templates/scriptify/scriptify.ts',
+    autoloader: undefined,
     worker: {
       file: process.execPath,
       args: [
-        '--disable-warning=ExperimentalWarning',
-        // As for a method: a project without "type" in its package.json is not to hear of it.
-        '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON',
+        ...QUIET,
         '--experimental-import-meta-resolve',
         ...(megabytes === undefined ? [] : [`--max-old-space-size=${megabytes}`]),
         WORKER,

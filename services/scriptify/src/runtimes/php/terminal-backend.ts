@@ -1,33 +1,29 @@
 import { fileURLToPath } from 'node:url'
 import { readMemoryLimit } from '../memory-limit.ts'
-import type { TerminalRuntime } from '../terminal-backend.ts'
+import type { TerminalBackend, TerminalOptions } from '../terminal-backend.ts'
+import { findAutoloader } from './find-autoloader.ts'
 import { findPhp } from './find-php.ts'
+import { iniOptions } from './ini-options.ts'
 
 const WORKER = fileURLToPath(new URL('terminal-worker.php', import.meta.url))
-/** Endless recursion without a limit takes gigabytes in seconds; with this one it ends in a tenth of a second. */
-const MEMORY_LIMIT = '256M'
+/** Endless recursion takes gigabytes in seconds without a limit; with this one it fails in a tenth of a second. */
+const DEFAULT_MEMORY_LIMIT = '256M'
 
-/** The php runtime of the terminal; throws exit code 5 if there is no php, or only an old one. */
-export async function phpTerminal(
-  env: NodeJS.ProcessEnv,
-  { fork }: { fork: boolean },
-): Promise<TerminalRuntime> {
+/** Evaluates in an installed php; throws a CliError (5) if php is missing or too old. */
+export async function terminalBackend({ rootdir, env, fork }: TerminalOptions): Promise<TerminalBackend> {
   const php = await findPhp(env)
   const settings = [
-    `memory_limit=${readMemoryLimit(env)?.text ?? MEMORY_LIMIT}`,
-    'display_errors=stderr',
-    'log_errors=0',
-    'html_errors=0',
+    `memory_limit=${readMemoryLimit(env)?.text ?? DEFAULT_MEMORY_LIMIT}`,
     'error_reporting=32767',
   ]
   return {
     name: 'php',
     title: `PHP ${php.version}`,
     preload: 'templates/scriptify/scriptify.php',
-    autoloader: 'vendor/autoload.php',
+    autoloader: findAutoloader(rootdir, env),
     worker: {
       file: php.path,
-      args: [...settings.flatMap((setting) => ['-d', setting]), WORKER, ...(fork ? [] : ['--no-fork'])],
+      args: [...iniOptions(settings), WORKER, ...(fork ? [] : ['--no-fork'])],
       hasInterruptPipe: false,
     },
   }

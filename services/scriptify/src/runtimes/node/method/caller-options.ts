@@ -1,18 +1,20 @@
-/** What the words after the program's name ask for; `launcherOptions` writes them. */
-export interface Orders {
-  task: 'call' | 'check' | 'docs'
+import type { CallerTask } from '../../caller-options.ts'
+
+/** The options of `call-method.ts`, which `formatCallerOptions` writes. */
+export interface CallerOptions {
+  task: CallerTask
   /** The reference as the user wrote it, for its documentation. */
   as: string
   rootdir: string
   bootstrap: string | undefined
   module: string
-  /** None for a function of the module. */
+  /** Undefined for a function of the module. */
   className: string | undefined
   method: string
   args: string[]
-  /** The places of arguments that are JSON. */
+  /** Indexes of the arguments that are JSON. */
   json: number[]
-  /** Seconds between calls; undefined for a single one. */
+  /** Seconds between calls; undefined for a single call. */
   interval: number | undefined
   keepGoing: boolean
   loose: boolean
@@ -21,25 +23,20 @@ export interface Orders {
 }
 
 /** `Report::send`, or the name of a function. */
-export const nameOf = ({ className, method }: Pick<Orders, 'className' | 'method'>): string =>
+export const displayName = ({ className, method }: Pick<CallerOptions, 'className' | 'method'>): string =>
   className === undefined ? method : `${className}::${method}`
 
-export function readOrders(words: readonly string[]): Orders {
+export function parseCallerOptions(words: readonly string[]): CallerOptions {
   const end = words.indexOf('--')
   const options = new Map(words.slice(0, end).map(parseOption))
   const reference = words[end + 1] ?? ''
-  const hash = reference.lastIndexOf('#')
-  const [name = '', method] = reference.slice(hash + 1).split('::')
-  const task = options.get('task')
   const interval = options.get('daemon')
   return {
-    task: task === 'check' || task === 'docs' ? task : 'call',
+    ...parseReference(reference),
+    task: toTask(options.get('task')),
     as: options.get('as') ?? reference,
     rootdir: options.get('rootdir') ?? '.',
     bootstrap: options.get('bootstrap'),
-    module: reference.slice(0, hash),
-    className: method === undefined ? undefined : name,
-    method: method ?? name,
     args: words.slice(end + 2),
     json: options.get('json')?.split(',').map(Number) ?? [],
     interval: interval === undefined ? undefined : Number(interval),
@@ -49,6 +46,18 @@ export function readOrders(words: readonly string[]): Orders {
     compileCache: options.has('compile-cache'),
   }
 }
+
+/** `/path/module.ts#Class::method`, or `/path/module.ts#function`; a path may contain a `#`. */
+function parseReference(reference: string): Pick<CallerOptions, 'module' | 'className' | 'method'> {
+  const hash = reference.lastIndexOf('#')
+  const module = reference.slice(0, hash)
+  const [name = '', method] = reference.slice(hash + 1).split('::')
+  return method === undefined
+    ? { module, className: undefined, method: name }
+    : { module, className: name, method }
+}
+
+const toTask = (text: string | undefined): CallerTask => (text === 'check' || text === 'docs' ? text : 'call')
 
 function parseOption(word: string): [name: string, value: string] {
   const equals = word.indexOf('=')

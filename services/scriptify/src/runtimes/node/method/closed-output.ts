@@ -1,13 +1,13 @@
 import { EXIT } from '../../../exit-codes.ts'
 
 /**
- * From now on writes to a pipe on standard output at once, and ends the process when nobody reads there any more. Node
- * would put off what the pipe does not take, and tell that the reader has left, until the method lets it: one that
- * writes without a pause would go on until its memory is exhausted.
+ * From now on writes to a pipe on stdout block, and end the process when the pipe has no reader. Node would buffer what
+ * the pipe does not take and report the missing reader only after the method yields: one that never does would write
+ * until its memory is exhausted.
  */
-export function endWithReader(): void {
+export function exitOnClosedOutput(): void {
   const { stdout } = process
-  blockingWrites(stdout)
+  blockOnWrite(stdout)
   stdout.write = new Proxy(stdout.write, {
     apply(write, self, args) {
       const hasRoom = Reflect.apply(write, self, args)
@@ -19,7 +19,7 @@ export function endWithReader(): void {
 }
 
 /** There is no public way: https://github.com/yargs/set-blocking. */
-function blockingWrites(
+function blockOnWrite(
   stdout: object & { _handle?: { setBlocking?: (isBlocking: boolean) => unknown } },
 ): void {
   stdout._handle?.setBlocking?.(true)

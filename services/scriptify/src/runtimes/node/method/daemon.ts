@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+const END_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
-export interface Pauses {
-  isEnding(): boolean
-  /** Waits that many seconds, or until the daemon is to end. */
-  take(seconds: number): Promise<void>
+/**
+ * Calls repeatedly, `seconds` apart, until SIGTERM or SIGINT. The first signal lets the call in progress finish; the
+ * second has its default effect.
+ */
+export async function callRepeatedly(call: () => Promise<void>, seconds: number): Promise<void> {
+  const { signal } = watchEndSignals()
+  while (!signal.aborted) {
+    await call()
+    await sleep(seconds * 1000, undefined, { signal }).catch(() => undefined)
+  }
 }
 
-/** The first SIGTERM or SIGINT lets the call in hand finish; the second one has its usual effect, at once. */
-export function watchSignals(): Pauses {
+function watchEndSignals(): AbortController {
   const ending = new AbortController()
   const end = () => {
-    for (const signal of SIGNALS) process.removeListener(signal, end)
+    for (const signal of END_SIGNALS) process.removeListener(signal, end)
     ending.abort()
   }
-  for (const signal of SIGNALS) process.on(signal, end)
-  return {
-    isEnding: () => ending.signal.aborted,
-    take: async (seconds) => {
-      await sleep(seconds * 1000, undefined, { signal: ending.signal }).catch(() => undefined)
-    },
-  }
+  for (const signal of END_SIGNALS) process.on(signal, end)
+  return ending
 }

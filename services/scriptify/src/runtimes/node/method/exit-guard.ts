@@ -1,78 +1,41 @@
-import { relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { inspect } from 'node:util'
 import { EXIT } from '../../../exit-codes.ts'
+import { describeError } from './describe-error.ts'
 
-/** What the language throws at code that is wrong; everything else was made to be read. */
-const MISTAKES = [TypeError, ReferenceError, RangeError, SyntaxError, EvalError, URIError]
-/** Where the text is that could not be read; the frames below are Node's own. */
-const HEAD = /^((?:file:\/\/)?\/.*):(\d+)\n/
-const FRAME = /^ +at (?:async )?(?:.*? \()?((?:file:\/\/)?\/.*?):(\d+):\d+\)?$/m
-
-export interface Ending {
-  /** What is going on that must not be ended by a process.exit() of the project; undefined when it may. */
-  during(underway: string | undefined): void
-  /** What is waited for, which may turn out never to come. */
-  waitingFor(what: string | undefined): void
+export interface ExitGuard {
+  /** From now on a process.exit() of the project is a failure of `step`. */
+  forbidExit(step: string): void
+  /** The project may end the process; `awaited` never settling is a failure, if given. */
+  permitExit(awaited?: string): void
 }
 
-/** Sees to it that the program ends with one line on stderr and an exit code, whoever ends it. */
-export function watchEnding(): Ending {
-  let underway: string | undefined
+/** Ends the process with one line on stderr and an exit code, whatever ends it. */
+export function guardExit(): ExitGuard {
+  let step: string | undefined
   let awaited: string | undefined
+  const fail = (message: string): never => {
+    step = undefined
+    console.error(message)
+    process.exit(EXIT.failed)
+  }
   process.on('exit', () => {
-    if (underway === undefined) return
-    console.error(`${underway} ended the process before the method was called`)
+    if (step === undefined) return
+    console.error(`${step} ended the process before the method was called`)
     process.exitCode = EXIT.failed
   })
-  // Only comes when nothing is left that could still happen.
+  // Emitted only when nothing is left that could settle a promise.
   process.on('beforeExit', () => {
-    if (awaited === undefined) return
-    console.error(`${awaited} never finished: it waits for something that nothing can bring any more`)
-    underway = undefined
-    process.exit(EXIT.failed)
+    if (awaited !== undefined)
+      fail(`${awaited} never finished: nothing is left that could settle its promise`)
   })
-  process.on('uncaughtException', (error) => {
-    console.error(describe(error))
-    underway = undefined
-    process.exit(EXIT.failed)
-  })
+  process.on('uncaughtException', (error) => fail(describeError(error)))
   return {
-    during: (what) => {
-      underway = what
-      awaited = what
+    forbidExit: (name) => {
+      step = name
+      awaited = name
     },
-    waitingFor: (what) => {
-      awaited = what
+    permitExit: (name) => {
+      step = undefined
+      awaited = name
     },
   }
-}
-
-/** In one line the message; of a mistake in the code also its kind and place; all there is with SCRIPTIFY_DEBUG. */
-export function describe(error: unknown): string {
-  if (error instanceof Error && process.env.SCRIPTIFY_DEBUG) return inspect(error)
-  return summaryOf(error)
-    .trim()
-    .replaceAll(/\s*\n\s*/g, ' ')
-}
-
-function summaryOf(error: unknown): string {
-  if (!(error instanceof Error)) return `Thrown: ${inspect(error)}`
-  const message = messageOf(error)
-  if (message !== '' && !MISTAKES.some((Mistake) => error instanceof Mistake)) return message
-  return `${error.name}: ${message}${placeOf(error)}`
-}
-
-/** What fails for each of several addresses has its words in its parts only. */
-function messageOf(error: Error): string {
-  if (error.message !== '' || !(error instanceof AggregateError)) return error.message
-  return error.errors.map((each) => (each instanceof Error ? each.message : String(each))).join('; ')
-}
-
-function placeOf({ stack = '' }: Error): string {
-  const [, file, line] = HEAD.exec(stack) ?? FRAME.exec(stack) ?? []
-  if (file === undefined) return ''
-  const path = file.startsWith('file:') ? fileURLToPath(file) : file
-  const near = relative(process.cwd(), path)
-  return ` (${near.startsWith('..') ? path : near}:${line})`
 }

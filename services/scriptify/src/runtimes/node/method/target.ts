@@ -1,92 +1,89 @@
 import { CliError } from '../../../cli-error.ts'
 import { EXIT } from '../../../exit-codes.ts'
-import { nameOf, type Orders } from './caller-options.ts'
+import { type Callable, type CallableMember, isCallable, isClass } from '../declarations/callable.ts'
+import { type CallerOptions, displayName } from './caller-options.ts'
 
-// biome-ignore lint/complexity/noBannedTypes: what an export turns out to be is known by calling it only
-export type Callable = Function
-
-/** The method or function that is to be called. */
-export interface Target {
-  method: Callable
-  /** The class that the method was declared in, which may be a base of the one named; none of a function. */
-  owner: Callable | undefined
-  /** Refuses what could not be called; constructs nothing. */
-  demandCallable(count: number): Promise<void>
-  /** Constructs the class, if the method is not static. */
+/** The method or function that a reference names. */
+export interface Target extends CallableMember {
+  /** The class to construct for a method that is not static. */
+  construct: Callable | undefined
+  /** Gives the function to call; constructs the class if the method is not static. */
   bind(): (...args: unknown[]) => unknown
 }
 
-/** Finds the target among the exports of its module; throws a CliError (3) where there is none. */
-export async function findTarget(exports: Record<string, unknown>, orders: Orders): Promise<Target> {
-  const { className, method } = orders
+/** Finds the target among the exports of its module; throws a CliError (3) if there is none. */
+export async function findTarget(exports: Record<string, unknown>, options: CallerOptions): Promise<Target> {
+  const { className, method } = options
   return className === undefined
-    ? findFunction(exports, orders, method)
-    : findMethod(findClass(exports, orders, className), orders, className)
+    ? findFunction(exports, options.module, method)
+    : findMethod(findClass(exports, options.module, className), className, options)
 }
 
-function findFunction(exports: Record<string, unknown>, orders: Orders, name: string): Target {
-  const found = exports[name]
-  if (typeof found !== 'function') {
-    throw new CliError(`${orders.module} exports no function ${name}`, EXIT.notFound)
+/** Throws a CliError (2) for a target that could not be called with this many arguments; constructs nothing. */
+export async function demandCallable(target: Target, options: CallerOptions): Promise<void> {
+  if (target.construct && target.construct.length > 0) {
+    throw new CliError(
+      `${options.className} cannot be constructed without arguments: it requires ${target.construct.length}`,
+      EXIT.usage,
+    )
   }
-  if (isClass(found)) {
-    throw new CliError(`${orders.module}#${name} is a class: say which method, #${name}::method`, EXIT.usage)
+  // The common case needs no look at the source.
+  if (options.args.length !== target.callable.length) await demandArgumentCount(target, options)
+}
+
+function findFunction(exports: Record<string, unknown>, module: string, name: string): Target {
+  const callable = exports[name]
+  if (!isCallable(callable)) throw new CliError(`${module} exports no function ${name}`, EXIT.notFound)
+  if (isClass(callable)) {
+    throw new CliError(`${module}#${name} is a class; name its method, #${name}::method`, EXIT.usage)
   }
   return {
-    method: found,
+    name,
+    callable,
     owner: undefined,
-    demandCallable: (count) => demandCount(orders, { method: found, owner: undefined }, count),
+    construct: undefined,
     bind:
       () =>
       (...args) =>
-        found(...args),
+        callable(...args),
   }
 }
 
-function findClass(exports: Record<string, unknown>, { module }: Orders, name: string): Callable {
+function findClass(exports: Record<string, unknown>, module: string, name: string): Callable {
   const byDefault = exports.default
-  const found =
-    exports[name] ?? (typeof byDefault === 'function' && byDefault.name === name ? byDefault : undefined)
-  if (typeof found === 'function' && isClass(found)) return found
+  const found = exports[name] ?? (isCallable(byDefault) && byDefault.name === name ? byDefault : undefined)
+  if (isCallable(found) && isClass(found)) return found
   throw new CliError(`There is no class ${name} among the exports of ${module}`, EXIT.notFound)
 }
 
-async function findMethod(Class: Callable, orders: Orders, className: string): Promise<Target> {
-  const { method: name } = orders
+async function findMethod(
+  Class: Callable,
+  className: string,
+  { method: name, module }: CallerOptions,
+): Promise<Target> {
   if (name === 'constructor' || name.startsWith('__') || name.startsWith('#')) {
-    throw new CliError(`${className}::${name} cannot be called: it is no public method`, EXIT.notFound)
+    throw new CliError(`${className}::${name} cannot be called: it is not a public method`, EXIT.notFound)
   }
   const prototype = findHolder(Class.prototype, name, Object.prototype)
-  const isInstance = prototype !== undefined
-  const owner = isInstance ? prototype.constructor : findHolder(Class, name, Function.prototype)
-  const method = owner && Reflect.get(isInstance ? Class.prototype : Class, name)
-  if (typeof owner !== 'function' || typeof method !== 'function') {
+  const owner = prototype ? prototype.constructor : findHolder(Class, name, Function.prototype)
+  const callable = owner && Reflect.get(prototype ? Class.prototype : Class, name)
+  if (!isCallable(owner) || !isCallable(callable)) {
     throw new CliError(`The class ${className} has no method ${name}`, EXIT.notFound)
   }
-  const { isDeclaredPublic } = await import('../declarations/visibility.ts')
-  if (!(await isDeclaredPublic(orders, owner))) {
+  const { isPublic } = await import('../declarations/visibility.ts')
+  if (!(await isPublic(name, owner, module))) {
     throw new CliError(`The method ${className}::${name} is not public`, EXIT.notFound)
   }
-  return {
-    method,
-    owner,
-    demandCallable: async (count) => {
-      if (isInstance && Class.length > 0) {
-        throw new CliError(
-          `${className} cannot be constructed without arguments: it wants ${Class.length}`,
-          EXIT.usage,
-        )
-      }
-      await demandCount(orders, { method, owner }, count)
-    },
-    bind: () => {
-      const receiver = isInstance ? Reflect.construct(Class, []) : Class
-      return (...args) => receiver[name](...args)
-    },
-  }
+  const construct = prototype ? Class : undefined
+  return { name, callable, owner, construct, bind: () => bindMethod(Class, name, construct) }
 }
 
-/** Finds what in the chain has the method, up to what every object has: toString() is nobody's method. No getter is run. */
+function bindMethod(Class: Callable, name: string, construct: Callable | undefined) {
+  const receiver = construct ? Reflect.construct(construct, []) : Class
+  return (...args: unknown[]): unknown => receiver[name](...args)
+}
+
+/** Finds the object in the prototype chain that has the method, without what every object inherits; runs no getter. */
 function findHolder(object: unknown, name: string, end: object): object | undefined {
   let holder = object
   while (typeof holder === 'object' || typeof holder === 'function') {
@@ -98,23 +95,24 @@ function findHolder(object: unknown, name: string, end: object): object | undefi
   return undefined
 }
 
-const isClass = (value: Callable): boolean => /^class\b/.test(Function.prototype.toString.call(value))
-
-async function demandCount(
-  orders: Orders,
-  target: Pick<Target, 'method' | 'owner'>,
-  count: number,
-): Promise<void> {
-  // The usual case needs no look at the source.
-  if (count === target.method.length) return
+async function demandArgumentCount(target: Target, options: CallerOptions): Promise<void> {
   const { readSignature, formatParameters } = await import('../declarations/signature.ts')
-  const signature = await readSignature(orders, target)
-  const least = signature.parameters.filter(({ isOptional }) => !isOptional).length
-  const isOpen = orders.loose || signature.parameters.some(({ isRest }) => isRest)
-  const most = isOpen ? Number.POSITIVE_INFINITY : signature.parameters.length
+  const signature = readSignature(target)
+  const { parameters } = signature
+  const count = options.args.length
+  const least = parameters.filter(({ isOptional }) => !isOptional).length
+  const isOpen = options.loose || parameters.some(({ isRest }) => isRest)
+  const most = isOpen ? Number.POSITIVE_INFINITY : parameters.length
   if (count >= least && count <= most) return
-  const takes = isOpen ? `at least ${least}` : least === most ? `${least}` : `${least} to ${most}`
-  const noun = takes === '1' || takes === 'at least 1' ? 'argument' : 'arguments'
-  const parameters = signature.parameters.length > 0 ? `: ${formatParameters(signature)}` : ''
-  throw new CliError(`${nameOf(orders)} takes ${takes} ${noun}, not ${count}${parameters}`, EXIT.usage)
+  const listed = parameters.length > 0 ? `: ${formatParameters(signature)}` : ''
+  throw new CliError(
+    `${displayName(options)} takes ${describeCount(least, most)}, not ${count}${listed}`,
+    EXIT.usage,
+  )
+}
+
+function describeCount(least: number, most: number): string {
+  if (most === Number.POSITIVE_INFINITY) return `at least ${least} ${least === 1 ? 'argument' : 'arguments'}`
+  if (least !== most) return `${least} to ${most} arguments`
+  return `${least} ${least === 1 ? 'argument' : 'arguments'}`
 }

@@ -70,7 +70,7 @@ final class Caller
             try {
                 $arguments[$place] = json_decode($arguments[$place], true, 512, JSON_THROW_ON_ERROR);
             } catch (\JsonException $error) {
-                throw new Refusal('Argument ' . ($place + 1) . " is no JSON: {$error->getMessage()}", Refusal::USAGE);
+                throw new Refusal('Argument ' . ($place + 1) . " is not JSON: {$error->getMessage()}", Refusal::USAGE);
             }
         }
         return $arguments;
@@ -113,7 +113,7 @@ final class Caller
             return json_encode($result, JSON_THROW_ON_ERROR | JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_INVALID_UTF8_SUBSTITUTE | JSON_PRESERVE_ZERO_FRACTION);
         } catch (\JsonException $error) {
             $method = self::$orders->class . '::' . self::$orders->method;
-            throw new Refusal("What {$method} returns cannot be written as JSON: {$error->getMessage()}", Refusal::FAILED);
+            throw new Refusal("The result of {$method} cannot be written as JSON: {$error->getMessage()}", Refusal::FAILED);
         }
     }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { runCheck } from './check-method.ts'
+import { runCheckCommand } from './run-check-command.ts'
 
 it.each([
   {
@@ -15,6 +15,6 @@ it.each([
     code: 1,
   },
 ])('says $why', async ({ script, says, code }) => {
-  const check = runCheck([process.execPath, '-e', script], { rootdir: '/', env: {} })
+  const check = runCheckCommand([process.execPath, '-e', script], { rootdir: '/', env: {} })
   await expect(check).rejects.toMatchObject({ message: says, exitCode: code })
 })

@@ -1,0 +1,13 @@
+import type { Runtime } from '../runtime.ts'
+import { methodCommand } from './method-command.ts'
+import { terminalBackend } from './terminal-backend.ts'
+
+/** TypeScript and JavaScript classes and exported functions, run by the same Node as scriptify. */
+export const nodeRuntime: Runtime = {
+  name: 'node',
+  findBootstrap: () => undefined,
+  callCommand: async (call, env) => methodCommand(call, env, 'call'),
+  checkCommand: async (call, env) => methodCommand(call, env, 'check'),
+  docsCommand: async (call, env) => methodCommand({ ...call, args: [], jsonArgs: [] }, env, 'docs'),
+  terminalBackend: async (options) => terminalBackend(options),
+}
