@@ -9,7 +9,7 @@ beforeAll(builtServiceImages)
 
 const secret = (bytes: number) => randomBytes(bytes).toString('base64')
 const PASSWORD = 's3cr3t-in-an-address'
-/** Whole and well-formed; whether anything answers there is another matter. */
+/** Complete and valid. */
 const SETTINGS = {
   APP_ENV: 'prod',
   API_SERVER: 'https://login.example.com',
@@ -20,9 +20,11 @@ const SETTINGS = {
   MAIL_URL: 'null:',
   MAIL_FROM: 'Latchkey <no-reply@example.com>',
 }
+/** A line of /proc/net/tcp: port 6379 of the other side, in the state ESTABLISHED. */
+const ESTABLISHED_TO_REDIS = /:18EB 01/
 const PORTS = { 'auth-api': 8080, 'mailer-worker': 9465 }
 
-describe('a setting that cannot be used', () => {
+describe('an invalid setting', () => {
   it.each<{ service: ServiceName; why: string; name: keyof typeof SETTINGS; value: string; says: string }>([
     { service: 'auth-api', why: 'no', name: 'JWT_SECRET', value: '', says: 'is missing' },
     {
@@ -70,9 +72,9 @@ describe('a setting that cannot be used', () => {
   })
 })
 
-describe.concurrent.each(SERVICES)('%s where no address answers', (service) => {
-  // Side by side with the other service's: `expect` has to know whose it is.
-  it('waits, says for what, and comes up when that does', async ({ expect }) => {
+describe.concurrent.each(SERVICES)('%s without a reachable server', (service) => {
+  // Concurrent tests need the `expect` of their own context.
+  it('waits, logs what for, and becomes ready when all of it is reachable', async ({ expect }) => {
     await using network = await new Network().start()
     await using container = await new GenericContainer(imageOf(service))
       .withNetwork(network)
@@ -125,8 +127,9 @@ describe.concurrent.each(SERVICES)('%s where no address answers', (service) => {
 
     await docker('stop', queue.getId())
     if (service === 'auth-api') {
-      // A queue that was there once is only away: mail waits in the outbox.
-      await run('docker', ['exec', container.getId(), 'sleep', '2'])
+      // Once it was ready, mail waits in the outbox while the queue is unavailable.
+      const connections = () => docker('exec', container.getId(), 'cat', '/proc/net/tcp')
+      await expect.poll(connections, { timeout: 60_000 }).not.toMatch(ESTABLISHED_TO_REDIS)
       expect(await ready()).toMatchObject([200, { queue: 'ok' }])
     } else {
       await expect

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { builtScriptifyImage } from '../../test/servers/shared-server.ts'
-import { docker, logsOf, ROOT, unreadableInImageOf } from '../../test/support/images.ts'
+import { docker, logsOf, ROOT } from '../../test/support/images.ts'
 import { createCli } from '../src/cli.ts'
 import { type Ended, endedOf, HARDENED, IMAGE } from './image.ts'
 import { hasDocker } from './terminal-docker.ts'
@@ -46,10 +46,6 @@ describe.skipIf(!(await hasDocker()))('the image of scriptify', () => {
         },
       })
       expect(await inImage('id -u; find /app -writable')).toBe('1000')
-    })
-
-    it('can be read by its user, whatever umask its checkout was made under', async () => {
-      expect(await unreadableInImageOf('scriptify')).toBe('')
     })
 
     it('holds no development dependency, test or secret, in no layer', async () => {

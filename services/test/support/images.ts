@@ -1,7 +1,5 @@
 import { execFile } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -23,36 +21,6 @@ export const docker = async (...args: string[]): Promise<string> =>
 export async function logsOf(container: string): Promise<string> {
   const { stdout, stderr } = await run('docker', ['logs', container], { maxBuffer: 64 * 1024 * 1024 })
   return stdout + stderr
-}
-
-const CHECKOUT = [
-  ...['.dockerignore', '.npmrc', 'package.json', 'package-lock.json'],
-  ...['admin', 'config', 'migrations', 'scripts', 'services', 'shared', 'templates'],
-]
-
-/** What the user of an image cannot read in it when its checkout was made under umask 077, a path a line. */
-export async function unreadableInImageOf(service: string): Promise<string> {
-  const checkout = await mkdtemp(join(tmpdir(), 'latchkey-umask-'))
-  try {
-    for (const part of CHECKOUT) {
-      const filter = (source: string) => !source.endsWith('node_modules')
-      await cp(join(ROOT, part), join(checkout, part), { recursive: true, filter })
-    }
-    // The packages' own files stay as they are: npm installs from them, and need not do so again for this.
-    const own = [checkout, '-mindepth', '2', '!', '-name', 'package.json']
-    await run('find', [...own, '-exec', 'chmod', 'go=', '{}', '+'])
-    const image = await docker(
-      'build',
-      '-q',
-      '-f',
-      join(checkout, `services/${service}/Dockerfile`),
-      checkout,
-    )
-    const list = 'find /app ! -readable -o -type d ! -executable'
-    return await docker('run', '--rm', '--entrypoint', 'sh', image, '-c', list)
-  } finally {
-    await rm(checkout, { recursive: true, force: true })
-  }
 }
 
 /** Builds the images of both services. */
