@@ -9,6 +9,7 @@ import { formatOperations, formatSchemas } from './endpoints.ts'
 import { replaceSection } from './markdown.ts'
 import { formatMetrics } from './metrics.ts'
 import { formatProblems, formatProtocolProblems } from './problems.ts'
+import { formatServiceSettings, formatSettings } from './settings.ts'
 
 export const ROOT: string = join(import.meta.dirname, '..', '..')
 
@@ -30,6 +31,9 @@ export async function generatePages(): Promise<GeneratedPage[]> {
       'auth-api': formatMetrics(registry),
       'mailer-worker': formatMetrics(workerRegistry()),
     },
+    'docs/reference/settings.md': { settings: formatSettings() },
+    'services/auth-api/README.md': { settings: formatServiceSettings('auth-api') },
+    'services/mailer-worker/README.md': { settings: formatServiceSettings('mailer-worker') },
     'docs/reference/cli.md': { commands: formatCommandLine() },
   }
   return Object.entries(pages).map(([path, sections]) => generatePage(path, sections))
