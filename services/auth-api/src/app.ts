@@ -140,7 +140,7 @@ async function buildTokens(
   return {
     issueToken: createTokenIssuer({ key, issuer, lifetimeSeconds }),
     verifier: createTokenVerifier({ keys, issuer, clock }),
-    validity: createTokenValidity({ users, cacheSeconds: revocationCacheSeconds }),
+    validity: createTokenValidity({ users, cacheSeconds: revocationCacheSeconds, clock }),
   }
 }
 

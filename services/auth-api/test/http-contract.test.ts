@@ -113,6 +113,7 @@ describe('an unready probe', () => {
       })
     }
     expect(unready.logLines.filter((line) => /"level":"(warn|error)"|stack/.test(line))).toEqual([])
+    expect(unready.logLines.join('')).not.toContain('secret')
     await nowhere.close()
   })
 })

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, it } from 'vitest'
 import { queueUrl } from './support/engine.ts'
 import { addressOf, type Service, startServiceProcess } from './support/service-process.ts'
 import { aUser, PASSWORD, type TestUser } from './support/start-app.ts'
@@ -48,8 +48,8 @@ async function beginLogIn(url: string): Promise<() => Promise<number | undefined
   }
 }
 
-describe('settings', () => {
-  it.each([
+describe.concurrent('settings', () => {
+  it.for([
     { why: 'no JWT_SECRET', settings: { JWT_SECRET: '' }, says: /JWT_SECRET is missing.*npm run secret/ },
     {
       why: 'a short one',
@@ -77,7 +77,7 @@ describe('settings', () => {
       settings: { TRUST_PROXY: '10.0.0.0/8x' },
       says: /TRUST_PROXY must be addresses or networks/,
     },
-  ])('that hold $why end the service with 78 and say so', async ({ settings, says }) => {
+  ])('that hold $why end the service with 78 and say so', async ({ settings, says }, { expect }) => {
     await using service = startService(settings)
     expect(await service.exited).toBe(78)
     expect(service.output()).toMatch(says)
@@ -85,7 +85,7 @@ describe('settings', () => {
     for (const value of Object.values(settings).filter(Boolean)) expect(service.output()).not.toContain(value)
   })
 
-  it('are all checked at once', async () => {
+  it('are all checked at once', async ({ expect }) => {
     await using service = startService({
       JWT_SECRET: '',
       DATABASE_URL: 'x',
@@ -99,7 +99,7 @@ describe('settings', () => {
     }
   })
 
-  it('with sha1 are warned of', async () => {
+  it('with sha1 are warned of', async ({ expect }) => {
     await using service = startService({ PASSWORD_HASH: 'sha1' })
     await addressOf(service)
     expect(service.output()).toMatch(/"level":"warn".*PASSWORD_HASH=argon2id/)
@@ -112,8 +112,8 @@ const runFirst = (script: string) => ({
 })
 const SIGTERM_TO_SELF = 'process.kill(process.pid, "SIGTERM")'
 
-describe('the process', () => {
-  it.each([
+describe.concurrent('the process', () => {
+  it.for([
     {
       when: 'its modules are loaded',
       script: `import { registerHooks } from 'node:module'
@@ -132,13 +132,13 @@ describe('the process', () => {
           return this
         }`,
     },
-  ])('exits with 0 after SIGTERM while $when', async ({ script }) => {
+  ])('exits with 0 after SIGTERM while $when', async ({ script }, { expect }) => {
     await using service = startService(runFirst(script))
     expect(await service.exited, service.output()).toBe(0)
     expect(service.output()).not.toMatch(/"level":"(error|fatal)"|Error/)
   })
 
-  it('answers what is in hand after SIGTERM, and exits 0', async () => {
+  it('answers what is in hand after SIGTERM, and exits 0', async ({ expect }) => {
     await using service = startService()
     const url = await addressOf(service)
     const inHand = await Promise.all(Array.from({ length: 8 }, () => beginLogIn(url)))
@@ -149,8 +149,10 @@ describe('the process', () => {
     expect(await service.exited).toBe(0)
   })
 
-  it('says that it is draining for SHUTDOWN_DELAY seconds and answers meanwhile, also after a second SIGTERM', async () => {
-    await using service = startService({ SHUTDOWN_DELAY: '5' })
+  it('says that it is draining for SHUTDOWN_DELAY seconds and answers meanwhile, also after a second SIGTERM', async ({
+    expect,
+  }) => {
+    await using service = startService({ SHUTDOWN_DELAY: '3' })
     const url = await addressOf(service)
     expect((await fetch(`${url}/health/ready`)).status).toBe(200)
     service.process.kill('SIGTERM')
@@ -162,14 +164,14 @@ describe('the process', () => {
     expect(await service.exited).toBe(0)
   })
 
-  it('stops when the process that spawned it is gone', async () => {
+  it('stops when the process that spawned it is gone', async ({ expect }) => {
     await using service = startService()
     await addressOf(service)
     service.process.disconnect()
     expect(await service.exited).toBe(0)
   })
 
-  it('says which address is taken', async () => {
+  it('says which address is taken', async ({ expect }) => {
     await using first = startService()
     const { port } = new URL(await addressOf(first))
     await using second = startService({ PORT: port })
@@ -177,12 +179,12 @@ describe('the process', () => {
     expect(second.output()).toMatch(new RegExp(`${port}: another process listens there`))
   })
 
-  it.each([
+  it.for([
     { what: 'database', settings: { DATABASE_URL: 'postgres://latchkey:s3cr3t@127.0.0.1:1/latchkey' } },
     { what: 'queue', settings: { QUEUE_URL: 'redis://:s3cr3t@127.0.0.1:1' } },
   ])(
     'comes up unready without its $what, says where it waits for it, and never shows the password',
-    async ({ what, settings }) => {
+    async ({ what, settings }, { expect }) => {
       await using service = startService(settings)
       await expect
         .poll(() => service.output())

@@ -1,140 +1,48 @@
-import { LANGUAGE_PROPERTY } from '@latchkey/shared/users/user.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { aToken, aUser, bearer, startApp, type TestApp, type TestUser } from './support/start-app.ts'
+import { aToken, aUser, bearer, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
-let user: TestUser
-let token: string
 beforeAll(async () => {
   app = await startApp()
-  user = await aUser(app)
-  token = await aToken(app, user)
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-const read = () => app.server.inject({ url: '/profile', headers: bearer(token) })
-const update = (payload: unknown, as = token) =>
+const update = (payload: unknown, as: string) =>
   app.server.inject({ method: 'PUT', url: '/profile', headers: bearer(as), payload: payload as object })
 
-describe('GET /profile', () => {
-  it('shows the user, with properties and without what is internal', async () => {
-    const shown = await aUser(app, { name: 'Zoë 🗝', role: '' })
-    await app.users.setProperty(shown.userid, 'picture', 'https://example.com/p.png')
-    await app.users.setProperty(shown.userid, 'latchkey.valid_from', '1')
-    const insert = {
-      name: 'test-property',
-      text: 'insert into users_property (userid, name, value) values ($1, $2, $3)',
-    }
-    for (const value of ['one', 'two']) {
-      await app.database.db.execute(insert, [app.database.db.toUuidValue(shown.userid), 'device', value])
-    }
-    const response = await app.server.inject({ url: '/profile', headers: bearer(await aToken(app, shown)) })
-    expect(response.statusCode).toBe(200)
-    expect(response.headers['cache-control']).toBe('no-store')
-    expect(response.json()).toEqual({
-      userid: shown.userid,
-      name: 'Zoë 🗝',
-      email: shown.email,
-      username: shown.username,
-      role: 'user',
-      language: 'en',
-      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-      updated_at: null,
-      properties: { picture: 'https://example.com/p.png', device: ['one', 'two'] },
-    })
-    expect(Math.abs(Date.parse(response.json().created_at) - Date.now()), 'in UTC').toBeLessThan(120_000)
-  })
-})
-
 describe('PUT /profile', () => {
-  it('changes what is given and leaves the rest', async () => {
-    const changed = await update({
-      name: 'Grace',
-      language: 'fr',
-      role: 'admin',
-      username: 'root',
-      unknown: 1,
-    })
-    expect(changed.statusCode).toBe(200)
-    expect(changed.json()).toMatchObject({
-      name: 'Grace',
-      language: 'fr',
-      email: user.email,
-      role: 'user',
-      username: user.username,
-    })
-    expect(changed.json().updated_at).not.toBeNull()
-    expect((await read()).json()).toEqual(changed.json())
-    expect((await update({})).json()).toEqual(changed.json())
-  })
-
   it.each([
-    { body: { name: '🗝'.repeat(50) }, status: 200 },
-    { body: { name: '🗝'.repeat(51) }, status: 400, path: 'name', message: 'must be at most 50 characters' },
-    { body: { name: 'a\u0000b' }, status: 400, path: 'name', message: 'must not contain control characters' },
-    { body: { name: 7 }, status: 400, path: 'name', message: 'must be a string' },
-    { body: { name: null }, status: 400, path: 'name', message: 'must be a string' },
-    { body: { language: 'de' }, status: 400, path: 'language', message: 'must be one of en, fr, pt' },
-    { body: { language: 'EN' }, status: 400, path: 'language', message: 'must be one of en, fr, pt' },
-    { body: { email: 'no address' }, status: 400, path: 'email', message: 'must be one e-mail address' },
+    { body: { name: '🗝'.repeat(51) }, path: 'name', message: 'must be at most 50 characters' },
+    { body: { name: 'a\u0000b' }, path: 'name', message: 'must not contain control characters' },
+    { body: { name: 7 }, path: 'name', message: 'must be a string' },
+    { body: { name: null }, path: 'name', message: 'must be a string' },
+    { body: { language: 'de' }, path: 'language', message: 'must be one of en, fr, pt' },
+    { body: { language: 'EN' }, path: 'language', message: 'must be one of en, fr, pt' },
+    { body: { email: 'no address' }, path: 'email', message: 'must be one e-mail address' },
     {
       body: { email: 'a@example.com, b@example.com' },
-      status: 400,
       path: 'email',
       message: 'must be one e-mail address',
     },
     {
       body: { email: 'a@example.com\r\nBcc: b@example.com' },
-      status: 400,
       path: 'email',
       message: 'must not contain control characters',
     },
-    { body: { email: '<a@example.com>' }, status: 400, path: 'email', message: 'must be one e-mail address' },
+    { body: { email: '<a@example.com>' }, path: 'email', message: 'must be one e-mail address' },
     {
       body: { email: `${'a'.repeat(109)}@example.com` },
-      status: 400,
       path: 'email',
       message: 'must be at most 120 characters',
     },
-    { body: { email: `${'é'.repeat(108)}@example.com` }, status: 200 },
-  ])('answers $status to $body', async ({ body, status, path, message }) => {
+  ])('answers 400 to $body and writes nothing', async ({ body, path, message }) => {
     const own = await aToken(app, await aUser(app))
     const before = (await app.server.inject({ url: '/profile', headers: bearer(own) })).json()
     const response = await update({ language: 'pt', ...body }, own)
-    expect(response.statusCode).toBe(status)
-    if (status === 200) {
-      expect(response.json()).toMatchObject(body)
-    } else {
-      expect(response.json().errors[0]).toEqual({ path, message })
-      const after = (await app.server.inject({ url: '/profile', headers: bearer(own) })).json()
-      expect(after, 'nothing was written').toEqual(before)
-    }
-  })
-
-  it('refuses an e-mail that another user has, in any case, and takes one that differs by an accent', async () => {
-    await aUser(app, { email: 'rené@example.com' })
-    const refused = await update({ email: 'RENÉ@example.com', name: 'Never' })
-    expect(refused.statusCode).toBe(409)
-    expect(refused.json().type).toBe('urn:latchkey:problem:email-taken')
-    expect(refused.body).not.toMatch(/ix_|duplicate|constraint/i)
-    expect((await read()).json().name, 'all or nothing').not.toBe('Never')
-    expect((await update({ email: 'rene@example.com' })).statusCode).toBe(200)
-    expect((await update({ email: 'RENE@example.com' })).statusCode, 'his own in another case').toBe(200)
-  })
-
-  it('gives one of ten users who want one e-mail at once 200 and nine 409', async () => {
-    const tokens = await Promise.all(Array.from({ length: 10 }, async () => aToken(app, await aUser(app))))
-    const answers = await Promise.all(tokens.map((each) => update({ email: 'wanted@example.com' }, each)))
-    const statuses = answers.map(({ statusCode }) => statusCode).sort()
-    expect(statuses).toEqual([200, ...Array(9).fill(409)])
-  })
-
-  it('leaves one row after five language updates at once', async () => {
-    const languages = ['en', 'fr', 'pt', 'en', 'fr']
-    const answers = await Promise.all(languages.map((language) => update({ language })))
-    expect(answers.map(({ statusCode }) => statusCode)).toEqual(Array(5).fill(200))
-    const stored = await app.users.findById(user.userid)
-    expect(stored?.properties.filter(({ name }) => name === LANGUAGE_PROPERTY)).toHaveLength(1)
+    expect(response.statusCode).toBe(400)
+    expect(response.json().errors[0]).toEqual({ path, message })
+    const after = (await app.server.inject({ url: '/profile', headers: bearer(own) })).json()
+    expect(after).toEqual(before)
   })
 
   it('shows the new name in the next token', async () => {

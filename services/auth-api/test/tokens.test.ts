@@ -276,43 +276,6 @@ describe('a protected route', () => {
   })
 })
 
-describe('the valid-from mark', () => {
-  const setMark = (userid: string, mark: number) =>
-    app.users.setProperty(userid, VALID_FROM_PROPERTY, String(mark))
-
-  it('ends the tokens issued before it, remembered or not, and none issued after', async () => {
-    const revoked = await aUser(app)
-    const old = await aToken(app, revoked)
-    expect((await ping(bearer(old))).statusCode).toBe(200)
-    await setMark(revoked.userid, now() + 2)
-    expect((await ping(bearer(old))).statusCode).toBe(401)
-    const fresh = await aToken(app, revoked)
-    expect((await ping(bearer(fresh))).statusCode, 'a login right after').toBe(200)
-  })
-
-  it('is noticed within REVOCATION_CACHE seconds, with one query for many requests', async () => {
-    await using cached = await startApp({ database: app.database, settings: { REVOCATION_CACHE: '4' } })
-    const revoked = await aUser(cached)
-    const token = await aToken(cached, revoked)
-    expect((await ping(bearer(token), cached)).statusCode).toBe(200)
-    await setMark(revoked.userid, now() + 2)
-    expect((await ping(bearer(token), cached)).statusCode, 'still remembered').toBe(200)
-    await expect.poll(async () => (await ping(bearer(token), cached)).statusCode).toBe(401)
-  })
-
-  it('ends the tokens of a deleted user', async () => {
-    const gone = await aUser(app)
-    const token = await aToken(app, gone)
-    await app.database.db.execute(
-      { name: 'test-delete', text: 'update users set deleted_at = current_timestamp where userid = $1' },
-      [app.database.db.toUuidValue(gone.userid)],
-    )
-    for (const url of ['/sampleprotected/ping', '/profile']) {
-      expect((await app.server.inject({ url, headers: bearer(token) })).statusCode, url).toBe(401)
-    }
-  })
-})
-
 describe('POST /refreshtoken', () => {
   const refresh = (token: string) =>
     app.server.inject({ method: 'POST', url: '/refreshtoken', headers: bearer(token) })

@@ -1,0 +1,106 @@
+import { LANGUAGE_PROPERTY } from '@latchkey/shared/users/user.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aToken, aUser, bearer, startApp, type TestApp, type TestUser } from './support/start-app.ts'
+
+let app: TestApp
+let user: TestUser
+let token: string
+beforeAll(async () => {
+  app = await startApp()
+  user = await aUser(app)
+  token = await aToken(app, user)
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+const read = () => app.server.inject({ url: '/profile', headers: bearer(token) })
+const update = (payload: unknown, as = token) =>
+  app.server.inject({ method: 'PUT', url: '/profile', headers: bearer(as), payload: payload as object })
+
+describe('GET /profile', () => {
+  it('shows the user, with properties and without what is internal', async () => {
+    const shown = await aUser(app, { name: 'Zoë 🗝', role: '' })
+    await app.users.setProperty(shown.userid, 'picture', 'https://example.com/p.png')
+    await app.users.setProperty(shown.userid, 'latchkey.valid_from', '1')
+    const insert = {
+      name: 'test-property',
+      text: 'insert into users_property (userid, name, value) values ($1, $2, $3)',
+    }
+    for (const value of ['one', 'two']) {
+      await app.database.db.execute(insert, [app.database.db.toUuidValue(shown.userid), 'device', value])
+    }
+    const response = await app.server.inject({ url: '/profile', headers: bearer(await aToken(app, shown)) })
+    expect(response.statusCode).toBe(200)
+    expect(response.headers['cache-control']).toBe('no-store')
+    expect(response.json()).toEqual({
+      userid: shown.userid,
+      name: 'Zoë 🗝',
+      email: shown.email,
+      username: shown.username,
+      role: 'user',
+      language: 'en',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updated_at: null,
+      properties: { picture: 'https://example.com/p.png', device: ['one', 'two'] },
+    })
+    expect(Math.abs(Date.parse(response.json().created_at) - Date.now()), 'in UTC').toBeLessThan(120_000)
+  })
+})
+
+describe('PUT /profile', () => {
+  it('changes what is given and leaves the rest', async () => {
+    const changed = await update({
+      name: 'Grace',
+      language: 'fr',
+      role: 'admin',
+      username: 'root',
+      unknown: 1,
+    })
+    expect(changed.statusCode).toBe(200)
+    expect(changed.json()).toMatchObject({
+      name: 'Grace',
+      language: 'fr',
+      email: user.email,
+      role: 'user',
+      username: user.username,
+    })
+    expect(changed.json().updated_at).not.toBeNull()
+    expect((await read()).json()).toEqual(changed.json())
+    expect((await update({})).json()).toEqual(changed.json())
+  })
+
+  it.each([{ name: '🗝'.repeat(50) }, { email: `${'é'.repeat(108)}@example.com` }])(
+    'stores as many characters as the limit says, of any width: %o',
+    async (body) => {
+      const own = await aToken(app, await aUser(app))
+      const response = await update({ language: 'pt', ...body }, own)
+      expect(response.statusCode).toBe(200)
+      expect(response.json()).toMatchObject(body)
+    },
+  )
+
+  it('refuses an e-mail that another user has, in any case, and takes one that differs by an accent', async () => {
+    await aUser(app, { email: 'rené@example.com' })
+    const refused = await update({ email: 'RENÉ@example.com', name: 'Never' })
+    expect(refused.statusCode).toBe(409)
+    expect(refused.json().type).toBe('urn:latchkey:problem:email-taken')
+    expect(refused.body).not.toMatch(/ix_|duplicate|constraint/i)
+    expect((await read()).json().name, 'all or nothing').not.toBe('Never')
+    expect((await update({ email: 'rene@example.com' })).statusCode).toBe(200)
+    expect((await update({ email: 'RENE@example.com' })).statusCode, 'his own in another case').toBe(200)
+  })
+
+  it('gives one of ten users who want one e-mail at once 200 and nine 409', async () => {
+    const tokens = await Promise.all(Array.from({ length: 10 }, async () => aToken(app, await aUser(app))))
+    const answers = await Promise.all(tokens.map((each) => update({ email: 'wanted@example.com' }, each)))
+    const statuses = answers.map(({ statusCode }) => statusCode).sort()
+    expect(statuses).toEqual([200, ...Array(9).fill(409)])
+  })
+
+  it('leaves one row after five language updates at once', async () => {
+    const languages = ['en', 'fr', 'pt', 'en', 'fr']
+    const answers = await Promise.all(languages.map((language) => update({ language })))
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual(Array(5).fill(200))
+    const stored = await app.users.findById(user.userid)
+    expect(stored?.properties.filter(({ name }) => name === LANGUAGE_PROPERTY)).toHaveLength(1)
+  })
+})
