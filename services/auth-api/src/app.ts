@@ -2,7 +2,7 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
-import { createMails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
+import { createMails, type Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import type { MailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
@@ -92,7 +92,12 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
 
   const { field } = config.login
   const logIn = createLogIn({ users, replaceHash: replaceHashIn(db), passwords, issueToken, clock, field })
-  const { requestReset, confirmCode, setPassword } = buildPasswordReset(config, dependencies, clock)
+  const mails = buildMails(config, dependencies, clock)
+  const { requestReset, confirmCode, setPassword } = buildPasswordReset(
+    config,
+    { ...dependencies, mails },
+    clock,
+  )
   const { refreshWindowSeconds } = config.tokens
   const transaction: Database['transaction'] = (work) => db.transaction(work)
 
@@ -161,20 +166,17 @@ async function buildLimits(
 const replaceHashIn = (db: Database) => (userid: string, oldHash: string, newHash: string) =>
   db.transaction((transaction) => createUserRepository(transaction).replaceHash(userid, oldHash, newHash))
 
+const buildMails = ({ mail }: Config, { dispatcher }: AppDependencies, clock: Clock): Mails =>
+  createMails({ templates: MAIL_TEMPLATES, sealer: createSealer(mail.secret), dispatcher, clock })
+
 function buildPasswordReset(
-  { tokens, mail, reset, policy }: Config,
-  { db, passwords, dispatcher }: AppDependencies,
+  { tokens, reset, policy }: Config,
+  { db, passwords, mails }: AppDependencies & { mails: Mails },
   clock: Clock,
 ) {
   const users = createUserRepository(db)
   const resets = createResetRepository(db)
   const secrets = createResetSecrets(tokens.secret, tokens.previousSecret)
-  const mails = createMails({
-    templates: MAIL_TEMPLATES,
-    sealer: createSealer(mail.secret),
-    dispatcher,
-    clock,
-  })
   const transaction: Database['transaction'] = (work) => db.transaction(work)
   const inTransaction = { transaction, resetsOf: createResetRepository, usersOf: createUserRepository }
   const { ttlSeconds, attempts } = reset
