@@ -1,6 +1,6 @@
 import type { StartedTestContainer } from 'testcontainers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isIncomplete } from '../src/runtimes/node/terminal/typed-code.ts'
+import { isIncomplete } from '../src/runtimes/node/terminal/parse-code.ts'
 import { hasDocker, ROOT, startPhpMachine } from './terminal-docker.ts'
 
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: typed code

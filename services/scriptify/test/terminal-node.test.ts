@@ -237,6 +237,45 @@ describe('the node terminal', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
+  it('never restores or names again what .clear forgot', async () => {
+    await using terminal = await openTerminal()
+    await terminal.enter('const forgotten = 5')
+    await terminal.enter('.clear')
+    await terminal.enter('const kept = 6')
+    terminal.type('process.kill(process.pid, "SIGKILL"); await new Promise(() => {})\r')
+    expect(await terminal.see(/ended the process[\s\S]*node> $/)).not.toContain('forgotten')
+    expect(await terminal.enter('[typeof forgotten, kept]')).toContain("=> [ 'undefined', 6 ]")
+  })
+
+  it.each([
+    { name: 'twice', shows: 'Doubles a number.\ntwice(n)\n' },
+    { name: 'Pair', shows: 'Two numbers.\nclass Pair\n  sum(scale)\n  dump(...rest)\n' },
+    { name: 'Pair.prototype.sum', shows: 'Adds both.\nsum(scale)\n' },
+    { name: 'Pair.prototype.dump', shows: '.dump\ndump(...rest)\n' },
+    {
+      name: 'probe.add',
+      shows: "Adds two numbers.\n\nSlowly.\nadd(one: string, two: string = '2'): string\n",
+    },
+    { name: 'greet', shows: "greet(name: string, greeting = 'Hello'): Promise<string>\n" },
+    { name: 'hello', shows: 'Greets.\nhello(name: string): string\n' },
+    { name: 'Math.max', shows: 'function max() { [native code] }\n' },
+    { name: 'number', shows: 'number: number\n7\n' },
+    { name: 'nothing', shows: 'nothing is not defined\n' },
+  ])('documents $name', async ({ name, shows }) => {
+    await using terminal = await openTerminal()
+    const source = './services/scriptify/test/run/node/src'
+    for (const line of [
+      `import { Probe, greet } from '${source}/probe.ts'; import { hello } from '${source}/exported.ts'`,
+      'const probe = new Probe(); const number = 7',
+      '/** Doubles a number. */ function twice(n: number): number { return 2 * n }',
+      '/** Two numbers. */ class Pair { /** Adds both. */ sum(scale: number) {} dump(...rest: number[]) {} }',
+    ])
+      expect(await terminal.enter(line)).not.toContain('Error')
+    expect(await terminal.enter(`.doc ${name}`)).toContain(`${shows}node> `)
+    if (name === 'probe.add')
+      expect(await terminal.enter('.show probe.add')).toContain('Number(one) + Number(two)')
+  })
+
   it('clears, reloads and lists', async () => {
     await using terminal = await openTerminal()
     await terminal.enter('const kept = 5')

@@ -203,6 +203,15 @@ describe.skipIf(!(await hasDocker()))('the php terminal', () => {
     expect(await terminal.enter('twice($kept[1])')).toContain('=> 4')
   })
 
+  it('leaves only a variable that is too large out of what comes back without fork', async () => {
+    await using terminal = await openTerminal(['--no-preload', '--no-fork'])
+    await terminal.enter("$large = str_repeat('x', 5 << 20);")
+    await terminal.enter('$kept = [1, 2];')
+    const ended = await terminal.enter('posix_kill(getmypid(), SIGKILL);')
+    expect(ended).toMatch(/Could not be restored: large\n/)
+    expect(await terminal.enter('$kept[1] + 1')).toContain('=> 3')
+  })
+
   describe('without pcntl', () => {
     const INI = '/tmp/without-pcntl'
 

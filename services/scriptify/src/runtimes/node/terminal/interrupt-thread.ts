@@ -1,5 +1,5 @@
-// A thread of the worker that waits for Ctrl-C. The main thread may be in an endless loop, so it is first asked, and
-// if it does not answer, stopped through the inspector.
+// The thread of the worker that waits for Ctrl-C. It asks the main thread first; without an answer, which means that the
+// main thread is in an endless loop, it terminates what runs there through the inspector.
 
 import { createReadStream } from 'node:fs'
 import { Session } from 'node:inspector/promises'

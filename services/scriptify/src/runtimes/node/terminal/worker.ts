@@ -1,144 +1,138 @@
-// Evaluates what the front-end sends on fd 3, and reports on the same socket.
-import { createRequire } from 'node:module'
+// Evaluates what the terminal sends on fd 3 and reports on the same socket.
 import { Socket } from 'node:net'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import type { WorkerMessage, WorkerRequest } from '../../terminal-protocol.ts'
 import { completionsOf } from './completion.ts'
-import { createEvaluator, ExitCalled } from './evaluator.ts'
+import { describe, listVariables } from './describe.ts'
+import { createEvaluator, type Evaluation, ExitCalled } from './evaluator.ts'
+import { isIncomplete, splitScript } from './parse-code.ts'
+import { type PreparedCode, prepareCode } from './prepare-code.ts'
 import { describeError, render } from './render.ts'
+import { defineGlobal, prepareGlobals } from './session-globals.ts'
 import { readSnapshot, takeSnapshot } from './snapshot.ts'
-import { IMPORT, isIncomplete, META, type Prepared, prepare, splitStatements } from './typed-code.ts'
 
 type Numbered = WorkerRequest & { id: number }
 type Unnumbered<T> = T extends unknown ? Omit<T, 'id'> : never
+type Message = Unnumbered<WorkerMessage>
+type Done = Extract<Message, { type: 'done' }>
 
 const socket = new Socket({ fd: 3, readable: true, writable: true })
-const here = pathToFileURL(join(process.cwd(), '[terminal]')).href
 const colors = process.stdout.isTTY === true && !process.env.NO_COLOR
 const realExit = process.exit.bind(process)
 const evaluator = createEvaluator()
-let ownNames = new Set<string>()
+const { userNames, userVariables } = prepareGlobals(evaluator)
 let sentSnapshot = ''
 
-const send = (id: number, message: Unnumbered<WorkerMessage>) => {
-  socket.write(`${JSON.stringify({ id, ...message })}\n`)
-}
-
-const importFromRoot = (specifier: string, options?: ImportCallOptions) =>
-  import(import.meta.resolve(specifier, here), options)
-
-prepareGlobals()
+keepAlive()
 createInterface({ input: socket }).on('line', (line) => void answer(JSON.parse(line) as Numbered))
 socket.on('close', () => realExit(0))
 
 async function answer(request: Numbered): Promise<void> {
-  const { id } = request
+  if (request.type === 'start') return start(request)
+  if (request.type === 'eval') return send(request.id, await evaluate(request))
+  const message = inspect(request)
+  return message ? send(request.id, message) : realExit(0)
+}
+
+/** Answers what runs none of the session's code; undefined for `bye`. */
+function inspect(request: Exclude<Numbered, { type: 'start' | 'eval' }>): Message | undefined {
   switch (request.type) {
-    case 'start':
-      return start(request)
-    case 'eval':
-      return evaluate(request)
     case 'check':
-      return send(id, { type: 'checked', incomplete: isIncomplete(request.code) })
+      return { type: 'checked', incomplete: isIncomplete(request.code) }
     case 'split':
-      return send(id, { type: 'split', statements: splitStatements(request.code) ?? byLines(request.code) })
+      return { type: 'split', statements: splitScript(request.code) }
     case 'complete':
-      return send(id, { type: 'completions', ...completionsOf(request.line, evaluator) })
+      return { type: 'completions', ...completionsOf(request.line, evaluator) }
     case 'list':
-      return send(id, { type: 'listed', text: listVariables() })
+      return { type: 'listed', text: listVariables(userVariables()) }
     case 'describe':
-      return send(id, { type: 'described', text: describe(request.name) })
+      return { type: 'described', text: describe(request.name, { ...request, read: evaluator.read, colors }) }
     case 'snapshot':
-      return send(id, { type: 'snapshot', snapshot: takeSnapshot(userVariables()) })
+      return { type: 'snapshot', snapshot: takeSnapshot(userVariables()) }
     default:
-      return realExit(0)
+      return undefined
   }
 }
 
-async function start({
-  id,
-  preload,
-  declarations,
-  snapshot,
-}: Extract<Numbered, { type: 'start' }>): Promise<void> {
-  const notes: string[] = []
-  if (preload !== undefined) {
-    send(0, { type: 'opening', step: 'preload' })
-    try {
-      const exported = (await import(pathToFileURL(preload).href)) as Record<string, unknown>
-      for (const [name, value] of Object.entries(exported)) defineGlobal(name, value)
-    } catch (error) {
-      notes.push(describeError(error, { colors }))
-    }
+async function start(request: Extract<Numbered, { type: 'start' }>): Promise<void> {
+  const { id, preload, declarations, snapshot } = request
+  const notes = [...(await loadPreload(preload)), ...(await redeclare(declarations))]
+  for (const [name, value] of snapshot === undefined ? [] : readSnapshot(snapshot)) defineGlobal(name, value)
+  const { pid, versions } = process
+  send(id, { type: 'ready', pid, version: versions.node, forks: false, notes, names: userNames() })
+  // The parser and the type stripper load on first use: now, while the user reads the banner.
+  setImmediate(() => prepareCode('let warm: number = 1'))
+}
+
+async function loadPreload(preload: string | undefined): Promise<string[]> {
+  if (preload === undefined) return []
+  send(0, { type: 'opening', step: 'preload' })
+  try {
+    const exported: Record<string, unknown> = await import(pathToFileURL(preload).href)
+    for (const [name, value] of Object.entries(exported)) defineGlobal(name, value)
+    return []
+  } catch (error) {
+    return [describeError(error, { colors })]
   }
+}
+
+async function redeclare(declarations: string[]): Promise<string[]> {
+  const notes: string[] = []
   for (const declaration of declarations) {
     send(0, { type: 'opening', step: 'declaration' })
-    const evaluation = await evaluator.evaluate(prepare(declaration).code, 1)
+    const evaluation = await evaluator.evaluate(prepareCode(declaration).code, 1)
     if (evaluation.status === 'thrown') notes.push(describeError(evaluation.error, { colors }))
   }
-  for (const [name, value] of snapshot === undefined ? [] : readSnapshot(snapshot)) defineGlobal(name, value)
-  send(id, {
-    type: 'ready',
-    pid: process.pid,
-    version: process.versions.node,
-    forks: false,
-    notes,
-    names: userNames(),
-  })
-  // The parser and the type stripper load on first use; better now, while the user reads the banner.
-  setImmediate(() => prepare('let warm: number = 1'))
+  return notes
 }
 
-async function evaluate({ id, code, line }: Extract<Numbered, { type: 'eval' }>): Promise<void> {
-  let prepared: Prepared
+async function evaluate({ code, line }: Extract<Numbered, { type: 'eval' }>): Promise<Done> {
+  let prepared: PreparedCode
   try {
-    prepared = prepare(code)
+    prepared = prepareCode(code)
   } catch (error) {
-    const name = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-    const message = isIncomplete(code) ? 'SyntaxError: Unexpected end of input' : name
-    return send(id, { type: 'done', ok: false, error: message })
+    return { type: 'done', ok: false, error: describeSyntaxError(error, code) }
   }
   const evaluation = await evaluator.evaluate(prepared.code, line)
   const memory = remember(prepared)
+  if (evaluation.status === 'interrupted') abandonQueries()
+  return { type: 'done', ...toResult(evaluation, prepared), ...memory }
+}
+
+function describeSyntaxError(error: unknown, code: string): string {
+  if (isIncomplete(code)) return 'SyntaxError: Unexpected end of input'
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+}
+
+function toResult(evaluation: Evaluation, { shows }: PreparedCode): Omit<Done, 'type'> {
   switch (evaluation.status) {
     case 'value':
-      return send(id, { type: 'done', ok: true, shown: show(evaluation.value, prepared.shows), ...memory })
+      return { ok: true, shown: show(evaluation.value, shows) }
     case 'thrown':
-      return send(id, {
-        type: 'done',
-        ok: false,
-        error: describeError(evaluation.error, { colors }),
-        ...memory,
-      })
+      return { ok: false, error: describeError(evaluation.error, { colors }) }
     case 'exited':
-      return send(id, {
-        type: 'done',
-        ok: false,
-        error: `process.exit(${evaluation.code ?? ''}) was called`,
-        ...memory,
-      })
+      return { ok: false, error: new ExitCalled(evaluation.code).message }
     case 'interrupted':
-      abandonQueries()
-      return send(id, { type: 'done', ok: false, error: 'Interrupted', interrupted: true, ...memory })
+      return { ok: false, error: 'Interrupted', interrupted: true }
   }
 }
 
-function show(value: unknown, shows: Prepared['shows']): string | undefined {
+function show(value: unknown, shows: PreparedCode['shows']): string | undefined {
   if (shows === 'nothing' || (shows === 'non-null' && value == null)) return undefined
   defineGlobal('_', value)
   return render(value, { colors })
 }
 
-function remember({ declarations }: Prepared) {
+/** What a new worker would need; the snapshot only if it has changed. */
+function remember({ declarations }: PreparedCode) {
   const snapshot = takeSnapshot(userVariables())
   const isNew = snapshot !== sentSnapshot
   sentSnapshot = snapshot
   return { declarations, names: userNames(), ...(isNew && { snapshot }) }
 }
 
-/** The abandoned statement's query may still run: its connection must not answer a later question. */
+/** The query of the abandoned statement may still run: its connection must not answer a later query. */
 function abandonQueries(): void {
   const executor: unknown = Reflect.get(globalThis, 'executor')
   if (typeof executor === 'object' && executor !== null && 'reconnect' in executor) {
@@ -146,70 +140,20 @@ function abandonQueries(): void {
   }
 }
 
-/** A script that does not parse as a whole runs up to the statement that is wrong. */
-function byLines(code: string): { code: string; line: number }[] {
-  const statements: { code: string; line: number }[] = []
-  let current = ''
-  let first = 1
-  for (const [index, line] of code.split('\n').entries()) {
-    if (current === '') first = index + 1
-    current += `${line}\n`
-    if (current.trim() === '') current = ''
-    if (current === '' || isIncomplete(current)) continue
-    statements.push({ code: current, line: first })
-    current = ''
-  }
-  return current === '' ? statements : [...statements, { code: current, line: first }]
-}
-
-function userNames(): string[] {
-  const globals = Object.keys(globalThis).filter((name) => !ownNames.has(name))
-  return [...new Set([...evaluator.lexicalNames(), ...globals])].filter((name) => name !== '_')
-}
-
-const userVariables = () => evaluator.read(userNames())
-
-function listVariables(): string {
-  return [...userVariables()]
-    .map(([name, value]) => `${name}  ${Array.isArray(value) ? `array(${value.length})` : typeName(value)}`)
-    .join('\n')
-}
-
-const typeName = (value: unknown): string =>
-  typeof value === 'object' && value !== null ? (value.constructor?.name ?? 'object') : typeof value
-
-function describe(name: string): string {
-  const path = name.trim().replace(/\(.*$/, '')
-  if (!/^[\w$]+(\.[\w$]+)*$/.test(path)) return `${name} is not a name`
-  const value = evaluator.read([path]).get(path)
-  if (typeof value === 'function') return Function.prototype.toString.call(value)
-  return value === undefined
-    ? `${path} is not defined`
-    : `${path}: ${typeName(value)}\n${render(value, { colors })}`
-}
-
-function defineGlobal(name: string, value: unknown): void {
-  Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: true })
-}
-
-function prepareGlobals(): void {
-  Object.defineProperty(globalThis, IMPORT, { value: importFromRoot })
-  Object.defineProperty(globalThis, META, {
-    value: {
-      url: here,
-      dirname: process.cwd(),
-      resolve: (specifier: string) => import.meta.resolve(specifier, here),
-    },
-  })
-  defineGlobal('require', createRequire(here))
+/** Neither process.exit(), nor a failure that nothing handles, nor Ctrl-C ends the process. */
+function keepAlive(): void {
   process.exit = evaluator.exit
-  // Ctrl-C reaches every process of the terminal; the front-end decides what it means here.
+  // Ctrl-C reaches every process of the terminal; the terminal decides what it means here.
   process.on('SIGINT', () => {})
-  const report = (kind: string) => (error: unknown) => {
-    const text = error instanceof ExitCalled ? error.message : `${kind}: ${describeError(error, { colors })}`
-    send(0, { type: 'log', text })
-  }
-  process.on('uncaughtException', report('Uncaught exception'))
-  process.on('unhandledRejection', report('Unhandled rejection'))
-  ownNames = new Set(Object.getOwnPropertyNames(globalThis))
+  process.on('uncaughtException', (error) => logFailure('Uncaught exception', error))
+  process.on('unhandledRejection', (error) => logFailure('Unhandled rejection', error))
+}
+
+function logFailure(kind: string, error: unknown): void {
+  const text = error instanceof ExitCalled ? error.message : `${kind}: ${describeError(error, { colors })}`
+  send(0, { type: 'log', text })
+}
+
+function send(id: number, message: Message): void {
+  socket.write(`${JSON.stringify({ id, ...message })}\n`)
 }

@@ -347,10 +347,10 @@ final class Worker
             } catch (\Throwable) {
                 continue; // closures and connections
             }
-            $size += strlen($text);
-            if ($size > self::MAX_SNAPSHOT_BYTES) {
-                break;
+            if ($size + strlen($text) > self::MAX_SNAPSHOT_BYTES) {
+                continue;
             }
+            $size += strlen($text);
             $kept[$name] = $text;
         }
         return (string) json_encode((object) $kept, JSON_INVALID_UTF8_SUBSTITUTE);

@@ -1,29 +1,26 @@
 import { stripTypeScriptTypes } from 'node:module'
-import { type ParseResult, parse } from '@babel/parser'
+import type { ParseResult } from '@babel/parser'
+import { isParseError, type Program, parseProgram } from './parse-code.ts'
+import { IMPORT, META } from './session-globals.ts'
 
-/** The names by which evaluated text reaches the session; not enumerable, so that nobody sees them. */
-export const IMPORT = '__scriptify_import'
-export const META = '__scriptify_meta'
-
-/** How an input's value is shown: always, unless it is nothing, or never. */
+/** When a statement's value is shown: always, unless it is null or undefined, or never. */
 export type Shows = 'value' | 'non-null' | 'nothing'
 
-export interface Prepared {
+export interface PreparedCode {
   code: string
   shows: Shows
-  /** Imports and declarations, as typed, for a worker that has to start anew. */
+  /** Imports and declarations, as typed, for a worker that starts anew. */
   declarations: string[]
 }
 
-type Program = ParseResult['program']
 type TopLevel = Program['body'][number]
+type Import = Extract<TopLevel, { type: 'ImportDeclaration' }>
 interface Edit {
   start: number
   end: number
   text: string
 }
 
-const ALWAYS_OPEN = new Set(['UnterminatedTemplate', 'UnterminatedComment', 'NoCatchOrFinally'])
 const DECLARATIONS = new Set([
   'ImportDeclaration',
   'FunctionDeclaration',
@@ -33,47 +30,8 @@ const DECLARATIONS = new Set([
   'TSTypeAliasDeclaration',
 ])
 
-const parseProgram = (code: string) =>
-  parse(code, {
-    sourceType: 'module',
-    allowReturnOutsideFunction: true,
-    errorRecovery: true,
-    plugins: ['typescript'],
-  })
-
-/** Tells whether the text needs more lines: whether the parser's first complaint is about the end. */
-export function isIncomplete(code: string): boolean {
-  const end = code.trimEnd().length
-  try {
-    const { program, errors } = parseProgram(code)
-    return errors.some(isAlwaysOpen) || isHeaderWithoutBody(program, code)
-  } catch (error) {
-    if (!isParseError(error)) throw error
-    if (error.reasonCode === 'UnterminatedString') return /\\\n*$/.test(code)
-    return isAlwaysOpen(error) || (error.reasonCode !== 'UnterminatedRegExp' && error.pos >= end)
-  }
-}
-
-/** `function f()` parses as an overload; at a prompt its body is still to come. */
-function isHeaderWithoutBody({ body }: Program, code: string): boolean {
-  return body.at(-1)?.type === 'TSDeclareFunction' && !code.trimEnd().endsWith(';')
-}
-
-/** Cuts a script into its top-level statements; undefined when it does not parse. */
-export function splitStatements(code: string): { code: string; line: number }[] | undefined {
-  try {
-    const { program } = parseProgram(code)
-    return [...program.directives, ...program.body].map((node) => ({
-      code: code.slice(node.start ?? 0, node.end ?? 0),
-      line: node.loc?.start.line ?? 1,
-    }))
-  } catch {
-    return undefined
-  }
-}
-
 /** Turns typed TypeScript into a script for the inspector's REPL mode; throws SyntaxError. */
-export function prepare(typed: string): Prepared {
+export function prepareCode(typed: string): PreparedCode {
   const code = asExpressionIfObject(typed)
   const { program } = parseOrThrow(code)
   const rewritten = applyEdits(code, [...topLevelEdits(program, code), ...importEdits(program, code)])
@@ -86,7 +44,7 @@ export function prepare(typed: string): Prepared {
   }
 }
 
-/** `{ a: 1 }` is an object to whoever types it, although the grammar says block. */
+/** At a prompt `{ a: 1 }` is meant as an object, although the grammar says block. */
 function asExpressionIfObject(code: string): string {
   if (!/^\s*\{[\s\S]*\}\s*$/.test(code)) return code
   try {
@@ -120,7 +78,7 @@ function howToShow({ body, directives }: Program, code: string): Shows {
   return isCall ? 'non-null' : 'value'
 }
 
-/** The inspector evaluates scripts, which know neither `import` nor `export`. */
+/** The inspector evaluates scripts, which have neither `import` nor `export` statements. */
 function topLevelEdits({ body }: Program, code: string): Edit[] {
   return body.flatMap((node): Edit[] => {
     const [start, end] = [node.start ?? 0, node.end ?? 0]
@@ -129,25 +87,27 @@ function topLevelEdits({ body }: Program, code: string): Edit[] {
     }
     if (node.type !== 'ImportDeclaration') return []
     if (node.importKind === 'type') return [{ start, end, text: '' }]
-    const module = `await ${IMPORT}(${JSON.stringify(node.source.value)})`
-    const parts = node.specifiers.map((specifier) => {
-      const local = specifier.local.name
-      if (specifier.type === 'ImportDefaultSpecifier') return `default: ${local}`
-      if (specifier.type === 'ImportNamespaceSpecifier') return undefined
-      if (specifier.importKind === 'type') return ''
-      return `${code.slice(specifier.imported.start ?? 0, specifier.imported.end ?? 0)}: ${local}`
-    })
-    const named = parts.filter((part) => part !== undefined && part !== '')
-    const whole = node.specifiers.find((specifier) => specifier.type === 'ImportNamespaceSpecifier')
-    const statements = [
-      ...(whole ? [`const ${whole.local.name} = ${module}`] : []),
-      ...(named.length > 0 ? [`const { ${named.join(', ')} } = ${module}`] : []),
-    ]
-    return [{ start, end, text: `${statements.join('; ') || module};` }]
+    return [{ start, end, text: toAwaitedImport(node, code) }]
   })
 }
 
-/** `import()` has no loader inside the inspector, and `import.meta` no module: both go to the session. */
+function toAwaitedImport({ source, specifiers }: Import, code: string): string {
+  const module = `await ${IMPORT}(${JSON.stringify(source.value)})`
+  const names = specifiers.flatMap((specifier) => {
+    const local = specifier.local.name
+    if (specifier.type === 'ImportDefaultSpecifier') return [`default: ${local}`]
+    if (specifier.type === 'ImportNamespaceSpecifier' || specifier.importKind === 'type') return []
+    return [`${code.slice(specifier.imported.start ?? 0, specifier.imported.end ?? 0)}: ${local}`]
+  })
+  const namespace = specifiers.find(({ type }) => type === 'ImportNamespaceSpecifier')
+  const statements = [
+    ...(namespace ? [`const ${namespace.local.name} = ${module}`] : []),
+    ...(names.length > 0 ? [`const { ${names.join(', ')} } = ${module}`] : []),
+  ]
+  return `${statements.join('; ') || module};`
+}
+
+/** In the inspector `import()` has no loader and `import.meta` no module: both are replaced by the session's. */
 function importEdits(program: Program, code: string): Edit[] {
   if (!/\bimport\b/.test(code)) return []
   const edits: Edit[] = []
@@ -176,7 +136,7 @@ function applyEdits(code: string, edits: Edit[]): string {
     )
 }
 
-/** Erases the types in place, so that positions hold; enums and their like need the transform. */
+/** Erases the types in place, which keeps positions; enums and namespaces need the transform. */
 function strip(code: string): string {
   try {
     return stripTypeScriptTypes(code, { mode: 'strip' })
@@ -185,13 +145,3 @@ function strip(code: string): string {
     return stripTypeScriptTypes(code, { mode: 'transform' })
   }
 }
-
-interface ParseFailure extends Error {
-  reasonCode: string
-  pos: number
-}
-
-const isParseError = (error: unknown): error is ParseFailure =>
-  error instanceof SyntaxError && 'reasonCode' in error && 'pos' in error
-
-const isAlwaysOpen = (error: unknown): boolean => isParseError(error) && ALWAYS_OPEN.has(error.reasonCode)

@@ -1,0 +1,76 @@
+import { type ParseResult, parse } from '@babel/parser'
+
+export type Program = ParseResult['program']
+
+export interface ScriptStatement {
+  code: string
+  /** The number of its first line in the script. */
+  line: number
+}
+
+const ALWAYS_OPEN = new Set(['UnterminatedTemplate', 'UnterminatedComment', 'NoCatchOrFinally'])
+
+export function parseProgram(code: string): ParseResult {
+  return parse(code, {
+    sourceType: 'module',
+    allowReturnOutsideFunction: true,
+    errorRecovery: true,
+    plugins: ['typescript'],
+  })
+}
+
+/** Tells whether the text needs more lines: whether the parser's first error is at its end. */
+export function isIncomplete(code: string): boolean {
+  const end = code.trimEnd().length
+  try {
+    const { program, errors } = parseProgram(code)
+    return errors.some(isAlwaysOpen) || endsWithHeader(program, code)
+  } catch (error) {
+    if (!isParseError(error)) throw error
+    if (error.reasonCode === 'UnterminatedString') return /\\\n*$/.test(code)
+    return isAlwaysOpen(error) || (error.reasonCode !== 'UnterminatedRegExp' && error.pos >= end)
+  }
+}
+
+/** `function f()` parses as an overload; at a prompt its body is still to come. */
+function endsWithHeader({ body }: Program, code: string): boolean {
+  return body.at(-1)?.type === 'TSDeclareFunction' && !code.trimEnd().endsWith(';')
+}
+
+/** Cuts a script into its top-level statements. One that does not parse is cut up to the statement that is wrong. */
+export function splitScript(code: string): ScriptStatement[] {
+  try {
+    const { program } = parseProgram(code)
+    return [...program.directives, ...program.body].map((node) => ({
+      code: code.slice(node.start ?? 0, node.end ?? 0),
+      line: node.loc?.start.line ?? 1,
+    }))
+  } catch {
+    return splitByLines(code)
+  }
+}
+
+function splitByLines(code: string): ScriptStatement[] {
+  const statements: ScriptStatement[] = []
+  let current = ''
+  let first = 1
+  for (const [index, line] of code.split('\n').entries()) {
+    if (current === '') first = index + 1
+    current += `${line}\n`
+    if (current.trim() === '') current = ''
+    if (current === '' || isIncomplete(current)) continue
+    statements.push({ code: current, line: first })
+    current = ''
+  }
+  return current === '' ? statements : [...statements, { code: current, line: first }]
+}
+
+interface ParseError extends Error {
+  reasonCode: string
+  pos: number
+}
+
+export const isParseError = (error: unknown): error is ParseError =>
+  error instanceof SyntaxError && 'reasonCode' in error && 'pos' in error
+
+const isAlwaysOpen = (error: unknown): boolean => isParseError(error) && ALWAYS_OPEN.has(error.reasonCode)

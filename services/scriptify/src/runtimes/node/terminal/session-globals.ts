@@ -1,0 +1,36 @@
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Evaluator } from './evaluator.ts'
+
+/** The names by which evaluated code reaches the session; not enumerable, so that they are not listed. */
+export const IMPORT = '__scriptify_import'
+export const META = '__scriptify_meta'
+
+export interface SessionGlobals {
+  /** The names that the user and the preload declared or assigned. */
+  userNames(): string[]
+  /** Their values. */
+  userVariables(): Map<string, unknown>
+}
+
+/** Prepares the global scope: imports and `require` resolve from the project's folder. */
+export function prepareGlobals(evaluator: Pick<Evaluator, 'lexicalNames' | 'read'>): SessionGlobals {
+  const here = pathToFileURL(join(process.cwd(), '[terminal]')).href
+  const resolve = (specifier: string) => import.meta.resolve(specifier, here)
+  Object.defineProperty(globalThis, IMPORT, {
+    value: (specifier: string, options?: ImportCallOptions) => import(resolve(specifier), options),
+  })
+  Object.defineProperty(globalThis, META, { value: { url: here, dirname: process.cwd(), resolve } })
+  defineGlobal('require', createRequire(here))
+  const ownNames = new Set(Object.getOwnPropertyNames(globalThis))
+  const userNames = () => {
+    const globals = Object.keys(globalThis).filter((name) => !ownNames.has(name))
+    return [...new Set([...evaluator.lexicalNames(), ...globals])].filter((name) => name !== '_')
+  }
+  return { userNames, userVariables: () => evaluator.read(userNames()) }
+}
+
+export function defineGlobal(name: string, value: unknown): void {
+  Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: true })
+}
