@@ -14,11 +14,18 @@ export interface QueueConsumerOptions {
   onError: (error: Error) => void
   onStalled: (jobId: string) => void
   telemetry?: Telemetry | undefined
+  takeover?: Takeover | undefined
 }
 
-/** A worker that has not renewed a job's lock by then counts as dead, and another worker takes the job over. */
-const LOCK_MS = 10_000
-const STALLED_CHECK_MS = 5_000
+/** When another worker takes over the jobs of a dead one, in milliseconds. */
+export interface Takeover {
+  /** A worker that has not renewed a job's lock for this long counts as dead. */
+  lockMs: number
+  /** Between two searches for jobs of dead workers. */
+  checkMs: number
+}
+
+const TAKEOVER: Takeover = { lockMs: 10_000, checkMs: 5_000 }
 /** A crash of a worker does not use up the attempts of its mail, which ends when it expires. */
 const MAX_STALLED = 1_000
 const REOPEN_PAUSE_MS = 1_000
@@ -80,7 +87,16 @@ function trackInFlight(sendMail: QueueConsumerOptions['sendMail']) {
 }
 
 function openWorker(options: QueueConsumerOptions): OpenWorker {
-  const { url, concurrency, ratePerSecond, sendMail, onError, onStalled, telemetry } = options
+  const {
+    url,
+    concurrency,
+    ratePerSecond,
+    sendMail,
+    onError,
+    onStalled,
+    telemetry,
+    takeover = TAKEOVER,
+  } = options
   const opened = openBullWorker<unknown>(
     url,
     sendMail,
@@ -89,8 +105,8 @@ function openWorker(options: QueueConsumerOptions): OpenWorker {
       ...(telemetry ? { telemetry } : {}),
       concurrency,
       limiter: { max: ratePerSecond, duration: 1_000 },
-      lockDuration: LOCK_MS,
-      stalledInterval: STALLED_CHECK_MS,
+      lockDuration: takeover.lockMs,
+      stalledInterval: takeover.checkMs,
       maxStalledCount: MAX_STALLED,
       settings: {
         backoffStrategy: (attemptsMade, type) => (type === BACKOFF ? backoffMs(attemptsMade) : 1_000),

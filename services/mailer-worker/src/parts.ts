@@ -5,6 +5,7 @@ import { openContext } from '@latchkey/shared/lifecycle/open-context.ts'
 import type { Lifecycle } from '@latchkey/shared/lifecycle/run-service.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { parseConfig } from './config.ts'
+import type { Takeover } from './consume-queue.ts'
 import { loadExternal, pickSender } from './load-external.ts'
 import { buildWorker } from './worker.ts'
 
@@ -13,7 +14,7 @@ const POOL_SIZE = 4
 const PATIENT_SHARE = 0.7
 
 /** The parts of mailer-worker, in the order in which they are opened. */
-export async function openParts(lifecycle: Lifecycle): Promise<void> {
+export async function openParts(lifecycle: Lifecycle, takeover?: Takeover): Promise<void> {
   const { config, envelope, createSender, logger, tracing, registry } = await openContext(lifecycle, {
     name: 'mailer-worker',
     readSettings,
@@ -44,7 +45,7 @@ export async function openParts(lifecycle: Lifecycle): Promise<void> {
     (sender) => sender.close(),
   )
 
-  const worker = buildWorker(config, { db, queue, sender, envelope, logger, registry, tracing })
+  const worker = buildWorker(config, { db, queue, sender, envelope, logger, registry, tracing, takeover })
   await listen(lifecycle, worker.server, { ...config.http, portSetting: 'METRICS_PORT' })
   await lifecycle.open(
     () => worker.start(),

@@ -15,7 +15,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Config } from './config.ts'
-import { createQueueConsumer } from './consume-queue.ts'
+import { createQueueConsumer, type Takeover } from './consume-queue.ts'
 import type { MailEnvelope } from './envelope/mail-envelope.ts'
 import { buildHealthServer } from './health-server.ts'
 import { createMailMetrics, type MailMetrics } from './mail-metrics.ts'
@@ -33,6 +33,7 @@ export interface WorkerDependencies {
   logger: Logger
   registry: Registry
   tracing?: Tracing | undefined
+  takeover?: Takeover | undefined
   clock?: Clock
 }
 
@@ -50,9 +51,10 @@ export interface Worker {
 }
 
 /** What every part of the worker is built from. */
-interface Parts extends Required<Omit<WorkerDependencies, 'tracing'>> {
+interface Parts extends Required<Omit<WorkerDependencies, 'tracing' | 'takeover'>> {
   config: Config
   tracing: Tracing | undefined
+  takeover: Takeover | undefined
   metrics: MailMetrics
   outbox: OutboxRepository
   settlement: Settlement
@@ -67,11 +69,11 @@ const PING = { name: 'health-ping', text: 'select 1 as ok' }
 
 /** Joins the parts of mailer-worker. Consumes nothing until `start`, and closes nothing that it was given. */
 export function buildWorker(config: Config, dependencies: WorkerDependencies): Worker {
-  const { db, queue, logger, registry, tracing, clock = Date.now } = dependencies
+  const { db, queue, logger, registry, tracing, takeover, clock = Date.now } = dependencies
   const outbox = createOutboxRepository(db)
   const settlement = createSettlement({ outbox, logger })
   const metrics = createMailMetrics(registry)
-  const parts: Parts = { ...dependencies, config, tracing, clock, metrics, outbox, settlement }
+  const parts: Parts = { ...dependencies, config, tracing, takeover, clock, metrics, outbox, settlement }
   registerQueueGauges(registry, { queue, outbox })
 
   const patience = new AbortController()
@@ -106,11 +108,12 @@ function buildReadiness({ db, queue, sender, clock }: Parts): Readiness {
 }
 
 function buildConsumer(parts: Parts, patience: AbortSignal) {
-  const { config, logger, tracing } = parts
+  const { config, logger, tracing, takeover } = parts
   return createQueueConsumer({
     ...config.queue,
     sendMail: createSendMail(sendMailDependencies(parts, patience)),
     telemetry: tracing?.bull,
+    takeover,
     onError: (error) => logger.debug({ reason: error.message }, 'mail queue connection error'),
     onStalled: (mailId) => logger.warn({ mailId }, 'a worker died while it sent this mail; it is sent again'),
   })

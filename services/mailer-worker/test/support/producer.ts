@@ -12,18 +12,18 @@ export interface Producer {
   db: Database
   queue: MailQueue
   outbox: ReturnType<typeof createOutboxRepository>
-  /** Every code that was put into a mail. */
+  /** Every code that a mail contains. */
   codes: string[]
   aJob(to: string, changes?: Partial<MailJob>): Promise<MailJob>
   /** Accepts a mail as auth-api does: into the outbox in a transaction, then dispatched. Returns its id. */
   request(to: string, changes?: Partial<MailJob>): Promise<string>
-  /** Accepts it, and dies before it is dispatched. */
+  /** Accepts it, as a process does that dies before it dispatches. */
   requestAndDie(to: string, changes?: Partial<MailJob>): Promise<string>
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /** What auth-api does with mail. */
-export function openProducer(servers: Servers, secret: Buffer): Producer {
+export function openProducer(servers: Pick<Servers, 'databaseUrl' | 'queueUrl'>, secret: Buffer): Producer {
   const db = openDatabase(servers.databaseUrl, { poolSize: 4 })
   const queue = openMailQueue(servers.queueUrl)
   const outbox = createOutboxRepository(db)

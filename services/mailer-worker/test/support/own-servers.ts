@@ -1,0 +1,27 @@
+import { randomBytes } from 'node:crypto'
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { MIGRATED_TEMPLATE, sharedServer } from '../../../test/servers/shared-server.ts'
+import { hasDocker } from './docker.ts'
+import type { Servers } from './servers.ts'
+
+/** A migrated database with its own queue on the PostgreSQL server of the run: for tests that know no engine. */
+export async function createOwnServers(): Promise<
+  Pick<Servers, 'databaseUrl' | 'queueUrl'> & AsyncDisposable
+> {
+  const server = await sharedServer((await hasDocker()) ? 'postgres' : 'embedded')
+  const name = `mail_${randomBytes(6).toString('hex')}`
+  const admin = openDatabase(server, { poolSize: 1 })
+  await admin.runScript(`create database ${name} template ${MIGRATED_TEMPLATE}`)
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  await prepareQueue(url.href)
+  return {
+    databaseUrl: url.href,
+    queueUrl: url.href,
+    async [Symbol.asyncDispose]() {
+      await admin.runScript(`drop database ${name} with (force)`)
+      await admin.close()
+    },
+  }
+}
