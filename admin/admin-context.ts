@@ -6,10 +6,10 @@ import { type PasswordPolicy, POLICY_SETTINGS } from '@latchkey/shared/passwords
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 
-/** Hashes that wait for a thread; an import hands over a batch at once, so this is no limit that it meets. */
+/** The number of hashes that may wait for a thread: more than a batch of an import. */
 const HASH_QUEUE = 100_000
 
-/** What the commands on users work with. */
+/** The dependencies of the commands on users. */
 export interface AdminContext {
   db: Database
   policy: PasswordPolicy
@@ -17,7 +17,7 @@ export interface AdminContext {
   clock: Clock
 }
 
-/** Runs `work` on the database and with the policy that the settings name, and closes what it opened. */
+/** Runs `work` with the database and the password policy of the settings; closes what it opened. */
 export async function withAdminContext<Result>(
   work: (context: AdminContext) => Promise<Result>,
   environment: NodeJS.ProcessEnv = process.env,
@@ -27,7 +27,7 @@ export async function withAdminContext<Result>(
     loadEnvironment(environment),
   )
   let hasher: PasswordHasher | undefined
-  // Its threads cost memory and a start; most commands hash nothing.
+  // Created on demand: its threads cost memory and time, and most commands hash nothing.
   const acquireHasher = () => {
     hasher ??= createPasswordHasher({
       scheme: settings.PASSWORD_HASH,

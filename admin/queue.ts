@@ -6,11 +6,11 @@ import { formatFields, formatTable } from './console/columns.ts'
 import { maskAddress, maskAddresses } from './console/mask-address.ts'
 import { parseWholeNumber } from './console/whole-number.ts'
 
-/** As many failed jobs as the queue keeps. */
-const MOST_FAILED = 10_000
+/** The number of failed jobs that the queue keeps. */
+const MAX_FAILED = 10_000
 const TIMEOUT_MS = 5_000
 
-/** The mail queue that QUEUE_URL names; DATABASE_URL where that is PostgreSQL and QUEUE_URL is unset. */
+/** The mail queue at QUEUE_URL; if that is unset, at DATABASE_URL, which must then be PostgreSQL. */
 export class Queue {
   /** Counts the mails by their state. */
   async status(): Promise<void> {
@@ -18,17 +18,17 @@ export class Queue {
     console.log(formatFields(Object.entries(counts).map(([state, count]) => [state, String(count)])))
   }
 
-  /** Lists mails that failed for good, newest first; never what they would have said. */
+  /** Lists the mails that are not retried any more, newest first, without their content. */
   async failed(limit = '100'): Promise<void> {
-    const most = parseWholeNumber('limit', limit, 1, MOST_FAILED)
-    const failed = await withQueue((queue) => queue.listFailed(most))
+    const max = parseWholeNumber('limit', limit, 1, MAX_FAILED)
+    const failed = await withQueue((queue) => queue.listFailed(max))
     if (failed.length === 0) return console.log('No mail has failed.')
     console.log(
       formatTable(['id', 'template', 'to', 'attempts', 'failed', 'reason'], failed.map(describeFailed)),
     )
   }
 
-  /** Puts one failed mail back into the queue, by its id, or `all` of them. */
+  /** Queues a failed mail again, by its id, or `all` of them. */
   async retry(id: string): Promise<void> {
     if (id === '') throw new Error('Give the id of a failed mail, or all')
     const count = await withQueue((queue) => (id === 'all' ? retryAll(queue) : retryOne(queue, id)))
@@ -41,17 +41,17 @@ async function retryOne(queue: MailQueue, id: string): Promise<number> {
   throw new Error(`No failed mail has the id ${JSON.stringify(id)}`)
 }
 
-/** Each one once: a mail that fails again meanwhile would otherwise go round for ever. */
+/** Each mail once: one that fails again meanwhile would otherwise be retried forever. */
 async function retryAll(queue: MailQueue): Promise<number> {
   let count = 0
-  for (const { id } of await queue.listFailed(MOST_FAILED)) {
+  for (const { id } of await queue.listFailed(MAX_FAILED)) {
     if (await queue.retryFailed(id)) count++
   }
   return count
 }
 
 function describeFailed({ id, data, attempts, failedAt, reason }: FailedMail): string[] {
-  // What nobody could parse may be why it failed.
+  // It may have failed because its data could not be parsed.
   const job = typeof data === 'object' && data !== null ? data : {}
   const template = 'template' in job && typeof job.template === 'string' ? job.template : '?'
   const to = 'to' in job && typeof job.to === 'string' ? maskAddress(job.to) : '?'
@@ -67,7 +67,7 @@ async function withQueue<Result>(work: (queue: MailQueue) => Promise<Result>): P
   const queue = openMailQueue(QUEUE_URL, { timeoutMs: TIMEOUT_MS, onError })
   try {
     await queue.ping().catch((error: unknown) => {
-      // BullMQ waits for a server that is away, and tells its reason apart.
+      // BullMQ waits for an unreachable server and reports the reason to onError.
       const reason = rootReason(lastError ?? error)
       throw new Error(`The queue at ${new URL(QUEUE_URL).host} cannot be reached: ${reason}`, {
         cause: error,

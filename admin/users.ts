@@ -20,13 +20,13 @@ import { parseWholeNumber } from './console/whole-number.ts'
 import { importUsers } from './import-users/import-users.ts'
 
 const FROM_STANDARD_INPUT = '-'
-const MOST_LISTED = 10_000
+const MAX_LISTED = 10_000
 
-/** The users of the database that DATABASE_URL names. A login is a username, an e-mail or a userid. */
+/** The users in the database at DATABASE_URL. A login is a username, an e-mail or a userid. */
 export class Users {
   /**
-   * Creates a user. Without a password one is generated and printed, once; `-` reads it from standard input. A
-   * password among the arguments can be seen by everybody who may list the processes of this machine.
+   * Creates a user. Without a password, one is generated and printed; `-` reads it from standard input. Other users
+   * of this machine can see a password among the arguments in the list of processes.
    */
   async create(username: string, email: string, name = '', role = '', password = ''): Promise<void> {
     await withAdminContext(async (context) => {
@@ -37,13 +37,13 @@ export class Users {
     })
   }
 
-  /** Lists the users whose username, e-mail or name holds the search text, all for an empty one. */
+  /** Lists the users whose username, e-mail or name contains the search text; all users without one. */
   async list(search = '', limit = '100'): Promise<void> {
-    const most = parseWholeNumber('limit', limit, 1, MOST_LISTED)
-    const found = await withAdminContext(({ db }) => createUserListRepository(db).list(search, most + 1))
-    console.log(found.length > 0 ? describeAccounts(found.slice(0, most)) : 'No user was found.')
-    if (found.length > most)
-      console.error(`There are more than these ${most}: give a search text or a higher limit.`)
+    const max = parseWholeNumber('limit', limit, 1, MAX_LISTED)
+    const found = await withAdminContext(({ db }) => createUserListRepository(db).list(search, max + 1))
+    console.log(found.length > 0 ? describeAccounts(found.slice(0, max)) : 'No user was found.')
+    if (found.length > max)
+      console.error(`There are more than these ${max}; give a search text or a higher limit.`)
   }
 
   /** Shows a user with all properties. */
@@ -55,19 +55,22 @@ export class Users {
     )
   }
 
-  /** Sets a user's role, none for an empty one. All tokens issued so far end. */
+  /** Sets a user's role; an empty one removes it. Revokes all tokens issued so far. */
   async setRole(login: string, role: string): Promise<void> {
     const user = await withAdminContext((context) => setAccountRole(context, login, role))
-    report(user, `now has the role ${printable(role || 'user')}; tokens issued so far have ended`)
+    report(user, `now has the role ${printable(role || 'user')}; tokens issued so far are revoked`)
   }
 
-  /** Sets a user's password: generated and printed when absent, `-` reads it from standard input. All tokens end. */
+  /**
+   * Sets a user's password. Without a password, one is generated and printed; `-` reads it from standard input. Revokes
+   * all tokens issued so far.
+   */
   async setPassword(login: string, password = ''): Promise<void> {
     await withAdminContext(async (context) => {
       const chosen = await choosePassword(password, context)
       report(
         await setAccountPassword(context, login, chosen),
-        'has a new password; tokens issued so far have ended',
+        'has a new password; tokens issued so far are revoked',
       )
       if (password === '') printGenerated(chosen)
     })
@@ -79,26 +82,26 @@ export class Users {
     report(user, `${value === '' ? 'no longer has' : 'now has'} the property ${printable(name)}`)
   }
 
-  /** Deletes a user, softly: it cannot log in, refresh or reset any more, and can be restored. */
+  /** Marks a user as deleted: it cannot log in, refresh tokens or reset its password. Users::restore reverts this. */
   async delete(login: string): Promise<void> {
     const user = await withAdminContext((context) => deleteAccount(context, login))
-    report(user, 'is deleted; Users::restore takes that back')
+    report(user, 'is deleted; Users::restore reverts this')
   }
 
-  /** Takes a deletion back. Tokens from before stay ended. */
+  /** Reverts a deletion. Tokens from before stay revoked. */
   async restore(login: string): Promise<void> {
     report(await withAdminContext((context) => restoreAccount(context, login)), 'is restored')
   }
 
-  /** Ends all tokens issued to a user so far. */
+  /** Revokes all tokens issued to a user so far. */
   async revoke(login: string): Promise<void> {
     const user = await withAdminContext((context) => revokeTokens(context, login))
-    report(user, 'has to log in again; tokens issued so far have ended')
+    report(user, 'has to log in again; tokens issued so far are revoked')
   }
 
   /**
-   * Imports users from a CSV file with the columns username, email, password or password_hash, and if wanted name,
-   * role and property:<name>. Fails when a line was refused; the other lines are in the database all the same.
+   * Imports users from a CSV file with the columns username, email, password or password_hash, and optionally name,
+   * role and property:<name>. Fails when it refuses a line; it imports the other lines nevertheless.
    */
   async import(file: string): Promise<void> {
     await withAdminContext((context) => importUsers(context, file))

@@ -9,7 +9,7 @@ import {
 import { z } from 'zod'
 import type { Fault } from '../fault.ts'
 
-/** White space at an end cannot be seen, and nobody would type it at a login. */
+/** White space at either end is invisible, and users would not type it at a login. */
 const trimmed = (maximum: number) =>
   boundedText(maximum).refine((text) => text === text.trim(), 'must not begin or end with white space')
 
@@ -20,16 +20,16 @@ const AccountFields = z.object({
   role: trimmed(MAX_LENGTH.role),
 })
 
-/** As they are given: an empty name or role is none. */
+/** An empty name or role means none. */
 export type AccountFields = z.output<typeof AccountFields>
 
-/** What auth-api would refuse too, every fault; none when the fields can be stored. */
+/** Every fault for which auth-api would refuse the fields too; none when they can be stored. */
 export const findAccountFaults = (fields: AccountFields): Fault[] => toFaults(AccountFields.safeParse(fields))
 
 export const findRoleFaults = (role: string): Fault[] =>
   toFaults(AccountFields.pick({ role: true }).safeParse({ role }))
 
-/** The faults of a property that somebody sets by hand; an empty value stands for none. */
+/** The faults of a property that an administrator sets; an empty value removes it. */
 export function findPropertyFaults(name: string, value: string): Fault[] {
   const field = 'property'
   if (name.toLowerCase().startsWith(INTERNAL_PROPERTY_PREFIX))
@@ -46,7 +46,7 @@ export function findPropertyFaults(name: string, value: string): Fault[] {
 function describeValueFault(name: string, value: string): string | undefined {
   if (countCharacters(value) > MAX_LENGTH.propertyValue)
     return `must be at most ${MAX_LENGTH.propertyValue} characters`
-  // Unlike a name, a property may have several lines.
+  // Unlike a name, the value of a property may have several lines.
   if (!value.isWellFormed() || /[^\P{Cc}\n\r\t]/u.test(value)) return 'must not contain control characters'
   const isLanguage = value === '' || LANGUAGES.some((language) => language === value)
   if (name === LANGUAGE_PROPERTY && !isLanguage) return `must be one of ${LANGUAGES.join(', ')}`

@@ -7,16 +7,16 @@ import { findPropertyFaults, findRoleFaults } from './account-fields.ts'
 import { changeAccount } from './find-account.ts'
 import { findPasswordFaults } from './password-faults.ts'
 
-/** Sets the role, none for an empty one, and ends every token issued so far. */
+/** Sets the role, or removes it if empty. Revokes every token issued so far. */
 export function setAccountRole({ db, clock }: AdminContext, login: string, role: string): Promise<User> {
   refuseFaults('The role was not set', findRoleFaults(role))
   return changeAccount(db, login, async (users, { userid }) => {
     await users.setRole(userid, role || null)
-    await endTokens(users, userid, clock())
+    await revokeIssuedTokens(users, userid, clock())
   })
 }
 
-/** Sets a password that the policy accepts, and ends every token issued so far. */
+/** Sets a password that satisfies the policy. Revokes every token issued so far. */
 export async function setAccountPassword(
   { db, clock, policy, hashPassword }: AdminContext,
   login: string,
@@ -26,11 +26,11 @@ export async function setAccountPassword(
   const passwordHash = await hashPassword(password)
   return changeAccount(db, login, async (users, { userid }) => {
     await users.setPassword(userid, passwordHash)
-    await endTokens(users, userid, clock())
+    await revokeIssuedTokens(users, userid, clock())
   })
 }
 
-/** Leaves one property of this name with this value, or none for an empty value. */
+/** Sets a property, or removes it if the value is empty. */
 export function setAccountProperty(
   { db }: AdminContext,
   login: string,
@@ -44,12 +44,12 @@ export function setAccountProperty(
   })
 }
 
-/** Marks the user as deleted. Its tokens end for good: a restored user has to log in again. */
+/** Marks the user as deleted. Its tokens stay revoked: a restored user has to log in again. */
 export function deleteAccount({ db, clock }: AdminContext, login: string): Promise<User> {
   return changeAccount(db, login, async (users, user) => {
     if (user.deletedAt) throw new Error(`${user.username} is deleted already`)
     await users.softDelete(user.userid)
-    await endTokens(users, user.userid, clock())
+    await revokeIssuedTokens(users, user.userid, clock())
   })
 }
 
@@ -60,10 +60,10 @@ export function restoreAccount({ db }: AdminContext, login: string): Promise<Use
   })
 }
 
-/** Ends every token issued so far; the password stays. */
+/** Revokes every token issued so far; the password stays. */
 export function revokeTokens({ db, clock }: AdminContext, login: string): Promise<User> {
-  return changeAccount(db, login, (users, { userid }) => endTokens(users, userid, clock()))
+  return changeAccount(db, login, (users, { userid }) => revokeIssuedTokens(users, userid, clock()))
 }
 
-const endTokens = (users: UserRepository, userid: string, now: number): Promise<void> =>
+const revokeIssuedTokens = (users: UserRepository, userid: string, now: number): Promise<void> =>
   users.setProperty(userid, VALID_FROM_PROPERTY, String(validFromAfter(now)))

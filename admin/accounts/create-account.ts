@@ -4,7 +4,7 @@ import { type Fault, refuseFaults } from '../fault.ts'
 import { type AccountFields, findAccountFaults } from './account-fields.ts'
 import { findPasswordFaults } from './password-faults.ts'
 
-/** Stores a new user and returns its id; throws one error with every fault of what was given. */
+/** Stores a new user and returns its id; throws one error with every fault of the fields. */
 export async function createAccount(
   { db, policy, hashPassword }: AdminContext,
   { password, ...fields }: AccountFields & { password: string },
@@ -25,7 +25,7 @@ export async function createAccount(
   })
 }
 
-/** Only what has the right form can be taken: the database need not be asked for anything else. */
+/** Looks up only well-formed values: others cannot be in the database. */
 async function findTaken(
   users: UserRepository,
   fields: AccountFields,

@@ -3,7 +3,7 @@ import { INTERNAL_PROPERTY_PREFIX, roleOf, type User, validFromOf } from '@latch
 import { formatFields, formatTable } from '../console/columns.ts'
 import type { ListedUser } from './user-list-repository.ts'
 
-/** Everything an admin may see of a user: never the hash, only by which scheme it was made. */
+/** Everything an administrator may see of a user: the scheme of the hash, never the hash. */
 export function describeAccount(user: User): string {
   const validFrom = validFromOf(user)
   const scheme = Object.entries(PASSWORD_SCHEMES).find(([, { recognises }]) => recognises(user.passwordHash))
@@ -14,7 +14,7 @@ export function describeAccount(user: User): string {
     ['email', user.email ?? ''],
     ['name', user.name ?? ''],
     ['role', roleOf(user)],
-    ['password', scheme ? `hashed by ${scheme[0]}` : 'cannot be verified: the hash is of no known scheme'],
+    ['password', scheme ? `hashed by ${scheme[0]}` : 'cannot be verified: the scheme of the hash is unknown'],
     ['created', toText(user.createdAt)],
     ['updated', toText(user.updatedAt)],
     ['deleted', toText(user.deletedAt)],

@@ -1,24 +1,24 @@
 import { randomInt } from 'node:crypto'
 import { findViolations, type PasswordPolicy } from '@latchkey/shared/passwords/password-policy.ts'
 
-/** Without what is mistaken for something else when read aloud or typed off paper: 0 O 1 l I. */
+/** Without characters that are easily confused when read aloud or copied from paper: 0 O 1 l I. */
 const UPPERCASE = 'ABCDEFGHJKLMNPQRSTUVWXYZ'
 const LOWERCASE = 'abcdefghijkmnopqrstuvwxyz'
 const NUMBERS = '23456789'
 const SYMBOLS = '!#%+-.:=?@_'
 const ANY = UPPERCASE + LOWERCASE + NUMBERS + SYMBOLS
 
-/** Twenty of about 66 characters hold 120 bits. */
-const LEAST_CHARS = 20
-const ATTEMPTS = 1_000
+/** Twenty of about 66 characters contain 120 bits of entropy. */
+const MIN_CHARS = 20
+const MAX_ATTEMPTS = 1_000
 
-/** A random password that the policy accepts; throws when the settings leave none. */
+/** Generates a random password that satisfies the policy; throws when no password seems to. */
 export function generatePassword(policy: PasswordPolicy): string {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const password = draw(policy)
     if (findViolations(password, policy).length === 0) return password
   }
-  throw new Error('The password policy of the settings leaves no password to generate; give one yourself')
+  throw new Error('No password could be generated for the password policy in the settings; give a password')
 }
 
 function draw(policy: PasswordPolicy): string {
@@ -28,14 +28,14 @@ function draw(policy: PasswordPolicy): string {
     ...pick(SYMBOLS, policy.REQUIRE_SYMBOLS),
     ...pick(NUMBERS, policy.REQUIRE_NUMBERS),
   ]
-  const length = Math.max(LEAST_CHARS, policy.MINIMUM_CHARS)
+  const length = Math.max(MIN_CHARS, policy.MINIMUM_CHARS)
   return shuffle([...characters, ...pick(ANY, length - characters.length)]).join('')
 }
 
 const pick = (alphabet: string, count: number): string[] =>
   Array.from({ length: Math.max(0, count) }, () => alphabet.charAt(randomInt(alphabet.length)))
 
-/** Fisher and Yates's: every order is equally likely. */
+/** Fisher-Yates: every order is equally likely. */
 function shuffle(characters: string[]): string[] {
   const shuffled = [...characters]
   for (let last = shuffled.length - 1; last > 0; last--) {

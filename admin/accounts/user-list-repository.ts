@@ -21,10 +21,10 @@ const LIST: Statement = {
     order by username limit $2`,
 }
 
-/** Users as a list shows them: neither their hashes nor their properties are read. */
+/** Users without their hashes and properties, which are not read. */
 export function createUserListRepository(db: Queryable) {
   return {
-    /** Those whose username, e-mail or name holds `search`, by username; everybody for an empty one. */
+    /** Users whose username, e-mail or name contains `search`, ordered by username; all users if it is empty. */
     async list(search: string, limit: number): Promise<ListedUser[]> {
       const literal = fold(search).replace(/[!%_]/g, '!$&')
       // As text: mysql2 sends numbers as doubles, which LIMIT does not take.

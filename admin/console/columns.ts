@@ -1,6 +1,6 @@
 import { printable } from '@latchkey/shared/printable.ts'
 
-/** Rows under their headings, aligned, two spaces between columns. */
+/** Aligns rows under their headings, with two spaces between columns. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [headings, ...rows.map((row) => row.map(printable))]
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => width(line[column] ?? ''))))
@@ -14,7 +14,7 @@ export function formatTable(headings: readonly string[], rows: readonly (readonl
     .join('\n')
 }
 
-/** One `label  value` a line, aligned. */
+/** Aligns one `label  value` per line. */
 export function formatFields(fields: readonly (readonly [label: string, value: string])[]): string {
   const widest = Math.max(...fields.map(([label]) => width(label)))
   return fields.map(([label, value]) => `${pad(label, widest)}  ${printable(value)}`.trimEnd()).join('\n')

@@ -1,4 +1,4 @@
-/** An address as a list may show it: enough to recognise it, not enough to write to it. */
+/** Masks an address so that it can be recognised but not written to: `a***@example.com`. */
 export function maskAddress(address: string): string {
   const at = address.lastIndexOf('@')
   if (at < 1) return '***'
@@ -6,6 +6,6 @@ export function maskAddress(address: string): string {
   return `${first}***${address.slice(at)}`
 }
 
-/** The same for every address within a text, such as a mail server's answer. */
+/** Masks every address in a text, such as a mail server's response. */
 export const maskAddresses = (text: string): string =>
   text.replace(/[^\s<>"(),;:]+@[^\s<>"(),;:]+/g, maskAddress)

@@ -2,8 +2,8 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 
 /**
- * The first line of standard input without its line end. At a terminal it asks for it on standard error and does
- * not show what is typed. Throws when the input ends before there is a line.
+ * Reads the first line of standard input. At a terminal it prints the question to standard error and does not echo
+ * the input. Throws when the input ends before the first line.
  */
 export async function readSecretLine(question: string): Promise<string> {
   const isTerminal = process.stdin.isTTY === true
@@ -12,7 +12,7 @@ export async function readSecretLine(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: silent, terminal: isTerminal })
   try {
     for await (const line of lines) return line
-    throw new Error('The password was to come from standard input, which is empty')
+    throw new Error('Standard input is empty; write the password to it')
   } finally {
     lines.close()
     if (isTerminal) process.stderr.write('\n')

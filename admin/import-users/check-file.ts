@@ -10,12 +10,12 @@ export interface CheckedFile {
   columns: Columns
 }
 
-/** Reads the file once before anything is written: it must be there, UTF-8 all through, with a header that fits. */
+/** Reads the whole file before anything is written; throws unless it is UTF-8 and has a valid header. */
 export async function checkFile(path: string): Promise<CheckedFile> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     throw new Error(`${path} cannot be read (${error.code ?? 'unknown reason'})`)
   })
-  // It is read twice, which a pipe is not.
+  // It is read twice, which a pipe does not allow.
   if (!found.isFile()) throw new Error(`${path} is not a file`)
   await refuseOtherEncodings(path)
   for await (const record of readRecords(path)) {

@@ -7,12 +7,12 @@ import { type CsvRecord, readRecords } from './read-records.ts'
 import { openRefusedReport, type RefusedReport } from './refused-report.ts'
 import { createImportMark, type RefusedLine, storeBatch } from './store-batch.ts'
 
-/** One transaction each: large enough to be fast, small enough to be hashed and forgotten soon. */
+/** Per transaction: large enough to be fast, small enough to keep little in memory. */
 const BATCH_LINES = 512
 
 /**
- * Imports a CSV file of users and prints what became of its lines. Each batch is one transaction, so that an import
- * that was killed can be run again: who is in is recognised. Throws when a line was refused, after all others went in.
+ * Imports a CSV file of users and prints a summary. Each batch is one transaction, and imported users are recognised,
+ * so that a killed import can be run again. Throws when lines were refused, after all others were imported.
  */
 export async function importUsers(context: AdminContext, path: string): Promise<void> {
   const file = await checkFile(path)
@@ -29,7 +29,7 @@ export async function importUsers(context: AdminContext, path: string): Promise<
     await report.close()
     printSummary(counts.imported, report)
   }
-  // Its exit code tells a script that something is left to do.
+  // The exit code tells scripts that the import is incomplete.
   if (report.refused > 0) throw new Error(`Lines that were refused: ${report.refused}; see ${report.path}`)
 }
 
@@ -81,5 +81,5 @@ const parseRecord = (record: CsvRecord, rules: Parameters<typeof parseRow>[2]): 
 
 function printSummary(imported: number, { path, refused, alreadyThere }: RefusedReport): void {
   console.log(`Imported ${imported}, already there ${alreadyThere}, refused ${refused}.`)
-  if (refused + alreadyThere > 0) console.log(`What did not go in, and why, is in ${path}`)
+  if (refused + alreadyThere > 0) console.log(`The lines that were not imported, and why, are in ${path}`)
 }

@@ -5,7 +5,7 @@ import { findPasswordFaults } from '../accounts/password-faults.ts'
 import type { Fault } from '../fault.ts'
 import type { Columns } from './columns.ts'
 
-/** A line that may go in, as far as one can tell without the database. */
+/** A line that is valid, except that the database was not asked yet. */
 export interface Candidate {
   line: number
   username: string
@@ -19,11 +19,11 @@ export interface Candidate {
 const SHA1 = /^[0-9a-f]{40}$/i
 const ARGON2ID =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,3})\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{16,86}$/
-/** Whoever logs in makes the service spend this: 256 MiB and ten passes are the most an import may ask for. */
-const MOST_MEMORY_KIB = 262_144
-const MOST_PASSES = 10
+/** Every login with an imported hash costs this much, so it is limited: 256 MiB and ten passes. */
+const MAX_MEMORY_KIB = 262_144
+const MAX_PASSES = 10
 
-/** Understands one record, or says everything that is wrong with it. */
+/** Parses a record; returns every fault when it is invalid. */
 export function parseRow(
   line: number,
   cells: readonly string[],
@@ -66,9 +66,9 @@ function describeHashFault(hash: string): string | undefined {
   if (SHA1.test(hash)) return undefined
   const [, memoryKib, passes, lanes] = ARGON2ID.exec(hash) ?? []
   if (memoryKib === undefined) return 'must be SHA-1 as 40 hexadecimal digits, or an argon2id PHC string'
-  const isWithin = Number(memoryKib) <= MOST_MEMORY_KIB && Number(passes) <= MOST_PASSES
+  const isWithin = Number(memoryKib) <= MAX_MEMORY_KIB && Number(passes) <= MAX_PASSES
   const isPossible = Number(passes) > 0 && Number(lanes) > 0 && Number(memoryKib) >= 8 * Number(lanes)
   if (!isWithin || !isPossible)
-    return `has argon2id parameters out of bounds: at most m=${MOST_MEMORY_KIB}, t=${MOST_PASSES}`
+    return `has argon2id parameters out of bounds: at most m=${MAX_MEMORY_KIB}, t=${MAX_PASSES}`
   return undefined
 }

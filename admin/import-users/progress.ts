@@ -1,14 +1,14 @@
 import { Presets, SingleBar } from 'cli-progress'
 
 export interface Progress {
-  /** Moves to this many bytes of the file. */
+  /** Moves the bar to a position in the file, in bytes. */
   moveTo(bytes: number, counts: { imported: number; refused: number }): void
-  /** Shows a line without the bar running through it. */
+  /** Shows a line above the bar. */
   show(line: string): void
   close(): void
 }
 
-/** A bar on standard error where that is a terminal; elsewhere nothing but the lines. */
+/** Shows a bar on standard error if that is a terminal, else only the lines. */
 export function openProgress(sizeBytes: number): Progress {
   const stream = process.stderr
   if (!stream.isTTY) {
@@ -18,7 +18,7 @@ export function openProgress(sizeBytes: number): Progress {
     {
       stream,
       format: '{bar} {percentage} % · {imported} imported · {refused} refused · {eta_formatted} left',
-      // Its own way to end on Ctrl-C would stand between the runner and the signal.
+      // Its own handler for Ctrl-C would replace the one of scriptify.
       gracefulExit: false,
       clearOnComplete: true,
     },
@@ -27,7 +27,7 @@ export function openProgress(sizeBytes: number): Progress {
   bar.start(sizeBytes, 0, { imported: 0, refused: 0 })
   return {
     moveTo: (bytes, counts) => bar.update(bytes, counts),
-    // The bar is drawn again, below, at its next turn.
+    // The bar is drawn again below the line at its next update.
     show: (line) => void stream.write(`\r\u001b[K${line}\n`),
     close: () => bar.stop(),
   }

@@ -2,18 +2,18 @@ import { createReadStream } from 'node:fs'
 
 export interface Line {
   number: number
-  /** Without the line feed; a carriage return before it is still there. */
+  /** Without the line feed, but with a carriage return before it. */
   bytes: Buffer
-  /** How far into the file the line goes, in bytes. */
+  /** The offset after the line, in bytes. */
   end: number
 }
 
 const LINE_FEED = 0x0a
 const CHUNK_BYTES = 256 * 1024
-/** Far above what the longest user needs, far below what would hurt. */
-const LONGEST_LINE_BYTES = 64 * 1024
+/** Far above what a user needs, far below what would exhaust memory. */
+const MAX_LINE_BYTES = 64 * 1024
 
-/** The lines of a file one after the other, in constant memory; throws at one that is longer than 64 KiB. */
+/** Reads a file line by line in constant memory; throws at a line longer than 64 KiB. */
 export async function* readLines(path: string): AsyncGenerator<Line> {
   let rest: Buffer = Buffer.alloc(0)
   let number = 0
@@ -36,6 +36,6 @@ export async function* readLines(path: string): AsyncGenerator<Line> {
 }
 
 function refuseLong(bytes: Buffer, number: number): void {
-  if (bytes.length > LONGEST_LINE_BYTES)
-    throw new Error(`Line ${number} is longer than ${LONGEST_LINE_BYTES} bytes: this is no list of users`)
+  if (bytes.length > MAX_LINE_BYTES)
+    throw new Error(`Line ${number} is longer than ${MAX_LINE_BYTES} bytes; the file is not a list of users`)
 }

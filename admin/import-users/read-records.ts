@@ -1,20 +1,20 @@
 import { parse } from 'csv-parse/sync'
 import { type Line, readLines } from './read-lines.ts'
 
-/** A record, or why the text at this line is none. */
+/** A record, or the reason why the line is not one. */
 export type CsvRecord = {
   line: number
-  /** How far into the file it goes, in bytes. */
+  /** The offset after the record, in bytes. */
   end: number
 } & ({ cells: readonly string[] } | { reason: string })
 
-/** Quoted values may have line ends, but not so many that a forgotten quote swallows a file. */
-const MOST_LINES = 100
+/** Quoted values may contain line ends; the limit keeps a missing quote from consuming the file. */
+const MAX_RECORD_LINES = 100
 const BYTE_ORDER_MARK = '\ufeff'
 
 /**
- * The records of a CSV file (RFC 4180; LF or CRLF), the header being the first. csv-parse gets one record at a time:
- * a quote that is not closed then costs its own line, where a parser of the whole stream loses all that follows.
+ * Reads the records of a CSV file (RFC 4180; LF or CRLF), the header first. csv-parse gets one record at a time, so
+ * that an unclosed quote loses its own line only; a parser of the whole stream would lose everything after it.
  */
 export async function* readRecords(path: string): AsyncGenerator<CsvRecord> {
   const lines = readLines(path)
@@ -46,7 +46,7 @@ export async function* readRecords(path: string): AsyncGenerator<CsvRecord> {
 
 type Found = { lineCount: number } & ({ cells: readonly string[] } | { reason: string })
 
-/** What cannot be read takes one line only, so that the next one gets its chance. */
+/** An invalid record consumes one line only, so that the next line is read as usual. */
 async function readRecord(
   first: string,
   lookAt: (index: number) => Promise<Line | undefined>,
@@ -55,7 +55,7 @@ async function readRecord(
   let text = first
   let lineCount = 1
   for (; hasOpenQuote(text); lineCount++) {
-    const line = lineCount < MOST_LINES ? await lookAt(lineCount) : undefined
+    const line = lineCount < MAX_RECORD_LINES ? await lookAt(lineCount) : undefined
     if (!line) return { lineCount: 1, reason: 'has a quote that is not closed' }
     text += `\n${toText(line)}`
   }
@@ -78,7 +78,7 @@ function parseCells(text: string): readonly string[] | undefined {
   }
 }
 
-/** Line ends within quotes become line feeds, whatever the file has. */
+/** Line ends within quotes become line feeds, also in files with CRLF. */
 function toText({ number, bytes }: Line): string {
   const text = bytes.toString('utf8').replace(/\r$/, '')
   return number === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text

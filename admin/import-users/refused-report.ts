@@ -1,8 +1,8 @@
 import { open, rm } from 'node:fs/promises'
 import type { Fault } from '../fault.ts'
 
-/** How many refused lines are shown at once; the file has them all. */
-const MOST_SHOWN = 20
+/** The number of refused lines on the terminal; the file contains all. */
+const MAX_SHOWN = 20
 
 export interface RefusedReport {
   path: string
@@ -10,15 +10,15 @@ export interface RefusedReport {
   alreadyThere: number
   addRefused(line: number, faults: readonly Fault[]): void
   addAlreadyThere(line: number): void
-  /** Writes what was added since. */
+  /** Writes what was added since the last flush. */
   flush(): Promise<void>
   /** Closes the file, and removes it when nothing was reported. */
   close(): Promise<void>
 }
 
 /**
- * `<file>.refused.csv`, with line, field and reason of everything that did not go in. It never repeats a value, which
- * may be a password. Throws when the file cannot be made: before anything is imported.
+ * Opens `<file>.refused.csv`, with line, field and reason of everything that was not imported. It contains no values,
+ * which may be passwords. Throws when the file cannot be created.
  */
 export async function openRefusedReport(
   importPath: string,
@@ -41,9 +41,9 @@ export async function openRefusedReport(
       report.refused += 1
       for (const fault of faults) {
         add(line, fault)
-        if (report.refused <= MOST_SHOWN) show(`line ${line}: ${fault.field} ${fault.reason}`)
+        if (report.refused <= MAX_SHOWN) show(`line ${line}: ${fault.field} ${fault.reason}`)
       }
-      if (report.refused === MOST_SHOWN + 1) show(`More refused lines are in ${path}`)
+      if (report.refused === MAX_SHOWN + 1) show(`More refused lines are in ${path}`)
     },
     addAlreadyThere(line) {
       report.alreadyThere += 1

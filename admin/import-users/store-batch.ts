@@ -1,5 +1,5 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
-import { violatedIndex } from '@latchkey/shared/database/database.ts'
+import { type Queryable, violatedIndex } from '@latchkey/shared/database/database.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
 import type { AdminContext } from '../admin-context.ts'
 import type { Fault } from '../fault.ts'
@@ -13,20 +13,20 @@ export interface RefusedLine {
 
 export interface BatchResult {
   imported: number
-  /** Lines whose user, with this username and this e-mail, was in the database before this import. */
+  /** Lines whose user, with the same username and e-mail, was in the database before this import. */
   alreadyThere: number[]
   refused: RefusedLine[]
 }
 
 /**
- * Twelve hexadecimal digits that the ids of one import begin with. By them it knows its own earlier lines among the
- * holders of a name, without remembering a hundred thousand names.
+ * Twelve hexadecimal digits with which all userids of an import begin. They tell users of earlier lines from users who
+ * were in the database before, without keeping every name in memory.
  */
 export const createImportMark = (): string => crypto.randomUUID().replaceAll('-', '').slice(0, 12)
 
 const FIELDS = ['username', 'email'] as const
 
-/** Stores what can be stored of a batch, in one transaction, and says what became of every other line. */
+/** Stores the valid part of a batch in one transaction; reports every other line. */
 export async function storeBatch(
   context: AdminContext,
   batch: readonly Candidate[],
@@ -39,7 +39,7 @@ export async function storeBatch(
     result.imported += users.length
     return result
   }
-  // Somebody else was faster with a name, or the database compares a letter otherwise: find the line.
+  // Another client took a name meanwhile, or the database compares letters differently: find the line.
   for (const [index, user] of users.entries()) {
     const line = free[index]?.line ?? 0
     if (await tryToStore(context, [user])) result.imported += 1
@@ -53,49 +53,61 @@ const REFUSED_BY_DATABASE: Fault = {
   reason: 'was refused by the database: the username or e-mail is in use, or a value does not fit',
 }
 
-/** The candidates whose names nobody holds; the others go into the result. */
+/** The candidates whose username and e-mail are free; the others go into the result. */
 async function pickFree(
   { db }: AdminContext,
   batch: readonly Candidate[],
   { mark, result }: { mark: string; result: BatchResult },
 ): Promise<Candidate[]> {
-  const repository = createUserImportRepository(db)
-  const holders = {
-    username: byFolded(
-      'username',
-      await repository.findHolders(
-        'username',
-        batch.map(({ username }) => username),
-      ),
-    ),
-    email: byFolded(
-      'email',
-      await repository.findHolders(
-        'email',
-        batch.map(({ email }) => email),
-      ),
-    ),
-  }
-  const lines = { username: new Map<string, number>(), email: new Map<string, number>() }
-  return batch.filter((candidate) => {
-    const byUsername = holders.username.get(fold(candidate.username))
-    const byEmail = holders.email.get(fold(candidate.email))
-    if (byUsername && byUsername.userid === byEmail?.userid && isFromBefore(byUsername, mark)) {
+  const holders = await findHolders(db, batch)
+  const lines: ByField<number> = { username: new Map(), email: new Map() }
+  const free: Candidate[] = []
+  for (const candidate of batch) {
+    if (isAlreadyThere(candidate, holders, mark)) {
       result.alreadyThere.push(candidate.line)
-      return false
+      continue
     }
-    const faults = FIELDS.flatMap((field) => {
-      const reason = describeTaken(holders[field].get(fold(candidate[field])), mark)
-      const line = lines[field].get(fold(candidate[field]))
-      if (reason) return [{ field, reason }]
-      return line === undefined ? [] : [{ field, reason: `is also that of line ${line}` }]
-    })
+    const faults = findTaken(candidate, { holders, lines, mark })
     if (faults.length > 0) {
       result.refused.push({ line: candidate.line, faults })
-      return false
+      continue
     }
     for (const field of FIELDS) lines[field].set(fold(candidate[field]), candidate.line)
-    return true
+    free.push(candidate)
+  }
+  return free
+}
+
+/** Values by a username or e-mail in lower case. */
+type ByField<Value> = Record<(typeof FIELDS)[number], Map<string, Value>>
+
+async function findHolders(db: Queryable, batch: readonly Candidate[]): Promise<ByField<Holder>> {
+  const repository = createUserImportRepository(db)
+  const usernames = batch.map(({ username }) => username)
+  const emails = batch.map(({ email }) => email)
+  return {
+    username: byFolded('username', await repository.findHolders('username', usernames)),
+    email: byFolded('email', await repository.findHolders('email', emails)),
+  }
+}
+
+/** Whether one user, from before this import, has both the username and the e-mail. */
+function isAlreadyThere({ username, email }: Candidate, holders: ByField<Holder>, mark: string): boolean {
+  const holder = holders.username.get(fold(username))
+  if (!holder || holder.isDeleted || isOwn(holder, mark)) return false
+  return holder.userid === holders.email.get(fold(email))?.userid
+}
+
+function findTaken(
+  candidate: Candidate,
+  { holders, lines, mark }: { holders: ByField<Holder>; lines: ByField<number>; mark: string },
+): Fault[] {
+  return FIELDS.flatMap((field) => {
+    const value = fold(candidate[field])
+    const reason = describeTaken(holders[field].get(value), mark)
+    const line = lines[field].get(value)
+    if (reason) return [{ field, reason }]
+    return line === undefined ? [] : [{ field, reason: `is also that of line ${line}` }]
   })
 }
 
@@ -103,7 +115,6 @@ const byFolded = (field: 'username' | 'email', holders: readonly Holder[]): Map<
   new Map(holders.map((holder) => [fold(holder[field] ?? ''), holder]))
 
 const isOwn = ({ userid }: Holder, mark: string): boolean => userid.replaceAll('-', '').startsWith(mark)
-const isFromBefore = (holder: Holder, mark: string): boolean => !holder.isDeleted && !isOwn(holder, mark)
 
 function describeTaken(holder: Holder | undefined, mark: string): string | undefined {
   if (!holder) return undefined
@@ -124,7 +135,7 @@ async function toUser(
   }
 }
 
-/** False when the database refuses one of them, and so stored none. */
+/** Returns false when the database refused one of the users, and thus stored none. */
 async function tryToStore({ db }: AdminContext, users: readonly ImportedUser[]): Promise<boolean> {
   if (users.length === 0) return true
   try {

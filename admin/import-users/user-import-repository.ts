@@ -1,7 +1,7 @@
 import type { Queryable, SqlValue, Statement } from '@latchkey/shared/database/database.ts'
 import type { UserProperty } from '@latchkey/shared/users/user.ts'
 
-/** A user with the id it is to have; the hash is stored as it stands. Texts are NFC. */
+/** A user with its future id; the hash is stored as it is. Texts are NFC. */
 export interface ImportedUser {
   userid: string
   username: string
@@ -12,7 +12,7 @@ export interface ImportedUser {
   properties: readonly UserProperty[]
 }
 
-/** Who has a username or an e-mail already. */
+/** The user who has a username or an e-mail. */
 export interface Holder {
   userid: string
   username: string
@@ -27,13 +27,13 @@ interface HolderRow {
   is_deleted: boolean | number
 }
 
-/** Six values each: far below the 65,535 that both protocols allow in one statement. */
-const MOST_ROWS = 512
+/** Six values per row: far below the 65,535 values that both protocols allow in a statement. */
+const MAX_ROWS = 512
 
-/** Many users at once, in few statements. Given a transaction, it works inside that transaction. */
+/** Many users in few statements. Given a transaction, it works inside that transaction. */
 export function createUserImportRepository(db: Queryable) {
   return {
-    /** Without regard to case; deleted users hold their names too. */
+    /** Ignores case. Deleted users keep their names. */
     async findHolders(field: 'username' | 'email', values: readonly string[]): Promise<Holder[]> {
       const found: Holder[] = []
       for (const some of inPowersOfTwo(values)) {
@@ -50,7 +50,7 @@ export function createUserImportRepository(db: Queryable) {
       return found
     },
 
-    /** Throws the driver's error when one of them violates a unique index: none is stored then. Wants a transaction. */
+    /** Throws the driver's error when a user violates a unique index. Needs a transaction, which then stores none. */
     async insertAll(users: readonly ImportedUser[]): Promise<void> {
       const rows = users.map((user) => [
         db.toUuidValue(user.userid),
@@ -76,13 +76,13 @@ export function createUserImportRepository(db: Queryable) {
 }
 
 /**
- * Groups of 512, 256 … 1: a server keeps each prepared statement of a session, and so there are ten of a kind
+ * Groups of 512, 256 … 1. A server keeps every prepared statement of a session: this way there are ten of a kind
  * instead of one for every number of rows.
  */
 function inPowersOfTwo<Item>(items: readonly Item[]): Item[][] {
   const groups: Item[][] = []
   for (let start = 0; start < items.length; start += groups.at(-1)?.length ?? 0) {
-    const left = Math.min(items.length - start, MOST_ROWS)
+    const left = Math.min(items.length - start, MAX_ROWS)
     groups.push(items.slice(start, start + 2 ** Math.floor(Math.log2(left))))
   }
   return groups
@@ -90,7 +90,7 @@ function inPowersOfTwo<Item>(items: readonly Item[]): Item[][] {
 
 const statements = new Map<string, Statement>()
 
-/** One object for each statement: the MySQL adapter remembers by it what it has translated. */
+/** Returns the same object for the same statement: the MySQL adapter caches translations by it. */
 function prepared(name: string, make: () => Omit<Statement, 'name'>): Statement {
   const statement = statements.get(name) ?? { name, ...make() }
   statements.set(name, statement)
@@ -103,7 +103,7 @@ const findHolders = (field: 'username' | 'email', count: number): Statement =>
     const numbers = Array.from({ length: count }, (_, index) => `$${index + 1}`)
     return {
       text: `${select} where lower(${field}) in (${numbers.map((number) => `lower(${number})`).join(', ')})`,
-      // The column's collation leaves case aside; lower() would keep the index from being used.
+      // The column's collation ignores case; lower() would bypass the index.
       mysql: `${select} where ${field} in (${numbers.join(', ')})`,
     }
   })
