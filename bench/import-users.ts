@@ -70,7 +70,7 @@ async function measure(engine: string, file: string, rows: number) {
   const server = await ENGINES[engine]?.()
   if (server === undefined) throw new Error(`No engine is called ${engine}`)
   try {
-    const db = openDatabase(server.url, { poolSize: 1 })
+    const db = await openDatabase(server.url, { poolSize: 1 })
     await createMigrator(db).up()
     await db.close()
     const start = performance.now()

@@ -31,7 +31,7 @@ async function run(databaseUrl: string): Promise<void> {
     DATABASE_URL: databaseUrl,
     RATE_LIMIT_LOGIN: '0',
   })
-  const db = openDatabase(databaseUrl)
+  const db = await openDatabase(databaseUrl)
   await createMigrator(db).up()
   const passwords = createPasswordHasher(config.passwords)
   const { server } = await buildApp(config, {

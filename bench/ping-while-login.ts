@@ -71,7 +71,7 @@ async function run(databaseUrl: string): Promise<void> {
 }
 
 async function prepare(databaseUrl: string): Promise<string> {
-  const db = openDatabase(databaseUrl)
+  const db = await openDatabase(databaseUrl)
   await createMigrator(db).up()
   await prepareQueue(databaseUrl)
   await seedDemoUsers(db, 'argon2id')

@@ -77,7 +77,7 @@ interface Emails {
 }
 
 async function prepare(databaseUrl: string): Promise<Emails> {
-  const db = openDatabase(databaseUrl)
+  const db = await openDatabase(databaseUrl)
   await createMigrator(db).up()
   await prepareQueue(databaseUrl)
   const users = createUserRepository(db)

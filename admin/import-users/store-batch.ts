@@ -142,7 +142,8 @@ async function tryToStore({ db }: AdminContext, users: readonly ImportedUser[]):
     await db.transaction((transaction) => createUserImportRepository(transaction).insertAll(users))
     return true
   } catch (error) {
-    const isRefusal = violatedIndex(error) || (error instanceof AppError && error.code === 'invalid_input')
+    const isRefusal =
+      violatedIndex(db, error) || (error instanceof AppError && error.code === 'invalid_input')
     if (!isRefusal) throw error
     return false
   }

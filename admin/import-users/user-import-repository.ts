@@ -102,9 +102,7 @@ const findHolders = (field: 'username' | 'email', count: number): Statement =>
     const select = 'select userid, username, email, deleted_at is not null as is_deleted from users'
     const numbers = Array.from({ length: count }, (_, index) => `$${index + 1}`)
     return {
-      text: `${select} where lower(${field}) in (${numbers.map((number) => `lower(${number})`).join(', ')})`,
-      // The column's collation ignores case; lower() would bypass the index.
-      mysql: `${select} where ${field} in (${numbers.join(', ')})`,
+      text: ({ caseless }) => `${select} where ${caseless(field)} in (${numbers.map(caseless).join(', ')})`,
     }
   })
 

@@ -15,7 +15,7 @@ export async function describeAuthApi() {
     MAIL_SECRET: randomBytes(32).toString('base64'),
   })
   const registry = new Registry()
-  const db = openDatabase(config.database.url)
+  const db = await openDatabase(config.database.url)
   const passwords = createPasswordHasher(config.passwords)
   const { server } = await buildApp(config, {
     db,

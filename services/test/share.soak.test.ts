@@ -21,7 +21,7 @@ describe('three mailer-workers', () => {
     await using servers = await startServers('PostgreSQL + Redis')
     await using mailbox = await openMailbox('0.0.0.0')
     const secret = randomBytes(32)
-    await using producer = openProducer(servers, secret)
+    await using producer = await openProducer(servers, secret)
     const fromContainer = (url: string) => url.replace('127.0.0.1', 'host.docker.internal')
     const settings = {
       APP_ENV: 'prod',

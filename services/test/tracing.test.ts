@@ -74,7 +74,7 @@ describe.skipIf(!(await hasDocker())).each(inject('combinations'))('traces on %s
     collector = await openCollector()
     servers = await startServers(combination)
     mailbox = await openMailbox()
-    store = openProducer(servers, Buffer.from(mailSecret, 'base64'))
+    store = await openProducer(servers, Buffer.from(mailSecret, 'base64'))
     const settings = {
       DATABASE_URL: servers.databaseUrl,
       QUEUE_URL: servers.queueUrl,

@@ -1,27 +1,63 @@
-export type Dialect = 'postgres' | 'mysql'
-
-/**
- * One prepared statement. `text` is written with `$1`, `$2` …; `mysql` stands beside it where MySQL and MariaDB
- * want other words, with the same placeholders. The name identifies it on the server and in traces.
- */
+/** One prepared statement. */
 export interface Statement {
+  /** Identifies the statement on the server and in traces. */
   readonly name: string
-  readonly text: string
-  readonly mysql?: string
+  /** SQL with the placeholders `$1`, `$2` …; a function of the dialect where databases differ. */
+  readonly text: string | ((sql: SqlFragments) => string)
 }
 
 export type SqlValue = string | number | boolean | Date | Uint8Array | null
 
-/** What runs statements: the pool, or one transaction. Throws `unavailable` when the server cannot be reached. */
-export interface Queryable {
+/** The pieces of SQL in which databases differ. */
+export interface SqlFragments {
+  /** A column or value in the form in which the database compares it by index, without regard to case. */
+  caseless(expression: string): string
+  /** Ends a `select` that locks its rows until the transaction ends. */
+  readonly forUpdate: string
+  /** How an update of `users` keeps `updated_at`: a statement before it in its transaction, and a piece of its `set`. */
+  readonly keepUpdatedAt: { readonly statement: string; readonly assignment: string }
+  /** A query for `table_name`, `column_name` and `data_type` of all columns in the connection's schema. */
+  readonly columns: string
+}
+
+/** One kind of database. Its folder has everything that is specific to it, its migrations excepted. */
+export interface Dialect {
+  /** Also the name of its folder below `migrations/`. */
+  readonly name: string
+  /** Of its URLs, without the colon. */
+  readonly protocols: readonly string[]
+  readonly sql: SqlFragments
+  /** The `data_type` of a column that has UUIDs. */
+  readonly uuidType: string
+  readonly errors: DriverErrors
+  /** A UUID as a value of a statement. */
+  toUuidValue(uuid: string): SqlValue
+  /** The canonical lower-case text of a UUID that a query returned. */
+  fromUuidValue(value: unknown): string
+  /** Loads the driver and opens a pool; connects at the first statement, and again after any loss. */
+  open(url: string, options: DatabaseOptions): Promise<Database>
+}
+
+/** What a driver's errors mean. The patterns match the error's code or its SQLSTATE. */
+export interface DriverErrors {
+  /** The server is unreachable, starting, stopping, full or too slow. */
+  readonly unavailable: RegExp
+  /** The same, where the driver gives a message only. */
+  readonly unavailableMessage?: RegExp
+  /** Another transaction was in the way; the same transaction can succeed when it is repeated. */
+  readonly conflict: RegExp
+  /** The column cannot store the value: too long, or not of its character set. */
+  readonly refusedValue: RegExp
+  /** The unique index or constraint that was violated. */
+  violatedIndex(error: unknown): string | undefined
+}
+
+/** What runs statements: the pool or one transaction. Throws `unavailable` and `invalid_input`. */
+export interface Queryable extends Pick<Dialect, 'toUuidValue' | 'fromUuidValue'> {
   readonly dialect: Dialect
   query<Row extends object>(statement: Statement, values?: readonly SqlValue[]): Promise<Row[]>
   /** Runs a statement that changes rows; returns how many rows it matched. */
   execute(statement: Statement, values?: readonly SqlValue[]): Promise<number>
-  /** A UUID as this database takes it as a value. */
-  toUuidValue(uuid: string): SqlValue
-  /** The canonical lower-case text of a UUID that this database returned. */
-  fromUuidValue(value: unknown): string
 }
 
 export interface Transaction extends Queryable {
@@ -30,38 +66,35 @@ export interface Transaction extends Queryable {
 }
 
 export interface Database extends Queryable {
-  /** Runs `work` in one transaction: all or nothing. Repeated when the server ended it as a deadlock's victim. */
+  /**
+   * Runs `work` in one transaction, all or nothing. Repeats it up to four times after a deadlock or a failed
+   * serialization; then throws `unavailable`.
+   */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>
-  /** Runs SQL text of several statements as it stands: migrations only. */
+  /** Runs SQL text of one or several statements as it is: migrations only. */
   runScript(sql: string): Promise<void>
-  /** Holds the server's own lock called `name` while `work` runs; it ends with the connection, however that ends. */
+  /** Runs `work` under the server's lock called `name`, which ends with its connection. */
   withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result>
   close(): Promise<void>
 }
 
 export interface DatabaseOptions {
-  /** Connections kept at the most. */
+  /** Connections at the same time. Default 10. */
   poolSize?: number
   /**
-   * How long a statement may take before its connection is given up, in milliseconds; the server gives up a second
-   * before. Default 15,000.
+   * Time after which a statement fails and its connection is dropped, in milliseconds; the server stops the statement a
+   * second before. Default 15,000.
    */
   statementTimeoutMs?: number
-  /** Told about a connection that broke while nobody used it. */
+  /** Time to connect, and to wait for a free connection, in milliseconds. Default 3,000. */
+  connectTimeoutMs?: number
+  /** Receives the error of a connection that broke while it was idle. */
   onConnectionError?: (error: Error) => void
 }
 
-/** The unique index or constraint that a driver's error says was violated. */
-export function violatedIndex(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined
-  const { code, constraint, sqlMessage } = error as Error & {
-    code?: string
-    constraint?: string
-    sqlMessage?: string
-  }
-  if (code === '23505') return constraint ?? 'unknown'
-  // MySQL: Duplicate entry 'x' for key 'users.ix_email'; MariaDB names the key alone.
-  if (code === 'ER_DUP_ENTRY')
-    return /for key '(?:[^']*\.)?([^'.]+)'$/.exec(sqlMessage ?? '')?.[1] ?? 'unknown'
-  return undefined
-}
+/** The defaults of `DatabaseOptions`. */
+export const DEFAULT_OPTIONS = { poolSize: 10, statementTimeoutMs: 15_000, connectTimeoutMs: 3_000 } as const
+
+/** The unique index or constraint that `error`, thrown by a statement on `db`, reports as violated. */
+export const violatedIndex = (db: Pick<Queryable, 'dialect'>, error: unknown): string | undefined =>
+  db.dialect.errors.violatedIndex(error)

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Umzug } from 'umzug'
 import { findForeignSchema, hasUsersTable } from './adopt.ts'
-import type { Database, Dialect } from './database.ts'
+import type { Database, Statement } from './database.ts'
 
 /** The folder `migrations/` of this checkout or image. */
 const MIGRATIONS_DIR = join(import.meta.dirname, '..', '..', 'migrations')
@@ -12,14 +12,14 @@ export interface Migration {
   name: string
   upSql: string
   downSql: string
-  /** SHA-256 of `upSql`: what ran must not change afterwards. */
+  /** SHA-256 of `upSql`, which must not change once it is applied. */
   checksum: string
 }
 
 export interface MigrationStatus {
   name: string
   appliedAt: Date | undefined
-  /** The tables were there before Latchkey: they were taken over, and `down` will not drop them. */
+  /** The tables existed before Latchkey; `down` does not drop them. */
   adopted: boolean
 }
 
@@ -48,27 +48,28 @@ const RECORD = {
   text: 'insert into latchkey_migrations (name, checksum, adopted) values ($1, $2, $3)',
 }
 const FORGET = { name: 'migrations-forget', text: 'delete from latchkey_migrations where name = $1' }
-const FIND_RECORD_TABLE = {
+const FIND_RECORD_TABLE: Statement = {
   name: 'migrations-table',
-  text: `select 1 as found from information_schema.tables
-    where table_schema = current_schema() and table_name = 'latchkey_migrations'`,
-  mysql: `select 1 as found from information_schema.tables
-    where table_schema = database() and table_name = 'latchkey_migrations'`,
+  text: ({ columns }) => `select 1 as found from (${columns}) as columns_of_schema
+    where table_name = 'latchkey_migrations' limit 1`,
 }
 
 /**
- * Stands among the records from before the first migration runs until it is recorded, or failed without a table: who
- * is killed in between has made the tables, and must not find somebody else's there. No migration has this name.
+ * A record that exists from before the first migration runs until it is recorded, or has failed without creating a
+ * table. After a kill in between, it tells Latchkey's own tables from tables to adopt. No migration has this name.
  */
-const MAKES_TABLES = '0000_makes_the_tables'
+const CREATES_TABLES = '0000_makes_the_tables'
 
 export type Migrator = ReturnType<typeof createMigrator>
 
 /**
- * Runs the numbered migrations of `migrations/<dialect>/` under the database's own lock, so that two at once
- * run each once. A database that already has the specified tables is adopted as it is.
+ * Runs the numbered migrations of `migrations/<dialect>/` under the database's own lock, so that two runs at the same
+ * time apply each migration once. A database that already has the specified tables is adopted as it is.
  */
-export function createMigrator(db: Database, migrations: readonly Migration[] = readMigrations(db.dialect)) {
+export function createMigrator(
+  db: Database,
+  migrations: readonly Migration[] = readMigrations(db.dialect.name),
+) {
   async function readApplied(): Promise<Applied[]> {
     const [found] = await db.query(FIND_RECORD_TABLE)
     return found ? db.query<Applied>(LIST_APPLIED) : []
@@ -85,9 +86,9 @@ export function createMigrator(db: Database, migrations: readonly Migration[] = 
   }
 
   return {
-    /** Applies what is pending, in order; returns the names. */
+    /** Applies the pending migrations in order; returns their names. */
     up: () => withUmzug(async (umzug) => (await umzug.up()).map(({ name }) => name)),
-    /** Takes back the newest `steps` migrations; returns the names. */
+    /** Reverts the newest `steps` migrations; returns their names. */
     down: (steps = 1) =>
       withUmzug(async (umzug) => (await umzug.down({ step: steps })).map(({ name }) => name)),
     async status(): Promise<MigrationStatus[]> {
@@ -113,12 +114,12 @@ function createUmzug(
     migrations: migrations.map(({ name, upSql, downSql }) => ({
       name,
       up: async () => {
-        if (isFirst(name) && !isAdopting) await makeTables(db, upSql, applied)
+        if (isFirst(name) && !isAdopting) await createTables(db, upSql, applied)
         else await db.runScript(upSql)
       },
       down: async () => {
         if (adopted.has(name))
-          throw new Error(`${name} took over tables that were there before; it does not drop them`)
+          throw new Error(`${name} adopted tables that existed before it; it does not drop them`)
         await db.runScript(downSql)
       },
     })),
@@ -131,7 +132,7 @@ function createUmzug(
             byName.get(name)?.checksum ?? '',
             isFirst(name) && isAdopting,
           ])
-          await transaction.execute(FORGET, [MAKES_TABLES])
+          await transaction.execute(FORGET, [CREATES_TABLES])
         })
       },
       unlogMigration: async ({ name }) => void (await db.execute(FORGET, [name])),
@@ -141,41 +142,41 @@ function createUmzug(
   })
 }
 
-async function makeTables(db: Database, upSql: string, applied: readonly Applied[]): Promise<void> {
-  if (applied.length === 0) await db.execute(RECORD, [MAKES_TABLES, '', false])
+async function createTables(db: Database, upSql: string, applied: readonly Applied[]): Promise<void> {
+  if (applied.length === 0) await db.execute(RECORD, [CREATES_TABLES, '', false])
   try {
     await db.runScript(upSql)
   } catch (error) {
-    // It made none: tables that are there next time are somebody else's. MySQL may have stopped half-way, at its own.
-    const mayHaveMadeSome = await hasUsersTable(db).catch(() => true)
-    if (!mayHaveMadeSome) await db.execute(FORGET, [MAKES_TABLES]).catch(() => undefined)
+    // Without a table of its own, tables found next time are not Latchkey's. MySQL may have created some.
+    const mayHaveTables = await hasUsersTable(db).catch(() => true)
+    if (!mayHaveTables) await db.execute(FORGET, [CREATES_TABLES]).catch(() => undefined)
     throw error
   }
 }
 
-/** True when the specified tables are there already; throws when `users` is a table of something else. */
+/** Whether the specified tables exist already; throws where `users` is another program's table. */
 async function adopts(db: Database): Promise<boolean> {
   if (!(await hasUsersTable(db))) return false
   const faults = await findForeignSchema(db)
   if (faults.length === 0) return true
   throw new Error(
-    `The database has a table users that is not Latchkey's, and it was left alone: ${faults.join('; ')}`,
+    `The database has a table users that is not Latchkey's; nothing was changed: ${faults.join('; ')}`,
   )
 }
 
 function refuseChanged(migrations: readonly Migration[], applied: readonly Applied[]): void {
   const checksums = new Map(migrations.map(({ name, checksum }) => [name, checksum]))
   for (const { name, checksum } of applied) {
-    const now = checksums.get(name)
-    // A newer release may have migrated already: this one runs beside it, and leaves its migrations alone.
-    if (now !== undefined && now !== checksum) {
-      throw new Error(`Migration ${name} ran with another text than it has now; restore the file as it was`)
+    const expected = checksums.get(name)
+    // Migrations of a newer release, which may run beside this one, are unknown here.
+    if (expected !== undefined && expected !== checksum) {
+      throw new Error(`Migration ${name} was edited after it had been applied; restore the original file.`)
     }
   }
 }
 
 /** Reads `migrations/<dialect>/NNNN_name.{up,down}.sql` in order. */
-export function readMigrations(dialect: Dialect, root: string = MIGRATIONS_DIR): Migration[] {
+export function readMigrations(dialect: string, root: string = MIGRATIONS_DIR): Migration[] {
   const folder = join(root, dialect)
   const names = readdirSync(folder)
     .filter((file) => file.endsWith('.up.sql'))

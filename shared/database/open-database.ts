@@ -1,8 +1,6 @@
 import type { Database, DatabaseOptions } from './database.ts'
-import { openMysql } from './mysql.ts'
-import { openPostgres } from './postgres.ts'
+import { findDialect } from './dialects.ts'
 
-/** Opens the database that `url` names: `postgres:`, `postgresql:`, `mysql:` or `mariadb:`. Does not connect yet. */
-export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
-  return /^postgres(ql)?:/.test(url) ? openPostgres(url, options) : openMysql(url, options)
-}
+/** Loads the driver for `url` and opens a pool; connects at the first statement. */
+export const openDatabase = (url: string, options: DatabaseOptions = {}): Promise<Database> =>
+  findDialect(url).open(url, options)

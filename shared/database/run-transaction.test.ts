@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { postgres } from './postgres/dialect.ts'
 import { runTransaction } from './run-transaction.ts'
 
-const isDeadlock = (error: unknown) => error instanceof Error && error.message === 'deadlock'
+const ERRORS = postgres.errors
+const deadlock = () => Object.assign(new Error('deadlock detected'), { code: '40P01' })
 
 describe('work after the commit', () => {
   it('runs in order, once the transaction has committed', async () => {
@@ -11,7 +13,7 @@ describe('work after the commit', () => {
       afterCommit(() => calls.push('second'))
       calls.push('commit')
       return 'result'
-    }, isDeadlock)
+    }, ERRORS)
     expect(result).toBe('result')
     expect(calls).toEqual(['commit', 'first', 'second'])
   })
@@ -21,7 +23,7 @@ describe('work after the commit', () => {
     const failed = runTransaction(async (afterCommit) => {
       afterCommit(() => calls.push('after commit'))
       throw new Error('rolled back')
-    }, isDeadlock)
+    }, ERRORS)
     await expect(failed).rejects.toThrow('rolled back')
     expect(calls).toEqual([])
   })
@@ -32,8 +34,21 @@ describe('work after the commit', () => {
     await runTransaction(async (afterCommit) => {
       const attempt = ++attempts
       afterCommit(() => calls.push(attempt))
-      if (attempt < 3) throw new Error('deadlock')
-    }, isDeadlock)
+      if (attempt < 3) throw deadlock()
+    }, ERRORS)
     expect(calls).toEqual([3])
+  })
+
+  it('does not run where every attempt ended in a deadlock, which is then unavailable', async () => {
+    const calls: string[] = []
+    let attempts = 0
+    const failed = runTransaction(async (afterCommit) => {
+      attempts++
+      afterCommit(() => calls.push('after commit'))
+      throw deadlock()
+    }, ERRORS)
+    await expect(failed).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 2 })
+    expect(attempts).toBe(5)
+    expect(calls).toEqual([])
   })
 })

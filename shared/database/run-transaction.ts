@@ -1,19 +1,37 @@
-import type { Transaction } from './database.ts'
-import { retryDeadlocks } from './retry-deadlocks.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { DriverErrors, Transaction } from './database.ts'
+import { isConflict, toFinalError, translating } from './to-app-error.ts'
+
+const MAX_ATTEMPTS = 5
+const BACKOFF_MS = 20
 
 /**
- * Runs `attempt` until it commits or fails with something other than a deadlock; then runs what the committed attempt
- * has registered. What a rolled-back attempt has registered is dropped with it.
+ * Runs `attempt` until it commits or fails with something other than a deadlock or a failed serialization, which roll
+ * the whole transaction back; then runs what the committed attempt has registered. What a rolled-back attempt has
+ * registered is dropped with it.
  */
 export async function runTransaction<Result>(
   attempt: (afterCommit: Transaction['afterCommit']) => Promise<Result>,
-  isDeadlock: (error: unknown) => boolean,
+  errors: DriverErrors,
 ): Promise<Result> {
-  const { result, registered } = await retryDeadlocks(async () => {
-    const registered: (() => void)[] = []
-    const result = await attempt((work) => void registered.push(work))
-    return { result, registered }
-  }, isDeadlock)
+  const repeated = () =>
+    repeatOnConflict(async () => {
+      const registered: (() => void)[] = []
+      const result = await attempt((work) => void registered.push(work))
+      return { result, registered }
+    }, errors)
+  const { result, registered } = await translating(repeated, (error) => toFinalError(error, errors))
   for (const work of registered) work()
   return result
+}
+
+async function repeatOnConflict<Result>(work: () => Promise<Result>, errors: DriverErrors): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS || !isConflict(error, errors)) throw error
+      await wait(Math.random() * BACKOFF_MS * attempt)
+    }
+  }
 }

@@ -4,20 +4,21 @@ import type { Database } from './database.ts'
 import { openDatabase } from './open-database.ts'
 
 /**
- * Runs a command's work on the database that `url` names, and closes it. Who types a command is told what no client is:
- * which server cannot be reached, and why.
+ * Runs the work of a command on the database that `url` names, and closes it. An operator sees which server cannot be
+ * reached and why; clients of auth-api do not.
  */
 export async function withDatabase<Result>(
   url: string,
   work: (db: Database) => Promise<Result>,
 ): Promise<Result> {
-  const db = openDatabase(url, { poolSize: 2 })
+  const db = await openDatabase(url, { poolSize: 2 })
   try {
     return await work(db)
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'unavailable') throw error
     const { host } = new URL(url)
-    const message = `The database${host && ` at ${host}`} cannot be reached: ${rootReason(error)}`
+    const named = error.message.replace('The database', `The database${host && ` at ${host}`}`)
+    const message = `${named}: ${rootReason(error)}`
     throw new AppError('unavailable', message, { cause: error })
   } finally {
     await db.close()

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, expectTypeOf, it, vi } from 'vitest'
 import { z } from 'zod'
 import type { SqlValue, Statement, Transaction } from '../database/database.ts'
+import { postgres } from '../database/postgres/dialect.ts'
 import { createMails, type Mail, type Mails } from './accept-mail.ts'
 import { MAIL_TEMPLATES, wholeNumber } from './mail-templates.ts'
 import { createSealer } from './seal-variables.ts'
@@ -21,7 +22,7 @@ function aTransaction() {
   const written: { statement: string; values: readonly SqlValue[] }[] = []
   const registered: (() => void)[] = []
   const transaction: Transaction = {
-    dialect: 'postgres',
+    dialect: postgres,
     query: async () => [],
     execute: async ({ name }: Statement, values = []) => written.push({ statement: name, values }),
     toUuidValue: (uuid) => uuid,

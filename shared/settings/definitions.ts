@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { z } from 'zod'
+import { DATABASE_PROTOCOLS } from '../database/dialects.ts'
+import { postgres } from '../database/postgres/dialect.ts'
 import { PASSWORD_SCHEMES } from '../passwords/schemes.ts'
 import { findCorsFault, findIssuerFault, findProxyFault } from './addresses.ts'
 import {
@@ -22,8 +24,7 @@ import {
 /** `setTimeout` fires at once above 2^31 ms, which is 24.8 days. */
 const LONGEST_TIMER_SECONDS = 1_000_000
 
-const DATABASE_PROTOCOLS = ['postgres', 'postgresql', 'mysql', 'mariadb']
-const QUEUE_PROTOCOLS = ['redis', 'rediss', 'postgres', 'postgresql']
+const QUEUE_PROTOCOLS = ['redis', 'rediss', ...postgres.protocols]
 
 /** The port for health and metrics; both services can run on one host. */
 const METRICS_PORTS: Readonly<Record<string, string>> = { 'auth-api': '9464', 'mailer-worker': '9465' }
@@ -186,7 +187,7 @@ const mail = {
     default: {
       text: '`DATABASE_URL` where that is PostgreSQL',
       derive: ({ DATABASE_URL = '' }) =>
-        QUEUE_PROTOCOLS.includes(DATABASE_URL.split(':', 1)[0] ?? '') ? DATABASE_URL : undefined,
+        postgres.protocols.includes(DATABASE_URL.split(':', 1)[0] ?? '') ? DATABASE_URL : undefined,
     },
     missing: 'is missing, and only PostgreSQL can keep the queue in DATABASE_URL',
     example: 'redis://queue.example.com:6379',

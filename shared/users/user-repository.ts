@@ -37,13 +37,15 @@ const FIND_BY_ID: Statement = { name: 'user-by-id', text: `${SELECT_USER} where 
 
 const findBy = (field: LoginField): Statement => ({
   name: `user-by-${field}`,
-  text: `${SELECT_USER} where lower(u.${field}) = lower($1) order by u.userid, p.id`,
-  // The column's collation leaves case aside; lower() would keep the index from being used.
-  mysql: `${SELECT_USER} where u.${field} = $1 order by u.userid, p.id`,
+  text: ({ caseless }) =>
+    `${SELECT_USER} where ${caseless(`u.${field}`)} = ${caseless('$1')} order by u.userid, p.id`,
 })
 const FIND_BY: Record<LoginField, Statement> = { email: findBy('email'), username: findBy('username') }
 
-const LOCK: Statement = { name: 'user-lock', text: 'select userid from users where userid = $1 for update' }
+const LOCK: Statement = {
+  name: 'user-lock',
+  text: ({ forUpdate }) => `select userid from users where userid = $1 ${forUpdate}`,
+}
 
 const INSERT: Statement = {
   name: 'user-insert',
@@ -67,13 +69,12 @@ const SET_PASSWORD: Statement = {
 
 const KEEP_UPDATED_AT: Statement = {
   name: 'user-keep-updated-at',
-  text: "select set_config('latchkey.keep_updated_at', 'on', true)",
-  mysql: 'select 1',
+  text: ({ keepUpdatedAt }) => keepUpdatedAt.statement,
 }
 const REPLACE_HASH: Statement = {
   name: 'user-replace-hash',
-  text: 'update users set password = $2 where userid = $1 and password = $3',
-  mysql: 'update users set password = $2, updated_at = updated_at where userid = $1 and password = $3',
+  text: ({ keepUpdatedAt }) =>
+    `update users set password = $2${keepUpdatedAt.assignment} where userid = $1 and password = $3`,
 }
 
 const DELETE_PROPERTIES: Statement = {
@@ -122,7 +123,7 @@ export function createUserRepository(db: Queryable) {
     /** Stores a user under a fresh id, which it returns; throws `email_taken` or `username_taken`. */
     async insert({ name, email, username, passwordHash, role }: NewUser): Promise<string> {
       const userid = crypto.randomUUID()
-      await refuseTaken(() =>
+      await refuseTaken(db, () =>
         db.execute(INSERT, [
           db.toUuidValue(userid),
           name ?? null,
@@ -139,7 +140,9 @@ export function createUserRepository(db: Queryable) {
 
     /** Throws `email_taken`. */
     setEmail: (userid: string, email: string | null) =>
-      refuseTaken(() => db.execute(UPDATE_EMAIL, [db.toUuidValue(userid), email?.normalize('NFC') ?? null])),
+      refuseTaken(db, () =>
+        db.execute(UPDATE_EMAIL, [db.toUuidValue(userid), email?.normalize('NFC') ?? null]),
+      ),
 
     setRole: (userid: string, role: string | null) => db.execute(UPDATE_ROLE, [db.toUuidValue(userid), role]),
 
@@ -195,11 +198,11 @@ const toUser = (row: UserRow) => ({
   deletedAt: row.deleted_at,
 })
 
-async function refuseTaken<Result>(work: () => Promise<Result>): Promise<Result> {
+async function refuseTaken<Result>(db: Queryable, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
-    const index = violatedIndex(error)
+    const index = violatedIndex(db, error)
     if (!index) throw error
     const code = index.includes('username') ? 'username_taken' : 'email_taken'
     const field = index.includes('username') ? 'username' : 'e-mail address'

@@ -99,7 +99,7 @@ describe("a team's own routes", () => {
 
 describe('an unready probe', () => {
   it('is answered 503 and logged as no failure', async () => {
-    const nowhere = openDatabase('postgres://nobody:secret@127.0.0.1:1/none')
+    const nowhere = await openDatabase('postgres://nobody:secret@127.0.0.1:1/none')
     await using unready = await startApp({ database: { ...app.database, db: nowhere } })
     for (let probe = 0; probe < 3; probe++) {
       const response = await unready.server.inject({ url: '/health/ready' })

@@ -13,7 +13,7 @@ describe.concurrent('a database that goes away', () => {
   it('is answered with 503 and Retry-After, and served again when it is back', async ({ expect }) => {
     await using database = await createTestDatabase()
     await using proxy = await startSeverableProxy(database.url)
-    const db = openDatabase(proxy.url, { poolSize: 4, onConnectionError: () => undefined })
+    const db = await openDatabase(proxy.url, { poolSize: 4, onConnectionError: () => undefined })
     await using app = await startApp({
       database: { url: proxy.url, db, [Symbol.asyncDispose]: () => db.close() },
     })
@@ -49,7 +49,7 @@ describe.concurrent('a database that goes away', () => {
   }) => {
     await using database = await createTestDatabase()
     await using proxy = await startSeverableProxy(database.url)
-    const db = openDatabase(proxy.url, { poolSize: 2, statementTimeoutMs: 4_000 })
+    const db = await openDatabase(proxy.url, { poolSize: 2, statementTimeoutMs: 4_000 })
     const count = async () =>
       (await db.query({ name: 'count-users', text: 'select userid from users' })).length
     const countInTransaction = () => db.transaction(count)
@@ -68,7 +68,7 @@ describe.concurrent('a database that goes away', () => {
     expect,
   }) => {
     await using database = await createTestDatabase()
-    const db = openDatabase(database.url, { poolSize: 2, statementTimeoutMs: 2_000 })
+    const db = await openDatabase(database.url, { poolSize: 2, statementTimeoutMs: 2_000 })
     const count = async () =>
       (await db.query({ name: 'count-users', text: 'select userid from users' })).length
     const rename = () =>
@@ -94,12 +94,11 @@ describe.concurrent('a database that goes away', () => {
 
   it('that works on a statement for too long stops, and keeps its connection', async ({ expect }) => {
     await using database = await createTestDatabase()
-    const db = openDatabase(database.url, { poolSize: 1, statementTimeoutMs: 2_000 })
+    const db = await openDatabase(database.url, { poolSize: 1, statementTimeoutMs: 2_000 })
     const readConnection = () =>
       db.query({
         name: 'read-connection',
-        text: 'select pg_backend_pid() as id',
-        mysql: 'select connection_id() as id',
+        text: isPostgres() ? 'select pg_backend_pid() as id' : 'select connection_id() as id',
       })
     const before = await readConnection()
     const columns = 'information_schema.columns'
@@ -114,8 +113,8 @@ describe.concurrent('a database that goes away', () => {
 })
 
 /** Locks the table as `alter table` does, until `end`. */
-async function lockTable({ url, db }: TestDatabase, table: string): Promise<{ end(): Promise<void> }> {
-  if (db.dialect === 'mysql') {
+async function lockTable({ url }: TestDatabase, table: string): Promise<{ end(): Promise<void> }> {
+  if (!isPostgres()) {
     const connection = await mysql.createConnection(url.replace(/^mariadb:/, 'mysql:'))
     await connection.query(`lock tables ${table} write`)
     return connection
@@ -131,8 +130,9 @@ async function countConnections({ url, db }: TestDatabase): Promise<number> {
   const rows = await db.query(
     {
       name: 'count-connections',
-      text: 'select pid from pg_stat_activity where datname = $1',
-      mysql: 'select id from information_schema.processlist where db = $1',
+      text: isPostgres()
+        ? 'select pid from pg_stat_activity where datname = $1'
+        : 'select id from information_schema.processlist where db = $1',
     },
     [new URL(url).pathname.slice(1)],
   )

@@ -25,7 +25,7 @@ async function openSilentServer() {
   }
 }
 
-function aWorker(queueUrl: string) {
+async function aWorker(queueUrl: string) {
   const config = parseConfig({
     APP_ENV: 'test',
     DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x',
@@ -38,7 +38,7 @@ function aWorker(queueUrl: string) {
   })
   const logger = createLogger('mailer-worker', 'fatal')
   return buildWorker(config, {
-    db: openDatabase(config.database.url),
+    db: await openDatabase(config.database.url),
     queue: openMailQueue(queueUrl),
     sender: createNullSender('null:', { concurrency: 1 }),
     envelope: () => ({ from: '', to: '', subject: '', html: '', text: '' }),
@@ -49,7 +49,7 @@ function aWorker(queueUrl: string) {
 
 it('asks the queue for mail only once it is started', async () => {
   await using queueServer = await openSilentServer()
-  const worker = aWorker(`redis://127.0.0.1:${queueServer.port}`)
+  const worker = await aWorker(`redis://127.0.0.1:${queueServer.port}`)
   const origin = await worker.server.listen({ host: '127.0.0.1', port: 0 })
   expect((await fetch(`${origin}/health/live`)).status).toBe(200)
   expect(queueServer.connections()).toBe(0)
@@ -60,7 +60,7 @@ it('asks the queue for mail only once it is started', async () => {
 })
 
 it('stops when it was never started', async () => {
-  const worker = aWorker('redis://127.0.0.1:1')
+  const worker = await aWorker('redis://127.0.0.1:1')
   await worker.stop(1_000)
   expect(worker.readiness.isDraining()).toBe(true)
 })

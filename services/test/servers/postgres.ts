@@ -1,3 +1,4 @@
+import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
@@ -24,8 +25,8 @@ export async function preparePostgres(adminUrl: string): Promise<void> {
   await runOn(template.href, (db) => createMigrator(db).up())
 }
 
-async function runOn(url: string, work: (db: ReturnType<typeof openDatabase>) => Promise<unknown>) {
-  const db = openDatabase(url, { poolSize: 1 })
+async function runOn(url: string, work: (db: Database) => Promise<unknown>) {
+  const db = await openDatabase(url, { poolSize: 1 })
   try {
     await work(db)
   } finally {

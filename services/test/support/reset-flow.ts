@@ -61,7 +61,7 @@ export async function startResetFlow(combination: Combination): Promise<ResetFlo
   await using parts = new AsyncDisposableStack()
   const servers = parts.use(await startServers(combination))
   const mailbox = parts.use(await openMailbox())
-  const store = parts.use(openProducer(servers, mailSecret))
+  const store = parts.use(await openProducer(servers, mailSecret))
   const settings = {
     DATABASE_URL: servers.databaseUrl,
     QUEUE_URL: servers.queueUrl,

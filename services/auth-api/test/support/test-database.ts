@@ -26,20 +26,20 @@ async function createDatabase(template?: string): Promise<TestDatabase> {
   await runAsAdmin(`create database ${name}${template ? ` template ${template}` : ''}`)
   const url = new URL(await adminUrl())
   url.pathname = `/${name}`
-  const db = openDatabase(url.href, { poolSize: 12 })
+  const db = await openDatabase(url.href, { poolSize: 12 })
   return {
     url: url.href,
     db,
     async [Symbol.asyncDispose]() {
       await db.close()
-      const force = db.dialect === 'postgres' ? ' with (force)' : ''
+      const force = isPostgres() ? ' with (force)' : ''
       await runAsAdmin(`drop database ${name}${force}`)
     },
   }
 }
 
 async function runAsAdmin(sql: string): Promise<void> {
-  const admin = openDatabase(await adminUrl(), { poolSize: 1 })
+  const admin = await openDatabase(await adminUrl(), { poolSize: 1 })
   try {
     await admin.runScript(sql)
   } finally {

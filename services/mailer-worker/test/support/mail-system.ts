@@ -24,7 +24,7 @@ export async function openMailSystem(
 ): Promise<MailSystem> {
   const secret = randomBytes(32)
   const mailbox = await openMailbox()
-  const producer = openProducer(servers, secret)
+  const producer = await openProducer(servers, secret)
   const logs: string[] = []
 
   const hasMail = (address: string) => mailbox.to(address).length > 0

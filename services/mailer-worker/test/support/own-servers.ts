@@ -11,7 +11,7 @@ export async function createOwnServers(): Promise<
 > {
   const server = await sharedServer((await hasDocker()) ? 'postgres' : 'embedded')
   const name = `mail_${randomBytes(6).toString('hex')}`
-  const admin = openDatabase(server, { poolSize: 1 })
+  const admin = await openDatabase(server, { poolSize: 1 })
   await admin.runScript(`create database ${name} template ${MIGRATED_TEMPLATE}`)
   const url = new URL(server)
   url.pathname = `/${name}`

@@ -23,8 +23,11 @@ export interface Producer {
 }
 
 /** What auth-api does with mail. */
-export function openProducer(servers: Pick<Servers, 'databaseUrl' | 'queueUrl'>, secret: Buffer): Producer {
-  const db = openDatabase(servers.databaseUrl, { poolSize: 4 })
+export async function openProducer(
+  servers: Pick<Servers, 'databaseUrl' | 'queueUrl'>,
+  secret: Buffer,
+): Promise<Producer> {
+  const db = await openDatabase(servers.databaseUrl, { poolSize: 4 })
   const queue = openMailQueue(servers.queueUrl)
   const outbox = createOutboxRepository(db)
   const sealer = createSealer(secret)

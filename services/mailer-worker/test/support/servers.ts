@@ -32,7 +32,7 @@ export interface Servers {
 export async function startServers(combination: Combination): Promise<Servers> {
   const database = combination.startsWith('MySQL') ? await startMysql() : await startPostgres()
   const redis = combination.endsWith('Redis') ? await startRedis() : undefined
-  const db = openDatabase(database.url, { poolSize: 1 })
+  const db = await openDatabase(database.url, { poolSize: 1 })
   await createMigrator(db).up()
   await db.close()
   const queueUrl = redis?.url ?? database.url

@@ -1,4 +1,5 @@
 import type { Queryable, Transaction } from '@latchkey/shared/database/database.ts'
+import { postgres } from '@latchkey/shared/database/postgres/dialect.ts'
 import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
@@ -18,7 +19,7 @@ const ADA: User = {
   properties: [],
 }
 const transaction: Transaction = {
-  dialect: 'postgres',
+  dialect: postgres,
   query: async () => [],
   execute: async () => 0,
   toUuidValue: (uuid) => uuid,

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { isPostgres } from './support/engine.ts'
+import { createEmptyDatabase, type TestDatabase } from './support/test-database.ts'
+
+const FAIL = { name: 'test-fail', text: isPostgres() ? 'select fail()' : 'call fail()' }
+
+/** What each server reports, under the words of the SQL standard or its own. */
+const FAILURES: { why: string; postgres: string; mysql: [sqlState: string, errno: number] }[] = [
+  { why: 'a deadlock', postgres: '40P01', mysql: ['40001', 1213] },
+  { why: 'a failed serialization', postgres: '40001', mysql: ['40001', 1213] },
+  { why: 'a lost connection', postgres: '08006', mysql: ['08S01', 1158] },
+  { why: 'too many connections', postgres: '53300', mysql: ['08004', 1040] },
+  { why: 'too little memory', postgres: '53200', mysql: ['HY001', 1037] },
+  { why: 'a full disk', postgres: '53100', mysql: ['HY000', 1021] },
+  { why: 'a shutdown', postgres: '57P01', mysql: ['08S01', 1053] },
+]
+
+describe('a transaction that the server ends', () => {
+  it.each(FAILURES)('because of $why is refused as unavailable', async ({ postgres, mysql }) => {
+    await using database = await createEmptyDatabase()
+    await createFailingFunction(database, postgres, mysql)
+    let attempts = 0
+    const refused = database.db.transaction(async (transaction) => {
+      attempts++
+      await transaction.query(FAIL)
+    })
+    await expect(refused).rejects.toMatchObject({
+      code: 'unavailable',
+      retryAfterSeconds: expect.any(Number),
+    })
+    const isRepeated = ['40P01', '40001'].includes(postgres)
+    expect(attempts).toBe(isRepeated ? 5 : 1)
+  })
+
+  it('because of a fault in the statement is not', async () => {
+    await using database = await createEmptyDatabase()
+    await createFailingFunction(database, '22012', ['22012', 1365])
+    const refused = database.db.transaction((transaction) => transaction.query(FAIL))
+    await expect(refused).rejects.not.toMatchObject({ code: 'unavailable' })
+  })
+})
+
+const createFailingFunction = (
+  { db }: TestDatabase,
+  postgres: string,
+  [sqlState, errno]: [sqlState: string, errno: number],
+): Promise<void> =>
+  db.runScript(
+    isPostgres()
+      ? `create function fail() returns void language plpgsql as
+          $$ begin raise exception using errcode = '${postgres}', message = 'no'; end $$`
+      : `create procedure fail() signal sqlstate '${sqlState}' set mysql_errno = ${errno}, message_text = 'no'`,
+  )

@@ -1,0 +1,39 @@
+import type { Dialect } from '../database.ts'
+
+/** PostgreSQL, by pg-promise. */
+export const postgres: Dialect = {
+  name: 'postgres',
+  protocols: ['postgres', 'postgresql'],
+  sql: {
+    caseless: (expression) => `lower(${expression})`,
+    forUpdate: 'for update',
+    // The trigger on `users` reads it.
+    keepUpdatedAt: {
+      statement: "select set_config('latchkey.keep_updated_at', 'on', true)",
+      assignment: '',
+    },
+    columns: `select table_name, column_name, data_type from information_schema.columns
+      where table_schema = current_schema()`,
+  },
+  uuidType: 'uuid',
+  errors: {
+    // SQLSTATE 08: connection exception. 53: insufficient resources. 57014: query canceled. 57P: operator intervention.
+    unavailable: /^(08...|53...|57014|57P0[123])$/,
+    unavailableMessage:
+      /Connection terminated|timeout exceeded when trying to connect|Connection ended unexpectedly|Client has encountered a connection error|closed state|Query read timeout/i,
+    // Serialization failure, deadlock detected.
+    conflict: /^(40001|40P01)$/,
+    // String data right truncation, character not in repertoire, untranslatable character.
+    refusedValue: /^(22001|22021|22P05)$/,
+    violatedIndex(error) {
+      if (!(error instanceof Error) || !('code' in error) || error.code !== '23505') return undefined
+      return 'constraint' in error ? String(error.constraint) : 'unknown'
+    },
+  },
+  toUuidValue: (uuid) => uuid,
+  fromUuidValue: String,
+  async open(url, options) {
+    const { openPostgres } = await import('./open.ts')
+    return openPostgres(postgres, url, options)
+  },
+}

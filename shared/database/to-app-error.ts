@@ -1,0 +1,54 @@
+import { AppError } from '../app-error.ts'
+import type { DriverErrors } from './database.ts'
+
+/** What Node reports where the server cannot be reached. */
+const UNREACHABLE = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
+
+const RETRY_AFTER_SECONDS = 2
+
+/** An unavailable database as `unavailable`, a refused value as `invalid_input`; any other error as it is. */
+export function toAppError(error: unknown, errors: DriverErrors): unknown {
+  if (!(error instanceof Error) || error instanceof AppError) return error
+  const codes = codesOf(error)
+  const has = (pattern: RegExp) => codes.some((code) => pattern.test(code))
+  if (has(errors.refusedValue)) {
+    return new AppError('invalid_input', 'The database cannot store one of the values', { cause: error })
+  }
+  if (has(UNREACHABLE) || has(errors.unavailable) || errors.unavailableMessage?.test(error.message)) {
+    return unavailable('The database cannot be reached', error)
+  }
+  return error
+}
+
+/** `toAppError` for a transaction that is not repeated any more. */
+export const toFinalError = (error: unknown, errors: DriverErrors): unknown =>
+  isConflict(error, errors)
+    ? unavailable('The database is busy with other transactions; try again', error)
+    : toAppError(error, errors)
+
+/** Whether the transaction that ended with `error` can succeed when it is repeated. */
+export const isConflict = (error: unknown, errors: DriverErrors): boolean =>
+  codesOf(error).some((code) => errors.conflict.test(code))
+
+/** Rejects with what `translate` makes of the error of `work`. */
+export async function translating<Result>(
+  work: () => Promise<Result>,
+  translate: (error: unknown) => unknown,
+): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+const unavailable = (message: string, cause: unknown): AppError =>
+  new AppError('unavailable', message, { cause, retryAfterSeconds: RETRY_AFTER_SECONDS })
+
+/** The codes of an error: Node's or the driver's, SQLSTATE, and those of the addresses that were tried. */
+function codesOf(error: unknown): string[] {
+  if (!(error instanceof Error)) return []
+  const own = ['code' in error ? error.code : undefined, 'sqlState' in error ? error.sqlState : undefined]
+  const nested = error instanceof AggregateError ? error.errors.flatMap(codesOf) : []
+  return [...own.filter((code) => typeof code === 'string'), ...nested]
+}
