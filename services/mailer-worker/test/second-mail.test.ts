@@ -55,7 +55,7 @@ it('a second mail goes from one call to the mail server', async () => {
     MAIL_FROM: 'no-reply@example.com',
     MAIL_SECRET: randomBytes(32).toString('base64'),
   })
-  const db = stack.adopt(openDatabase(servers.databaseUrl), (db) => db.close())
+  const db = stack.adopt(await openDatabase(servers.databaseUrl), (db) => db.close())
   const queue = stack.adopt(openMailQueue(servers.queueUrl), (queue) => queue.close())
   const outbox = createOutboxRepository(db)
   const logger = createLogger('mailer-worker', 'fatal')
