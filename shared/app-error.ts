@@ -1,4 +1,4 @@
-/** Every failure that a caller may be told about. What each looks like on the wire is the edge's business. */
+/** Every failure that a caller may see. The edge decides how each looks on the wire. */
 export type ErrorCode =
   | 'invalid_credentials'
   | 'invalid_token'
@@ -15,13 +15,13 @@ export type ErrorCode =
 
 export interface AppErrorOptions {
   cause?: unknown
-  /** Extension members of the answer (RFC 9457 §3.2), for example `violations`. */
+  /** Extension members of the problem (RFC 9457 §3.2), for example `violations`. */
   details?: Record<string, unknown>
-  /** When it is worth trying again, in seconds. */
+  /** When to try again, in seconds. */
   retryAfterSeconds?: number
 }
 
-/** A failure with a stable code and a message that may be shown to the caller; the cause stays inside. */
+/** A failure with a stable code and a message for the caller. Its cause is for the log only. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly details: Record<string, unknown>

@@ -1,4 +1,4 @@
-/** Milliseconds since the epoch. Passed in wherever time matters, so that a test can stand at a boundary. */
+/** Returns milliseconds since the epoch. Passed in wherever time matters, so that tests set it. */
 export type Clock = () => number
 
 /** Whole seconds since the epoch: a NumericDate (RFC 7519 §2). */

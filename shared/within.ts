@@ -1,4 +1,4 @@
-/** The result of `work`, or a rejection with `tooLate()` after `timeoutMs`; `work` itself goes on. */
+/** Resolves with the result of `work`, or rejects with `tooLate()` after `timeoutMs`. Does not cancel `work`. */
 export async function within<Result>(
   timeoutMs: number,
   work: Promise<Result>,

@@ -3,7 +3,7 @@ import type { Health, Readiness } from './readiness.ts'
 
 export interface ReadinessReport {
   readiness: Pick<Readiness, 'read'>
-  /** The URL that each check is about: the log names its host, never its password. */
+  /** The URL of each check, whose host is logged, never its password. */
   urls: Readonly<Record<string, string>>
   logger: { info(details: object, message: string): void; warn(details: object, message: string): void }
   /** Where the service listens, once it does. */

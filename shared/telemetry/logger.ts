@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 
-/** Names of properties whose values never reach a log, wherever they occur one or two levels deep. */
+/** Properties whose values never reach a log, at the top level or one or two levels below. */
 const SECRET_NAMES = [
   'password',
   'token',
@@ -14,10 +14,10 @@ const SECRET_NAMES = [
 
 const REDACTED_PATHS = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
 
-/** Causes of causes that are logged; an error may be its own cause. */
+/** How deep a chain of causes is logged; an error may be its own cause. */
 const MAX_DEPTH = 4
 
-/** A service's logger: JSON lines to standard output, secrets redacted by path, of an error what `describeError` tells. */
+/** Creates a service's logger: JSON lines on standard output, with secrets redacted by path and errors reduced to the fields of `describeError`. */
 export function createLogger(service: string, level: string, destination?: DestinationStream): Logger {
   const options = {
     level,
@@ -31,8 +31,8 @@ export function createLogger(service: string, level: string, destination?: Desti
 }
 
 /**
- * What of an error is logged. Nothing else is, whatever its properties are called: clients leave on theirs the whole
- * command (ioredis), the statement with its values (mysql2), the row (pg) or the address that did not parse (Node).
+ * The fields of an error that are logged, and no others: libraries attach the whole command (ioredis), the statement with
+ * its values (mysql2), the row (pg) or the address that did not parse (Node).
  */
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return String(error)

@@ -3,15 +3,16 @@ import type { Telemetry } from 'bullmq'
 import type { Logger } from 'pino'
 
 export interface Tracing {
-  /** For BullMQ's `telemetry` option: the trace of a request goes on in the worker that takes its job. */
+  /** For BullMQ's `telemetry` option: the trace of a request continues in the worker that takes its job. */
   readonly bull: Telemetry
-  /** Sends what was not sent yet, if the collector takes it within two seconds. */
+  /** Sends the remaining spans, if the collector accepts them within two seconds. */
   stop(): Promise<void>
 }
 
-/** A collector that is away is tried again for longer than a stop may take. */
-const GOODBYE_MS = 2_000
-const REPEAT_MS = 300_000
+/** The SDK retries an unreachable collector for longer than a stop may take. */
+const SHUTDOWN_TIMEOUT_MS = 2_000
+/** The same warning is logged once in this time. */
+const WARNING_INTERVAL_MS = 300_000
 
 const SWITCHES = [
   'OTEL_TRACES_EXPORTER',
@@ -20,9 +21,9 @@ const SWITCHES = [
 ] as const
 
 /**
- * Starts OpenTelemetry traces when one of the standard settings asks for them, else undefined and nothing is loaded:
- * `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` or `OTEL_TRACES_EXPORTER` switch them on,
- * `OTEL_SDK_DISABLED=true` or `OTEL_TRACES_EXPORTER=none` off. All others of the standard names hold too.
+ * Starts OpenTelemetry traces if one of the standard settings requests them; otherwise returns undefined and loads
+ * nothing. `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` or `OTEL_TRACES_EXPORTER` turn them on,
+ * `OTEL_SDK_DISABLED=true` or `OTEL_TRACES_EXPORTER=none` turn them off. The SDK reads all other standard settings.
  */
 export async function startTracing(
   service: string,
@@ -30,7 +31,7 @@ export async function startTracing(
   logger: Pick<Logger, 'warn'>,
 ): Promise<Tracing | undefined> {
   if (!wantsTraces(environment)) return undefined
-  // The SDK reads its settings from the process itself; those of config/<env>/settings.env are not there yet.
+  // The SDK reads its settings from process.env, which does not contain those of config/<env>/settings.env.
   for (const [name, value] of Object.entries(environment)) {
     if (name.startsWith('OTEL_') && value !== undefined) process.env[name] ??= value
   }
@@ -38,7 +39,7 @@ export async function startTracing(
     import('@opentelemetry/sdk-node'),
     import('bullmq-otel'),
   ])
-  const warn = warnNowAndThen(logger)
+  const warn = createThrottledWarning(logger)
   const quiet = () => undefined
   api.diag.setLogger(
     { error: warn, warn, info: quiet, debug: quiet, verbose: quiet },
@@ -46,10 +47,10 @@ export async function startTracing(
   )
   const sdk = new NodeSDK({
     serviceName: environment.OTEL_SERVICE_NAME ?? service,
-    // Not the process's own: it would tell the command line and the user.
+    // Without the process detector, which would send the command line and the user.
     resourceDetectors: [resources.envDetector, resources.hostDetector],
     instrumentations: [],
-    // Metrics are Prometheus's, logs are standard output's.
+    // Metrics go to Prometheus, logs to standard output.
     metricReaders: [],
     logRecordProcessors: [],
   })
@@ -60,7 +61,7 @@ export async function startTracing(
       const sent = sdk
         .shutdown()
         .catch((error) => warn(error instanceof Error ? error.message : String(error)))
-      await Promise.race([sent, wait(GOODBYE_MS)])
+      await Promise.race([sent, wait(SHUTDOWN_TIMEOUT_MS)])
     },
   }
 }
@@ -71,18 +72,18 @@ function wantsTraces(environment: Readonly<Record<string, string | undefined>>):
   return SWITCHES.some((name) => Boolean(environment[name]))
 }
 
-/** A collector that is away fails every few seconds: the same is said once in `REPEAT_MS`. */
-function warnNowAndThen(logger: Pick<Logger, 'warn'>): (reason: string) => void {
-  let said: { reason: string; at: number } | undefined
+/** An unreachable collector fails every few seconds. */
+function createThrottledWarning(logger: Pick<Logger, 'warn'>): (reason: string) => void {
+  let last: { reason: string; at: number } | undefined
   return (text) => {
     const reason = messageIn(text)
-    if (said?.reason === reason && Date.now() - said.at < REPEAT_MS) return
-    said = { reason, at: Date.now() }
+    if (last?.reason === reason && Date.now() - last.at < WARNING_INTERVAL_MS) return
+    last = { reason, at: Date.now() }
     logger.warn({ reason }, 'traces cannot be collected')
   }
 }
 
-/** OpenTelemetry hands an error over as JSON, stack and all. */
+/** OpenTelemetry passes an error as JSON with its stack. */
 function messageIn(text: string): string {
   const message = /^\{.*"message":("(?:[^"\\]|\\.)*")/s.exec(text)?.[1]
   return message ? String(JSON.parse(message)) : text

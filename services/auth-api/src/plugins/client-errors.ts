@@ -5,22 +5,22 @@ import type { FastifyBaseLogger } from 'fastify'
 import fp from 'fastify-plugin'
 import { fromStatus } from './problem-details.ts'
 
-/** What Node's HTTP server makes of them; anything else that it cannot read is a 400. */
+/** The statuses of Node's HTTP server for these errors; any other request that cannot be parsed is a 400. */
 const STATUS: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   HPE_HEADER_OVERFLOW: 431,
 }
 
-/** Answers what never became a request, with the headers and the problem of every other refusal. */
+/** Answers what Node cannot parse as a request, with the headers and the problem body of every other refusal. */
 export const createClientErrorHandler =
   (logger: Pick<FastifyBaseLogger, 'debug'>) =>
   ({ code = '' }: NodeJS.ErrnoException, socket: Socket): void => {
     if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
     const id = randomUUID()
     const problem = fromStatus(STATUS[code] ?? 400, code)
-    // Not the error itself: it holds the bytes that were sent, and in them perhaps a token.
-    logger.debug({ reqId: id, errorCode: code, status: problem.status }, 'answered what is no request')
+    // Not the error itself: it contains the bytes that were sent, which may include a token.
+    logger.debug({ reqId: id, errorCode: code, status: problem.status }, 'refused an invalid HTTP request')
     const body = JSON.stringify({ ...problem, instance: id })
     const head = [
       `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
@@ -34,7 +34,7 @@ export const createClientErrorHandler =
     socket.destroySoon()
   }
 
-/** Takes over what Node would refuse with a bare status: a request without `Host`, and an `Expect` that it does not know. */
+/** Handles what Node would answer with a bare status: a request without `Host`, and an unknown `Expect`. */
 export const ownRefusals = fp(
   async (app) => {
     app.addHook('onRequest', ({ headers, raw }, _reply, done) => {
@@ -42,7 +42,7 @@ export const ownRefusals = fp(
       // RFC 9112 §3.2.
       done(Object.assign(new Error('No Host header'), { statusCode: 400, code: 'HOST_MISSING' }))
     })
-    // It may be ignored (RFC 9110 §10.1.1).
+    // A server may ignore it (RFC 9110 §10.1.1).
     app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   },
   { name: 'own-refusals' },

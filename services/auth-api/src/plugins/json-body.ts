@@ -1,13 +1,13 @@
 import type { FastifyError } from 'fastify'
 import fp from 'fastify-plugin'
 
-/** A body is JSON in UTF-8 and says so, uncompressed; anything else is 415 before a byte of it is parsed. */
+/** A body must be declared as JSON in UTF-8 and be uncompressed; any other is refused with 415 before it is parsed. */
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
 
 const refusal = (statusCode: number, code: string, message: string): FastifyError =>
   Object.assign(new Error(message), { statusCode, code, name: 'FastifyError' })
 
-/** The one content-type gate, and the one parser behind it. */
+/** The only content-type check, and the only parser behind it. */
 export const jsonBody = fp(
   async (app) => {
     const parseJson = app.getDefaultJsonParser('error', 'error')
@@ -22,7 +22,7 @@ export const jsonBody = fp(
 
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-      // A client may announce JSON and send nothing, as many do with POST /refreshtoken.
+      // Clients may declare JSON and send nothing, as many do with POST /refreshtoken.
       if (body.length === 0) return done(null, undefined)
       try {
         parseJson(request, decoder.decode(body as Buffer), done)

@@ -1,12 +1,12 @@
 import fp from 'fastify-plugin'
 import { Histogram, type Registry } from 'prom-client'
 
-/** Times every answer by method, route and status. The route is its pattern: no path a client invents adds a series. */
+/** Measures the time of every response by method, route and status. The route is a pattern: invented paths add no series. */
 export const metrics = fp<{ registry: Registry }>(
   async (app, { registry }) => {
     const duration = new Histogram({
       name: 'http_request_duration_seconds',
-      help: 'Time from the request line to the end of the answer',
+      help: 'Time from the request line to the end of the response',
       labelNames: ['method', 'route', 'status'],
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
       registers: [registry],

@@ -5,7 +5,7 @@ import { isHttpUrl } from '@latchkey/shared/settings/addresses.ts'
 import fp from 'fastify-plugin'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 
-/** What the page may load: its own files. No `upgrade-insecure-requests`, which would break it on plain HTTP. */
+/** The page may load its own files only. No `upgrade-insecure-requests`, which would break it on plain HTTP. */
 const DOCS_POLICY = {
   'default-src': ["'self'"],
   'img-src': ["'self'", 'data:'],
@@ -15,7 +15,7 @@ const DOCS_POLICY = {
   'frame-ancestors': ["'none'"],
 }
 
-/** `/openapi.json`, from the same schemas that validate, and `/docs`, a page to try them on. */
+/** Serves `/openapi.json`, from the schemas that validate, and `/docs`, a page to try requests. */
 export const openapi = fp<{ publicUrl: string }>(
   async (app, { publicUrl }) => {
     await app.register(swagger, {
@@ -35,7 +35,7 @@ export const openapi = fp<{ publicUrl: string }>(
       transformObject: jsonSchemaTransformObject,
     })
 
-    // A marked route says in the document that it wants a token.
+    // The document shows which routes require a token.
     app.addHook('onRoute', (route) => {
       if (route.auth !== undefined) route.schema = { ...route.schema, security: [{ bearer: [] }] }
     })
@@ -47,8 +47,8 @@ export const openapi = fp<{ publicUrl: string }>(
       await docs.register(swaggerUi, {
         routePrefix: '/docs',
         uiConfig: { persistAuthorization: false },
-        // The page may ask its own origin alone, which publicUrl need not be: 127.0.0.1 for localhost, another port.
-        // Relative to /docs/json, so that it holds below a path too.
+        // The page may only call its own origin, which publicUrl need not be: 127.0.0.1 for localhost, another port.
+        // Relative to /docs/json, so that it works below a path prefix too.
         transformSpecification: (document) => ({ ...document, servers: [{ url: '../' }] }),
       })
     })

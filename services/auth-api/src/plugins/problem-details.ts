@@ -17,7 +17,7 @@ export const PROBLEMS = {
   reset_refused: { status: 422, title: 'Password reset refused' },
   password_refused: { status: 422, title: 'Password refused' },
   rate_limited: { status: 429, title: 'Too many requests' },
-  overloaded: { status: 503, title: 'Too many requests in hand' },
+  overloaded: { status: 503, title: 'Too many requests in progress' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },
 } satisfies Record<ErrorCode, { status: number; title: string }>
 
@@ -42,12 +42,12 @@ const ProblemBody = z
   })
   .meta({ id: 'Problem' })
 
-/** `Problem` for the OpenAPI document, under the type that it is sent as. */
+/** `Problem` in the OpenAPI document, under the media type that it is sent as. */
 export const ProblemResponse = { content: { 'application/problem+json': { schema: ProblemBody } } }
 
 const typeOf = (slug: string) => `urn:latchkey:problem:${slug}`
 
-/** Describes any failure to the caller; an unexpected one shows nothing but its status. */
+/** Describes a failure to the client. An unexpected one shows only its status. */
 export function toProblem(error: Error): Problem {
   if (error instanceof AppError) {
     return {
@@ -72,12 +72,12 @@ export function toProblem(error: Error): Problem {
   return fromStatus('statusCode' in error ? Number(error.statusCode) : 500, (error as FastifyError).code)
 }
 
-/** What Fastify's and Node's own refusals say in our words: its messages may repeat parts of the request. */
+/** Details of the refusals of Fastify and Node, whose own messages may repeat parts of the request. */
 const DETAILS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON',
   FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than 16 KiB',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The body must be application/json',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is not as long as Content-Length says',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body does not have the length that Content-Length declares',
   FST_ERR_BAD_URL: 'The path is not valid',
   FST_ERR_MAX_PARAM_LENGTH: 'The path is too long',
   ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive',
@@ -85,7 +85,7 @@ const DETAILS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: 'The headers are larger than 16 KiB',
 }
 
-/** The problem of a bare status, for example one that Fastify answers before a route is known. */
+/** The problem of a status alone, for example of a refusal before a route is known. */
 export function fromStatus(statusCode: number, code = ''): Problem {
   const status = statusCode >= 400 && statusCode < 600 ? statusCode : 500
   const title = STATUS_CODES[status] ?? 'Error'
@@ -93,14 +93,14 @@ export function fromStatus(statusCode: number, code = ''): Problem {
   return { type: typeOf(slug), title, status, detail: DETAILS[code] }
 }
 
-/** The one place that writes errors: RFC 9457, logged once when they are ours. */
+/** Writes every error as RFC 9457 says, and logs those that are not the client's. */
 export const problemDetails = fp(
   async (app) => {
     const allowedMethods = trackMethods(app)
 
     app.setErrorHandler((error: Error, request, reply) => {
       const problem = toProblem(error)
-      // Too many logins are no error of ours, and a line each would be the next flood; the metrics count them.
+      // A flood of logins would become a flood of log lines; the metrics count them.
       const isFlood = error instanceof AppError && error.code === 'overloaded'
       if (problem.status >= 500 && !isFlood) request.log.error({ err: error }, 'the request failed')
       if (error instanceof AppError && error.retryAfterSeconds)
@@ -120,7 +120,7 @@ export const problemDetails = fp(
   { name: 'problem-details' },
 )
 
-/** RFC 6750 §3: what kind of token is wanted, and what was wrong with the one that was sent. Another scheme sends none. */
+/** RFC 6750 §3: the scheme that is required, and what is wrong with the token if one was sent in that scheme. */
 function challenge(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
   const base = 'Bearer realm="latchkey"'
   const error = problem.status === 403 ? 'insufficient_scope' : 'invalid_token'

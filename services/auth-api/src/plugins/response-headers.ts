@@ -1,8 +1,8 @@
 import fp from 'fastify-plugin'
 
 /**
- * What every answer carries. `no-store` stands on all but the documentation: an answer holds a token or a profile,
- * or tells the state of one moment.
+ * Sets the headers of every response. All but the documentation are `no-store`: they contain a token or a profile, or
+ * describe the state of one moment.
  */
 export const responseHeaders = fp<{ isDraining: () => boolean }>(
   async (app, { isDraining }) => {
@@ -10,7 +10,7 @@ export const responseHeaders = fp<{ isDraining: () => boolean }>(
       reply.header('x-request-id', request.id)
       reply.header('x-content-type-options', 'nosniff')
       if (!request.routeOptions.config.isCacheable) reply.header('cache-control', 'no-store')
-      // Sends the proxy's next request to another replica, before this one stops listening.
+      // The proxy sends its next request to another replica before this one stops listening.
       if (isDraining()) reply.header('connection', 'close')
       done()
     })

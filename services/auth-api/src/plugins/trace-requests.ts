@@ -1,8 +1,8 @@
 import type { FastifyPluginCallback } from 'fastify'
 
 /**
- * One OpenTelemetry span a request, child of the caller's `traceparent`; probes make none. Loaded only where traces are
- * collected: the import alone costs what a start should not.
+ * Creates one OpenTelemetry span per request, a child of the client's `traceparent`; none for probes. The library is
+ * imported only where traces are collected, because the import slows down the start.
  */
 export async function createRequestTracing(): Promise<FastifyPluginCallback> {
   const { default: otel } = await import('@fastify/otel')
@@ -11,10 +11,10 @@ export async function createRequestTracing(): Promise<FastifyPluginCallback> {
     ignorePaths: ({ url }) => url.startsWith('/health/'),
     instrumentHooks: false,
     instrumentHandler: false,
-    // What an error says is the log's, where secrets are redacted.
+    // Errors belong to the log, which redacts secrets.
     recordExceptions: false,
     requestHook: (span, { url }) => {
-      // A client may put anything into a query.
+      // Clients may put a secret into the query.
       span.setAttribute('url.path', url.split('?', 1)[0] ?? '')
     },
   })

@@ -38,12 +38,12 @@ describe('what is logged when Redis refuses', () => {
 
   it('the service itself, is not the password that it came with', async () => {
     const url = new URL(redis.getConnectionUrl())
-    url.username = 'nobody'
-    url.password = 'the-password-of-nobody'
+    url.username = 'stranger'
+    url.password = 'the-password-of-a-stranger'
     await using service = startService(url.href)
     await expectLogged(service, 'the mail queue is unavailable')
-    await expectLogged(service, 'the store of the limits is away')
+    await expectLogged(service, 'the Redis of the limits is unavailable')
     expect(service.output()).toContain('WRONGPASS')
-    expect(service.output()).not.toContain('the-password-of-nobody')
+    expect(service.output()).not.toContain('the-password-of-a-stranger')
   })
 })

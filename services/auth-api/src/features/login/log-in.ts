@@ -6,7 +6,7 @@ import type { IssuedToken, IssueToken } from '../tokens/issue-token.ts'
 
 export interface LogInDependencies {
   users: Pick<UserRepository, 'findByLogin'>
-  /** Stores a better hash of the same password, if it is still the one that was verified. */
+  /** Stores a new hash of the same password, unless the stored one has changed since it was verified. */
   replaceHash: (userid: string, oldHash: string, newHash: string) => Promise<void>
   passwords: Pick<PasswordHasher, 'verify'>
   issueToken: IssueToken
@@ -15,19 +15,19 @@ export interface LogInDependencies {
 }
 
 export interface Credentials {
-  /** The e-mail or the username, whichever `field` says. */
+  /** The e-mail address or the username, as `field` says. */
   username: string
   password: string
 }
 
 export type LogIn = ReturnType<typeof createLogIn>
 
-/** Exchanges credentials for a token; throws `invalid_credentials`, whatever was wrong with them. */
+/** Exchanges credentials for a token; throws `invalid_credentials`, whatever is wrong with them. */
 export function createLogIn({ users, replaceHash, passwords, issueToken, field, clock }: LogInDependencies) {
   return async ({ username, password }: Credentials): Promise<IssuedToken> => {
     const readAt = toNumericDate(clock())
     const user = await users.findByLogin(field, username)
-    // Verified even without a user, and even for a deleted one: the time must not tell which logins exist.
+    // Verified for unknown and deleted users too: the time must not reveal which users exist.
     const verification = await passwords.verify(password, user?.passwordHash)
     if (!user || user.deletedAt || !verification.matches) {
       throw new AppError('invalid_credentials', 'The username or the password is wrong')

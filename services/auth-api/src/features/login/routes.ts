@@ -12,7 +12,7 @@ const LoginBody = z
     {
       username: storableText()
         .min(1, 'must not be empty')
-        .describe('The e-mail or the username, as LOGIN_FIELD says.'),
+        .describe('The e-mail address or the username, as LOGIN_FIELD says.'),
       password: z.string('must be a string').min(1, 'must not be empty'),
     },
     'must be a JSON object',

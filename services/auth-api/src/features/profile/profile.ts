@@ -20,7 +20,7 @@ export const Profile = z
     updated_at: z.string().nullable(),
     properties: z
       .record(z.string(), z.union([z.string().nullable(), z.array(z.string().nullable())]))
-      .describe('An array where a name occurs more than once.'),
+      .describe('An array if a name occurs more than once.'),
   })
   .meta({ id: 'Profile' })
 

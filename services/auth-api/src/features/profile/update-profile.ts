@@ -16,14 +16,14 @@ export interface UpdateProfileDependencies {
 export type UpdateProfile = ReturnType<typeof createUpdateProfile>
 
 /**
- * Changes what is given of a user's profile, all of it or nothing; returns the user as it now is, undefined when
- * it is gone. Throws `email_taken`.
+ * Changes the given fields of a user's profile, all or none; returns the user as it now is, or undefined if there is no
+ * such user. Throws `email_taken`.
  */
 export function createUpdateProfile({ transaction, usersOf }: UpdateProfileDependencies) {
   return (userid: string, { name, email, language }: ProfileChange): Promise<User | undefined> =>
     transaction(async (db) => {
       const users = usersOf(db)
-      // One update of a user at a time: users_property has no key that would keep two languages apart.
+      // One update of a user at a time: no key of users_property prevents two languages.
       if (!(await users.lock(userid))) return undefined
       if (name !== undefined) await users.setName(userid, name)
       if (email !== undefined) await users.setEmail(userid, email)

@@ -5,7 +5,7 @@ import type { Claims } from './claims.ts'
 import { revokedToken, type TokenValidity } from './token-validity.ts'
 import type { TokenVerifier } from './verify-token.ts'
 
-/** Marks a handler: any valid token, or one whose user has this role. */
+/** What a route requires: any valid token, or the token of a user with this role. */
 export type AuthMarker = 'authenticated' | { role: string }
 
 declare module 'fastify' {
@@ -19,7 +19,7 @@ declare module 'fastify' {
     isProtected?: boolean
   }
   interface FastifyRequest {
-    /** The payload of the caller's token; `jwt.data` holds user id, name and role. Only in marked handlers. */
+    /** The payload of the caller's token, in routes with an `auth` marker; `jwt.data` is user id, name and role. */
     jwt: Claims
   }
 }
@@ -29,7 +29,7 @@ export interface AuthenticateOptions {
   validity: TokenValidity
 }
 
-/** Guards every route that has an `auth` marker; the others are public, and a token sent to them is ignored. */
+/** Protects every route with an `auth` marker. All others are public, and ignore a token that is sent to them. */
 export const authenticate = fp<AuthenticateOptions>(
   async (app, { verifier, validity }) => {
     app.decorateRequest('jwt', null as unknown as Claims)
@@ -40,7 +40,7 @@ export const authenticate = fp<AuthenticateOptions>(
       const role = requiredRole(route.auth, route.url)
       const guard = guards.get(role ?? '') ?? createGuard(role)
       guards.set(role ?? '', guard)
-      // The HEAD route that Fastify adds to a GET comes by here with the guard already on it.
+      // The HEAD route that Fastify adds to a GET arrives here with the guard in place.
       const others = [route.onRequest ?? []]
         .flat()
         .filter((hook) => hook !== guard) as onRequestAsyncHookHandler[]
@@ -48,7 +48,7 @@ export const authenticate = fp<AuthenticateOptions>(
       route.config = { ...route.config, isProtected: true }
     })
 
-    /** Calls back without a promise when the token and its user are remembered: the hot path. */
+    /** On the hot path, where the token and its user are remembered, it calls back without a promise. */
     function createGuard(role: string | undefined): onRequestHookHandler {
       return (request, _reply, done) => {
         const token = bearerToken(request)
@@ -74,7 +74,7 @@ export const authenticate = fp<AuthenticateOptions>(
 
 function requiredRole(marker: AuthMarker, url: string): string | undefined {
   if (marker === 'authenticated') return undefined
-  // A misspelt marker must not leave a route open, nor guard it by an empty role.
+  // A misspelt marker must not leave a route open, nor require an empty role.
   if (typeof marker === 'object' && marker !== null && marker.role) return marker.role
   throw new Error(`The route ${url} has an auth marker that is neither 'authenticated' nor { role }`)
 }

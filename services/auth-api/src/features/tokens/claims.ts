@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What a handler learns of the caller: the specification's claims. An adopted table may hold any 128 bits as an id. */
+/** The specification's claims about the user. An adopted table may contain any 128 bits as an id. */
 const UserClaims = z.object({ userid: z.guid(), name: z.string(), role: z.string().min(1) })
 
 /** The whole payload of a Latchkey token (RFC 7519 §4.1 and `data`). Times are seconds since the epoch. */

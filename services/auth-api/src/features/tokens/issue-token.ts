@@ -17,13 +17,13 @@ export interface IssuedToken {
 export type IssueToken = ReturnType<typeof createTokenIssuer>
 
 /**
- * Makes the function that signs an HS512 token for `user`, as the user was read at `readAt` (whole seconds since
- * the epoch). Not the moment of signing: what changed since the user was read must make this token invalid.
+ * Creates the function that signs an HS512 token for `user`, as read from the database at `readAt` (whole seconds since
+ * the epoch). Not at the moment of signing: a change after the read must invalidate this token.
  */
 export function createTokenIssuer({ key, issuer, lifetimeSeconds }: IssueTokenOptions) {
   return async (user: User, readAt: number): Promise<IssuedToken> => {
     const data = { userid: user.userid, name: user.name ?? '', role: roleOf(user) }
-    // The valid-from mark may lie a second or two ahead, and a token issued after the change must pass it.
+    // The valid-from mark may be a second or two ahead, and a token issued after the change must be valid.
     const issuedAt = Math.max(readAt, validFromOf(user))
     const token = await new SignJWT({ data })
       .setProtectedHeader({ alg: 'HS512', typ: 'JWT' })

@@ -15,8 +15,8 @@ export interface RefreshTokenDependencies {
 export type RefreshToken = ReturnType<typeof createRefreshToken>
 
 /**
- * Exchanges a verified token in its last `refreshWindowSeconds` for a new one, with name and role as the user has
- * them now. Throws `token_not_refreshable` when it is too early, `invalid_token` when the user is gone.
+ * Exchanges a verified token in its last `refreshWindowSeconds` for a new one, with the user's current name and role.
+ * Throws `token_not_refreshable` before that, and `invalid_token` when the user is deleted or the token was revoked.
  */
 export function createRefreshToken({
   users,
@@ -29,7 +29,7 @@ export function createRefreshToken({
     if (claims.exp - now / 1000 > refreshWindowSeconds) {
       throw new AppError(
         'token_not_refreshable',
-        `A token can be refreshed in its last ${refreshWindowSeconds} seconds`,
+        `A token can be refreshed in its last ${refreshWindowSeconds} seconds; try again then`,
       )
     }
     const user = await users.findById(claims.sub)

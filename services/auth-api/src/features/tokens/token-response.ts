@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What `/login` and `/refreshtoken` answer. */
+/** The response of `/login` and `/refreshtoken`. */
 export const TokenResponse = z
   .object({
     token: z.string().describe('JWT, HS512. Send it as `Authorization: Bearer <token>`.'),

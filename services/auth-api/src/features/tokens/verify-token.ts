@@ -6,27 +6,27 @@ import { LRUCache } from 'lru-cache'
 import { Claims } from './claims.ts'
 
 export interface VerifyTokenOptions {
-  /** The current key first, then the previous one while secrets are rotated. */
+  /** The current key first, then the previous one during a rotation. */
   keys: readonly webcrypto.CryptoKey[]
   issuer: string
   clock: Clock
-  /** Verified tokens kept in memory at the most. */
-  remembered?: number
+  /** Verified tokens remembered at most. */
+  maxTokens?: number
 }
 
 export type TokenVerifier = ReturnType<typeof createTokenVerifier>
 
-/** Longer ones are verified each time: the memory that remembering takes stays bounded. */
+/** Longer tokens are verified each time, which bounds the memory. */
 const MAX_REMEMBERED_LENGTH = 2048
-/** How far the clock of the replica that issued a token may be ahead (RFC 7519 §4.1.5). `exp` has no such leeway. */
+/** How far the clock of the issuing replica may be ahead (RFC 7519 §4.1.5). `exp` has no leeway. */
 const NOT_BEFORE_LEEWAY_SECONDS = 5
 
 /**
- * Verifies tokens: signature, issuer, times and the shape of the claims. A token that was verified is remembered,
- * and costs no signature check again, until it expires.
+ * Verifies tokens: signature, issuer, times and the shape of the claims. A verified token is remembered until it
+ * expires, so that its signature is checked once.
  */
-export function createTokenVerifier({ keys, issuer, clock, remembered = 10_000 }: VerifyTokenOptions) {
-  const verified = new LRUCache<string, Claims>({ max: remembered })
+export function createTokenVerifier({ keys, issuer, clock, maxTokens = 10_000 }: VerifyTokenOptions) {
+  const verified = new LRUCache<string, Claims>({ max: maxTokens })
 
   async function verify(token: string): Promise<Claims> {
     const claims = await verifySignedBy(keys, token, { issuer, now: clock() })
@@ -35,7 +35,7 @@ export function createTokenVerifier({ keys, issuer, clock, remembered = 10_000 }
   }
 
   return {
-    /** The claims of a token that was verified before and is still valid now; no promise, for the hot path. */
+    /** The claims of a remembered token that is still valid. Not a promise, for the hot path. */
     recall(token: string): Claims | undefined {
       const claims = verified.get(token)
       if (!claims) return undefined
@@ -44,7 +44,7 @@ export function createTokenVerifier({ keys, issuer, clock, remembered = 10_000 }
       verified.delete(token)
       return undefined
     },
-    /** Throws `invalid_token`, which says why only as far as the holder of the token may know. */
+    /** Throws `invalid_token`. Its message reveals an expiry, and nothing else about why the token is invalid. */
     verify,
     size: () => verified.size,
   }
@@ -67,7 +67,7 @@ async function verifySignedBy(
     } catch (error) {
       if (error instanceof AppError) throw error
       if (error instanceof errors.JWTExpired) throw expiredToken()
-      // Only another secret is worth another key; everything else stays wrong.
+      // Another key helps only if the token was signed by another secret.
       if (!(error instanceof errors.JWSSignatureVerificationFailed)) break
     }
   }
@@ -84,15 +84,15 @@ async function verifyWith(
     issuer,
     typ: 'JWT',
     currentDate: new Date(now),
-    // Meant for `nbf`; jose applies it to `exp` too, which is therefore checked again below.
+    // For `nbf`. jose applies it to `exp` too, which is therefore checked again below.
     clockTolerance: NOT_BEFORE_LEEWAY_SECONDS,
     requiredClaims: ['sub', 'iat', 'nbf', 'exp', 'jti'],
   })
   const claims = Claims.safeParse(payload)
-  // Our header has two members and no others: `kid`, `jwk`, `x5u` or `crit` in a token is somebody else's idea.
-  const isOurs =
+  // Latchkey's header has these two members only: a token with `kid`, `jwk`, `x5u` or `crit` is not one of its tokens.
+  const isIssuedHere =
     Object.keys(protectedHeader).length === 2 && claims.success && claims.data.sub === claims.data.data.userid
-  if (!isOurs) throw invalidToken()
+  if (!isIssuedHere) throw invalidToken()
   if (hasExpired(claims.data, now)) throw expiredToken()
   return claims.data
 }

@@ -14,7 +14,7 @@ export interface Counter {
   read(request: FastifyRequest, key: string): Promise<Counted>
 }
 
-/** Makes a counter of its own for each `name`; its window is in milliseconds. */
+/** Creates the counter called `name`; its window is in milliseconds. */
 export type CreateCounter = (name: string, windowMs: number) => Counter
 
 /** A Redis client in which all replicas count together. */
@@ -22,16 +22,16 @@ export type LimitStore = NonNullable<RateLimitPluginOptions['redis']>
 
 type RateLimiter = ReturnType<FastifyInstance['createRateLimit']>
 
-/** The plugin has no way to ask for the count itself; with this maximum it is what is missing from it. */
+/** The plugin returns what remains of a maximum, never the count; this one is never reached. */
 const NO_MAXIMUM = Number.MAX_SAFE_INTEGER
-/** Who floods with made-up keys pushes the oldest out of memory: there have to be many. */
+/** A flood of invented keys pushes the oldest keys out of memory, so there have to be many. */
 const KEYS_IN_MEMORY = 50_000
-/** So long a Redis that has failed is not asked again: a hung one would otherwise delay every request. */
-const REDIS_RESTS_MS = 1_000
+/** How long Redis is not used after a failure: a hanging one would otherwise delay every request. */
+const REDIS_PAUSE_MS = 1_000
 
 /**
- * Counters by @fastify/rate-limit: in Redis where there is one, so that all replicas count together, and always in
- * memory, which alone counts where there is no Redis, or while it is away or slow.
+ * Opens counters by @fastify/rate-limit. All replicas count together in Redis, if there is one. Each process also counts
+ * in memory, which is used alone without Redis, or while Redis is unavailable or slow.
  */
 export async function openCounters(
   app: FastifyInstance,
@@ -40,7 +40,7 @@ export async function openCounters(
   const inMemory = await openStore(app, {})
   const inRedis = redis && (await openStore(app, { redis, nameSpace: 'latchkey-limit-' }))
   const keys = new WeakMap<FastifyRequest, string>()
-  let redisRestsUntil = 0
+  let redisPausedUntil = 0
 
   async function ask(
     limiter: RateLimiter,
@@ -48,7 +48,7 @@ export async function openCounters(
     key: string,
     increment: boolean,
   ): Promise<Counted> {
-    // The limiter reads it before it first waits: a request may have several in the air.
+    // The limiter reads it before its first await: a request may have several counts in flight.
     keys.set(request, key)
     const result = await limiter(request, { increment })
     if (result.isAllowed) return { current: 0, retryAfterSeconds: 1 }
@@ -56,16 +56,16 @@ export async function openCounters(
   }
 
   async function askRedis(shared: RateLimiter, request: FastifyRequest, key: string, increment: boolean) {
-    if (Date.now() < redisRestsUntil) return undefined
+    if (Date.now() < redisPausedUntil) return undefined
     try {
       const counted = await ask(shared, request, key, increment)
-      if (redisRestsUntil > 0) app.log.info('limits are counted in Redis again')
-      redisRestsUntil = 0
+      if (redisPausedUntil > 0) app.log.info('limits are counted in Redis again')
+      redisPausedUntil = 0
       return counted
     } catch (error) {
-      if (redisRestsUntil === 0)
-        app.log.warn({ err: error }, 'Redis is away or slow: this process counts limits on its own')
-      redisRestsUntil = Date.now() + REDIS_RESTS_MS
+      if (redisPausedUntil === 0)
+        app.log.warn({ err: error }, 'Redis is unavailable or slow: this process counts limits on its own')
+      redisPausedUntil = Date.now() + REDIS_PAUSE_MS
       return undefined
     }
   }
@@ -74,7 +74,7 @@ export async function openCounters(
     const options = {
       max: NO_MAXIMUM,
       timeWindow: windowMs,
-      // Here and not with the store: each limiter has its own, which inherits no size.
+      // Set here, because each limiter has its own cache, which does not inherit the size of the store.
       cache: KEYS_IN_MEMORY,
       keyGenerator: (request: FastifyRequest) => `${name}:${keys.get(request) ?? ''}`,
     }
@@ -82,7 +82,7 @@ export async function openCounters(
     const shared = inRedis?.(options)
 
     async function run(request: FastifyRequest, key: string, increment: boolean): Promise<Counted> {
-      // Counted here as well: whoever makes Redis slow, or empties it, gets nothing back that this process has seen.
+      // Counted in memory too: emptying Redis or slowing it down resets nothing that this process has counted.
       const here = await ask(own, request, key, increment)
       const everywhere = shared && (await askRedis(shared, request, key, increment))
       return everywhere && everywhere.current >= here.current ? everywhere : here
@@ -94,7 +94,7 @@ export async function openCounters(
   }
 }
 
-/** One plugin instance has one store, and a context of its own keeps two of them apart. */
+/** A plugin instance has one store; a separate context keeps two instances apart. */
 async function openStore(
   app: FastifyInstance,
   options: RateLimitPluginOptions,

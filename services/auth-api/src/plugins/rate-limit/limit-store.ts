@@ -1,12 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Redis } from 'ioredis'
 
-/** An answer that takes longer than this counts as none, in milliseconds. */
-const PATIENCE_MS = 250
-/** A connection that answers nothing for so long is given up: TCP would need a quarter of an hour to notice. */
-const SILENCE_MS = 5_000
+/** A command that takes longer counts as failed. */
+const COMMAND_TIMEOUT_MS = 250
+/** A connection without any answer for this time is closed: TCP needs a quarter of an hour to detect the loss. */
+const SOCKET_TIMEOUT_MS = 5_000
 
-/** The Redis in which limits are counted, where the queue is on Redis too; a Redis that is away delays nobody. */
+/** Opens the Redis in which limits are counted, if the queue is in Redis. No request waits for a Redis that is unavailable. */
 export function openLimitStore(
   queueUrl: string,
   logger: Pick<FastifyBaseLogger, 'debug'>,
@@ -16,9 +16,9 @@ export function openLimitStore(
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     connectTimeout: 2_000,
-    commandTimeout: PATIENCE_MS,
-    socketTimeout: SILENCE_MS,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
   })
-  redis.on('error', (error) => logger.debug({ err: error }, 'the store of the limits is away'))
+  redis.on('error', (error) => logger.debug({ err: error }, 'the Redis of the limits is unavailable'))
   return redis
 }
