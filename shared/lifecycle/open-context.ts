@@ -1,8 +1,9 @@
+import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { loadConfig } from '../settings/environment.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '../settings/settings-error.ts'
 import { createLogger } from '../telemetry/logger.ts'
-import { startTracing } from '../telemetry/tracing.ts'
+import { startTracing, type Tracing } from '../telemetry/tracing.ts'
 import type { Lifecycle } from './run-service.ts'
 
 export interface ServiceOptions<Settings> {
@@ -19,6 +20,14 @@ interface CommonConfig {
   shutdown: { graceSeconds: number; delaySeconds?: number }
 }
 
+/** What every part of a service may need. */
+export interface ServiceContext {
+  logger: Logger
+  /** Undefined when traces are off. */
+  tracing: Tracing | undefined
+  registry: Registry
+}
+
 /**
  * What every service starts with: its settings, logger, traces and metrics. Settings that cannot be used are written to
  * standard error and end the process with exit code 78.
@@ -26,7 +35,7 @@ interface CommonConfig {
 export async function openContext<Settings extends { config: CommonConfig }>(
   lifecycle: Lifecycle,
   { name, readSettings, timeoutMessage }: ServiceOptions<Settings>,
-) {
+): Promise<Settings & ServiceContext> {
   const { environment, config: settings } = await readOrExit(readSettings)
   const { log, shutdown } = settings.config
   const logger = createLogger(name, log.level)

@@ -1,30 +1,53 @@
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { announceReady } from '@latchkey/shared/lifecycle/announce-ready.ts'
 import { listen } from '@latchkey/shared/lifecycle/listen.ts'
-import { openContext } from '@latchkey/shared/lifecycle/open-context.ts'
+import { openContext, type ServiceContext } from '@latchkey/shared/lifecycle/open-context.ts'
 import type { Lifecycle } from '@latchkey/shared/lifecycle/run-service.ts'
 import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { buildApp } from './app.ts'
-import { parseConfig } from './config.ts'
+import { type Config, parseConfig } from './config.ts'
 import { buildMetricsServer } from './metrics-server.ts'
 import { openLimitStore } from './plugins/rate-limit/limit-store.ts'
 import { createRequestTracing } from './plugins/trace-requests.ts'
 
 /** The parts of auth-api, in the order in which they are opened. */
 export async function openParts(lifecycle: Lifecycle): Promise<void> {
-  const { config, logger, tracing, registry } = await openContext(lifecycle, {
+  const context = await openContext(lifecycle, {
     name: 'auth-api',
     readSettings: (environment) => ({ config: parseConfig(environment) }),
     timeoutMessage: 'requests were still in flight at the end of SHUTDOWN_GRACE',
   })
+  const { config, logger, tracing, registry } = context
   if (config.passwords.scheme === 'sha1')
     logger.warn(
       'PASSWORD_HASH is sha1: stolen hashes can be cracked within hours. Set PASSWORD_HASH=argon2id.',
     )
 
+  const clients = await openClients(lifecycle, context)
+  const traceRequests = tracing && (await createRequestTracing())
+  const { server, readiness } = await buildApp(config, { ...clients, logger, registry, traceRequests })
+
+  const { host, port, metricsPort } = config.http
+  const metricsServer = buildMetricsServer(registry)
+  await listen(lifecycle, metricsServer, { host, port: metricsPort, portSetting: 'METRICS_PORT' })
+  await listen(lifecycle, server, { host, port, portSetting: 'PORT' })
+  await announceReady(lifecycle, {
+    readiness,
+    drainDelaySeconds: config.shutdown.delaySeconds,
+    urls: { database: config.database.url, queue: config.mail.queueUrl },
+    logger,
+    address: () => server.listeningOrigin,
+  })
+}
+
+/** What the API works with: the database, the hashing threads, Redis and the mail queue. */
+async function openClients(
+  lifecycle: Lifecycle,
+  { config, logger, tracing }: ServiceContext & { config: Config },
+) {
   const db = await lifecycle.open(
     () =>
       openDatabase(config.database.url, {
@@ -54,29 +77,5 @@ export async function openParts(lifecycle: Lifecycle): Promise<void> {
     () => createMailDispatcher({ outbox: createOutboxRepository(db), queue, logger }),
     (dispatcher) => dispatcher.close(),
   )
-
-  const { server, readiness } = await buildApp(config, {
-    db,
-    passwords,
-    dispatcher,
-    queue,
-    logger,
-    limitStore,
-    registry,
-    traceRequests: tracing && (await createRequestTracing()),
-  })
-  const { host, port, metricsPort } = config.http
-  await listen(lifecycle, buildMetricsServer(registry), {
-    host,
-    port: metricsPort,
-    portSetting: 'METRICS_PORT',
-  })
-  await listen(lifecycle, server, { host, port, portSetting: 'PORT' })
-  await announceReady(lifecycle, {
-    readiness,
-    drainDelaySeconds: config.shutdown.delaySeconds,
-    urls: { database: config.database.url, queue: config.mail.queueUrl },
-    logger,
-    address: () => server.listeningOrigin,
-  })
+  return { db, passwords, limitStore, queue, dispatcher }
 }

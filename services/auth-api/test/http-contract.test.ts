@@ -84,7 +84,7 @@ describe("a team's own routes", () => {
     { method: 'GET', url: '/uploads/2026/11/a.png', allow: 'PUT' },
     { method: 'OPTIONS', url: '/uploads/a.png', allow: 'PUT' },
   ] as const)('answer 405 with Allow to $method $url', async ({ method, url, allow }) => {
-    await using own = await startApp()
+    await using own = await startApp({ database: app.database })
     own.server.get('/reports/:id', ok)
     own.server.put('/reports/:id', ok)
     own.server.post('/reports/latest', ok)
@@ -333,7 +333,7 @@ describe('the documentation', () => {
   it.each(['auth.example.com', 'urn:example:login', 'localhost:8080'])(
     'names no server where the issuer is not a URL: %s',
     async (issuer) => {
-      await using other = await startApp({ settings: { API_SERVER: issuer } })
+      await using other = await startApp({ database: app.database, settings: { API_SERVER: issuer } })
       for (const url of ['/openapi.json', '/docs', '/docs/json', '/health/ready']) {
         expect((await other.server.inject({ url })).statusCode, url).toBe(200)
       }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aToken, aUser, bearer, logIn, startApp, type TestApp } from './support/start-app.ts'
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
@@ -25,6 +25,17 @@ async function startReplicas(database: TestDatabase) {
   return { apps, first, [Symbol.asyncDispose]: () => replicas.disposeAsync() }
 }
 
+let database: TestDatabase
+let replicas: Awaited<ReturnType<typeof startReplicas>>
+beforeAll(async () => {
+  database = await createTestDatabase()
+  replicas = await startReplicas(database)
+})
+afterAll(async () => {
+  await replicas[Symbol.asyncDispose]()
+  await database[Symbol.asyncDispose]()
+})
+
 async function codeOf({ queued, config }: TestApp): Promise<string> {
   await expect.poll(() => queued.size).toBe(1)
   const [job] = queued.values()
@@ -35,8 +46,6 @@ async function codeOf({ queued, config }: TestApp): Promise<string> {
 
 describe('rotating JWT_SECRET in three steps', () => {
   it('leaves no moment at which one replica refuses what another one issues', async () => {
-    await using database = await createTestDatabase()
-    await using replicas = await startReplicas(database)
     const { apps, first } = replicas
     const user = await aUser(first)
     const accepts = async ({ server }: TestApp, token: string) =>
@@ -54,8 +63,6 @@ describe('rotating JWT_SECRET in three steps', () => {
   })
 
   it('lets the replica of either step go on with a reset that the other one began', async () => {
-    await using database = await createTestDatabase()
-    await using replicas = await startReplicas(database)
     const { apps, first } = replicas
     const { email } = await aUser(first)
     const post = async ({ server }: TestApp, step: string, payload: object) => {

@@ -19,7 +19,7 @@ export interface TestApp extends AsyncDisposable {
   config: Config
   /** Everything that was logged, one JSON line each. */
   logLines: string[]
-  /** What was handed to the queue, which stands in memory here: mailer-worker's tests have real ones. */
+  /** The jobs added to the queue, which is in memory: mailer-worker's tests have real ones. */
   queued: Map<string, MailJob>
   /** Moves the service's clock; it otherwise follows the real one. */
   setClock(now: number | undefined): void
@@ -46,8 +46,10 @@ export async function startApp({
     MAIL_SECRET: randomBytes(32).toString('base64'),
     // Cheap, where the hash is not the subject; production has argon2id.
     PASSWORD_HASH: 'sha1',
+    // Each app starts its threads.
+    HASH_CONCURRENCY: '1',
     DATABASE_URL: ownDatabase.url,
-    // Where mail goes instead is `queued`.
+    // Never connected to: jobs go to `queued`.
     QUEUE_URL: 'redis://127.0.0.1:1',
     // Every test comes from one address.
     RATE_LIMIT_LOGIN: '0',
