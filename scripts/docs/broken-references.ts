@@ -10,8 +10,9 @@ const LINK = /!?\[[^\]]*\]\(([^)\s]+)\)/g
 const NAMED_PAGE = /\bdocs\/[\w./-]+\.md\b/g
 const SKIPPED = new Set(['node_modules', '.git', '.data', 'docs.test.ts'])
 const TEXT_FILE = /\.(?:ts|php|json|ya?ml|env|sh|md)$|^Dockerfile$|^\.(?:env|gitignore)$/
-/** Files that do not exist before a reader creates them. */
-const CREATED_BY_READER = /^config\/(?:\w+|<\w+>)\/(?:credentials\.env|external\.ts)$/
+/** Files that do not exist before a reader creates them; the numbers of Latchkey's migrations are below 1000. */
+const CREATED_BY_READER = /^config\/(?:\w+|<\w+>)\/(?:credentials\.env|external\.ts)$|\/1000_/
+const CREATED_ON_PAGE = /Create `([^`]+)`:/g
 
 /** Every page: the Markdown files of the repository, relative to `root`. */
 export const findPages = (root: string): string[] => findFiles(root).filter((path) => path.endsWith('.md'))
@@ -21,7 +22,8 @@ export function findBrokenReferences(root: string, page: string): string[] {
   const text = readFileSync(join(root, page), 'utf8')
   const prose = withoutCodeBlocks(text)
   const links = matchesOf(prose, LINK).filter((target) => !/^[a-z]+:/.test(target))
-  const files = matchesOf(prose, NAMED_FILE)
+  const created = matchesOf(prose, CREATED_ON_PAGE)
+  const files = matchesOf(prose, NAMED_FILE).filter((path) => !created.includes(path))
   return [
     ...links.filter((target) => !resolves(root, page, target)),
     ...files.filter((path) => !CREATED_BY_READER.test(path) && !existsSync(join(root, path))),

@@ -107,7 +107,7 @@ describe('the types of a mail', () => {
   it('name no template that is not declared', () => {
     expectTypeOf<Parameters<Mails['accept']>[1]['template']>().toEqualTypeOf<keyof typeof MAIL_TEMPLATES>()
     expectTypeOf<Parameters<Mails<typeof templates>['accept']>[1]['template']>().toEqualTypeOf<
-      'password-reset' | 'invitation'
+      keyof typeof MAIL_TEMPLATES | 'invitation'
     >()
   })
 })
