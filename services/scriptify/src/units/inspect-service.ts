@@ -34,10 +34,8 @@ export async function inspectService(
   { root, systems }: { root: string; systems: readonly InitSystem[] },
 ): Promise<FoundService> {
   const look = (path: string) => inspectFile(join(root, path), { name, systems })
-  const units = await Promise.all(
-    systems.map(async (system) => ({ system, file: await look(unitFile(system, name)) })),
-  )
-  const found = units.flatMap(({ system, file }) => (file ? [{ ...file, system }] : []))
+  const units = await Promise.all(systems.map((system) => inspectUnit(system, { name, root, systems })))
+  const found = units.filter((unit) => unit !== undefined)
   const environment = await look(environmentFile(name))
   const isLegacy = found.some(({ owner }) => owner === 'legacy')
   return {
@@ -47,8 +45,20 @@ export async function inspectService(
   }
 }
 
+/** Looks at the unit of a service; one that another init system with the same path reads is foreign. */
+export async function inspectUnit(
+  system: InitSystem,
+  { name, root, systems }: { name: string; root: string; systems: readonly InitSystem[] },
+): Promise<FoundUnit | undefined> {
+  const file = await inspectFile(join(root, unitFile(system, name)), { name, systems })
+  if (file === undefined) return undefined
+  const mark = readMark(file.text, systems)
+  const isOthers = mark?.kind === 'own' && mark.system !== system
+  return { ...file, system, owner: isOthers ? 'foreign' : file.owner }
+}
+
 /** Looks at one path that a service of this name uses; undefined where nothing is. */
-export async function inspectFile(
+async function inspectFile(
   path: string,
   { name, systems }: { name: string; systems: readonly InitSystem[] },
 ): Promise<FoundFile | undefined> {
@@ -78,7 +88,7 @@ async function readWithoutFollowing(path: string): Promise<string> {
 
 /** The original did not mark an environment; beside one of its services, a file with only `export` lines is its own. */
 function adoptLegacyEnvironment(file: FoundFile): FoundFile {
-  const isTheirs =
+  const isLegacy =
     file.owner === 'foreign' && file.stats.isFile() && /^(export \w+=.*\n?|\s*\n)*$/.test(file.text)
-  return isTheirs ? { ...file, owner: 'legacy' } : file
+  return isLegacy ? { ...file, owner: 'legacy' } : file
 }

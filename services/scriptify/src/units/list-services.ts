@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { isServiceName } from '../service-name.ts'
 import { namesIn } from './folders.ts'
 import type { InitSystem, ServiceState } from './init-system.ts'
-import { inspectFile } from './inspect-service.ts'
+import { inspectUnit } from './inspect-service.ts'
 import { environmentFile } from './paths.ts'
-import { serviceOfEntry, unitFile, unitFolder } from './unit-path.ts'
+import { serviceOfEntry, unitFolder } from './unit-path.ts'
 
 export interface ListedService extends Partial<ServiceState> {
   readonly name: string
@@ -48,7 +48,7 @@ async function describe(
   { root, systems, withState = false }: ListOptions,
 ): Promise<ListedService | undefined> {
   // Every user may list: scriptify's units are readable, so one that is not belongs to someone else.
-  const file = await inspectFile(join(root, unitFile(system, name)), { name, systems }).catch(() => undefined)
+  const file = await inspectUnit(system, { name, root, systems }).catch(() => undefined)
   if (file === undefined || file.owner === 'foreign') return undefined
   return {
     name,
