@@ -1,23 +1,14 @@
 import { EXIT } from '../exit-codes.ts'
 import { ENDPOINT_EXIT } from './endpoint-exit.ts'
 import { exchange } from './exchange.ts'
-import { parseLimits } from './parse-limits.ts'
-import { parseRequest } from './parse-request.ts'
+import { type LimitOptions, parseLimits } from './parse-limits.ts'
+import { parseRequest, type RequestOptions } from './parse-request.ts'
 import { headOf, printBody, statusLineOf } from './print-answer.ts'
 
 /** The arguments of the command line, unchecked. */
-export interface EndpointOptions {
-  method: string
-  url: string
-  header: string[]
-  body?: string
-  bodyFile?: string
-  base?: string
+export interface EndpointOptions extends RequestOptions, LimitOptions {
   include?: boolean
   follow?: boolean
-  maxRedirects: string
-  timeout: string
-  maxBytes?: string
 }
 
 /** Sends the request and prints the response; resolves with the exit code, or throws a CliError. */

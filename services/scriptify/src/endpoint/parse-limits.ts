@@ -6,6 +6,13 @@ const MAX_TIMEOUT_SECONDS = 86_400
 const MAX_REDIRECTS = 100
 const MAX_TERMINAL_BYTES = 10 * 1024 ** 2
 
+/** The numbers of the command line, unchecked. */
+export interface LimitOptions {
+  maxRedirects: string
+  timeout: string
+  maxBytes?: string
+}
+
 export interface Limits {
   maxRedirects: number
   timeoutMs: number
@@ -13,10 +20,7 @@ export interface Limits {
 }
 
 /** Reads the numbers of the command line; by default a terminal gets 10 MiB of a body, a pipe all of it. */
-export function parseLimits(
-  given: { maxRedirects: string; timeout: string; maxBytes?: string },
-  isTerminal: boolean,
-): Limits {
+export function parseLimits(given: LimitOptions, isTerminal: boolean): Limits {
   const seconds = parseNumber('--timeout', given.timeout, /^\d+(\.\d+)?$/, MAX_TIMEOUT_SECONDS)
   if (seconds === 0) throw new CliError('--timeout must be above 0', EXIT.usage)
   const maxBytes = isTerminal ? MAX_TERMINAL_BYTES : Number.POSITIVE_INFINITY
