@@ -27,7 +27,7 @@ describe('an environment file', () => {
     expect(parseEnvFile(MARK + renderEnvFile(VARIABLES))).toEqual(VARIABLES)
   })
 
-  it('means the same to a shell', () => {
+  it('is read by a shell in the same way', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'scriptify-env-')), 'x.env')
     writeFileSync(file, MARK + renderEnvFile(VARIABLES))
     const said = execFileSync('/bin/sh', ['-ec', 'set -a; . "$1"; exec env -0', 'sh', file], {
@@ -41,7 +41,7 @@ describe('an environment file', () => {
     expect(seen).not.toHaveProperty('EVIL')
   })
 
-  it('of the original is decoded, and one of ours is not', () => {
+  it('of the original tool is URL-decoded, unlike one of scriptify', () => {
     const text = 'export A=a%3Db+c\nexport B=%zz\n'
     expect(parseEnvFile(text)).toEqual({ A: 'a=b c', B: '%zz' })
     expect(parseEnvFile(MARK + text)).toEqual({ A: 'a%3Db+c', B: '%zz' })
@@ -53,11 +53,11 @@ describe('an environment file', () => {
     })
   })
 
-  it.each(['A B', '1A', '', 'É', 'A\n', 'A='])('takes no variable named %j', (name) => {
+  it.each(['A B', '1A', '', 'É', 'A\n', 'A='])('refuses a variable named %j', (name) => {
     expect(() => renderEnvFile({ [name]: '1' })).toThrow('Invalid environment name')
   })
 
-  it('takes no NUL, and does not repeat the value', () => {
+  it('refuses a NUL without repeating the value', () => {
     expect(() => renderEnvFile({ A: 'secret\0' })).toThrow(/^The value of A contains a NUL byte$/)
   })
 
@@ -67,11 +67,11 @@ describe('an environment file', () => {
     { why: 'each of a name', text: "A=1\nexport A='2'\n", over: 'A="two"\nA="two"\n' },
     { why: 'one that was not there', text: '# A=1\nB=`b`', over: '# A=1\nB=`b`\nA="two"\n' },
     { why: 'one of an empty file', text: '', over: 'A="two"\n' },
-  ])('takes a new value for $why, and is otherwise as it was written', ({ text, over }) => {
+  ])('takes a new value for $why, and is otherwise unchanged', ({ text, over }) => {
     expect(updateEnvFile(text, { A: 'two' })).toBe(over)
   })
 
-  it('can be shown without what may be a secret', () => {
+  it('is shown without anything that may be a secret', () => {
     const text = `${MARK}# old: hush\nA=hush\nexport B="hush\nC=hush"\nD: hush\n`
     expect(maskEnvFile(text)).toBe(`${MARK}A="…"\nB="…"\n`)
   })

@@ -198,7 +198,7 @@ describe.concurrent('a request', () => {
       let length = 0
       socket.on('data', (chunk) => {
         length += chunk.length
-        // It says nothing before it has all of it, headers included.
+        // It answers only once it has everything, headers included.
         if (length > 2 * 1024 ** 2) socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
       })
       socket.on('error', () => undefined)

@@ -11,8 +11,8 @@ export interface Account {
 }
 
 /**
- * Finds an account of the system whose files lie below `root`, with its own group or another; throws exit code 3 when
- * there is none.
+ * Finds an account of the host whose files are below `root`, with its own group or another; throws exit code 3 where there
+ * is none.
  */
 export async function findAccount(
   { user, group }: { user: string; group: string | undefined },
@@ -23,9 +23,9 @@ export async function findAccount(
   return { uid: Number(uid), gid: Number(other) }
 }
 
-/** What stands behind the name and the password: the number, and for an account its group's. */
+/** The fields after the name and the password: the id, and for an account the id of its group. */
 async function findEntry(database: 'passwd' | 'group', name: string, root: string): Promise<string[]> {
-  // getent also asks LDAP and its like, for this system only.
+  // getent also asks services such as LDAP, but only those of this host.
   const entries =
     root === '/' ? await askSystem(database, name) : await readFile(join(root, 'etc', database), 'utf8')
   const found = entries

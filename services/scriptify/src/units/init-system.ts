@@ -7,7 +7,7 @@ export type LimitedOption = '--daemon' | '--interval' | '--enable' | '--start'
 export interface ServiceState {
   /**
    * `active`, `inactive` or `failed`; `scheduled` for a job; in some systems also a state between two of these, such as
-   * `activating`. `unknown` where no init system can tell, or may tell the caller.
+   * `activating`. `unknown` where the init system is not running, or refuses to answer.
    */
   readonly state: string
   readonly startsAtBoot: boolean | 'unknown'

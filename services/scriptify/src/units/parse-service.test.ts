@@ -26,7 +26,7 @@ const refusal = (says: string) =>
   expect.objectContaining({ exitCode: EXIT.usage, message: expect.stringContaining(says) })
 
 describe('parseService', () => {
-  it('fills in what the template has by itself', () => {
+  it('fills in the defaults of the init system', () => {
     expect(parse()).toEqual({
       name: 'importer',
       description: '\\Jobs\\Importer::work by scriptify',
@@ -47,7 +47,7 @@ describe('parseService', () => {
     })
   })
 
-  it('shortens a description of its own, and keeps the end that tells most', () => {
+  it('shortens the default description at its front', () => {
     const { description } = parse({ class: `src/${'d'.repeat(210)}/importer.ts#Importer::work` })
     expect(description).toMatch(/^…d+\/importer\.ts#Importer::work by scriptify$/)
     expect(description).toHaveLength(200)
@@ -140,7 +140,11 @@ describe('parseService', () => {
       changes: { system: initd, privateTmp: false },
       says: '--no-private-tmp',
     },
-    { why: "the shell's own name", changes: { system: initd, env: ['OPTIND=1'] }, says: '--env OPTIND' },
+    {
+      why: 'a name that the shell reserves',
+      changes: { system: initd, env: ['OPTIND=1'] },
+      says: '--env OPTIND',
+    },
   ] as { why: string; changes: Partial<ServiceRequest>; says: string }[])(
     'refuses $why',
     ({ changes, says }) => {
@@ -148,7 +152,7 @@ describe('parseService', () => {
     },
   )
 
-  it('repeats no value of a variable that it refuses', () => {
+  it('never repeats the value of a variable that it refuses', () => {
     for (const entry of [
       'A=secret\r',
       'OPTIND=secret',
@@ -161,12 +165,12 @@ describe('parseService', () => {
     }
   })
 
-  it('leaves a value that systemd would drop to the shell', () => {
+  it('passes a value that systemd would drop to a shell', () => {
     const { environment } = parse({ system: initd, env: ['A=\ufdd0'] })
     expect(environment).toEqual({ A: '\ufdd0' })
   })
 
-  it('tells which variable it means', () => {
+  it('names the variable that it refuses', () => {
     expect(() => parse({ env: ['A-B=1'] })).toThrow(refusal('"A-B"'))
     expect(() => parse({ env: ['A=1', 'oops'] })).toThrow(refusal('number 2 has no ='))
   })

@@ -23,7 +23,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'scriptify-files-'))
 })
 
-/** Two files that stand there already and one that does not. */
+/** Two existing files and a new one. */
 async function threeFiles(): Promise<Replacement[]> {
   const names = ['one.env', 'two.run', 'three.service']
   for (const name of names.slice(0, 2)) {
@@ -52,13 +52,13 @@ const AFTER = { 'one.env': 'new one.env', 'three.service': 'new three.service', 
 const BEFORE = { 'one.env': 'old one.env', 'two.run': 'old two.run' }
 
 describe('replaceFiles', () => {
-  it('puts every file in place with its mode and leaves nothing beside them', async () => {
+  it('writes every file with its mode and leaves nothing beside them', async () => {
     await replaceFiles(await threeFiles())
     expect(await contents()).toEqual(AFTER)
     for (const name of Object.keys(AFTER)) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
   })
 
-  it('leaves what has come to a free path meanwhile, a link as well as a file', async () => {
+  it('keeps a link or a file that appears at a free path meanwhile', async () => {
     const outside = join(await mkdtemp(join(tmpdir(), 'scriptify-outside-')), 'target')
     const files = await threeFiles()
     await symlink(outside, join(folder, 'three.service'))
@@ -72,7 +72,7 @@ describe('replaceFiles', () => {
     expect(await contents()).toEqual({ ...BEFORE, 'three.service': 'theirs' })
   })
 
-  it('brings back what stood there, whichever step fails', async () => {
+  it('restores the previous files, whichever step fails', async () => {
     let calls = 0
     for (let failing = 1; ; failing++) {
       const files = await threeFiles()
@@ -94,7 +94,7 @@ describe('replaceFiles', () => {
     expect(calls).toBeGreaterThanOrEqual(9)
   })
 
-  it('brings back what stood there when nobody knows what to do with the files', async () => {
+  it('restores the previous files when confirm fails', async () => {
     const files = await threeFiles()
     const confirm = async () => {
       expect(await contents()).toMatchObject(AFTER)
@@ -105,7 +105,7 @@ describe('replaceFiles', () => {
     expect((await stat(join(folder, 'one.env'))).mode & 0o777).toBe(0o640)
   })
 
-  it('leaves each file old or new when it is killed, and what it left can be removed', async () => {
+  it('leaves each file old or new when it is killed, and leftovers that can be removed', async () => {
     const module = new URL('replace-files.ts', import.meta.url).href
     let survived = false
     for (let step = 1; !survived; step++) {

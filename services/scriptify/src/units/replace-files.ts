@@ -3,12 +3,12 @@ import type { Stats } from 'node:fs'
 import { link, open, readdir, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
-/** A file as it shall be. */
+/** A file to be written. */
 export interface Replacement {
   readonly path: string
   readonly mode: number
   readonly content: string
-  /** The file that stands there now; none where the path is free. */
+  /** The file at that path; undefined where there is none. */
   readonly existing?: Pick<Stats, 'uid' | 'gid'> | undefined
 }
 
@@ -16,9 +16,9 @@ const OPERATIONS = { link, open, rename, unlink }
 export type FileOperations = typeof OPERATIONS
 
 /**
- * Puts all files in place, in their order, or none: a failure at any step brings back what stood there. A reader finds
- * the old file or the new one, with its final permissions, never a part. What has come to a free path meanwhile stays, and
- * is a failure; so is what `confirm` throws, who is called once they are in place.
+ * Writes all files in their order, or none: a failure at any step restores the previous ones. A reader finds the old file
+ * or the new one, complete and with its final permissions. A file that appears at a free path meanwhile stays, and is a
+ * failure; so is an error of `confirm`, which is called when all are written.
  */
 export async function replaceFiles(
   replacements: readonly Replacement[],
@@ -31,7 +31,7 @@ export async function replaceFiles(
     for (const step of steps) await stage(step, operations)
     for (const step of steps) if (step.existing) await operations.link(step.path, step.backup)
     for (const step of steps) {
-      // link, unlike rename, never takes another file's place.
+      // link, unlike rename, never replaces another file.
       await (step.existing ? operations.rename : operations.link)(step.staged, step.path)
       replaced.push(step)
     }
@@ -47,14 +47,14 @@ export async function replaceFiles(
   }
 }
 
-/** Removes what a killed `replaceFiles` left beside these paths; tells which files those were. */
+/** Removes the files that a killed `replaceFiles` left beside these paths; gives their paths. */
 export async function removeLeftovers(paths: readonly string[]): Promise<string[]> {
   const leftovers = (await Promise.all(paths.map(findLeftovers))).flat()
   await Promise.all(leftovers.map((path) => unlink(path)))
   return leftovers
 }
 
-// The dot keeps cron, upstart and SysV from reading such a file, its ending systemd.
+// No init system reads such a file: cron, upstart and SysV because of the dot, systemd because of its ending.
 const workPrefix = (path: string): string => `.${basename(path)}.scriptify-`
 
 function workFiles(path: string): { staged: string; backup: string } {
@@ -76,7 +76,7 @@ async function stage(
   try {
     await file.writeFile(content)
     if (existing) await file.chown(existing.uid, existing.gid)
-    // After chown, which may clear bits, and whatever the umask is.
+    // After chown, which may clear bits; open applies the umask.
     await file.chmod(mode)
     await file.sync()
   } finally {
