@@ -1,8 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseSchedule } from '../../src/units/systems/crontab-schedule.ts'
 import { hasDocker } from '../terminal-docker.ts'
-import { eventually, type Machine, read, run, scriptify, startSysvMachine, succeed } from './machine.ts'
-import { HOSTILE, HOSTILE_VALUE, installProbe, makeReady, nextCall, type Probe } from './probe.ts'
+import {
+  eventually,
+  keepScriptifyFolder,
+  type Machine,
+  read,
+  run,
+  scriptify,
+  startSysvMachine,
+  succeed,
+} from './machine.ts'
+import { HOSTILE, HOSTILE_VALUE, installProbe, nextCall, type Probe } from './probe.ts'
 
 interface Job {
   machine: Machine
@@ -18,34 +27,57 @@ const install = ({ machine, probe }: Job, name: string, ...more: string[]) =>
     ...[...args, '--env', `HARD=${HOSTILE_VALUE}`, ...more],
   )
 
-/** A method that goes on until /var/probe/ready is there, and one that leaves a process behind. */
+/** The folder in which the methods of `Slow` leave a line for each run, and look for the file `ready`. */
+const folderOf = (name: string) => `/var/probe/${name}`
+
+/** A method that runs until it is told that it is ready, and one that leaves a process behind. */
 const SLOW = `<?php
 namespace Jobs;
 final class Slow
 {
     public function wait(string ...$args): void
     {
-        file_put_contents('/var/probe/runs', "run\\n", FILE_APPEND);
-        while (!file_exists('/var/probe/ready')) {
+        $this->note();
+        while (!file_exists(getenv('FOLDER') . '/ready')) {
             usleep(50_000);
             clearstatcache();
         }
     }
     public function leave(string ...$args): void
     {
-        file_put_contents('/var/probe/runs', "run\\n", FILE_APPEND);
+        $this->note();
         exec('sleep 61 > /dev/null 2>&1 &');
         exit(7);
     }
+    private function note(): void
+    {
+        file_put_contents(getenv('FOLDER') . '/runs', "run\\n", FILE_APPEND);
+    }
 }`
+
+/** Installs a method of `Slow` under a schedule that never fires during the tests. */
+async function installSlow(job: Job, name: string, method: string, ...more: string[]) {
+  await succeed(job.machine, 'sh', '-c', 'mkdir -p "$1"; chmod 1777 "$1"', 'sh', folderOf(name))
+  return install(
+    job,
+    name,
+    ...['--class', `\\Jobs\\Slow::${method}`, '--schedule', '0 0 1 1 *'],
+    ...['--env', `FOLDER=${folderOf(name)}`, ...more],
+  )
+}
 
 async function prepare(kind: 'php' | 'node', language: 'php' | 'ts'): Promise<Job> {
   const machine = await startSysvMachine(kind)
   await succeed(machine, 'service', 'cron', 'start')
-  return { machine, probe: await installProbe(machine, language) }
+  await keepScriptifyFolder(machine)
+  const probe = await installProbe(machine, language)
+  const file = `${probe.rootdir}/src/Slow.php`
+  await succeed(machine, 'sh', '-c', 'printf %s "$1" > "$2"', 'sh', SLOW, file)
+  return { machine, probe }
 }
 
-describe.runIf(await hasDocker())('a job of cron', () => {
+// At once, because cron fires only once a minute.
+describe.runIf(await hasDocker())('a job of cron', { concurrent: true }, () => {
   let php: Job
   let ts: Job
 
@@ -54,7 +86,11 @@ describe.runIf(await hasDocker())('a job of cron', () => {
   })
   afterAll(() => Promise.all([php, ts].map((job) => job?.machine.stop())))
 
-  async function firesUntilUninstalled(job: Job): Promise<void> {
+  it.each([
+    { language: 'php', jobOf: () => php },
+    { language: 'TypeScript', jobOf: () => ts },
+  ])('in $language fires with every byte, and no more once it is uninstalled', async ({ jobOf }) => {
+    const job = jobOf()
     const { machine, probe } = job
     expect(await install(job, 'probe', '--user', 'app')).toMatchObject({ code: 0, stderr: '' })
     const uid = Number(await succeed(machine, 'id', '-u', 'app'))
@@ -63,69 +99,54 @@ describe.runIf(await hasDocker())('a job of cron', () => {
     })
     expect((await scriptify(machine, 'uninstall', 'probe')).code).toBe(0)
     expect(await succeed(machine, 'find', '/etc', '/run', '/var/log', '-name', '*probe*')).toBe('')
-    // What cron still holds in memory has no file to execute.
+    // What cron still has in memory has no file to execute.
     expect((await run(machine, '/etc/scriptify/probe.run')).code).not.toBe(0)
-  }
-
-  it('fires, hands over every byte, and fires no more once it is uninstalled, in php and TypeScript', async () => {
-    // Both at once, for cron fires but once a minute.
-    await Promise.all([php, ts].map(firesUntilUninstalled))
   })
 
-  it('skips a run while the last one goes on, also one that was installed anew, and says so in its log', async () => {
+  it('skips a run while the previous one lasts, also after a new installation, and logs that', async () => {
     const { machine } = php
-    const installSlow = (...more: string[]) =>
-      install(php, 'slow', '--schedule', '0 0 1 1 *', '--class', '\\Jobs\\Slow::wait', ...more)
-    await succeed(machine, 'sh', '-c', 'printf %s "$1" > "$2/src/Slow.php"', 'sh', SLOW, php.probe.rootdir)
-    expect((await installSlow('--user', 'app')).code).toBe(0)
+    const runs = () => read(machine, `${folderOf('slow')}/runs`)
+    expect((await installSlow(php, 'slow', 'wait', '--user', 'app')).code).toBe(0)
     const first = run(machine, '/etc/scriptify/slow.run')
-    await eventually(async () => (await read(machine, '/var/probe/runs')) === 'run\n')
-    expect((await installSlow('--user', 'app', '--force')).code).toBe(0)
+    await eventually(async () => (await runs()) === 'run\n')
+    expect((await installSlow(php, 'slow', 'wait', '--user', 'app', '--force')).code).toBe(0)
     expect((await run(machine, '/etc/scriptify/slow.run')).code).toBe(0)
-    expect(await read(machine, '/var/probe/runs')).toBe('run\n')
+    expect(await runs()).toBe('run\n')
     expect(await read(machine, '/var/log/scriptify-slow.log')).toMatch(
       /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d skipped: the run before still goes on\n$/,
     )
 
-    await makeReady(machine)
+    await succeed(machine, 'touch', `${folderOf('slow')}/ready`)
     expect((await first).code).toBe(0)
     expect((await run(machine, '/etc/scriptify/slow.run')).code).toBe(0)
-    expect(await read(machine, '/var/probe/runs')).toBe('run\nrun\n')
+    expect(await runs()).toBe('run\nrun\n')
     expect((await scriptify(machine, 'uninstall', 'slow')).code).toBe(0)
     expect(await succeed(machine, 'find', '/etc', '/run', '/var/log', '-name', '*slow*')).toBe('')
-    await succeed(machine, 'rm', '/var/probe/runs', '/var/probe/ready')
   })
 
-  it('ends as its method does, and runs again though that left a process in the background', async () => {
+  it('ends as its method does, and runs again while a process of that method is in the background', async () => {
     const { machine } = php
-    await succeed(machine, 'sh', '-c', 'printf %s "$1" > "$2/src/Slow.php"', 'sh', SLOW, php.probe.rootdir)
-    expect(
-      (await install(php, 'leaver', '--class', '\\Jobs\\Slow::leave', '--schedule', '0 0 1 1 *')).code,
-    ).toBe(0)
+    expect((await installSlow(php, 'leaver', 'leave')).code).toBe(0)
     expect((await run(machine, '/etc/scriptify/leaver.run')).code).toBe(7)
     expect((await run(machine, '/etc/scriptify/leaver.run')).code).toBe(7)
-    expect(await read(machine, '/var/probe/runs')).toBe('run\nrun\n')
+    expect(await read(machine, `${folderOf('leaver')}/runs`)).toBe('run\nrun\n')
     await succeed(machine, 'pkill', '-f', '[s]leep 61')
     expect((await scriptify(machine, 'uninstall', 'leaver')).code).toBe(0)
-    await succeed(machine, 'rm', '/var/probe/runs')
   })
 
-  it('ends when its launcher is told to', async () => {
+  it('ends when its launcher gets a SIGTERM', async () => {
     const { machine } = php
-    await succeed(machine, 'sh', '-c', 'printf %s "$1" > "$2/src/Slow.php"', 'sh', SLOW, php.probe.rootdir)
-    const words = ['--class', '\\Jobs\\Slow::wait', '--schedule', '0 0 1 1 *', '--user', 'app']
-    expect((await install(php, 'ended', ...words)).code).toBe(0)
+    expect((await installSlow(php, 'ended', 'wait', '--user', 'app', '--arg', 'to-be-ended')).code).toBe(0)
     const { stdout } = await run(
       machine,
       'sh',
       '-c',
       `/etc/scriptify/ended.run & launcher=$!
-       n=0; until [ -e /var/probe/runs ] || [ $n -gt 600 ]; do sleep 0.1; n=$((n + 1)); done
-       kill $launcher; wait $launcher; echo $?; pgrep -f '[S]low::wait' || echo none`,
+       n=0; until [ -e ${folderOf('ended')}/runs ] || [ $n -gt 600 ]; do sleep 0.1; n=$((n + 1)); done
+       kill $launcher; wait $launcher; echo $?; pgrep -f '[t]o-be-ended' || echo none`,
     )
     expect(stdout).toBe('143\nnone\n')
     expect((await scriptify(machine, 'uninstall', 'ended')).code).toBe(0)
-    await succeed(machine, 'rm', '/var/probe/runs')
   })
 
   it.each([
@@ -149,7 +170,7 @@ describe.runIf(await hasDocker())('a job of cron', () => {
   })
 
   it('has a launcher in which shellcheck finds nothing', async () => {
-    expect((await install(php, 'checked')).code).toBe(0)
+    expect((await install(php, 'checked', '--schedule', '0 0 1 1 *')).code).toBe(0)
     const { code, stdout } = await run(
       php.machine,
       ...['shellcheck', '-s', 'dash', '/etc/scriptify/checked.run'],

@@ -43,7 +43,7 @@ describe.runIf(await hasDocker()).each([
     expect(await service('probe', 'status')).toBe(0)
     const seen = await nextCall(machine)
     expect(seen).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE, cwd: probe.rootdir, uid: 0 })
-    // A second start starts no second process.
+    // A second start does not start a second process.
     expect(await service('probe', 'start')).toBe(0)
     expect((await nextCall(machine, seen)).pid).toBe(seen.pid)
 
@@ -88,7 +88,7 @@ describe.runIf(await hasDocker()).each([
   })
 
   it.runIf(levels)(
-    'tells a dead process and an unknown action apart, and starts at boot when enabled',
+    'reports a dead process and an unknown action, and starts at boot when enabled',
     async () => {
       expect((await install('dying', '--enable', '--start')).code).toBe(0)
       expect(await succeed(machine, 'sh', '-c', 'ls /etc/rc3.d /etc/rc6.d')).toMatch(

@@ -20,12 +20,6 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
     untouched = await everything()
   })
   afterAll(() => machine?.stop())
-  afterEach(async () => {
-    await forgetCalls(machine)
-    // Whatever a test did, it took away again.
-    expect(await everything()).toBe(untouched)
-  })
-
   /** Every file that an installation could touch: name, kind, mode, owner, size, time of the last change. */
   const everything = () =>
     succeed(
@@ -34,6 +28,11 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       '-c',
       `find /etc /var/log /run /srv /mnt ! -type d -printf '%p %y %m %u %s %T@\\n' | sort`,
     )
+  /** Every test reverts what it did. */
+  const expectUntouched = async () => {
+    await forgetCalls(machine)
+    expect(await everything()).toBe(untouched)
+  }
   const put = (path: string, content: string, mode = '644') =>
     succeed(
       machine,
@@ -64,7 +63,9 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
     )
   const uninstall = (name: string, ...more: string[]) => scriptify(machine, 'uninstall', name, ...more)
 
-  describe('bad input', () => {
+  describe('bad input', { concurrent: true }, () => {
+    afterAll(expectUntouched)
+
     it.each([
       ...['../x', 'a/b', 'a.b', 'a b', 'x\nUser=root', '', '%i'].map((name) => ({
         why: `the name ${JSON.stringify(name)}`,
@@ -124,7 +125,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect(ended.stderr).not.toMatch(/^ +at /m)
     })
 
-    it('hands a TypeScript method no bytes that it could not receive', async () => {
+    it('refuses bytes that a TypeScript method could not receive', async () => {
       const words = `node ${HOME}/services/scriptify/bin/scriptify install x --class ${probe.record} --rootdir "$1"`
       const script = `${words} --arg "$(printf '\\377')"`
       expect(await run(machine, 'sh', '-c', script, 'sh', probe.rootdir)).toMatchObject({
@@ -132,7 +133,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       })
     })
 
-    it('shows everybody what would be written', async () => {
+    it('shows every user what would be written', async () => {
       const asUser = ['setpriv', '--reuid=app', '--regid=app', '--clear-groups']
       const words = ['install', 'probe', '--class', probe.record, '--rootdir', probe.rootdir, '--dry-run']
       const { code, stdout } = await run(
@@ -170,6 +171,8 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
   })
 
   describe('files of others', () => {
+    afterEach(expectUntouched)
+
     it.each([
       { template: 'systemd', path: '/etc/systemd/system/probe.service' },
       { template: 'upstart', path: '/etc/init/probe.conf' },
@@ -206,7 +209,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       await remove('/etc/scriptify', '/srv/elsewhere', '/srv/victim')
     })
 
-    it('removes nothing of a service when one of its files is somebody else’s', async () => {
+    it('removes nothing of a service when one of its files belongs to someone else', async () => {
       expect((await install('probe', 'crond')).code).toBe(0)
       await put('/etc/scriptify/probe.env', 'THEIRS=1')
       const before = await everything()
@@ -215,14 +218,14 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       await remove('/etc/cron.d/probe', '/etc/scriptify')
     })
 
-    it('takes a copy under another name for theirs', async () => {
+    it('leaves a copy under another name alone', async () => {
       await put('/etc/cron.d/copy', MARK('probe', 'crond'))
       expect((await uninstall('copy')).code).toBe(4)
       expect((await scriptify(machine, 'services')).stdout).toBe('No service is installed\n')
       await remove('/etc/cron.d/copy')
     })
 
-    it('hides a service of the distribution only when told to', async () => {
+    it('hides a service of the distribution only with --force', async () => {
       await put('/usr/lib/systemd/system/probe.service', 'theirs')
       const refused = await install('probe', 'systemd')
       expect(refused).toMatchObject({
@@ -236,8 +239,10 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
     })
   })
 
-  describe('a service that is there already', () => {
-    it('is replaced with --force alone, and keeps what an admin gave its files', async () => {
+  describe('an installed service', () => {
+    afterEach(expectUntouched)
+
+    it('is replaced only with --force, and keeps the mode and owner of its files', async () => {
       expect((await install('probe', 'systemd', '--env', 'HARD=one')).code).toBe(0)
       await succeed(
         machine,
@@ -260,7 +265,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect((await uninstall('probe')).code).toBe(0)
     })
 
-    it('keeps what was written into its environment by hand, and says so without the values', async () => {
+    it('keeps the variables that an admin added, and reports them without their values', async () => {
       expect((await install('probe', 'crond', '--env', 'GIVEN=one', '--env', 'CHANGED=one')).code).toBe(0)
       await succeed(
         machine,
@@ -292,7 +297,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect((await uninstall('probe')).code).toBe(0)
     })
 
-    it('gives way when the original tool wrote it, also where that left its secrets open', async () => {
+    it('of the original tool is replaced, and its readable secrets become private', async () => {
       await put('/etc/cron.d/probe', '# PHP_SCRIPTIFY\n* * * * * root php scriptify\n')
       await put('/etc/scriptify/probe.env', 'export A=b%3D+c\n')
       expect((await scriptify(machine, 'services')).stdout).toContain('by the original scriptify')
@@ -306,7 +311,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect((await uninstall('probe')).code).toBe(0)
     })
 
-    it('is whole or repairable after a kill at any moment of its installation', async () => {
+    it('is complete or can be repaired after a kill at any moment of its installation', async () => {
       const words = [
         'install',
         '--template=crond',
@@ -333,7 +338,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       }
     })
 
-    it('stands as before when the disk is full in the middle of it', async () => {
+    it('is unchanged when the disk is full during its replacement', async () => {
       const fill = () => run(machine, 'sh', '-c', 'head -c 200000 /dev/zero > /etc/cron.d/filling')
       await fill()
       const before = await everything()
@@ -359,7 +364,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect((await run(machine, 'test', '-L', link)).code).toBe(1)
     })
 
-    it('stands as before when it cannot be enabled', async () => {
+    it('is unchanged when it cannot be enabled', async () => {
       const link = '/etc/systemd/system/multi-user.target.wants/probe.service'
       await put(link, 'theirs')
       const before = await everything()
@@ -401,94 +406,110 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect(await run(machine, ...asRoot, 'uninstall', 'probe')).toMatchObject({ code: 0, stderr: '' })
     })
 
-    it('can be uninstalled when it is half there', async () => {
+    it('can be uninstalled when only parts of it are left', async () => {
       await put('/etc/scriptify/probe.env', MARK('probe', 'systemd'), '600')
       await put('/etc/systemd/system/.probe.service.scriptify-0123456789ab.new', 'half')
       expect((await uninstall('probe')).code).toBe(0)
     })
   })
 
-  it('shows what it would do, and does nothing', async () => {
-    const { code, stdout } = await install('probe', 'crond', ...args, '--env', 'PASSWORD=secret', '--dry-run')
-    expect(code).toBe(0)
-    expect(stdout).toContain('==> /etc/cron.d/probe (mode 0644)')
-    expect(stdout).toContain('* * * * * root /etc/scriptify/probe.run')
-    expect(stdout).toContain('PASSWORD="…"')
-    expect(stdout).not.toContain('secret')
-    expect(await everything()).toBe(untouched)
+  describe('an installation', () => {
+    afterEach(expectUntouched)
 
-    expect((await install('probe', 'crond')).code).toBe(0)
-    const before = await everything()
-    const plan = await uninstall('probe', '--dry-run')
-    expect(plan.stdout).toContain('would remove  /etc/cron.d/probe')
-    expect(await everything()).toBe(before)
-    expect((await uninstall('probe')).code).toBe(0)
-  })
+    it('shows what it would do, and does nothing', async () => {
+      const { code, stdout } = await install(
+        'probe',
+        'crond',
+        ...args,
+        '--env',
+        'PASSWORD=secret',
+        '--dry-run',
+      )
+      expect(code).toBe(0)
+      expect(stdout).toContain('==> /etc/cron.d/probe (mode 0644)')
+      expect(stdout).toContain('* * * * * root /etc/scriptify/probe.run')
+      expect(stdout).toContain('PASSWORD="…"')
+      expect(stdout).not.toContain('secret')
+      expect(await everything()).toBe(untouched)
 
-  it('writes a job for upstart whose launcher hands over every byte', async () => {
-    expect(
-      (await install('probe', 'upstart', ...args, '--env', `HARD=${HOSTILE_VALUE}`, '--user', 'app')).code,
-    ).toBe(0)
-    expect(await read(machine, '/etc/init/probe.conf')).toContain('\nexec /etc/scriptify/probe.run\n')
-    const launched = run(machine, 'timeout', '5', '/etc/scriptify/probe.run')
-    expect(await nextCall(machine)).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE, home: '/home/app' })
-    await launched
-    // As upstart keeps them, and one of a service of that name that is not ours.
-    const logs = ['probe.log', 'probe.log.1.gz', 'probe2.log'].map((name) => `/var/log/upstart/${name}`)
-    for (const log of logs) await put(log, 'said')
-    expect((await install('probe2', 'crond')).code).toBe(0)
-    for (const name of ['probe', 'probe2']) expect((await uninstall(name)).code).toBe(0)
-    expect(await succeed(machine, 'ls', '/var/log/upstart')).toBe('probe2.log\n')
-    await remove('/var/log/upstart')
-  })
-
-  it('installs for an init system that one file, one template and one line of registration add', async () => {
-    const registered = (...words: string[]) =>
-      run(machine, 'node', `${HOME}/services/scriptify/test/units/runit/scriptify.ts`, ...words)
-    const method = ['--class', probe.record, '--rootdir', probe.rootdir]
-    const install = [
-      'install',
-      '--template=runit',
-      'probe',
-      ...method,
-      '--env',
-      `HARD=${HOSTILE_VALUE}`,
-      ...args,
-    ]
-    const { stdout: help } = await registered('install', '--help')
-    expect(help.replaceAll(/\s+/g, ' ')).toContain(
-      '(choices: "systemd", "upstart", "initd", "crond", "runit", default: "systemd")',
-    )
-    expect(await registered(...install)).toMatchObject({
-      ...{ code: 3, stderr: '/etc/sv does not exist: is that init system installed?\n' },
+      expect((await install('probe', 'crond')).code).toBe(0)
+      const before = await everything()
+      const plan = await uninstall('probe', '--dry-run')
+      expect(plan.stdout).toContain('would remove  /etc/cron.d/probe')
+      expect(await everything()).toBe(before)
+      expect((await uninstall('probe')).code).toBe(0)
     })
-    await succeed(machine, 'mkdir', '/etc/sv', '/etc/service')
-    const plan = await registered(...install, '--dry-run', '--enable')
-    expect(plan.stdout).toContain('==> /etc/sv/probe/run (mode 0755)\n#!/bin/sh\n# scriptify: managed')
-    expect(plan.stdout).toContain('would run: ln -sfn /etc/sv/probe /etc/service/probe\n')
-    expect(await registered(...install, '--schedule', '@daily')).toMatchObject({
-      ...{ code: 2, stderr: '--schedule does not fit --template=runit: only crond has one\n' },
-    })
-    expect(await everything()).toBe(untouched)
 
-    const { code, stdout } = await registered(...install, '--enable')
-    expect({ code, stdout }).toMatchObject({
-      ...{ code: 0, stdout: expect.stringContaining('Start it with: sv start probe\n') },
+    it('writes a job for upstart whose launcher hands over every byte', async () => {
+      expect(
+        (await install('probe', 'upstart', ...args, '--env', `HARD=${HOSTILE_VALUE}`, '--user', 'app')).code,
+      ).toBe(0)
+      expect(await read(machine, '/etc/init/probe.conf')).toContain('\nexec /etc/scriptify/probe.run\n')
+      const launched = run(machine, '/etc/scriptify/probe.run')
+      expect(await nextCall(machine)).toMatchObject({
+        args: HOSTILE,
+        value: HOSTILE_VALUE,
+        home: '/home/app',
+      })
+      await succeed(machine, 'pkill', '-f', '[P]robe::record')
+      await launched
+      // As upstart keeps them, and one of a service of that name that is not ours.
+      const logs = ['probe.log', 'probe.log.1.gz', 'probe2.log'].map((name) => `/var/log/upstart/${name}`)
+      for (const log of logs) await put(log, 'said')
+      expect((await install('probe2', 'crond')).code).toBe(0)
+      for (const name of ['probe', 'probe2']) expect((await uninstall(name)).code).toBe(0)
+      expect(await succeed(machine, 'ls', '/var/log/upstart')).toBe('probe2.log\n')
+      await remove('/var/log/upstart')
     })
-    expect((await registered('services', '--status')).stdout).toBe(
-      'runit    probe  unknown  at boot  /etc/sv/probe/run\n',
-    )
-    const launched = run(machine, 'timeout', '5', '/etc/service/probe/run')
-    expect(await nextCall(machine)).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE })
-    await launched
-    expect(await registered('uninstall', 'probe')).toMatchObject({ code: 0, stderr: '' })
-    expect(await succeed(machine, 'find', '/etc', '-name', '*probe*')).toBe('')
-    await remove('/etc/sv', '/etc/service')
-  })
 
-  it('installs on another system whose files are mounted', async () => {
-    // Enough of a system to run the service: a shell, Node, what they load, the project, and scriptify elsewhere.
-    const script = `
+    it('installs for an init system that one file, one template and one line of registration add', async () => {
+      const registered = (...words: string[]) =>
+        run(machine, 'node', `${HOME}/services/scriptify/test/units/runit/scriptify.ts`, ...words)
+      const method = ['--class', probe.record, '--rootdir', probe.rootdir]
+      const install = [
+        'install',
+        '--template=runit',
+        'probe',
+        ...method,
+        '--env',
+        `HARD=${HOSTILE_VALUE}`,
+        ...args,
+      ]
+      const { stdout: help } = await registered('install', '--help')
+      expect(help.replaceAll(/\s+/g, ' ')).toContain(
+        '(choices: "systemd", "upstart", "initd", "crond", "runit", default: "systemd")',
+      )
+      expect(await registered(...install)).toMatchObject({
+        ...{ code: 3, stderr: '/etc/sv does not exist: is that init system installed?\n' },
+      })
+      await succeed(machine, 'mkdir', '/etc/sv', '/etc/service')
+      const plan = await registered(...install, '--dry-run', '--enable')
+      expect(plan.stdout).toContain('==> /etc/sv/probe/run (mode 0755)\n#!/bin/sh\n# scriptify: managed')
+      expect(plan.stdout).toContain('would run: ln -sfn /etc/sv/probe /etc/service/probe\n')
+      expect(await registered(...install, '--schedule', '@daily')).toMatchObject({
+        ...{ code: 2, stderr: '--schedule does not fit --template=runit: only crond has one\n' },
+      })
+      expect(await everything()).toBe(untouched)
+
+      const { code, stdout } = await registered(...install, '--enable')
+      expect({ code, stdout }).toMatchObject({
+        ...{ code: 0, stdout: expect.stringContaining('Start it with: sv start probe\n') },
+      })
+      expect((await registered('services', '--status')).stdout).toBe(
+        'runit    probe  unknown  at boot  /etc/sv/probe/run\n',
+      )
+      const launched = run(machine, '/etc/service/probe/run')
+      expect(await nextCall(machine)).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE })
+      await succeed(machine, 'pkill', '-f', '[P]robe::record')
+      await launched
+      expect(await registered('uninstall', 'probe')).toMatchObject({ code: 0, stderr: '' })
+      expect(await succeed(machine, 'find', '/etc', '-name', '*probe*')).toBe('')
+      await remove('/etc/sv', '/etc/service')
+    })
+
+    it('installs on another system whose files are mounted', async () => {
+      // Enough of a system to run the service: a shell, Node, what they load, the project, and scriptify elsewhere.
+      const script = `
       cd /mnt && mkdir -p host/etc/cron.d host/usr/local/bin host/opt/tools/services/scriptify host/var/probe host/var/log host/dev host/run
       mkdir -p host/opt/tools/node_modules && cp -r ${HOME}/node_modules/@babel host/opt/tools/node_modules/
       : > host/dev/null
@@ -497,45 +518,54 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       for file in /bin/sh /usr/local/bin/node $(ldd /bin/sh /usr/local/bin/node | grep -o '/[^ :]*' | sort -u)
       do mkdir -p "host$(dirname $file)"; cp -L $file "host$file"; done
       printf 'root:x:0:0::/root:/bin/sh\\n' > host/etc/passwd`
-    await succeed(machine, 'sh', '-ec', script, 'sh', probe.rootdir)
-    const words = ['--root', '/mnt/host', ...args, '--env', `HARD=${HOSTILE_VALUE}`]
-    const misplaced = await install('probe', 'crond', ...words)
-    expect(misplaced).toMatchObject({ code: 3, stderr: expect.stringContaining('--home') })
-    const { code, stderr } = await install('probe', 'crond', ...words, '--home', '/opt/tools')
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(await succeed(machine, 'sh', '-c', 'ls /mnt/host/etc/scriptify; ls /etc/cron.d')).not.toMatch(
-      /^probe$/m,
-    )
-    expect(
-      await succeed(machine, 'grep', '-rl', '/mnt/host', '/mnt/host/etc', '--include=probe*').catch(() => ''),
-    ).toBe('')
+      await succeed(machine, 'sh', '-ec', script, 'sh', probe.rootdir)
+      const words = ['--root', '/mnt/host', ...args, '--env', `HARD=${HOSTILE_VALUE}`]
+      const misplaced = await install('probe', 'crond', ...words)
+      expect(misplaced).toMatchObject({ code: 3, stderr: expect.stringContaining('--home') })
+      const { code, stderr } = await install('probe', 'crond', ...words, '--home', '/opt/tools')
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(await succeed(machine, 'sh', '-c', 'ls /mnt/host/etc/scriptify; ls /etc/cron.d')).not.toMatch(
+        /^probe$/m,
+      )
+      expect(
+        await succeed(machine, 'grep', '-rl', '/mnt/host', '/mnt/host/etc', '--include=probe*').catch(
+          () => '',
+        ),
+      ).toBe('')
 
-    const { code: ended } = await run(machine, 'chroot', '/mnt/host', '/etc/scriptify/probe.run')
-    expect([ended, await read(machine, '/mnt/host/var/log/scriptify-probe.log')]).toEqual([0, ''])
-    await succeed(machine, 'mv', '/mnt/host/var/probe/seen.json', '/var/probe/seen.json')
-    expect(await nextCall(machine)).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE, cwd: probe.rootdir })
+      const { code: ended } = await run(machine, 'chroot', '/mnt/host', '/etc/scriptify/probe.run')
+      expect([ended, await read(machine, '/mnt/host/var/log/scriptify-probe.log')]).toEqual([0, ''])
+      await succeed(machine, 'mv', '/mnt/host/var/probe/seen.json', '/var/probe/seen.json')
+      expect(await nextCall(machine)).toMatchObject({
+        args: HOSTILE,
+        value: HOSTILE_VALUE,
+        cwd: probe.rootdir,
+      })
 
-    expect((await scriptify(machine, 'services', '--only-names', '--root', '/mnt/host')).stdout).toBe(
-      'probe\n',
-    )
-    expect((await uninstall('probe', '--root', '/mnt/host')).code).toBe(0)
-    expect(await succeed(machine, 'find', '/mnt/host/etc', '/mnt/host/var/log', '-name', '*probe*')).toBe('')
+      expect((await scriptify(machine, 'services', '--only-names', '--root', '/mnt/host')).stdout).toBe(
+        'probe\n',
+      )
+      expect((await uninstall('probe', '--root', '/mnt/host')).code).toBe(0)
+      expect(await succeed(machine, 'find', '/mnt/host/etc', '/mnt/host/var/log', '-name', '*probe*')).toBe(
+        '',
+      )
 
-    // Links that lead nowhere but on that system; the next release moves them, so they are what is written.
-    const linked = `
+      // Links that lead nowhere but on that system; the next release moves them, so they are what is written.
+      const linked = `
       cd /mnt/host/srv && mkdir releases && mv "/mnt/host$1" releases/1
       ln -s /srv/releases/1 current && ln -s /srv/releases/1/src/probe.ts first.ts`
-    await succeed(machine, 'sh', '-ec', linked, 'sh', probe.rootdir)
-    const current = ['--rootdir', '/srv/current', '--bootstrap', '/srv/first.ts']
-    const again = await install('probe', 'crond', ...words, '--home', '/opt/tools', ...current)
-    expect(again).toMatchObject({ code: 0, stderr: '' })
-    const launcher = await read(machine, '/mnt/host/etc/scriptify/probe.run')
-    expect(launcher).toContain(`\ncd '/srv/current'\n`)
-    expect(launcher).toContain(`'--bootstrap=/srv/first.ts'`)
-    expect(launcher).not.toContain('releases')
-    expect((await run(machine, 'chroot', '/mnt/host', '/etc/scriptify/probe.run')).code).toBe(0)
-    await succeed(machine, 'mv', '/mnt/host/var/probe/seen.json', '/var/probe/seen.json')
-    expect(await nextCall(machine)).toMatchObject({ args: HOSTILE, cwd: '/srv/releases/1' })
-    await remove('/mnt/host')
+      await succeed(machine, 'sh', '-ec', linked, 'sh', probe.rootdir)
+      const current = ['--rootdir', '/srv/current', '--bootstrap', '/srv/first.ts']
+      const again = await install('probe', 'crond', ...words, '--home', '/opt/tools', ...current)
+      expect(again).toMatchObject({ code: 0, stderr: '' })
+      const launcher = await read(machine, '/mnt/host/etc/scriptify/probe.run')
+      expect(launcher).toContain(`\ncd '/srv/current'\n`)
+      expect(launcher).toContain(`'--bootstrap=/srv/first.ts'`)
+      expect(launcher).not.toContain('releases')
+      expect((await run(machine, 'chroot', '/mnt/host', '/etc/scriptify/probe.run')).code).toBe(0)
+      await succeed(machine, 'mv', '/mnt/host/var/probe/seen.json', '/var/probe/seen.json')
+      expect(await nextCall(machine)).toMatchObject({ args: HOSTILE, cwd: '/srv/releases/1' })
+      await remove('/mnt/host')
+    })
   })
 })

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import { COMPILED_ONCE, ROOT } from '../terminal-docker.ts'
 
-/** Where the repository lies on a machine: not below /tmp, which a service with a /tmp of its own cannot see. */
+/** The repository on a machine; not below /tmp, which a service with its own /tmp cannot see. */
 export const HOME = '/opt/latchkey'
 
 const HERE = dirname(fileURLToPath(import.meta.url))
@@ -20,8 +20,8 @@ export interface Ended {
 }
 
 /**
- * A Debian with systemd as PID 1: `php` is trixie (systemd 257, php 8.4, Node), `node` bookworm (252, Node). Volumes hold
- * what the machine has in the folder that each is mounted on.
+ * A Debian with systemd as PID 1: `php` is trixie (systemd 257, php 8.4, Node), `node` bookworm (252, Node). Each volume
+ * is mounted on its target folder.
  */
 export async function startSystemdMachine(
   kind: 'php' | 'node',
@@ -34,7 +34,7 @@ export async function startSystemdMachine(
     .withBindMounts([repository, ...volumes, ...controlGroups()])
   return (
     (hasUnifiedGroups ? machine.withPrivilegedMode() : machine)
-      // Degraded: a unit of Debian's own that a container cannot have.
+      // Degraded: a container cannot run some of Debian's own units.
       .withWaitStrategy(
         Wait.forSuccessfulCommand("systemctl is-system-running --wait | grep -Eq 'running|degraded'"),
       )
@@ -42,7 +42,7 @@ export async function startSystemdMachine(
   )
 }
 
-/** The same without systemd: an init that only reaps. `small` are folders in which 64 KiB fit. */
+/** The same without systemd: PID 1 only reaps. Each folder of `small` has a size of 64 KiB. */
 export async function startSysvMachine(kind: 'php' | 'node', small: string[] = []): Promise<Machine> {
   const image = await build(kind)
   return image
@@ -54,7 +54,7 @@ export async function startSysvMachine(kind: 'php' | 'node', small: string[] = [
     .start()
 }
 
-/** Runs a program on the machine, as root, to its end. */
+/** Runs a program on the machine as root until it ends. */
 export async function run(machine: Machine, ...words: string[]): Promise<Ended> {
   const { exitCode, stdout, stderr } = await machine.exec(words)
   return { code: exitCode, stdout, stderr }
@@ -64,12 +64,16 @@ export async function run(machine: Machine, ...words: string[]): Promise<Ended> 
 export const scriptify = (machine: Machine, ...words: string[]): Promise<Ended> =>
   run(machine, 'node', `${HOME}/services/scriptify/bin/scriptify`, ...words)
 
-/** Runs a program that has to succeed; gives what it printed. */
+/** Runs a program that has to succeed; gives its standard output. */
 export async function succeed(machine: Machine, ...words: string[]): Promise<string> {
   const { code, stdout, stderr } = await run(machine, ...words)
   if (code !== 0) throw new Error(`${words.join(' ')} ended with ${code}: ${stderr}${stdout}`)
   return stdout
 }
+
+/** Keeps an uninstall from removing the folder that a concurrent installation is about to write to. */
+export const keepScriptifyFolder = (machine: Machine): Promise<string> =>
+  succeed(machine, 'sh', '-c', 'mkdir -p /etc/scriptify && touch /etc/scriptify/.kept')
 
 /** The text of a file; undefined where there is none. */
 export async function read(machine: Machine, path: string): Promise<string | undefined> {
@@ -77,7 +81,7 @@ export async function read(machine: Machine, path: string): Promise<string | und
   return code === 0 ? stdout : undefined
 }
 
-/** Waits until `look` finds something; fails after a minute and a half. */
+/** Waits until `look` finds something; throws after 90 s. */
 export async function eventually<Found>(look: () => Promise<Found | undefined | false>): Promise<Found> {
   for (let attempt = 0; attempt < 450; attempt++) {
     const found = await look()
@@ -89,10 +93,10 @@ export async function eventually<Found>(look: () => Promise<Found | undefined | 
 
 const repository = { source: ROOT, target: HOME, mode: 'ro' as const }
 
-/** Of version 2: a privileged container gets a part of its own, and no bind helps one that is not. */
+/** Version 2: a privileged container gets its own part, and a bind mount does not help any other. */
 const hasUnifiedGroups = existsSync(`${CGROUPS}/cgroup.controllers`)
 
-/** Of version 1, systemd has to write to its own hierarchy alone, and needs no rights for that. */
+/** Version 1: systemd only writes to its own hierarchy, which needs no capability. */
 const controlGroups = () =>
   hasUnifiedGroups
     ? []

@@ -1,6 +1,6 @@
 import { eventually, type Machine, read, succeed } from './machine.ts'
 
-/** What a shell, systemd, cron, upstart or a printf could take for something else. */
+/** Texts that a shell, systemd, cron, upstart or printf could interpret. */
 export const HOSTILE = [
   '',
   ' leading and trailing ',
@@ -18,10 +18,10 @@ export const HOSTILE = [
   'Áé ñ 漢字 😀 ÿ',
 ]
 
-/** The same in a variable: neither shell nor systemd may change it. */
+/** The same as a variable, which neither a shell nor systemd may change. */
 export const HOSTILE_VALUE = ` ${HOSTILE.join(' ')}\nlast line \\`
 
-/** What the method found when it was called. */
+/** What a call of the method recorded. */
 export interface Seen {
   args: string[]
   /** The arguments as hexadecimal digits. */
@@ -46,13 +46,13 @@ export interface Probe {
 
 const FOLDER = '/var/probe'
 
-/** A project in php or TypeScript on the machine, in a folder whose name is hostile as well. */
+/** Writes a project in php or TypeScript to the machine, into a folder with a hostile name. */
 export async function installProbe(machine: Machine, language: 'php' | 'ts'): Promise<Probe> {
   // Node cannot import from a folder whose name holds a backslash.
   const rootdir = language === 'php' ? `/srv/it's 100 % "é" \\o $HOME` : `/srv/it's 100 % "é" $HOME`
   const files = language === 'php' ? PHP : TYPESCRIPT
   for (const [name, content] of Object.entries(files)) {
-    // Not as an archive, which would take the backslash for a slash.
+    // An archive would turn the backslash into a slash.
     const script = 'mkdir -p "$(dirname "$1")" && printf %s "$2" > "$1"'
     await succeed(machine, 'sh', '-c', script, 'sh', `${rootdir}/${name}`, content)
   }
@@ -100,7 +100,7 @@ final class Probe
     }
     public function needy(): void
     {
-        if (!is_file('${FOLDER}/ready')) throw new \\RuntimeException('The database is away');
+        if (!is_file('${FOLDER}/ready')) throw new \\RuntimeException('The database is unavailable');
         $this->record();
     }
 }`,
@@ -121,7 +121,7 @@ export class Probe {
     renameSync('${FOLDER}/seen.new', '${FOLDER}/seen.json')
   }
   needy(): void {
-    if (!existsSync('${FOLDER}/ready')) throw new Error('The database is away')
+    if (!existsSync('${FOLDER}/ready')) throw new Error('The database is unavailable')
     this.record()
   }
 }`,
