@@ -1,3 +1,6 @@
+import { CliError } from './cli-error.ts'
+import { EXIT } from './exit-codes.ts'
+
 const SERVICE_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
 /**
@@ -6,4 +9,13 @@ const SERVICE_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
  */
 export function isServiceName(name: string): boolean {
   return SERVICE_NAME.test(name)
+}
+
+/** Throws exit code 2 for a name that is not safe. */
+export function checkServiceName(name: string): void {
+  if (isServiceName(name)) return
+  throw new CliError(
+    `${JSON.stringify(name)} is not a service name: letters, digits, - and _, at most 64, first a letter or digit`,
+    EXIT.usage,
+  )
 }

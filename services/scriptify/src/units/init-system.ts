@@ -23,8 +23,6 @@ export interface InitSystem {
   /** What `install --help` shows after `scriptify install`. */
   readonly examples: readonly string[]
 
-  // Paths
-
   /** The file that it reads, such as `/etc/init/{name}.conf`. The folder in front of `{name}` has to exist. */
   readonly unitPath: string
   /** The permissions of that file. */
@@ -33,8 +31,6 @@ export interface InitSystem {
   namesakes(name: string): readonly string[]
   /** The file that contains the output of a service, or the command that shows it. */
   log(name: string): { readonly file: string } | { readonly command: string }
-
-  // Check
 
   /** The options that it does not take, each with the reason. */
   readonly refuses: Readonly<Partial<Record<LimitedOption, string>>>
@@ -49,8 +45,6 @@ export interface InitSystem {
   /** Throws exit code 2 where it is not able to start or enable a service on this machine. */
   checkHost(wanted: { readonly start: boolean; readonly enable: boolean }): void
 
-  // Render
-
   /** A file of `templates/services/`, or an absolute path. */
   readonly template: string
   /** The values of its template besides `name` and `mark`, each escaped for its place. Throws exit code 2. */
@@ -62,8 +56,6 @@ export interface InitSystem {
     /** Whether the script skips a run while the previous one lasts. */
     readonly locks: boolean
   }
-
-  // Commands on this machine
 
   /** Makes it read a new or changed unit, and enables that. */
   announce(name: string, options: { readonly enable: boolean }): readonly ControlCommand[]

@@ -1,7 +1,7 @@
 import { CliError } from '../cli-error.ts'
 import { parseEnvEntries } from '../env-entries.ts'
 import { EXIT } from '../exit-codes.ts'
-import { isServiceName } from '../service-name.ts'
+import { checkServiceName } from '../service-name.ts'
 import type { InitSystem, LimitedOption } from './init-system.ts'
 import type { ServiceDefinition } from './service-definition.ts'
 import { hasControls, hasNoncharacter } from './text.ts'
@@ -62,14 +62,6 @@ export function parseService(request: ServiceRequest, systems: readonly InitSyst
     privateTmp: hardening && privateTmp,
     memoryMax: parseMemoryMax(memoryMax),
   }
-}
-
-export function checkServiceName(name: string): void {
-  if (isServiceName(name)) return
-  throw new CliError(
-    `${JSON.stringify(name)} is not a service name: letters, digits, - and _, at most 64, first a letter or digit`,
-    EXIT.usage,
-  )
 }
 
 /** Refuses a path that one of the files could not contain as it is; returns it. */
