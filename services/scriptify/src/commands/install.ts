@@ -48,7 +48,7 @@ async function install(
   { arg = [], env = [], enable = false, start = false, dryRun = false, force = false, ...rest }: Flags,
   systems: readonly InitSystem[],
 ): Promise<void> {
-  const { installService } = await import('../units/install-service.ts')
+  const { installService } = await import('../units/install/install-service.ts')
   const { resolveRoot } = await import('../units/resolve-root.ts')
   const root = await resolveRoot(rest.root)
   // Commander takes registered names only.

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { EXIT } from '../exit-codes.ts'
-import { INIT_SYSTEMS } from './init-systems.ts'
+import { EXIT } from '../../exit-codes.ts'
+import { INIT_SYSTEMS } from '../init-systems.ts'
+import { crond } from '../systems/crond.ts'
+import { initd } from '../systems/initd.ts'
+import { systemd } from '../systems/systemd.ts'
+import { upstart } from '../systems/upstart.ts'
 import { checkPath, type ParsedService, parseService, type ServiceRequest } from './parse-service.ts'
-import { crond } from './systems/crond.ts'
-import { initd } from './systems/initd.ts'
-import { systemd } from './systems/systemd.ts'
-import { upstart } from './systems/upstart.ts'
 
 const parse = (changes: Partial<ServiceRequest> = {}): ParsedService =>
   parseService(aRequest(changes), INIT_SYSTEMS)

@@ -1,14 +1,14 @@
 import { join } from 'node:path'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
-import { attempt, type ControlCommand, controlAll } from './control.ts'
-import { createFolders, removeEmptyFolders } from './folders.ts'
-import type { FoundFile } from './inspect-service.ts'
+import { CliError } from '../../cli-error.ts'
+import { EXIT } from '../../exit-codes.ts'
+import { attempt, type ControlCommand, controlAll } from '../control.ts'
+import { createFolders, removeEmptyFolders } from '../folders.ts'
+import type { FoundFile } from '../inspect-service.ts'
+import { type Replacement, removeLeftovers, replaceFiles } from '../replace-files.ts'
+import { ownFolders, unitFile } from '../unit-path.ts'
 import type { InstallRequest } from './install-request.ts'
 import type { KeptVariables } from './kept-variables.ts'
 import type { ServiceFile } from './render-service.ts'
-import { type Replacement, removeLeftovers, replaceFiles } from './replace-files.ts'
-import { ownFolders, unitFile } from './unit-path.ts'
 
 /** All that an installation writes and replaces. */
 export interface Installation {

@@ -1,13 +1,13 @@
 import { dirname, join } from 'node:path'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
-import { checkFolder } from './folders.ts'
-import type { InitSystem } from './init-system.ts'
-import { type FoundFile, inspectService, refuseForeign } from './inspect-service.ts'
+import { CliError } from '../../cli-error.ts'
+import { EXIT } from '../../exit-codes.ts'
+import { checkFolder } from '../folders.ts'
+import type { InitSystem } from '../init-system.ts'
+import { type FoundFile, inspectService, refuseForeign } from '../inspect-service.ts'
+import { lstatIfAny } from '../lstat-if-any.ts'
+import { SCRIPTIFY_DIR } from '../paths.ts'
+import { ownFolders, unitFile, unitFolder } from '../unit-path.ts'
 import type { InstallRequest } from './install-request.ts'
-import { lstatIfAny } from './lstat-if-any.ts'
-import { SCRIPTIFY_DIR } from './paths.ts'
-import { ownFolders, unitFile, unitFolder } from './unit-path.ts'
 
 /**
  * The existing files of this service, each known to be scriptify's. Throws exit code 4 for a file of someone else, 3 for a

@@ -1,16 +1,16 @@
 import { resolve } from 'node:path'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
-import { resolveCall } from '../methods/resolve-call.ts'
-import { runCheckCommand } from '../methods/run-check-command.ts'
-import type { MethodCall } from '../runtimes/method-call.ts'
-import { runtimes } from '../runtimes/registry.ts'
-import type { CommandWords, Runtime } from '../runtimes/runtime.ts'
+import { CliError } from '../../cli-error.ts'
+import { EXIT } from '../../exit-codes.ts'
+import { resolveCall } from '../../methods/resolve-call.ts'
+import { runCheckCommand } from '../../methods/run-check-command.ts'
+import type { MethodCall } from '../../runtimes/method-call.ts'
+import { runtimes } from '../../runtimes/registry.ts'
+import type { CommandWords, Runtime } from '../../runtimes/runtime.ts'
+import { SYSTEM_PATH } from '../paths.ts'
 import type { Account } from './account.ts'
 import type { InstallRequest } from './install-request.ts'
 import { type MountedHost, mounted, seenFrom, wordsFor, writtenPaths } from './mounted-host.ts'
 import { checkPath } from './parse-service.ts'
-import { SYSTEM_PATH } from './paths.ts'
 
 interface CallContext {
   /** Seconds between two calls; undefined for a single call. */
@@ -46,7 +46,7 @@ export async function findServiceCommand(
 
 function findMountedHost({ root, home, program }: InstallRequest): MountedHost | undefined {
   if (root === '/') return undefined
-  return { root, home: home ?? resolve(import.meta.dirname, '../../../..'), program }
+  return { root, home: home ?? resolve(import.meta.dirname, '../../../../..'), program }
 }
 
 function resolveServiceCall(

@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import Handlebars from 'handlebars'
-import { updateEnvFile } from '../env-file.ts'
-import type { InitSystem } from './init-system.ts'
-import { ownershipMark } from './ownership.ts'
-import { environmentFile, launcherFile, lockFile } from './paths.ts'
-import type { ServiceDefinition } from './service-definition.ts'
-import { quoteShellWord } from './shell-word.ts'
-import { unitFile } from './unit-path.ts'
+import { updateEnvFile } from '../../env-file.ts'
+import type { InitSystem } from '../init-system.ts'
+import { ownershipMark } from '../ownership.ts'
+import { environmentFile, launcherFile, lockFile } from '../paths.ts'
+import type { ServiceDefinition } from '../service-definition.ts'
+import { quoteShellWord } from '../shell-word.ts'
+import { unitFile } from '../unit-path.ts'
 
-const TEMPLATES_DIR = join(import.meta.dirname, '..', '..', '..', '..', 'templates', 'services')
+const TEMPLATES_DIR = join(import.meta.dirname, '..', '..', '..', '..', '..', 'templates', 'services')
 
 /** A file to be written: its path on the host that runs the service, and its permissions. */
 export interface ServiceFile {

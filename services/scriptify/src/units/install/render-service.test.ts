@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { InitSystem } from './init-system.ts'
-import { INIT_SYSTEMS } from './init-systems.ts'
+import type { InitSystem } from '../init-system.ts'
+import { INIT_SYSTEMS } from '../init-systems.ts'
+import type { ServiceDefinition } from '../service-definition.ts'
+import { crond } from '../systems/crond.ts'
+import { systemd } from '../systems/systemd.ts'
 import { renderService } from './render-service.ts'
-import type { ServiceDefinition } from './service-definition.ts'
-import { crond } from './systems/crond.ts'
-import { systemd } from './systems/systemd.ts'
 
 const aService = (changes: Partial<ServiceDefinition> = {}): ServiceDefinition => ({
   name: 'importer',

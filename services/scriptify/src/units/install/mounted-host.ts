@@ -1,13 +1,13 @@
 import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
-import type { MethodCall } from '../runtimes/method-call.ts'
-import type { CommandWords } from '../runtimes/runtime.ts'
+import { CliError } from '../../cli-error.ts'
+import { EXIT } from '../../exit-codes.ts'
+import type { MethodCall } from '../../runtimes/method-call.ts'
+import type { CommandWords } from '../../runtimes/runtime.ts'
 
 /** Scriptify's own files: the repository's root. */
-const HERE = resolve(dirname(fileURLToPath(import.meta.url)), '../../../..')
+const HERE = resolve(dirname(fileURLToPath(import.meta.url)), '../../../../..')
 const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin']
 
 /** Another host, whose files are mounted below `root`. */

@@ -1,10 +1,10 @@
-import { CliError } from '../cli-error.ts'
-import { parseEnvEntries } from '../env-entries.ts'
-import { EXIT } from '../exit-codes.ts'
-import { checkServiceName } from '../service-name.ts'
-import type { InitSystem, LimitedOption } from './init-system.ts'
-import type { ServiceDefinition } from './service-definition.ts'
-import { hasControls, hasNoncharacter } from './text.ts'
+import { CliError } from '../../cli-error.ts'
+import { parseEnvEntries } from '../../env-entries.ts'
+import { EXIT } from '../../exit-codes.ts'
+import { checkServiceName } from '../../service-name.ts'
+import type { InitSystem, LimitedOption } from '../init-system.ts'
+import type { ServiceDefinition } from '../service-definition.ts'
+import { hasControls, hasNoncharacter } from '../text.ts'
 
 /** The options of `install`, as typed. */
 export interface ServiceRequest {

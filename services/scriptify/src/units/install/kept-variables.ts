@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { parseEnvFile, renderEnvFile } from '../env-file.ts'
-import type { FoundFile } from './inspect-service.ts'
+import { parseEnvFile, renderEnvFile } from '../../env-file.ts'
+import type { FoundFile } from '../inspect-service.ts'
+import { withoutMark } from '../ownership.ts'
+import { environmentFile } from '../paths.ts'
 import type { InstallRequest } from './install-request.ts'
-import { withoutMark } from './ownership.ts'
-import { environmentFile } from './paths.ts'
 
 export interface KeptVariables {
   readonly variables: Readonly<Record<string, string>>
