@@ -1,13 +1,12 @@
 import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
 import type { MethodCall } from '../../runtimes/method-call.ts'
 import type { CommandWords } from '../../runtimes/runtime.ts'
 
-/** Scriptify's own files: the repository's root. */
-const HERE = resolve(dirname(fileURLToPath(import.meta.url)), '../../../../..')
+/** Where scriptify is installed on this machine: the root of the repository. */
+export const OWN_HOME = resolve(import.meta.dirname, '../../../../..')
 const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin']
 
 /** Another host, whose files are mounted below `root`. */
@@ -67,8 +66,8 @@ export function wordsFor(words: CommandWords, runtime: 'php' | 'node', host: Mou
   const { root, home } = host
   const [, ...rest] = words
   // The first path of scriptify itself; the call follows it.
-  const index = rest.findIndex((word) => word.startsWith(`${HERE}${sep}`))
-  const launcher = index === -1 ? undefined : home + rest[index]?.slice(HERE.length)
+  const index = rest.findIndex((word) => word.startsWith(`${OWN_HOME}${sep}`))
+  const launcher = index === -1 ? undefined : home + rest[index]?.slice(OWN_HOME.length)
   if (launcher !== undefined && resolveBelow(root, launcher) === undefined) {
     throw new CliError(
       `${join(root, launcher)} does not exist: give --home, where scriptify is installed on that host`,

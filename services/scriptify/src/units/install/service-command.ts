@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { resolveCall } from '../../methods/resolve-call.ts'
@@ -9,7 +8,7 @@ import type { CommandWords, Runtime } from '../../runtimes/runtime.ts'
 import { SYSTEM_PATH } from '../paths.ts'
 import type { Account } from './account.ts'
 import type { InstallRequest } from './install-request.ts'
-import { type MountedHost, mounted, seenFrom, wordsFor, writtenPaths } from './mounted-host.ts'
+import { type MountedHost, mounted, OWN_HOME, seenFrom, wordsFor, writtenPaths } from './mounted-host.ts'
 import { checkPath } from './parse-service.ts'
 
 interface CallContext {
@@ -46,7 +45,7 @@ export async function findServiceCommand(
 
 function findMountedHost({ root, home, program }: InstallRequest): MountedHost | undefined {
   if (root === '/') return undefined
-  return { root, home: home ?? resolve(import.meta.dirname, '../../../../..'), program }
+  return { root, home: home ?? OWN_HOME, program }
 }
 
 function resolveServiceCall(
