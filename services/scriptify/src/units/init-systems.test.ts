@@ -11,7 +11,7 @@ it('names an init system in its own file alone', async () => {
   const files = (await readdir(SRC, { recursive: true })).filter(
     (file) => file.endsWith('.ts') && !OWN.test(file),
   )
-  expect(files).toContain('units/install-service.ts')
+  expect(files).toContain('units/install/install-service.ts')
   const namings = await Promise.all(files.map(findNamings))
   expect(namings.flat()).toEqual([])
 })
