@@ -3,7 +3,7 @@ import { createTemplateRenderer } from '@latchkey/mailer-worker/src/envelope/ren
 import { BUILT_IN_SENDERS } from '@latchkey/mailer-worker/src/senders/built-in-senders.ts'
 import type { SenderRegistry } from '@latchkey/mailer-worker/src/senders/sender.ts'
 
-// What Latchkey does with the world outside. `config/<APP_ENV>/external.ts` wins over this file where it exists.
+// How mailer-worker builds and sends mail. `config/<APP_ENV>/external.ts` replaces this file if it exists.
 
 const render = createTemplateRenderer()
 
@@ -14,5 +14,5 @@ export const MAIL_ENVELOPE: MailEnvelope = async (to, subject, template, variabl
   return { ...rendered, from: context.from, to, subject: `${prefix}${subject || rendered.subject}` }
 }
 
-/** Sends each mail, by the scheme of MAIL_URL. */
+/** The senders, by the scheme of MAIL_URL. */
 export const SENDERS: SenderRegistry = BUILT_IN_SENDERS

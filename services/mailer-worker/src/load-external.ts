@@ -12,7 +12,7 @@ export interface External {
   senders: SenderRegistry
 }
 
-/** Loads `config/<environment>/external.ts`, or `config/external.ts` where there is none. */
+/** Loads `config/<environment>/external.ts` if it exists, or `config/external.ts`; throws `SettingsError`. */
 export async function loadExternal(environment: string, configDir: string = CONFIG_DIR): Promise<External> {
   const own = join(configDir, environment, 'external.ts')
   const path = existsSync(own) ? own : join(configDir, 'external.ts')
@@ -21,7 +21,9 @@ export async function loadExternal(environment: string, configDir: string = CONF
     SENDERS = BUILT_IN_SENDERS,
   }: { MAIL_ENVELOPE?: MailEnvelope; SENDERS?: SenderRegistry } = await import(pathToFileURL(path).href)
   if (typeof MAIL_ENVELOPE !== 'function')
-    throw new SettingsError([`${path} exports no function MAIL_ENVELOPE`])
+    throw new SettingsError([
+      `${path} does not export a function MAIL_ENVELOPE; export one, or re-export that of ../external.ts.`,
+    ])
   return { envelope: MAIL_ENVELOPE, senders: SENDERS }
 }
 
@@ -32,6 +34,6 @@ export function pickSender(senders: SenderRegistry, url: string): SenderFactory 
   if (factory) return factory
   const known = Object.keys(senders).map((name) => `${name}:`)
   throw new SettingsError([
-    `MAIL_URL has the scheme ${scheme}:, and there is no such sender, only ${known.join(', ')}.`,
+    `MAIL_URL has the scheme ${scheme}:, for which no sender is registered; use ${known.join(', ')}.`,
   ])
 }

@@ -1,4 +1,4 @@
-/** A mail that no further attempt can send. The message is kept with the failed job: it names no variable's value. */
+/** No further attempt can send the mail. The message is kept with the failed job, so it must not contain a variable. */
 export class PermanentFailure extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)

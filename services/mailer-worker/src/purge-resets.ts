@@ -1,7 +1,7 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
 
-/** For a day an admin can see what was asked for. */
+/** For a day, admins can look up what was requested. */
 const KEEP_MS = 24 * 3_600_000
 
 const PURGE: Statement = { name: 'reset-purge', text: 'delete from password_reset where expires_at < $1' }

@@ -9,7 +9,7 @@ export interface QueueGaugesDependencies {
   outbox: Pick<OutboxRepository, 'countUndispatched'>
 }
 
-/** How many mails wait, read at each scrape; no value while the server that knows is away. */
+/** The numbers of pending mails, read at each scrape; no value while the server that knows them is unavailable. */
 export function registerQueueGauges(registry: Registry, { queue, outbox }: QueueGaugesDependencies): void {
   new Gauge({
     name: 'latchkey_mail_jobs',
@@ -24,7 +24,7 @@ export function registerQueueGauges(registry: Registry, { queue, outbox }: Queue
   })
   new Gauge({
     name: 'latchkey_mail_outbox_rows',
-    help: 'Mails accepted that the queue has not had yet',
+    help: 'Accepted mails that the queue never had',
     registers: [registry],
     async collect() {
       const rows = await outbox.countUndispatched().catch(() => undefined)

@@ -20,87 +20,97 @@ export interface SendMailDependencies {
   metrics: MailMetrics
   logger: { info(details: object, message: string): void; warn(details: object, message: string): void }
   clock: Clock
-  /** Ends the wait for a mail server that does not answer: the mail goes back to the queue. */
+  /** Ends the wait for a mail server that does not answer; the mail goes back to the queue. */
   signal?: AbortSignal
 }
 
-/** What of a BullMQ job this needs. */
+/** The part of a BullMQ job that sending needs. */
 export interface QueuedMail {
   id?: string | undefined
   data: unknown
   attemptsMade: number
   opts: { attempts?: number | undefined }
-  /** How often a worker died with it in hand. */
+  /** How often a worker died while it sent this mail. */
   stalledCounter?: number | undefined
-  /** Starts since it was added, or since an admin had it retried. */
+  /** How often it was started since it was added, or since an admin retried it. */
   attemptsStarted?: number
 }
 
 export type Outcome = 'sent' | 'expired' | 'sent before'
 
 /**
- * Sends one queued mail and takes it out of the outbox, which is the one place that knows what is still to be sent.
- * Throws `UnrecoverableError` where no further attempt could help, and any other error to be tried again. No message of
- * an error holds a variable's value: BullMQ keeps it with the job.
+ * Sends one queued mail and deletes its outbox row, which alone says what is still to be sent. Throws
+ * `UnrecoverableError` when no further attempt could help, and any other error to be retried. No error message contains
+ * a variable's value, because BullMQ keeps the message with the job.
  */
 export function createSendMail(dependencies: SendMailDependencies) {
-  const { open, envelope, context, domain, send, settlement, metrics, logger, clock, signal } = dependencies
+  const { open, domain, send, settlement, metrics, logger, clock, signal } = dependencies
 
   async function attempt(job: QueuedMail): Promise<Outcome> {
     const mail = parseJob(job.data)
-    if (Date.parse(mail.expiresAt) <= clock()) {
-      // The sweep of another worker may have found it first: who takes it out counts it.
-      if (await settlement.settle(job.id ?? '')) metrics.expired.inc()
-      logger.warn({ mailId: job.id, expiresAt: mail.expiresAt }, 'a mail expired before it could be sent')
-      return 'expired'
-    }
-    // The counter of stalls outlives an admin's retry, which wants the mail sent though it is over.
-    const isRepeat = (job.stalledCounter ?? 0) > 0 && (job.attemptsStarted ?? 0) > 1
-    if (isRepeat && (await settlement.isSettled(job.id ?? ''))) {
+    if (Date.parse(mail.expiresAt) <= clock()) return expire(job, mail)
+    const isRepeat = mayHaveBeenSent(job)
+    if (isRepeat && (await settlement.isSettled(idOf(job)))) {
       logger.info({ mailId: job.id }, 'the worker that died had sent this mail')
       return 'sent before'
     }
-    const variables = await openVariables(open, mail.variables)
-    try {
-      const made = checkEnvelope(
-        await envelope(mail.to, mail.subject, mail.template, variables, mail.language, context),
-        mail.to,
-      )
-      if (isRepeat) {
-        metrics.repeated.inc()
-        // A counter dies with its process; this line does not.
-        logger.warn({ mailId: job.id }, 'a worker died with this mail in hand: it may come twice')
-      }
-      const stop = metrics.seconds.startTimer()
-      await unlessAborted(signal, send({ ...made, messageId: `<${job.id}@${domain}>` }))
-      stop()
-    } catch (error) {
-      throw withoutValues(error, { ...variables, to: mail.to })
-    }
-    await settlement.settle(job.id ?? '')
+    await deliver(job, mail, isRepeat)
+    await settlement.settle(idOf(job))
     metrics.sent.inc()
     logger.info({ mailId: job.id, template: mail.template, attempt: job.attemptsMade + 1 }, 'mail sent')
     return 'sent'
   }
 
-  return async (job: QueuedMail): Promise<Outcome> => {
+  async function expire(job: QueuedMail, { expiresAt }: MailJob): Promise<Outcome> {
+    // The sweep of another worker may have found it first; the one that deletes the row counts it.
+    if (await settlement.settle(idOf(job))) metrics.expired.inc()
+    logger.warn({ mailId: job.id, expiresAt }, 'a mail expired before it could be sent')
+    return 'expired'
+  }
+
+  async function deliver(job: QueuedMail, mail: MailJob, isRepeat: boolean): Promise<void> {
+    const variables = await openVariables(open, mail.variables)
     try {
-      return await attempt(job)
+      const envelope = await buildEnvelope(dependencies, mail, variables)
+      if (isRepeat) announceRepeat(job)
+      const stopTimer = metrics.seconds.startTimer()
+      await unlessAborted(signal, send({ ...envelope, messageId: `<${job.id}@${domain}>` }))
+      stopTimer()
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      const isLast = job.attemptsMade + 1 >= (job.opts.attempts ?? 1)
-      if (error instanceof PermanentFailure || isLast) {
-        await settlement.settle(job.id ?? '')
-        metrics.failed.inc()
-        logger.warn({ mailId: job.id, reason }, 'a mail failed for good')
-        throw new UnrecoverableError(reason)
-      }
-      metrics.retried.inc()
-      logger.warn({ mailId: job.id, reason, attempt: job.attemptsMade + 1 }, 'a mail will be tried again')
-      throw new Error(reason)
+      throw withoutValues(error, { ...variables, to: mail.to })
     }
   }
+
+  function announceRepeat(job: QueuedMail): void {
+    metrics.repeated.inc()
+    // A counter dies with its process; this line does not.
+    logger.warn({ mailId: job.id }, 'a worker died while it sent this mail: it may come twice')
+  }
+
+  async function fail(job: QueuedMail, error: unknown): Promise<never> {
+    const reason = messageOf(error)
+    const isLast = job.attemptsMade + 1 >= (job.opts.attempts ?? 1)
+    if (error instanceof PermanentFailure || isLast) {
+      await settlement.settle(idOf(job))
+      metrics.failed.inc()
+      logger.warn({ mailId: job.id, reason }, 'a mail failed permanently')
+      throw new UnrecoverableError(reason)
+    }
+    metrics.retried.inc()
+    logger.warn({ mailId: job.id, reason, attempt: job.attemptsMade + 1 }, 'a mail will be retried')
+    throw new Error(reason)
+  }
+
+  return (job: QueuedMail): Promise<Outcome> => attempt(job).catch((error) => fail(job, error))
 }
+
+const idOf = (job: QueuedMail): string => job.id ?? ''
+
+/** The count of stalls outlives an admin's retry, which wants the mail sent although it is settled. */
+const mayHaveBeenSent = (job: QueuedMail): boolean =>
+  (job.stalledCounter ?? 0) > 0 && (job.attemptsStarted ?? 0) > 1
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 function parseJob(data: unknown): MailJob {
   const parsed = MailJob.safeParse(data)
@@ -113,33 +123,40 @@ async function openVariables(open: Sealer['open'], text: string): Promise<Record
   try {
     return await open(text)
   } catch (error) {
-    // While MAIL_SECRET changes, a worker that has the other one can still send it.
+    // During a rotation of MAIL_SECRET a worker with the other secret can still send it.
     if (error instanceof errors.JWEDecryptionFailed) {
       throw new Error('The variables cannot be opened: they were sealed with another MAIL_SECRET')
     }
-    throw new PermanentFailure('The job is malformed: variables are not sealed as they should be')
+    throw new PermanentFailure('The job is malformed: variables are not a JWE that Latchkey sealed')
   }
 }
 
-/** MAIL_ENVELOPE can be anybody's code: what would begin another header or reach another person is refused. */
-function checkEnvelope(made: Envelope, to: string): Envelope {
-  if (/[\r\n]/.test(made.subject + made.from))
-    throw new PermanentFailure('The envelope has a header of two lines')
-  if (made.to !== to) throw new PermanentFailure('The envelope goes to somebody else')
-  return made
+/** MAIL_ENVELOPE is the operator's code: another header or another recipient is refused. */
+async function buildEnvelope(
+  { envelope, context }: Pick<SendMailDependencies, 'envelope' | 'context'>,
+  { to, subject, template, language }: MailJob,
+  variables: Readonly<Record<string, string>>,
+): Promise<Envelope> {
+  const built = await envelope(to, subject, template, variables, language, context)
+  if (/[\r\n]/.test(built.subject + built.from))
+    throw new PermanentFailure(
+      'MAIL_ENVELOPE returned a subject or sender with a line break; each must be one line',
+    )
+  if (built.to !== to)
+    throw new PermanentFailure('MAIL_ENVELOPE changed `to`; it must return the address that it was given')
+  return built
 }
 
 /** A mail server may quote the mail it refuses. */
 function withoutValues(error: unknown, variables: Readonly<Record<string, string>>): Error {
-  const message = error instanceof Error ? error.message : String(error)
   const clean = Object.values(variables)
     .filter((value) => value.length >= 4)
     .flatMap((value) => [value, value.replace(/(.{3})(?=.)/gsu, '$1 ')])
-    .reduce((text, value) => text.replaceAll(value, '[redacted]'), message)
+    .reduce((text, value) => text.replaceAll(value, '[redacted]'), messageOf(error))
   return error instanceof PermanentFailure ? new PermanentFailure(clean) : new Error(clean)
 }
 
-/** What `work` comes to, or a rejection once `signal` is aborted; `work` itself goes on. */
+/** The result of `work`, or a rejection once `signal` is aborted; `work` itself continues. */
 async function unlessAborted<Result>(
   signal: AbortSignal | undefined,
   work: Promise<Result>,

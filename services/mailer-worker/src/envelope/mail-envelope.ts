@@ -1,4 +1,4 @@
-/** One mail, ready to be sent. */
+/** One mail, rendered. */
 export interface Envelope {
   from: string
   to: string
@@ -7,7 +7,7 @@ export interface Envelope {
   text: string
 }
 
-/** What of the settings an envelope is made from. */
+/** The settings that an envelope is built from. */
 export interface EnvelopeContext {
   /** MAIL_FROM. */
   from: string
@@ -16,8 +16,8 @@ export interface EnvelopeContext {
 }
 
 /**
- * Makes the mail; `config/external.ts` exports one as `MAIL_ENVELOPE`. Throws `PermanentFailure` when no further
- * attempt could make it; anything else is tried again.
+ * Builds the mail; `config/external.ts` exports one as `MAIL_ENVELOPE`. Throws `PermanentFailure` when no further attempt
+ * could build it; any other error is retried.
  */
 export type MailEnvelope = (
   to: string,

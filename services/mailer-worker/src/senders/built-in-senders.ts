@@ -3,7 +3,7 @@ import { createNullSender } from './null.ts'
 import type { SenderRegistry } from './sender.ts'
 import { createSmtpSender } from './smtp.ts'
 
-/** The senders that Latchkey brings. */
+/** The senders that Latchkey includes. */
 export const BUILT_IN_SENDERS = {
   smtp: createSmtpSender,
   smtps: createSmtpSender,

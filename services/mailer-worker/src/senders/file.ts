@@ -6,7 +6,7 @@ import { createTransport } from 'nodemailer'
 import { toMessage } from './message.ts'
 import type { SenderFactory } from './sender.ts'
 
-/** Writes each mail to the folder that `file:///…` names, as `<job id>.eml`; a repeat overwrites its own. */
+/** Writes each mail to the folder of `file:///…` as `<job id>.eml`; a repeat overwrites its own file. */
 export const createFileSender: SenderFactory = (url, { dkim }) => {
   const folder = fileURLToPath(url)
   const transport = createTransport({ streamTransport: true, buffer: true, ...(dkim ? { dkim } : {}) })
@@ -16,7 +16,7 @@ export const createFileSender: SenderFactory = (url, { dkim }) => {
       await prepare()
       const { message } = await transport.sendMail(toMessage(mail))
       const name = mail.messageId.replace(/^<|@.*$/g, '').replace(/[^\w-]/g, '_')
-      // Whoever watches the folder for *.eml sees whole files only.
+      // Programs that watch the folder for *.eml must not see an unfinished file.
       const unfinished = join(folder, `.${name}-${randomUUID()}.tmp`)
       await writeFile(unfinished, message, { mode: 0o600 })
       await rename(unfinished, join(folder, `${name}.eml`))

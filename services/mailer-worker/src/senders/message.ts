@@ -1,7 +1,7 @@
 import type { SendMailOptions } from 'nodemailer'
 import type { Mail } from './sender.ts'
 
-/** The mail as Nodemailer wants it. */
+/** Converts a mail to Nodemailer's message. */
 export function toMessage({ messageId, from, to, subject, html, text }: Mail): SendMailOptions {
   return {
     messageId,
@@ -11,7 +11,7 @@ export function toMessage({ messageId, from, to, subject, html, text }: Mail): S
     subject,
     html,
     text,
-    // RFC 3834: no holiday note comes back.
+    // RFC 3834: prevents automatic replies.
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
     disableUrlAccess: true,

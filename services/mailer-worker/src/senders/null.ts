@@ -1,6 +1,6 @@
 import type { SenderFactory } from './sender.ts'
 
-/** Sends nothing, and says it did. */
+/** Accepts every mail and sends none. */
 export const createNullSender: SenderFactory = () => ({
   send: async () => undefined,
   verify: async () => undefined,

@@ -1,4 +1,4 @@
-/** What is sent: one mail to one address. */
+/** One mail to one address. */
 export interface Mail {
   /** With its angle brackets; the same at every attempt. */
   messageId: string
@@ -10,20 +10,20 @@ export interface Mail {
 }
 
 export interface Sender {
-  /** Resolves once the mail is handed over; throws `PermanentFailure`, or anything else to be tried again. */
+  /** Resolves once the mail is accepted; throws `PermanentFailure`, or any other error to be retried. */
   send(mail: Mail): Promise<void>
-  /** Rejects while mail cannot be handed over; for the readiness check. */
+  /** Rejects while mail cannot be sent; for the readiness check. */
   verify(): Promise<void>
   close(): Promise<void>
 }
 
 export interface SenderOptions {
-  /** How many mails are sent at a time. */
+  /** Mails sent at a time. */
   concurrency: number
   dkim?: { domainName: string; keySelector: string; privateKey: string }
 }
 
-/** Makes a sender from MAIL_URL. */
+/** Creates a sender from MAIL_URL. */
 export type SenderFactory = (url: string, options: SenderOptions) => Sender
 
 /** Senders by the scheme of MAIL_URL, without its colon. */

@@ -3,7 +3,7 @@ import { PermanentFailure } from '../permanent-failure.ts'
 import { toMessage } from './message.ts'
 import type { SenderFactory } from './sender.ts'
 
-/** A server that hangs is one that is away. The last step may take long: servers scan before they accept. */
+/** A server that hangs counts as unavailable. The last step may take long: servers scan a mail before they accept it. */
 const TIMEOUTS = {
   connectionTimeout: 5_000,
   dnsTimeout: 5_000,
@@ -15,7 +15,7 @@ const TIMEOUTS = {
 const ABOUT_THE_MAIL = new Set(['EENVELOPE', 'EMESSAGE'])
 
 /**
- * Sends over kept SMTP connections. `smtp:` uses STARTTLS where the server offers it, and insists on it once there are
+ * Sends over pooled SMTP connections. `smtp:` uses STARTTLS if the server offers it, and requires it if the URL contains
  * credentials; `smtps:` begins with TLS. The URL's query sets Nodemailer's options, for example `?requireTLS=true`.
  */
 export const createSmtpSender: SenderFactory = (url, { concurrency, dkim }) => {
@@ -25,12 +25,12 @@ export const createSmtpSender: SenderFactory = (url, { concurrency, dkim }) => {
     url,
     pool: true,
     maxConnections: concurrency,
-    // BullMQ tries again; two who do would send twice.
+    // BullMQ retries; a second retry here would send twice.
     maxRequeues: 0,
     requireTLS: protocol === 'smtp:' && username !== '',
     ...(dkim ? { dkim } : {}),
   })
-  transport.on('error', () => undefined) // The mail in hand reports it.
+  transport.on('error', () => undefined) // The mail that is being sent reports it.
   return {
     async send(mail) {
       try {
