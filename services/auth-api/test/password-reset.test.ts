@@ -58,7 +58,7 @@ const expectRefused = (response: Awaited<ReturnType<typeof confirm>>) => {
     type: 'urn:latchkey:problem:reset-refused',
     title: 'Password reset refused',
     status: 422,
-    detail: 'There is no open password reset that this fits; ask for a new one',
+    detail: 'Invalid or expired code or token; request a new one',
   })
 }
 

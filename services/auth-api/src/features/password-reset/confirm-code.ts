@@ -15,15 +15,15 @@ export interface CodeConfirmation {
   email: string
   /** Six digits. */
   code: string
-  /** Of the reset request. Without it the newest open reset of the e-mail is meant. */
+  /** The token of the reset request. Without it the newest open reset of the e-mail is confirmed. */
   token?: string | undefined
 }
 
 export type ConfirmCode = ReturnType<typeof createConfirmCode>
 
 /**
- * Confirms a reset by the code of its mail; returns the token that `resetpassword` wants. Throws `reset_refused`,
- * whatever was wrong.
+ * Confirms a reset by the code of its mail; returns the token that `resetpassword` requires. Throws `reset_refused` for
+ * every fault.
  */
 export function createConfirmCode({ resets, secrets, attempts, clock }: ConfirmCodeDependencies) {
   return async ({ email, code, token }: CodeConfirmation): Promise<string> => {
@@ -31,7 +31,7 @@ export function createConfirmCode({ resets, secrets, attempts, clock }: ConfirmC
     const reset = await resets.findNewest(fold(email))
     if (!reset) throw resetRefused()
     if (token !== undefined && !secrets.isHashOf(reset.tokenHash, reset.id, token)) throw resetRefused()
-    // Counted before it is compared, by the database: forty guesses at once are still `attempts`.
+    // The database counts before the code is compared, so that concurrent guesses cannot exceed `attempts`.
     if (!(await resets.countAttempt(reset.id, attempts, now))) throw resetRefused()
     if (!secrets.isHashOf(reset.codeHash, reset.id, code)) throw resetRefused()
     const confirmed = token ?? secrets.newToken()

@@ -1,5 +1,5 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 
-/** One answer for every reason: which one it was would help only somebody who guesses. */
+/** One error for every reason: the reason would only help an attacker. */
 export const resetRefused = () =>
-  new AppError('reset_refused', 'There is no open password reset that this fits; ask for a new one')
+  new AppError('reset_refused', 'Invalid or expired code or token; request a new one')

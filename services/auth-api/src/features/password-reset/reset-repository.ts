@@ -3,7 +3,7 @@ import type { Queryable, Statement } from '@latchkey/shared/database/database.ts
 /** One row of `password_reset`. */
 export interface Reset {
   id: string
-  /** Undefined for a decoy. */
+  /** Undefined for an unknown e-mail. */
   userid: string | undefined
   /** Folded. */
   email: string
@@ -68,7 +68,7 @@ const END_OTHERS: Statement = {
 
 export type ResetRepository = ReturnType<typeof createResetRepository>
 
-/** Password resets. Given a transaction instead of the pool, it works inside that transaction. */
+/** The password resets. Given a transaction, it works inside that transaction. */
 export function createResetRepository(db: Queryable) {
   return {
     async insert(
@@ -81,22 +81,22 @@ export function createResetRepository(db: Queryable) {
     },
 
     /**
-     * Ends the resets of this e-mail that were asked for before `id`, which was at `now`. In the order of `findNewest`:
-     * one that was asked for earlier and stored later must not end the one that counts.
+     * Ends the resets of this e-mail that were requested before `id`, which was requested at `now`. It orders them as
+     * `findNewest` does: a reset that was requested earlier but stored later must not end the newest.
      */
     closeOlder: (email: string, id: string, now: Date) =>
       db.execute(CLOSE_OLDER, [email, db.toUuidValue(id), now]),
 
     /**
-     * The reset that counts for this e-mail: the newest, whatever became of it. Two requests at the same moment may
-     * both leave theirs open; only one of them is the newest.
+     * The newest reset of this e-mail in any state, which is the only valid one. Two concurrent requests may both stay
+     * open; only one of them is the newest.
      */
     async findNewest(email: string): Promise<Reset | undefined> {
       const [row] = await db.query<ResetRow>(FIND_NEWEST, [email])
       return row && toReset(db, row)
     },
 
-    /** Counts a guess before it is looked at; false when none is left, or the reset is over. */
+    /** Counts an attempt; false when none is left or the reset has ended. */
     countAttempt: async (id: string, maximum: number, now: Date): Promise<boolean> =>
       (await db.execute(COUNT_ATTEMPT, [db.toUuidValue(id), maximum, now])) === 1,
 

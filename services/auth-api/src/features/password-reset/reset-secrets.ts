@@ -3,9 +3,9 @@ import { createHmac, hkdfSync, randomBytes, randomInt, timingSafeEqual } from 'n
 export type ResetSecrets = ReturnType<typeof createResetSecrets>
 
 /**
- * Makes tokens and codes of resets and their keyed hashes. The database holds the hashes alone: a code has a million
- * values, so without the key, which is derived from JWT_SECRET (HKDF, RFC 5869), its hash would be found at once.
- * Hashes are made with `current`; those of `previous` count still, so that a rotation ends no reset.
+ * Creates the tokens and codes of resets, and their keyed hashes. The database stores only the hashes. A code has a
+ * million values, so an unkeyed hash would be reversed at once; the key is derived from JWT_SECRET (HKDF, RFC 5869). New
+ * hashes use `current`; hashes with `previous` stay valid, so that a rotation ends no reset.
  */
 export function createResetSecrets(current: Uint8Array, previous?: Uint8Array) {
   const hashWithCurrent = createKeyedHash(current)
@@ -15,7 +15,7 @@ export function createResetSecrets(current: Uint8Array, previous?: Uint8Array) {
     newToken: (): string => randomBytes(32).toString('base64url'),
     /** Six digits. */
     newCode: (): string => String(randomInt(1_000_000)).padStart(6, '0'),
-    /** A hash that no code has. */
+    /** A value that is not the hash of any code. */
     hashOfNothing: (): string => randomBytes(32).toString('hex'),
     hash: hashWithCurrent,
     isHashOf: (stored: string, resetId: string, value: string): boolean =>

@@ -7,7 +7,7 @@ import type { ConfirmCode } from './confirm-code.ts'
 import type { SetPassword } from './set-password.ts'
 
 const ResetToken = z
-  .object({ token: z.string().describe('Names this reset; it is no access token.') })
+  .object({ token: z.string().describe('Identifies this reset; it is not an access token.') })
   .meta({ id: 'ResetToken' })
 
 const token = () => z.string('must be a string').min(1, 'must not be empty').max(256, 'is too long')
@@ -53,8 +53,8 @@ export const passwordResetRoutes: FastifyPluginAsyncZod<PasswordResetRoutesOptio
     '/login/resetrequest',
     {
       schema: {
-        summary: 'Ask for a code by e-mail',
-        description: 'The answer is the same whether the e-mail is known or not.',
+        summary: 'Request a code by e-mail',
+        description: 'The response is the same whether the e-mail is known or not.',
         tags: ['password reset'],
         body: ResetRequest,
         response: { 200: ResetToken, 400: ProblemResponse, 429: ProblemResponse },

@@ -31,14 +31,17 @@ export interface NewPassword {
 export type SetPassword = ReturnType<typeof createSetPassword>
 
 /**
- * Sets the password of a confirmed reset, once, and ends every token issued so far; returns the reset's token.
- * Throws `reset_refused`, or `password_refused` with `violations`, after which the reset can be used still.
+ * Sets the password of a confirmed reset, once, and ends every token issued so far; returns the reset's token. Throws
+ * `reset_refused`, or `password_refused` with `violations`, after which the reset stays usable.
  */
 export function createSetPassword(dependencies: SetPasswordDependencies) {
   const { transaction, resets, resetsOf, usersOf, secrets, passwords, policy, clock } = dependencies
 
-  /** What can be refused without hashing is refused first: a hash is dear. */
-  async function findUsable({ email, token }: NewPassword): Promise<Reset & { userid: string }> {
+  /** Refuses what it can before the password is hashed, which is expensive. */
+  async function findUsable({
+    email,
+    token,
+  }: Omit<NewPassword, 'password'>): Promise<Reset & { userid: string }> {
     const reset = await resets.findNewest(fold(email))
     const isUsable =
       reset?.userid !== undefined &&
@@ -50,29 +53,42 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     return { ...reset, userid: reset.userid }
   }
 
-  return async (given: NewPassword): Promise<string> => {
-    const { id, userid } = await findUsable(given)
-    const violations = findViolations(given.password, policy)
-    if (violations.length > 0) {
-      throw new AppError('password_refused', 'The password breaks the password policy', {
-        details: { violations },
-      })
-    }
-    const passwordHash = await passwords.hash(given.password)
+  function checkPolicy(password: string): void {
+    const violations = findViolations(password, policy)
+    if (violations.length === 0) return
+    throw new AppError('password_refused', 'The password breaks the password policy', {
+      details: { violations },
+    })
+  }
+
+  async function useReset(
+    db: Queryable,
+    id: string,
+    userid: string,
+    email: string,
+    now: Date,
+  ): Promise<void> {
+    const user = await usersOf(db).findById(userid)
+    // A reset belongs to the mailbox that it was sent to: a change of e-mail ends it.
+    const isTheirs = user && !user.deletedAt && fold(user.email ?? '') === fold(email)
+    const isFirst = isTheirs && (await resetsOf(db).use(id, now))
+    if (!isFirst) throw resetRefused()
+  }
+
+  return async ({ email, token, password }: NewPassword): Promise<string> => {
+    const { id, userid } = await findUsable({ email, token })
+    checkPolicy(password)
+    const passwordHash = await passwords.hash(password)
     await transaction(async (db) => {
       const users = usersOf(db)
-      // The user's row first, always: two resets of one user then wait for each other instead of deadlocking.
+      // Always the user's row first: two resets of one user then wait for each other instead of deadlocking.
       if (!(await users.lock(userid))) throw resetRefused()
       const now = clock()
-      const user = await users.findById(userid)
-      // A reset goes with the mailbox it was sent to: after a change of e-mail it is over.
-      const isTheirs = user && !user.deletedAt && fold(user.email ?? '') === fold(given.email)
-      const isFirst = isTheirs && (await resetsOf(db).use(id, new Date(now)))
-      if (!isFirst) throw resetRefused()
+      await useReset(db, id, userid, email, new Date(now))
       await users.setPassword(userid, passwordHash)
       await users.setProperty(userid, VALID_FROM_PROPERTY, String(validFromAfter(now)))
       await resetsOf(db).endOthers(userid, id, new Date(now))
     })
-    return given.token
+    return token
   }
 }
