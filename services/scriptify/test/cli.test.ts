@@ -27,7 +27,7 @@ const scriptify = (args: string[], options: { launcher?: string; env?: NodeJS.Pr
     )
   })
 
-describe('the command line', () => {
+describe.concurrent('the command line', () => {
   it.each(createCli().commands.map((command) => command.name()))('%s shows examples last', async (name) => {
     const { code, stdout } = await scriptify([name, '--help'])
     expect(code).toBe(0)
@@ -109,7 +109,7 @@ describe('the command line', () => {
   })
 })
 
-describe('the launcher', () => {
+describe.concurrent('the launcher', () => {
   it('works through a link', async () => {
     const link = join(mkdtempSync(join(tmpdir(), 'scriptify-link-')), 'scriptify')
     symlinkSync(LAUNCHER, link)

@@ -27,7 +27,7 @@ const openTerminal = async (args: string[] = [], env: Record<string, string> = {
   return Object.assign(typist, { banner })
 }
 
-describe('the node terminal', () => {
+describe.concurrent('the node terminal', () => {
   it('is freed by Ctrl-C, twice, from what a timer does for ever', async () => {
     await using terminal = await openTerminal()
     await terminal.enter('setTimeout(() => { while (true); }, 0);;')
@@ -241,10 +241,9 @@ describe('the node terminal', () => {
     await using terminal = await openTerminal()
     await terminal.enter('const forgotten = 5')
     await terminal.enter('.clear')
-    await terminal.enter('const kept = 6')
     terminal.type('process.kill(process.pid, "SIGKILL"); await new Promise(() => {})\r')
     expect(await terminal.see(/ended the process[\s\S]*node> $/)).not.toContain('forgotten')
-    expect(await terminal.enter('[typeof forgotten, kept]')).toContain("=> [ 'undefined', 6 ]")
+    expect(await terminal.enter('typeof forgotten')).toContain("=> 'undefined'")
   })
 
   it.each([

@@ -11,7 +11,7 @@ const CTRL_D = '\x04'
 const prompt = /php[>*] /
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-describe.skipIf(!(await hasDocker()))('the php terminal', () => {
+describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
   let network: StartedNetwork
   let machine: StartedTestContainer
 
@@ -316,12 +316,12 @@ describe.skipIf(!(await hasDocker()))('the php terminal', () => {
         postgresContainer()
           .withDatabase("my db's")
           .withNetwork(network)
-          .withNetworkAliases('database')
+          .withNetworkAliases('postgres')
           .start(),
-      url: "postgres://test:test@database:5432/my%20db's",
+      url: "postgres://test:test@postgres:5432/my%20db's",
       name: 'select current_database() as name',
-      sleep: 'select pg_sleep(4)',
-      dsn: "'pgsql:host=database;dbname=postgres'",
+      sleep: 'select pg_sleep(2)',
+      dsn: "'pgsql:host=postgres;dbname=postgres'",
     },
     {
       engine: 'MySQL',
@@ -331,12 +331,12 @@ describe.skipIf(!(await hasDocker()))('the php terminal', () => {
           .withUserPassword('test')
           .withDatabase("my; db's")
           .withNetwork(network)
-          .withNetworkAliases('database')
+          .withNetworkAliases('mysql')
           .start(),
-      url: "mysql://test:test@database:3306/my;%20db's",
+      url: "mysql://test:test@mysql:3306/my;%20db's",
       name: 'select database() as name',
-      sleep: 'select sleep(4)',
-      dsn: "'mysql:host=database'",
+      sleep: 'select sleep(2)',
+      dsn: "'mysql:host=mysql'",
     },
     {
       engine: 'MariaDB',
@@ -346,12 +346,12 @@ describe.skipIf(!(await hasDocker()))('the php terminal', () => {
           .withUserPassword('test')
           .withDatabase("my; db's")
           .withNetwork(network)
-          .withNetworkAliases('database')
+          .withNetworkAliases('mariadb')
           .start(),
-      url: "mariadb://test:test@database:3306/my;%20db's",
+      url: "mariadb://test:test@mariadb:3306/my;%20db's",
       name: 'select database() as name',
-      sleep: 'select sleep(4)',
-      dsn: "'mysql:host=database'",
+      sleep: 'select sleep(2)',
+      dsn: "'mysql:host=mariadb'",
     },
   ])('on $engine', ({ start, url, name, sleep, dsn }) => {
     it('answers each query with its own rows, whatever ended the one before', {
@@ -382,7 +382,7 @@ describe.skipIf(!(await hasDocker()))('the php terminal', () => {
       await terminal.see(/Interrupted[\s\S]*php> $/)
       await answers(3)
       // Only by force, for as long as this test could wait.
-      terminal.type(`echo 'be', 'gun'; qq('${sleep.replace('4', '600')}')\r`)
+      terminal.type(`echo 'be', 'gun'; qq('${sleep.replace('2', '600')}')\r`)
       await terminal.see('begun')
       await pause(700)
       terminal.type(CTRL_C)

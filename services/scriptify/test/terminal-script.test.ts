@@ -39,7 +39,7 @@ function isThere(pid: number): boolean {
   }
 }
 
-describe('a node script', () => {
+describe.concurrent('a node script', () => {
   it.each([
     { why: 'values', script: '1 + 1\n"a"\nconst x = 5;\nx', stdout: "2\n'a'\n5\n" },
     {
@@ -219,7 +219,7 @@ describe('a node script', () => {
   })
 })
 
-describe.skipIf(!(await hasDocker()))('a php script', () => {
+describe.skipIf(!(await hasDocker())).concurrent('a php script', () => {
   let machine: StartedTestContainer
   beforeAll(async () => {
     machine = await startPhpMachine()
@@ -284,21 +284,25 @@ describe.skipIf(!(await hasDocker()))('a php script', () => {
       reason: 'fatal error: Class Q contains',
     },
     { why: 'a signal', code: 'posix_kill(getmypid(), SIGKILL);', reason: 'it' },
-  ])('names the file that ends the process by $why before the first prompt', async ({ code, reason }) => {
-    await machine.copyContentToContainer([{ content: `<?php ${code}`, target: '/tmp/die.php' }])
-    const words = ['node', MAIN, 'terminal', '--runtime', 'php', '--rootdir', '/tmp', '--execute', '1 + 1']
-    const open = (env: string, ...more: string[]) =>
-      run('docker', ['exec', '-i', '-e', env, machine.getId(), ...words, ...more], '')
-    for (const [what, ended] of [
-      ['preload', await open('A=', '--preload', 'die.php')],
-      ['autoloader', await open('SCRIPTIFY_BOOTLOADER=die.php', '--no-preload')],
-      ['preload', await open('A=', '--preload', 'die.php', '--no-fork')],
-    ] as const) {
-      expect(ended).toMatchObject({ code: 1, stdout: '' })
-      expect(ended.stderr).toContain(`The ${what} /tmp/die.php ended the process (${reason}`)
-      expect(ended.stderr).not.toMatch(/restored|worker/)
-    }
-  })
+  ])(
+    'names the file that ends the process by $why before the first prompt',
+    async ({ why, code, reason }) => {
+      const file = `die-${why.replaceAll(' ', '-')}.php`
+      await machine.copyContentToContainer([{ content: `<?php ${code}`, target: `/tmp/${file}` }])
+      const words = ['node', MAIN, 'terminal', '--runtime', 'php', '--rootdir', '/tmp', '--execute', '1 + 1']
+      const open = (env: string, ...more: string[]) =>
+        run('docker', ['exec', '-i', '-e', env, machine.getId(), ...words, ...more], '')
+      for (const [what, ended] of [
+        ['preload', await open('A=', '--preload', file)],
+        ['autoloader', await open(`SCRIPTIFY_BOOTLOADER=${file}`, '--no-preload')],
+        ['preload', await open('A=', '--preload', file, '--no-fork')],
+      ] as const) {
+        expect(ended).toMatchObject({ code: 1, stdout: '' })
+        expect(ended.stderr).toContain(`The ${what} /tmp/${file} ended the process (${reason}`)
+        expect(ended.stderr).not.toMatch(/restored|worker/)
+      }
+    },
+  )
 
   it.each([
     { signal: 'INT', code: 130 },

@@ -7,7 +7,7 @@ import { MAIN } from '../terminal-docker.ts'
 import { startTypist } from '../terminal-pty.ts'
 import { type Language, startLanguage } from './language.ts'
 
-describe('a method in TypeScript', () => {
+describe.concurrent('a method in TypeScript', () => {
   let node: Language
   beforeAll(async () => {
     node = await startLanguage('node')
@@ -156,7 +156,7 @@ describe('a method in TypeScript', () => {
     expect(await node.run(args)).toEqual({ code: 0, stdout: 'false\n', stderr: '' })
   })
 
-  it('as a daemon on a terminal finishes the call in hand on one Ctrl-C', async () => {
+  it('as a daemon on a terminal finishes the call in progress on one Ctrl-C', async () => {
     const go = join(mkdtempSync(join(tmpdir(), 'scriptify-tty-')), 'go')
     const words = ['run', 'src/probe.ts#Probe::work', '--arg', go, '--daemon']
     const typist = startTypist(process.execPath, [MAIN, ...words], { prompt: /never/, cwd: node.project })

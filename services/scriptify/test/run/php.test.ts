@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasDocker } from '../terminal-docker.ts'
 import { type Language, startLanguage } from './language.ts'
 
-describe.skipIf(!(await hasDocker()))('a method in php', () => {
+describe.skipIf(!(await hasDocker())).concurrent('a method in php', () => {
   let php: Language
   beforeAll(async () => {
     php = await startLanguage('php')

@@ -32,7 +32,7 @@ const HOSTILE = [
 const hex = (values: readonly string[]) =>
   values.map((value) => `${Buffer.from(value).toString('hex')}\n`).join('')
 
-describe.each(languages)('run in $name', ({ name, isThere }) => {
+describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
   let language: Language
   beforeAll(async () => {
     if (isThere) language = await startLanguage(name)
@@ -328,7 +328,7 @@ describe.each(languages)('run in $name', ({ name, isThere }) => {
         wait $pid; code=$?; cat $out; exit $code`)
     }
 
-    it.each(['TERM', 'INT'])('finishes the call in hand on SIG%s', async (signal) => {
+    it.each(['TERM', 'INT'])('finishes the call in progress on SIG%s', async (signal) => {
       expect(await withDaemon(`kill -${signal} $pid; sleep 0.5; touch $go`)).toEqual({
         code: 0,
         stdout: 'begin\nend\n',
