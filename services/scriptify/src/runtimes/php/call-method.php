@@ -2,23 +2,23 @@
 
 // The program that calls a method: call-method.php [options] -- Class::method [argument …]
 
-// Weak mode on purpose: arguments are texts, and "5" is to satisfy int.
+// Weak mode on purpose: arguments are strings, and "5" must be accepted for an int.
 declare(strict_types=0);
 
-foreach (['cli-error', 'caller-options', 'exit-guard', 'target', 'docs', 'daemon', 'task'] as $_) {
+foreach (['cli-error', 'error-text', 'caller-options', 'exit-guard', 'target', 'docs', 'daemon', 'task'] as $_) {
     require __DIR__ . "/method/{$_}.php";
 }
 unset($_);
 
-\Latchkey\Scriptify\Method\Caller::obey(\Latchkey\Scriptify\Method\Orders::read($argv));
+\Latchkey\Scriptify\Method\Task::prepare(\Latchkey\Scriptify\Method\CallerOptions::parse($argv));
 
-// The bootstrap is included here, in the global scope, as an autoloader that sets globals expects.
-if (\Latchkey\Scriptify\Method\Caller::bootstrap() !== null) {
+// Included here, in the global scope, because an autoloader may set globals.
+if (\Latchkey\Scriptify\Method\Task::bootstrap() !== null) {
     try {
-        require_once \Latchkey\Scriptify\Method\Caller::bootstrap();
+        require_once \Latchkey\Scriptify\Method\Task::bootstrap();
     } catch (\Throwable $_) {
-        \Latchkey\Scriptify\Method\Caller::bootstrapFailed($_);
+        \Latchkey\Scriptify\Method\Task::bootstrapFailed($_);
     }
 }
 
-\Latchkey\Scriptify\Method\Caller::go();
+\Latchkey\Scriptify\Method\Task::run();

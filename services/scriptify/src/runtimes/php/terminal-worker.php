@@ -5,7 +5,7 @@
 
 declare(strict_types=0);
 
-foreach (['channel', 'backup', 'interrupted', 'failure', 'renderer', 'imports', 'input', 'fatal-check', 'connections', 'completion', 'listing', 'worker'] as $_) {
+foreach (['channel', 'backup', 'interrupted', 'failure', 'renderer', 'imports', 'tokens', 'statements', 'result', 'input', 'fatal-check', 'snapshot', 'connections', 'completion', 'listing', 'worker'] as $_) {
     require __DIR__ . "/terminal/{$_}.php";
 }
 unset($_);

@@ -4,15 +4,15 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Method;
 
-/** What the words after the program's name ask for; src/runtimes/caller-options.ts writes them. */
-final class Orders
+/** The options of call-method.php, which src/runtimes/caller-options.ts writes. */
+final class CallerOptions
 {
     /** @param list<string> $arguments byte for byte */
     private function __construct(
         public readonly string $class,
         public readonly string $method,
         public readonly array $arguments,
-        /** @var list<int> the places of arguments that are JSON */
+        /** @var list<int> indexes of the arguments that are JSON */
         public readonly array $json,
         /** @var array<string, string> */
         private readonly array $options,
@@ -20,7 +20,7 @@ final class Orders
     }
 
     /** @param list<string> $argv */
-    public static function read(array $argv): self
+    public static function parse(array $argv): self
     {
         $end = (int) array_search('--', $argv, true);
         $options = [];
@@ -30,10 +30,10 @@ final class Orders
         }
         [$class, $method] = explode('::', $argv[$end + 1], 2);
         $arguments = array_slice($argv, $end + 2);
-        foreach (self::places($options['hex'] ?? '') as $place) {
-            $arguments[$place] = (string) hex2bin($arguments[$place]);
+        foreach (self::indexes($options['hex'] ?? '') as $index) {
+            $arguments[$index] = (string) hex2bin($arguments[$index]);
         }
-        return new self($class, $method, $arguments, self::places($options['json'] ?? ''), $options);
+        return new self($class, $method, $arguments, self::indexes($options['json'] ?? ''), $options);
     }
 
     public function has(string $option): bool
@@ -47,7 +47,7 @@ final class Orders
     }
 
     /** @return list<int> */
-    private static function places(string $list): array
+    private static function indexes(string $list): array
     {
         return $list === '' ? [] : array_map(intval(...), explode(',', $list));
     }

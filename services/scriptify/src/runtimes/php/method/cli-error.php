@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Method;
 
-/** Something the user can act on; its code is the exit code. */
-final class Refusal extends \Exception
+/** A failure that the user can act on; its code is the exit code. */
+final class CliError extends \Exception
 {
     public const FAILED = 1;
     public const USAGE = 2;

@@ -4,13 +4,25 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Method;
 
-/** The time between the calls of a daemon, which SIGTERM and SIGINT end. */
-final class Pauses
+/** Repeated calls, which SIGTERM and SIGINT end. */
+final class Daemon
 {
+    /** Short, because a signal that arrives just before a sleep does not shorten it. */
+    private const MAX_SLEEP_SECONDS = 0.1;
+
     private static bool $isEnding = false;
 
-    /** The first signal lets the call in hand finish; the second one has its usual effect, at once. */
-    public static function watchSignals(): void
+    /** Calls repeatedly. The first signal lets the call in progress finish; the second has its default effect. */
+    public static function repeat(callable $call, float $seconds): void
+    {
+        self::watchSignals();
+        while (!self::$isEnding) {
+            $call();
+            self::pause($seconds);
+        }
+    }
+
+    private static function watchSignals(): void
     {
         if (!function_exists('pcntl_signal')) {
             fwrite(STDERR, "php has no pcntl extension: SIGTERM ends the daemon in the middle of a call\n");
@@ -22,17 +34,11 @@ final class Pauses
         }
     }
 
-    public static function isEnding(): bool
-    {
-        return self::$isEnding;
-    }
-
-    public static function take(float $seconds): void
+    private static function pause(float $seconds): void
     {
         $end = microtime(true) + $seconds;
         while (!self::$isEnding && ($left = $end - microtime(true)) > 0) {
-            // A signal that comes just before the sleep would otherwise wait for its end.
-            usleep((int) (min($left, 0.1) * 1_000_000));
+            usleep((int) (min($left, self::MAX_SLEEP_SECONDS) * 1_000_000));
         }
     }
 

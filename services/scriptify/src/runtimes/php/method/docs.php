@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Method;
 
-/** What there is to read about a method. */
+/** The documentation of a method. */
 final class Docs
 {
     /** The comment, and a line that shows how to call what $as refers to. */

@@ -4,76 +4,65 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Method;
 
-/** How the program ends: with one line on stderr and an exit code, whoever ends it. */
-final class Ending
+/** Ends the process with one line on stderr and an exit code, whatever ends it. */
+final class ExitGuard
 {
     private const FATAL = E_ERROR | E_PARSE | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_RECOVERABLE_ERROR;
+    private const OUTPUT_CLOSED = 141; // 128 + SIGPIPE, which php ignores
 
-    /** What is going on that must not be ended by an exit() of the project; null when it may. */
-    private static ?string $underway = null;
+    /** The step in which an exit() of the project is a failure; null permits it. */
+    private static ?string $step = null;
 
     public static function watch(): void
     {
         register_shutdown_function(self::atShutdown(...));
     }
 
-    /** From here on an exit() is a failure, with these words. */
-    public static function during(?string $underway): void
+    /** From now on an exit() of the project is a failure of this step. */
+    public static function forbidExit(string $step): void
     {
-        self::$underway = $underway;
+        self::$step = $step;
     }
 
-    public static function with(int $code, ?string $line = null): never
+    public static function permitExit(): void
     {
-        self::$underway = null;
+        self::$step = null;
+    }
+
+    public static function exit(int $code, ?string $line = null): never
+    {
+        self::$step = null;
         if ($line !== null) {
             fwrite(STDERR, $line . "\n");
         }
         exit($code);
     }
 
-    /** In one line `RuntimeException: message (src/Job.php:12)`; with SCRIPTIFY_DEBUG all that php knows. */
-    public static function describe(\Throwable $error): string
-    {
-        if ($error instanceof Refusal) {
-            return $error->getMessage();
-        }
-        if (getenv('SCRIPTIFY_DEBUG')) {
-            return (string) $error;
-        }
-        // Where the launcher called it is nobody's concern.
-        $message = preg_replace('/, called in \S+task\.php on line \d+$/', '', $error->getMessage());
-        $message = preg_replace('/\s*\n\s*/', ' ', trim((string) $message));
-        $file = str_replace(getcwd() . '/', '', $error->getFile());
-        return get_debug_type($error) . ": {$message} ({$file}:{$error->getLine()})";
-    }
-
     private static function atShutdown(): void
     {
         if (connection_aborted() === 1) {
-            self::atUnwritten();
+            self::atClosedOutput();
             return;
         }
         $isFatal = ((error_get_last()['type'] ?? 0) & self::FATAL) !== 0;
-        if (!$isFatal && self::$underway === null) {
+        if (!$isFatal && self::$step === null) {
             return;
         }
         if (!$isFatal) {
-            fwrite(STDERR, self::$underway . " ended the process before the method was called\n");
+            fwrite(STDERR, self::$step . " ended the process before the method was called\n");
         }
-        // After a fatal error php has said what it was; only its 255 is none of our codes. Last of all, because an
-        // exit() here would keep the project's own shutdown functions from running.
-        register_shutdown_function(static fn () => exit(Refusal::FAILED));
+        // After a fatal error php has printed the message, and only its exit code 255 is replaced. Registered last,
+        // because an exit() here would skip the project's own shutdown functions.
+        register_shutdown_function(static fn () => exit(CliError::FAILED));
     }
 
-    /** php ends what nobody can read any more, without a word and with the same 255. */
-    private static function atUnwritten(): void
+    /** php ends without a message, and with 255, when its output cannot be written. */
+    private static function atClosedOutput(): void
     {
         $isPipe = in_array((fstat(STDOUT)['mode'] ?? 0) & 0o170000, [0o010000, 0o140000], true);
         if (!$isPipe) {
             fwrite(STDERR, "Standard output cannot be written\n");
         }
-        // To a pipe: 128 + SIGPIPE, which php ignores.
-        register_shutdown_function(static fn () => exit($isPipe ? 141 : Refusal::FAILED));
+        register_shutdown_function(static fn () => exit($isPipe ? self::OUTPUT_CLOSED : CliError::FAILED));
     }
 }

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Method;
 
-/** The method that is to be called. */
+/** The method that a reference names. */
 final class Target
 {
     private function __construct(
@@ -18,45 +18,33 @@ final class Target
     public static function find(string $class, string $method): self
     {
         if (!class_exists($class) && !enum_exists($class) && !interface_exists($class) && !trait_exists($class)) {
-            throw new Refusal("There is no class {$class}", Refusal::NOT_FOUND);
+            throw new CliError("There is no class {$class}", CliError::NOT_FOUND);
         }
         $reflection = new \ReflectionClass($class);
         $name = $reflection->getName();
         if (str_starts_with($method, '__')) {
-            throw new Refusal("{$name}::{$method} cannot be called: it is one of php's own methods", Refusal::NOT_FOUND);
+            throw new CliError("{$name}::{$method} cannot be called: it is one of php's own methods", CliError::NOT_FOUND);
         }
         if (!$reflection->hasMethod($method)) {
-            throw new Refusal("The class {$name} has no method {$method}", Refusal::NOT_FOUND);
+            throw new CliError("The class {$name} has no method {$method}", CliError::NOT_FOUND);
         }
         $found = $reflection->getMethod($method);
         if (!$found->isPublic()) {
-            throw new Refusal("The method {$name}::{$method} is not public", Refusal::NOT_FOUND);
+            throw new CliError("The method {$name}::{$method} is not public", CliError::NOT_FOUND);
         }
         return new self($found, $reflection);
     }
 
-    /** Refuses what could not be called; constructs nothing. */
+    /** Throws a CliError for a method that could not be called with this many arguments; constructs nothing. */
     public function demandCallable(int $arguments, bool $loose): void
     {
-        $name = $this->name();
         if ($this->method->isAbstract()) {
-            throw new Refusal("{$name} is abstract", Refusal::USAGE);
+            throw new CliError("{$this->name()} is abstract", CliError::USAGE);
         }
         if (!$this->method->isStatic()) {
             $this->demandConstructible();
         }
-        $least = $this->method->getNumberOfRequiredParameters();
-        $most = $this->method->isVariadic() || $loose ? PHP_INT_MAX : $this->method->getNumberOfParameters();
-        if ($arguments < $least || $arguments > $most) {
-            $takes = match (true) {
-                $most === PHP_INT_MAX => "at least {$least}",
-                $least === $most => (string) $least,
-                default => "{$least} to {$most}",
-            };
-            $noun = $takes === '1' || $takes === 'at least 1' ? 'argument' : 'arguments';
-            $parameters = $this->method->getNumberOfParameters() > 0 ? ': ' . Docs::parameters($this->method) : '';
-            throw new Refusal("{$name} takes {$takes} {$noun}, not {$arguments}{$parameters}", Refusal::USAGE);
-        }
+        $this->demandArgumentCount($arguments, $loose);
     }
 
     /** @return callable-string|array{object|string, string} */
@@ -73,16 +61,33 @@ final class Target
         return $this->class->getName() . '::' . $this->method->getName();
     }
 
+    private function demandArgumentCount(int $count, bool $loose): void
+    {
+        $least = $this->method->getNumberOfRequiredParameters();
+        $most = $this->method->isVariadic() || $loose ? PHP_INT_MAX : $this->method->getNumberOfParameters();
+        if ($count >= $least && $count <= $most) {
+            return;
+        }
+        $takes = match (true) {
+            $most === PHP_INT_MAX => "at least {$least}",
+            $least === $most => (string) $least,
+            default => "{$least} to {$most}",
+        };
+        $noun = $takes === '1' || $takes === 'at least 1' ? 'argument' : 'arguments';
+        $parameters = $this->method->getNumberOfParameters() > 0 ? ': ' . Docs::parameters($this->method) : '';
+        throw new CliError("{$this->name()} takes {$takes} {$noun}, not {$count}{$parameters}", CliError::USAGE);
+    }
+
     private function demandConstructible(): void
     {
         $class = $this->class->getName();
         if (!$this->class->isInstantiable()) {
-            throw new Refusal("{$class} cannot be constructed, and {$this->method->getName()} is not static", Refusal::USAGE);
+            throw new CliError("{$class} cannot be constructed, and {$this->method->getName()} is not static", CliError::USAGE);
         }
         $constructor = $this->class->getConstructor();
         if ($constructor !== null && $constructor->getNumberOfRequiredParameters() > 0) {
             $parameters = implode(', ', array_map(Docs::parameter(...), $constructor->getParameters()));
-            throw new Refusal("{$class} cannot be constructed without arguments: it wants {$parameters}", Refusal::USAGE);
+            throw new CliError("{$class} cannot be constructed without arguments: it requires {$parameters}", CliError::USAGE);
         }
     }
 }

@@ -1,76 +1,87 @@
 <?php
 
-// Weak mode on purpose: arguments are texts, and "5" is to satisfy int.
+// Weak mode on purpose: arguments are strings, and "5" must be accepted for an int.
 declare(strict_types=0);
 
 namespace Latchkey\Scriptify\Method;
 
-/** Carries out the orders, step by step. */
-final class Caller
+/** Calls, checks or documents a method, and ends the process. */
+final class Task
 {
-    private static Orders $orders;
+    private static CallerOptions $options;
 
-    public static function obey(Orders $orders): void
+    /** Prepares the process; the program then includes the bootstrap. */
+    public static function prepare(CallerOptions $options): void
     {
-        self::$orders = $orders;
-        Ending::watch();
-        if (!@chdir((string) $orders->get('rootdir'))) {
-            $what = is_dir((string) $orders->get('rootdir')) ? 'may not be entered by this user' : 'does not exist';
-            Ending::with(Refusal::NOT_FOUND, "The root directory {$orders->get('rootdir')} {$what}");
-        }
-        $bootstrap = $orders->get('bootstrap');
+        self::$options = $options;
+        ExitGuard::watch();
+        self::enterFolder((string) $options->get('rootdir'));
+        $bootstrap = self::bootstrap();
         if ($bootstrap !== null && !is_readable($bootstrap)) {
-            $what = is_file($bootstrap) ? 'cannot be read' : 'does not exist';
-            Ending::with(Refusal::NOT_FOUND, "The bootstrap {$bootstrap} {$what}");
+            $reason = is_file($bootstrap) ? 'cannot be read' : 'does not exist';
+            ExitGuard::exit(CliError::NOT_FOUND, "The bootstrap {$bootstrap} {$reason}");
         }
-        Ending::during("The bootstrap {$bootstrap}");
+        ExitGuard::forbidExit("The bootstrap {$bootstrap}");
     }
 
     public static function bootstrap(): ?string
     {
-        return self::$orders->get('bootstrap');
+        return self::$options->get('bootstrap');
     }
 
     public static function bootstrapFailed(\Throwable $error): never
     {
-        Ending::with(Refusal::FAILED, 'The bootstrap ' . self::bootstrap() . ' failed: ' . Ending::describe($error));
+        ExitGuard::exit(CliError::FAILED, 'The bootstrap ' . self::bootstrap() . ' failed: ' . ErrorText::describe($error));
     }
 
-    public static function go(): never
+    public static function run(): never
     {
-        $orders = self::$orders;
-        Ending::during("Loading the class {$orders->class}");
+        ExitGuard::forbidExit('Loading the class ' . self::$options->class);
         try {
-            $target = Target::find($orders->class, $orders->method);
-            if ($orders->get('task') === 'docs') {
-                echo Docs::of($target->method, (string) $orders->get('as'));
-                Ending::with(0);
-            }
-            $target->demandCallable(count($orders->arguments), $orders->has('loose'));
-            $arguments = self::arguments();
-            if ($orders->get('task') === 'check') {
-                Ending::with(0);
-            }
-            // What the method itself wants by exit() is its own business.
-            Ending::during(null);
-            self::call($target->callable(), $arguments);
-            Ending::with(0);
-        } catch (Refusal $refusal) {
-            Ending::with($refusal->getCode(), $refusal->getMessage());
+            self::findAndRun();
+            ExitGuard::exit(0);
+        } catch (CliError $error) {
+            ExitGuard::exit($error->getCode(), $error->getMessage());
         } catch (\Throwable $error) {
-            Ending::with(Refusal::FAILED, Ending::describe($error));
+            ExitGuard::exit(CliError::FAILED, ErrorText::describe($error));
+        }
+    }
+
+    private static function findAndRun(): void
+    {
+        $options = self::$options;
+        $target = Target::find($options->class, $options->method);
+        if ($options->get('task') === 'docs') {
+            echo Docs::of($target->method, (string) $options->get('as'));
+            return;
+        }
+        $target->demandCallable(count($options->arguments), $options->has('loose'));
+        $arguments = self::arguments();
+        if ($options->get('task') === 'check') {
+            return;
+        }
+        // The method itself may end the process.
+        ExitGuard::permitExit();
+        self::call($target->callable(), $arguments);
+    }
+
+    private static function enterFolder(string $rootdir): void
+    {
+        if (!@chdir($rootdir)) {
+            $reason = is_dir($rootdir) ? 'may not be entered by this user' : 'does not exist';
+            ExitGuard::exit(CliError::NOT_FOUND, "The root directory {$rootdir} {$reason}");
         }
     }
 
     /** @return list<mixed> */
     private static function arguments(): array
     {
-        $arguments = self::$orders->arguments;
-        foreach (self::$orders->json as $place) {
+        $arguments = self::$options->arguments;
+        foreach (self::$options->json as $index) {
             try {
-                $arguments[$place] = json_decode($arguments[$place], true, 512, JSON_THROW_ON_ERROR);
+                $arguments[$index] = json_decode($arguments[$index], true, 512, JSON_THROW_ON_ERROR);
             } catch (\JsonException $error) {
-                throw new Refusal('Argument ' . ($place + 1) . " is not JSON: {$error->getMessage()}", Refusal::USAGE);
+                throw new CliError('Argument ' . ($index + 1) . " is not JSON: {$error->getMessage()}", CliError::USAGE);
             }
         }
         return $arguments;
@@ -79,22 +90,24 @@ final class Caller
     /** @param list<mixed> $arguments */
     private static function call(callable $callable, array $arguments): void
     {
-        $interval = self::$orders->get('daemon');
+        $interval = self::$options->get('daemon');
         if ($interval === null) {
             self::callOnce($callable, $arguments);
             return;
         }
-        Pauses::watchSignals();
-        while (!Pauses::isEnding()) {
-            try {
-                self::callOnce($callable, $arguments);
-            } catch (\Throwable $error) {
-                if (!self::$orders->has('keep-going')) {
-                    throw $error;
-                }
-                fwrite(STDERR, Ending::describe($error) . "\n");
+        Daemon::repeat(static fn () => self::callInDaemon($callable, $arguments), (float) $interval);
+    }
+
+    /** @param list<mixed> $arguments */
+    private static function callInDaemon(callable $callable, array $arguments): void
+    {
+        try {
+            self::callOnce($callable, $arguments);
+        } catch (\Throwable $error) {
+            if (!self::$options->has('keep-going')) {
+                throw $error;
             }
-            Pauses::take((float) $interval);
+            fwrite(STDERR, ErrorText::describe($error) . "\n");
         }
     }
 
@@ -102,7 +115,7 @@ final class Caller
     private static function callOnce(callable $callable, array $arguments): void
     {
         $result = $callable(...$arguments);
-        if (self::$orders->has('print')) {
+        if (self::$options->has('print')) {
             echo self::toJson($result), "\n";
         }
     }
@@ -112,8 +125,8 @@ final class Caller
         try {
             return json_encode($result, JSON_THROW_ON_ERROR | JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_INVALID_UTF8_SUBSTITUTE | JSON_PRESERVE_ZERO_FRACTION);
         } catch (\JsonException $error) {
-            $method = self::$orders->class . '::' . self::$orders->method;
-            throw new Refusal("The result of {$method} cannot be written as JSON: {$error->getMessage()}", Refusal::FAILED);
+            $method = self::$options->class . '::' . self::$options->method;
+            throw new CliError("The result of {$method} cannot be written as JSON: {$error->getMessage()}", CliError::FAILED);
         }
     }
 }

@@ -7,8 +7,8 @@ namespace Latchkey\Scriptify\Terminal;
 /** A sleeping copy of the worker, which wakes when the worker dies. */
 final class Backup
 {
-    /** A background process of the user may hold the pair open, so the parent's pid is looked at as well. */
-    private const LOOK_MICROSECONDS = 200_000;
+    /** A background process of the user may keep the pair open, so the parent's pid is checked as well. */
+    private const CHECK_MICROSECONDS = 200_000;
 
     /** @param resource $pair */
     private function __construct(
@@ -40,7 +40,7 @@ final class Backup
         return new self(0, $pair[1], true, self::sleepUntilDeath($pair[1], $worker));
     }
 
-    /** The copy is out of date: end it, leaving no zombie. */
+    /** Ends a copy that is out of date, and reaps it. */
     public function discard(): void
     {
         posix_kill($this->pid, SIGKILL);
@@ -48,7 +48,7 @@ final class Backup
         fclose($this->pair);
     }
 
-    public function sayLastWords(string $words): void
+    public function sendLastWords(string $words): void
     {
         @fwrite($this->pair, $words);
     }
@@ -64,7 +64,7 @@ final class Backup
         $words = '';
         while (posix_getppid() === $worker) {
             [$readable, $none] = [[$pair], null];
-            if (@stream_select($readable, $none, $none, 0, self::LOOK_MICROSECONDS) === 1) {
+            if (@stream_select($readable, $none, $none, 0, self::CHECK_MICROSECONDS) === 1) {
                 $words .= (string) fread($pair, 4096);
                 if (feof($pair)) {
                     break;

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Terminal;
 
-/** One JSON object per line, both ways, on the socket that the front-end opened. */
+/** One JSON object per line, both ways, on the socket that the terminal opened. */
 final class Channel
 {
     /** @var resource */
@@ -20,7 +20,7 @@ final class Channel
         $this->stream = $stream;
     }
 
-    /** @return array{id: int, type: string, ...}|null null when the front-end is gone */
+    /** @return array{id: int, type: string, ...}|null null when the terminal has ended */
     public function read(): ?array
     {
         $line = '';

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Terminal;
 
-/** Finds what can stand at the end of a line, without evaluating anything. */
+/** Finds the completions of a line, without evaluating anything. */
 final class Completion
 {
     private const MAX_CANDIDATES = 200;
@@ -118,7 +118,7 @@ final class Completion
         return array_values(array_map(static fn ($p): string => "{$p->getName()}: ", $parameters));
     }
 
-    /** What stands before the innermost parenthesis that is still open; null in an array or a block. */
+    /** The text before the innermost parenthesis that is still open; null in an array or a block. */
     private static function callee(string $line): ?string
     {
         $open = [];

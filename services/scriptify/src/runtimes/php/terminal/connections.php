@@ -4,17 +4,17 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Terminal;
 
-/** Database handles that the user holds in variables of his own. */
+/** Database handles in the user's variables. */
 final class Connections
 {
     private const HANDLES = ['PDO', 'mysqli', 'PgSql\Connection'];
     private const STATEMENTS = ['PDOStatement', 'mysqli_stmt', 'mysqli_result', 'PgSql\Result'];
 
     /**
-     * After a death, takes away every handle whose socket may hold an answer to the dead process's question: the next
-     * query would silently receive it. Returns what to tell the user.
+     * Removes, after a crash, every handle whose socket may contain an answer to the dead process's query: the next
+     * query would silently receive it.
      *
-     * @return list<string>
+     * @return list<string> messages for the user
      */
     public static function release(bool $wasKilled): array
     {
@@ -26,18 +26,18 @@ final class Connections
             }
             if (self::isOneOf($value, self::HANDLES) && ($wasKilled || !self::isInStep($value))) {
                 $GLOBALS[$name] = null;
-                $notes[] = "\${$name} was a database connection in an unknown state: it is now null, connect again";
+                $notes[] = "\${$name} was a database connection in an unknown state: it is now null; connect again";
             } elseif (self::isOneOf($value, self::STATEMENTS) && $wasKilled) {
                 $GLOBALS[$name] = null;
                 $notes[] = "\${$name} was a result of a database connection in an unknown state: it is now null";
             } elseif (!self::isOneOf($value, self::HANDLES) && self::holdsHandle($value, 3)) {
-                $notes[] = "\${$name} holds a database connection that may be out of step: create it again before using it";
+                $notes[] = "\${$name} holds a database connection that may be out of step; create it again before using it";
             }
         }
         return $notes;
     }
 
-    /** Asks for a value only this question can have as its answer. */
+    /** Tells whether a query receives its own answer. */
     private static function isInStep(object $handle): bool
     {
         $nonce = (string) random_int(1_000_000, PHP_INT_MAX);

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Terminal;
 
-/** Puts an exception or a warning into words, with places the user can recognise. */
+/** Exceptions and warnings in words, with the lines of what was typed. */
 final class Failure
 {
     private const MAX_FRAMES = 8;
@@ -48,7 +48,7 @@ final class Failure
         foreach ($error->getTrace() as $frame) {
             $file = (string) ($frame['file'] ?? '');
             if (str_ends_with($file, 'terminal-worker.php')) {
-                break; // from here on it is the terminal itself
+                break; // the frames of the terminal itself follow
             }
             $call = ($frame['class'] ?? '') . ($frame['type'] ?? '') . $frame['function'] . '()';
             $lines[] = "    in {$call}" . ($file === '' ? '' : ' called at ' . self::place($file, (int) ($frame['line'] ?? 0)));

@@ -4,16 +4,16 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Terminal;
 
-/** Mistakes that the engine answers by ending the process, told beforehand in one line. */
-final class Refusal
+/** Finds mistakes at which the engine would end the process, before it does. */
+final class FatalCheck
 {
     public static function of(string $code): ?string
     {
-        foreach (Input::statements($code) as ['code' => $statement]) {
-            $tokens = Input::significant($statement);
-            $refusal = self::ofStatement($tokens);
-            if ($refusal !== null) {
-                return $refusal;
+        foreach (Statements::split($code) as ['code' => $statement]) {
+            $tokens = Tokens::significant($statement);
+            $error = self::ofStatement($tokens);
+            if ($error !== null) {
+                return $error;
             }
         }
         return null;
@@ -33,11 +33,11 @@ final class Refusal
             return 'Error: yield can only be used inside a function';
         }
         if ($first->id === T_HALT_COMPILER) {
-            return 'Error: __halt_compiler() has no meaning in a terminal';
+            return 'Error: __halt_compiler() cannot be used in a terminal';
         }
         $name = $tokens[$first->id === T_FUNCTION && ($tokens[1]->text ?? '') === '&' ? 2 : 1] ?? null;
         if ($first->id === T_FUNCTION && $name?->id === T_STRING && function_exists($name->text)) {
-            return "Error: the function {$name->text}() is already declared; a new name is needed (or .reset)";
+            return "Error: the function {$name->text}() is already declared; choose another name, or .reset";
         }
         return null;
     }

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Terminal;
 
-/** The session's `use`, `namespace` and strict_types, which the engine would forget after each eval. */
+/** The session's `use`, `namespace` and strict_types, which the engine forgets after each eval. */
 final class Imports
 {
     private string $namespace = '';
@@ -13,7 +13,7 @@ final class Imports
     /** @var array<string, string> a whole use statement by kind and alias, so that a new import replaces the old one */
     private array $uses = [];
 
-    /** @param list<\PhpToken> $tokens one statement; tells whether it was one of ours */
+    /** @param list<\PhpToken> $tokens a statement; true if it was one of these */
     public function take(array $tokens): bool
     {
         $text = implode(' ', array_map(static fn (\PhpToken $token): string => $token->text, $tokens));
@@ -29,7 +29,7 @@ final class Imports
         return ($tokens[0] ?? null)?->id === T_USE && $this->takeUse(substr($text, 4, -1));
     }
 
-    /** The text that makes one eval see what the session imported; on one line, so that line numbers hold. */
+    /** The code that repeats the imports in an eval; on one line, which keeps line numbers. */
     public function prefix(): string
     {
         return ($this->isStrict ? 'declare(strict_types=1);' : '')

@@ -4,12 +4,12 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Terminal;
 
-/** One terminal session's state. All of it lives here, so that the global scope belongs to the user alone. */
+/** The state of a terminal session. All of it is here, because every global variable belongs to the user. */
 final class Worker
 {
-    /** Above this, copying the page tables for a backup would be felt at every input. */
+    /** Above this size, copying the page tables for a copy would delay every statement. */
     private const MAX_FORK_BYTES = 1 << 30;
-    private const MAX_SNAPSHOT_BYTES = 4 << 20;
+    private const FATAL = E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_RECOVERABLE_ERROR | E_PARSE;
     private const RESERVED = ['GLOBALS', '_GET', '_POST', '_COOKIE', '_FILES', '_SERVER', '_ENV', '_REQUEST', 'argv', 'argc', '_', '_e'];
 
     private static Channel $channel;
@@ -22,16 +22,16 @@ final class Worker
     private static bool $isBackupStale = true;
     private static int $pid = 0;
 
-    /** @var array{id: int, type: string, ...} the request in hand */
+    /** @var array{id: int, type: string, ...} the request in progress */
     private static array $request = ['id' => 0, 'type' => ''];
     private static string $code = '';
     private static string $shows = 'nothing';
     private static string $sentSnapshot = '';
 
-    /** @var list<array{code: string, step: string}> what `start` still has to run, in order */
+    /** @var list<array{code: string, step: string}> the code that `start` has still to run */
     private static array $opening = [];
 
-    /** @var list<string> notes for the front-end gathered while opening */
+    /** @var list<string> messages for the user, collected while opening */
     private static array $notes = [];
 
     public static function open(bool $mayFork): void
@@ -45,7 +45,7 @@ final class Worker
         set_error_handler(self::warn(...));
     }
 
-    /** Waits for the next text to evaluate; false when the session is over. */
+    /** Waits for the next code to evaluate; false when the session is over. */
     public static function next(): bool
     {
         while (true) {
@@ -77,7 +77,7 @@ final class Worker
         return self::$code;
     }
 
-    /** Reports the value of the evaluated text. */
+    /** Reports the value of the evaluated code. */
     public static function finish(mixed $value): void
     {
         self::settle();
@@ -92,7 +92,7 @@ final class Worker
         self::reply(['type' => 'done', 'ok' => true, 'shown' => $shown] + self::memory());
     }
 
-    /** Reports an exception of the evaluated text. */
+    /** Reports an exception of the evaluated code. */
     public static function fail(\Throwable $error): void
     {
         self::settle();
@@ -105,7 +105,7 @@ final class Worker
         self::reply(['type' => 'done', 'ok' => false, 'error' => $text, 'interrupted' => $wasInterrupt] + self::memory());
     }
 
-    /** Runs the preload's own idea of a fresh connection; see docs/reference/scriptify-terminal.md. */
+    /** Lets the preload's $executor connect anew; see docs/reference/scriptify-terminal.md. */
     public static function reconnect(): void
     {
         $executor = $GLOBALS['executor'] ?? null;
@@ -114,53 +114,46 @@ final class Worker
         }
     }
 
-    /** @param array<string, mixed> $request */
+    /**
+     * Answers a request; true if it left code to evaluate.
+     *
+     * @param array<string, mixed> $request
+     */
     private static function answer(array $request): bool
     {
         $code = (string) ($request['code'] ?? '');
-        switch ($request['type']) {
-            case 'start':
-                self::prepareOpening($request);
-                return false;
-            case 'eval':
-                return self::prepare($code, (int) ($request['line'] ?? 1));
-            case 'check':
-                self::reply(['type' => 'checked', 'incomplete' => Input::isIncomplete($code)]);
-                return false;
-            case 'split':
-                self::reply(['type' => 'split', 'statements' => Input::statements($code)]);
-                return false;
-            case 'complete':
-                self::reply(['type' => 'completions'] + Completion::of((string) $request['line'], self::$imports));
-                return false;
-            case 'list':
-                self::reply(['type' => 'listed', 'text' => Listing::variables(self::userVariables())]);
-                return false;
-            case 'describe':
-                self::reply(['type' => 'described', 'text' => Listing::describe((string) $request['name'], (bool) $request['source'], self::$imports)]);
-                return false;
-            case 'snapshot':
-                self::reply(['type' => 'snapshot', 'snapshot' => self::snapshot()]);
-                return false;
-            default:
-                self::reply(['type' => 'unknown']);
-                return false;
+        if ($request['type'] === 'eval') {
+            return self::prepare($code, (int) ($request['line'] ?? 1));
         }
+        if ($request['type'] === 'start') {
+            self::prepareOpening($request);
+            return false;
+        }
+        self::reply(match ($request['type']) {
+            'check' => ['type' => 'checked', 'incomplete' => Input::isIncomplete($code)],
+            'split' => ['type' => 'split', 'statements' => Statements::split($code)],
+            'complete' => ['type' => 'completions'] + Completion::of((string) $request['line'], self::$imports),
+            'list' => ['type' => 'listed', 'text' => Listing::variables(self::userVariables())],
+            'describe' => ['type' => 'described', 'text' => Listing::describe((string) $request['name'], (bool) $request['source'], self::$imports)],
+            'snapshot' => ['type' => 'snapshot', 'snapshot' => self::snapshot()],
+            default => ['type' => 'unknown'],
+        });
+        return false;
     }
 
     private static function prepare(string $code, int $line): bool
     {
-        $code = Input::withoutOpenTag($code);
-        $refusal = Input::isIncomplete($code) ? 'ParseError: unexpected end of input' : Refusal::of($code);
-        if ($refusal !== null) {
-            self::reply(['type' => 'done', 'ok' => false, 'error' => $refusal]);
+        $code = Tokens::withoutOpenTag($code);
+        $error = Input::isIncomplete($code) ? 'ParseError: unexpected end of input' : FatalCheck::of($code);
+        if ($error !== null) {
+            self::reply(['type' => 'done', 'ok' => false, 'error' => $error]);
             return false;
         }
-        $message = Input::parseError("{$code}\n;");
+        $message = Tokens::parseError("{$code}\n;");
         if ($message === null) {
-            $code = Input::takeImports($code, self::$imports);
+            $code = Statements::takeImports($code, self::$imports);
         }
-        ['code' => $code, 'shows' => self::$shows] = Input::withReturn($code);
+        ['code' => $code, 'shows' => self::$shows] = Result::withReturn($code);
         self::$code = str_repeat("\n", max(0, $line - 1)) . self::$imports->prefix() . $code;
         self::$isEvaluating = true;
         return true;
@@ -175,11 +168,11 @@ final class Worker
         }
         if (is_string($request['preload'] ?? null)) {
             $preload = $request['preload'];
-            Input::takeImports((string) preg_replace('/\?>.*\z/s', '', (string) @file_get_contents($preload)), self::$imports);
+            Statements::takeImports((string) preg_replace('/\?>.*\z/s', '', (string) @file_get_contents($preload)), self::$imports);
             self::$opening[] = ['code' => 'include ' . var_export($preload, true) . ';', 'step' => 'preload'];
         }
         foreach ((array) ($request['declarations'] ?? []) as $declaration) {
-            $rest = Input::takeImports((string) $declaration, self::$imports);
+            $rest = Statements::takeImports((string) $declaration, self::$imports);
             self::$opening[] = ['code' => self::$imports->prefix() . $rest . "\n;", 'step' => 'declaration'];
         }
         if (is_string($request['snapshot'] ?? null)) {
@@ -187,16 +180,10 @@ final class Worker
         }
     }
 
-    /** Puts back the variables a snapshot holds; called by the text that `start` evaluates. */
+    /** Restores the variables of a snapshot; called by the code that `start` evaluates. */
     public static function restoreVariables(string $snapshot): void
     {
-        foreach (json_decode($snapshot, true) ?? [] as $name => $value) {
-            try {
-                $GLOBALS[$name] = unserialize((string) base64_decode($value));
-            } catch (\Throwable $error) {
-                self::$notes[] = "\${$name} could not be restored: {$error->getMessage()}";
-            }
-        }
+        self::$notes = [...self::$notes, ...Snapshot::restore($snapshot)];
     }
 
     private static function ready(): void
@@ -206,7 +193,7 @@ final class Worker
         self::$request = ['id' => 0, 'type' => ''];
     }
 
-    /** Whatever ended the text: a copy the user forked must not answer in the session's name. */
+    /** Ends an evaluation. A process that the evaluated code forked must not answer: it ends here. */
     private static function settle(): void
     {
         if (getmypid() !== self::$pid) {
@@ -230,7 +217,7 @@ final class Worker
         });
     }
 
-    /** Leaves a sleeping copy behind, with the state as it is now. A death from here on wakes the copy. */
+    /** Leaves a sleeping copy with the present state behind; the death of this process wakes it. */
     private static function protect(): void
     {
         if (!self::$forks || !self::$isBackupStale) {
@@ -257,12 +244,12 @@ final class Worker
     private static function warnOfSize(): void
     {
         if (!self::$saidTooLarge) {
-            self::$channel->write(['id' => 0, 'type' => 'log', 'text' => 'The session holds more than 1 GiB: it is no longer protected by a copy']);
+            self::$channel->write(['id' => 0, 'type' => 'log', 'text' => 'The session uses more than 1 GiB: it is no longer protected by a copy']);
         }
         self::$saidTooLarge = true;
     }
 
-    /** The copy becomes the worker. The connections it shares with the dead process are in an unknown state. */
+    /** The copy becomes the worker. The connections that it shares with the dead process are in an unknown state. */
     private static function takeOver(string $lastWords): void
     {
         self::$backup = null;
@@ -290,23 +277,27 @@ final class Worker
             return;
         }
         ini_set('memory_limit', '-1');
-        $error = error_get_last();
-        $isFatal = $error !== null && ($error['type'] & (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_RECOVERABLE_ERROR | E_PARSE)) !== 0;
-        $reason = match (true) {
-            $isFatal => 'fatal error: ' . strtok($error['message'], "\n"),
-            connection_aborted() === 1 => 'its output cannot be written',
-            default => 'exit() was called',
-        };
+        $reason = self::causeOfDeath();
         self::$channel->write(['id' => self::$request['id'], 'type' => 'dying', 'reason' => $reason]
             + (self::$forks ? [] : ['snapshot' => self::snapshot()]));
         while (ob_get_level() > 0) {
             ob_end_flush();
         }
         if (self::$backup !== null) {
-            self::$backup->sayLastWords($reason);
-            // A destructor would say goodbye on connections that the copy goes on using.
+            self::$backup->sendLastWords($reason);
+            // A destructor would close connections that the copy continues to use.
             Backup::killSelf();
         }
+    }
+
+    private static function causeOfDeath(): string
+    {
+        $error = error_get_last();
+        return match (true) {
+            (($error['type'] ?? 0) & self::FATAL) !== 0 => 'fatal error: ' . strtok($error['message'], "\n"),
+            connection_aborted() === 1 => 'its output cannot be written',
+            default => 'exit() was called',
+        };
     }
 
     private static function end(): void
@@ -315,17 +306,11 @@ final class Worker
         self::$backup?->discard();
     }
 
-    /** @return array{declarations?: list<string>, snapshot?: string, names?: list<string>} what a new worker would need */
+    /** @return array{declarations?: list<string>, snapshot?: string, names?: list<string>} what a new worker needs */
     private static function memory(): array
     {
         $source = (string) (self::$request['code'] ?? '');
-        $declarations = Input::declarations($source);
-        foreach (Input::statements($source) as ['code' => $statement]) {
-            $first = Input::significant($statement)[0] ?? null;
-            if ($first?->is([T_USE, T_NAMESPACE, T_DECLARE]) === true) {
-                $declarations = [trim($statement), ...$declarations];
-            }
-        }
+        $declarations = [...Statements::imports($source), ...Statements::declarations($source)];
         $memory = $declarations === [] ? [] : ['declarations' => $declarations];
         if (self::$forks) {
             return $memory;
@@ -339,21 +324,7 @@ final class Worker
 
     private static function snapshot(): string
     {
-        $kept = [];
-        $size = 0;
-        foreach (self::userVariables() as $name => $value) {
-            try {
-                $text = base64_encode(serialize($value));
-            } catch (\Throwable) {
-                continue; // closures and connections
-            }
-            if ($size + strlen($text) > self::MAX_SNAPSHOT_BYTES) {
-                continue;
-            }
-            $size += strlen($text);
-            $kept[$name] = $text;
-        }
-        return (string) json_encode((object) $kept, JSON_INVALID_UTF8_SUBSTITUTE);
+        return Snapshot::take(self::userVariables());
     }
 
     /** @return array<string, mixed> */
