@@ -10,16 +10,17 @@ const ENGINES: Engine[] = hasDocker ? ['postgres', 'mysql', 'mariadb'] : ['embed
 export const [ANY_ENGINE = 'embedded'] = ENGINES
 export const SOAK = '**/*.soak.test.ts'
 const ENGINE_TESTS = '{admin,services/auth-api}/test/**/*.engine.test.ts'
-/** To be split by engine; until then each engine runs them whole. */
-const UNSPLIT = ['services/auth-api/test/{migrations,password-reset}.test.ts']
 /** Both services as processes, without their images. */
 export const MAIL_FLOWS = ['services/test/reset-flow.test.ts', 'services/test/tracing.test.ts']
 const MAIL_SUITES = ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS]
+const LAUNCHER = ['scripts/{start,embedded}/**/*.test.ts']
 // The suites start the services and scriptify a thousand times: each compiles only what has changed since.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules', '.cache', 'node')
 
 /** Those that wait longest come first: what computes fills the gaps. */
 const projects: TestProjectInlineConfiguration[] = [
+  // Each of their tests starts servers from nothing.
+  project('launcher', { include: LAUNCHER, exclude: [SOAK] }),
   project('scriptify', {
     include: ['services/scriptify/test/**/*.test.ts'],
     exclude: [SOAK],
@@ -34,21 +35,21 @@ const projects: TestProjectInlineConfiguration[] = [
     include: hasDocker ? ['services/*.test.ts', 'services/test/*.test.ts'] : [],
     exclude: [...MAIL_FLOWS, SOAK],
   }),
+  project('api', {
+    include: ['{admin,services/auth-api}/test/**/*.test.ts'],
+    exclude: ['services/auth-api/test/redis/**', ENGINE_TESTS, SOAK],
+    provide: { engine: ANY_ENGINE },
+  }),
   ...ENGINES.map((engine) =>
-    project(engine, { include: [ENGINE_TESTS, ...UNSPLIT], exclude: [SOAK], provide: { engine } }),
+    project(engine, { include: [ENGINE_TESTS], exclude: [SOAK], provide: { engine } }),
   ),
   project('redis', {
     include: hasDocker ? ['services/auth-api/test/redis/**/*.test.ts'] : [],
     provide: { engine: ANY_ENGINE },
   }),
-  project('api', {
-    include: ['{admin,services/auth-api}/test/**/*.test.ts'],
-    exclude: ['services/auth-api/test/redis/**', ENGINE_TESTS, ...UNSPLIT, SOAK],
-    provide: { engine: ANY_ENGINE },
-  }),
   project('unit', {
     include: ['{admin,k8s,shared,scripts}/**/*.test.ts', 'services/*/src/**/*.test.ts'],
-    exclude: ['admin/test/**', SOAK],
+    exclude: ['admin/test/**', ...LAUNCHER, SOAK],
   }),
 ]
 
