@@ -58,7 +58,7 @@ describe('accepting a mail', () => {
     expect(dispatcher.discard).not.toHaveBeenCalled()
   })
 
-  it('writes the same row for a decoy, to nobody and expired, and discards it after the commit', async () => {
+  it('writes the same row for a decoy, without a recipient and expired, and discards it after the commit', async () => {
     const { mails, dispatcher } = aMails()
     const { transaction, written, commit } = aTransaction()
     const { to: _, ...decoy } = reset

@@ -53,7 +53,7 @@ function aSender(changes: Partial<SendMailDependencies> = {}) {
 }
 
 describe('sending one mail', () => {
-  it('takes the mail out of the outbox once it is sent, has expired or failed for good, and not before', async () => {
+  it('deletes the outbox row once the mail is sent, has expired or failed permanently, and not before', async () => {
     const sent = aSender()
     await sent.sendMail(await aJob())
     expect(sent.settle.mock.calls).toEqual([['job-1']])
@@ -66,9 +66,9 @@ describe('sending one mail', () => {
     const refused = aSender({ send: () => Promise.reject(new PermanentFailure('550 no')) })
     await expect(refused.sendMail(await aJob())).rejects.toThrow(UnrecoverableError)
     expect(refused.settle).toHaveBeenCalledOnce()
-    const away = aSender({ send: () => Promise.reject(new Error('away')) })
-    await expect(away.sendMail(await aJob())).rejects.toThrow('away')
-    expect(away.settle).not.toHaveBeenCalled()
+    const unavailable = aSender({ send: () => Promise.reject(new Error('unavailable')) })
+    await expect(unavailable.sendMail(await aJob())).rejects.toThrow('unavailable')
+    expect(unavailable.settle).not.toHaveBeenCalled()
   })
 
   it('does not send again what a worker had sent and taken out before it died', async () => {
@@ -124,7 +124,7 @@ describe('sending one mail', () => {
     { why: 'a malformed job', changes: { to: 'a@x.y, b@x.y' } },
     { why: 'variables in clear', changes: { variables: '{"code":"123456"}' } },
     { why: 'variables that only look sealed', changes: { variables: 'a.b.c.d.e' } },
-  ])('fails for good for $why', async ({ changes }) => {
+  ])('fails permanently for $why', async ({ changes }) => {
     const { sendMail, count } = aSender()
     await expect(sendMail(await aJob(changes))).rejects.toThrow(UnrecoverableError)
     expect(await count('failed')).toBe(1)
@@ -144,11 +144,11 @@ describe('sending one mail', () => {
     await expect(sendMail(await aJob())).rejects.toThrow('554 spam: "[redacted]" or "[redacted]"')
   })
 
-  it('refuses an envelope to somebody else, or with another header in it', async () => {
-    const made = { from: 'f@x.y', html: '', text: '', subject: 's' }
+  it('refuses an envelope to another recipient, or with another header in it', async () => {
+    const built = { from: 'f@x.y', html: '', text: '', subject: 's' }
     for (const wrong of [
-      { ...made, to: 'eve@example.com' },
-      { ...made, to: 'ada@example.com', subject: 's\r\nBcc: eve@example.com' },
+      { ...built, to: 'eve@example.com' },
+      { ...built, to: 'ada@example.com', subject: 's\r\nBcc: eve@example.com' },
     ]) {
       await expect(aSender({ envelope: () => wrong }).sendMail(await aJob())).rejects.toThrow(
         UnrecoverableError,
@@ -163,7 +163,7 @@ describe('sending one mail', () => {
   })
 
   it('gives up at the last attempt', async () => {
-    const { sendMail, count } = aSender({ send: () => Promise.reject(new Error('away')) })
+    const { sendMail, count } = aSender({ send: () => Promise.reject(new Error('unavailable')) })
     await expect(sendMail(await aJob({}, { attemptsMade: 1 }))).rejects.not.toThrow(UnrecoverableError)
     await expect(sendMail(await aJob({}, { attemptsMade: 2 }))).rejects.toThrow(UnrecoverableError)
     expect([await count('retried'), await count('failed')]).toEqual([1, 1])

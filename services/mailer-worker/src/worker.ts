@@ -38,7 +38,7 @@ export interface WorkerDependencies {
 }
 
 export interface Worker {
-  /** Serves health and metrics; to be made to listen before `start`. */
+  /** Serves health and metrics; must listen before `start`. */
   server: FastifyInstance
   readiness: Readiness
   /** Takes mail from now on, sweeps the outbox and purges old resets. Does nothing after `stop`. */

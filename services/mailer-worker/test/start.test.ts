@@ -4,7 +4,7 @@ import { waitFor } from './support/wait-for.ts'
 import { startWorkerProcess } from './support/worker-process.ts'
 
 const SECRET = randomBytes(32).toString('base64')
-const AWAY = {
+const UNAVAILABLE = {
   DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x',
   QUEUE_URL: 'redis://127.0.0.1:1',
   MAIL_SECRET: SECRET,
@@ -13,17 +13,17 @@ const AWAY = {
 describe('starting mailer-worker', () => {
   it.each([
     // A missing one could be found in this checkout's own config/test/credentials.env.
-    { why: 'a short secret', settings: { ...AWAY, MAIL_SECRET: 'c2hvcnQ=' }, says: 'MAIL_SECRET' },
-    { why: 'a scheme nobody sends by', settings: { ...AWAY, MAIL_URL: 'pigeon:' }, says: 'pigeon:' },
+    { why: 'a short secret', settings: { ...UNAVAILABLE, MAIL_SECRET: 'c2hvcnQ=' }, says: 'MAIL_SECRET' },
+    { why: 'a scheme without a sender', settings: { ...UNAVAILABLE, MAIL_URL: 'pigeon:' }, says: 'pigeon:' },
     {
       why: 'two senders',
-      settings: { ...AWAY, MAIL_FROM: 'a@example.com, b@example.com' },
+      settings: { ...UNAVAILABLE, MAIL_FROM: 'a@example.com, b@example.com' },
       says: 'MAIL_FROM',
     },
-    { why: 'half a DKIM', settings: { ...AWAY, DKIM_DOMAIN: 'example.com' }, says: 'DKIM_KEY' },
+    { why: 'half a DKIM', settings: { ...UNAVAILABLE, DKIM_DOMAIN: 'example.com' }, says: 'DKIM_KEY' },
     {
       why: 'no queue for MySQL',
-      settings: { ...AWAY, DATABASE_URL: 'mysql://x/y', QUEUE_URL: '' },
+      settings: { ...UNAVAILABLE, DATABASE_URL: 'mysql://x/y', QUEUE_URL: '' },
       says: 'QUEUE_URL',
     },
   ])('refuses $why with exit code 78', async ({ settings, says }) => {
@@ -43,14 +43,14 @@ describe('starting mailer-worker', () => {
         return this
       }`
     const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(script)}`
-    await using worker = await startWorkerProcess({ ...AWAY, NODE_OPTIONS })
+    await using worker = await startWorkerProcess({ ...UNAVAILABLE, NODE_OPTIONS })
     await waitFor(() => worker.process.exitCode !== null)
     expect(worker.process.exitCode, worker.log()).toBe(0)
     expect(worker.log()).not.toMatch(/"level":"(error|fatal)"|Error/)
   })
 
-  it('comes up unready, says what it waits for, and still stops at once', async () => {
-    await using worker = await startWorkerProcess(AWAY)
+  it('starts unready, logs what it waits for, and stops at once', async () => {
+    await using worker = await startWorkerProcess(UNAVAILABLE)
     await waitFor(() => worker.log().includes('not ready, waiting'))
     const ready = await worker.get('/health/ready')
     expect([ready.status, await ready.json()]).toMatchObject([

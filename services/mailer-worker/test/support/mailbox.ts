@@ -6,15 +6,15 @@ import { findFreePort } from './free-port.ts'
 export interface Mailbox {
   port: number
   url: string
-  /** Each mail as accepted, in order. */
+  /** The accepted mails, oldest first. */
   mails: Email[]
   /** The raw text of each. */
   raw: string[]
-  /** What the server says to the next mails for an address: an SMTP code each, in order; 250 once there is none left. */
+  /** The SMTP codes with which the server answers the next mails for an address; afterwards 250. */
   answers: Map<string, number[]>
-  /** How long the server thinks about each mail. */
+  /** How long the server takes to accept a mail, in milliseconds. */
   delayMs: number
-  /** Whether it falls silent once it is told the recipient, and how many mails it has done so with. */
+  /** Whether it stops answering once it has received the recipient, and for how many mails it has. */
   hangs: boolean
   hanging: number
   goDown(): Promise<void>
@@ -23,13 +23,13 @@ export interface Mailbox {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** A real SMTP server in this process, that keeps what it accepts. Containers reach it on the host 0.0.0.0. */
+/** A real SMTP server in this process that keeps what it accepts. Containers reach it on the host 0.0.0.0. */
 export async function openMailbox(host = '127.0.0.1'): Promise<Mailbox> {
   const port = await findFreePort()
   let server = await listen()
 
   async function listen(): Promise<SMTPServer> {
-    const made = new SMTPServer({
+    const smtp = new SMTPServer({
       disabledCommands: ['AUTH', 'STARTTLS'],
       onRcptTo: ({ address }, _session, callback) => {
         if (mailbox.hangs) {
@@ -54,10 +54,10 @@ export async function openMailbox(host = '127.0.0.1'): Promise<Mailbox> {
         })
       },
     })
-    made.on('error', () => undefined)
-    made.listen(port, host)
-    await once(made.server, 'listening')
-    return made
+    smtp.on('error', () => undefined)
+    smtp.listen(port, host)
+    await once(smtp.server, 'listening')
+    return smtp
   }
 
   const mailbox: Mailbox = {

@@ -1,9 +1,12 @@
 import type { Queryable, Transaction } from '@latchkey/shared/database/database.ts'
 import { postgres } from '@latchkey/shared/database/postgres/dialect.ts'
+import { createMails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { createRequestReset } from './request-reset.ts'
+import { createResetRepository } from './reset-repository.ts'
 import { createResetSecrets } from './reset-secrets.ts'
 
 const ADA: User = {
@@ -65,3 +68,35 @@ it('gives a decoy the variables of a mail', async () => {
   const [mail, decoy] = [await variablesFor(ADA, 600), await variablesFor(undefined, 600)]
   expect(Object.keys(decoy)).toEqual(Object.keys(mail))
 })
+
+it('runs the same statements and registers the same work for a known and an unknown e-mail', async () => {
+  const [known, unknown] = [await workFor(ADA), await workFor(undefined)]
+  expect(known).toEqual(['reset-insert', 'reset-close-older', 'outbox-insert', 'after commit'])
+  // How long both take is measured by `npm run bench:reset`.
+  expect(unknown).toEqual(known)
+})
+
+/** The statements of a request's transaction, with what it leaves until after the commit. */
+async function workFor(user: User | undefined): Promise<string[]> {
+  const work: string[] = []
+  const recording: Transaction = {
+    ...transaction,
+    execute: async ({ name }) => work.push(name),
+    afterCommit: () => void work.push('after commit'),
+  }
+  await createRequestReset({
+    users: { findByLogin: async () => user },
+    transaction: (run) => run(recording),
+    resetsOf: createResetRepository,
+    mails: createMails({
+      templates: MAIL_TEMPLATES,
+      sealer: createSealer(new Uint8Array(32)),
+      dispatcher: { dispatch: () => undefined, discard: () => undefined },
+      clock: Date.now,
+    }),
+    secrets: createResetSecrets(new Uint8Array(64)),
+    ttlSeconds: 600,
+    clock: Date.now,
+  })('ada@example.com')
+  return work
+}
