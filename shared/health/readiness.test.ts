@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { createReadiness, rememberingSuccess } from './readiness.ts'
 
 describe('readiness', () => {
-  it('waits for the start, holds while every check passes, and ends with draining', async () => {
+  it('begins after the start, lasts while every check passes, and ends with draining', async () => {
     let answer = 'ok'
     let now = 0
     const readiness = createReadiness({ database: async () => answer }, () => now)
@@ -24,7 +24,7 @@ describe('readiness', () => {
     expect(await read()).toMatchObject({ isReady: false, checks: { service: 'draining', database: 'ok' } })
   })
 
-  it('keeps why a check fails apart from that it does', async () => {
+  it('reports the reason of a failed check apart from its outcome', async () => {
     const refused = new Error('unavailable', { cause: new Error('getaddrinfo ENOTFOUND db') })
     const readiness = createReadiness({ database: () => Promise.reject(refused) }, Date.now)
     const { checks, reasons } = await readiness.read()
@@ -44,7 +44,7 @@ describe('readiness', () => {
     }
   })
 
-  it('runs each check once a second, however many ask', async () => {
+  it('runs each check once a second, however many probes arrive', async () => {
     let now = 0
     const check = vi.fn(async () => 'ok')
     const readiness = createReadiness({ database: check }, () => now)
@@ -59,7 +59,7 @@ describe('readiness', () => {
 })
 
 describe('remembering success', () => {
-  it('asks again once it is old, and remembers no failure', async () => {
+  it('repeats the check once it is old, and remembers no failure', async () => {
     let now = 0
     const check = vi.fn<() => Promise<string>>().mockResolvedValueOnce('unreachable').mockResolvedValue('ok')
     const remembering = rememberingSuccess(check, 30, () => now)
@@ -74,7 +74,7 @@ describe('remembering success', () => {
     expect(check).toHaveBeenCalledTimes(3)
   })
 
-  it('never asks again after the first success when that holds for ever', async () => {
+  it('never repeats the check after the first success when that stays valid', async () => {
     const check = vi
       .fn<() => Promise<string>>()
       .mockRejectedValueOnce(new Error('away'))

@@ -13,7 +13,7 @@ const READY: Health = {
   reasons: {},
 }
 
-/** What is logged of a start that is ready after so many looks. */
+/** What is logged by a start that is ready after this number of looks. */
 async function logsOfStart(looksUntilReady: number) {
   let looks = 0
   const logger = { info: vi.fn(), warn: vi.fn() }
@@ -32,7 +32,7 @@ async function logsOfStart(looksUntilReady: number) {
 }
 
 describe('the report on readiness', () => {
-  it('names host and check of what it waits for and no password, then says ready once', async () => {
+  it('logs the host and the check that it waits for, never a password, then ready once', async () => {
     const logger = await logsOfStart(3)
     expect(logger.warn.mock.calls).toEqual([
       [
@@ -48,7 +48,7 @@ describe('the report on readiness', () => {
     expect(JSON.stringify(logger.warn.mock.calls)).not.toContain('s3cr3t')
   })
 
-  it('says nothing of a wait that is over at the second look', async () => {
+  it('logs no wait that is over at the second look', async () => {
     expect((await logsOfStart(1)).warn).not.toHaveBeenCalled()
   })
 })

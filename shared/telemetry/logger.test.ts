@@ -9,7 +9,7 @@ function logged(details: object) {
   return JSON.parse(lines[0] ?? '')
 }
 
-/** An error as drivers make them: with what they were doing in properties of its own. */
+/** An error as drivers create it, with the failed command in its properties. */
 const refusal = (message: string) =>
   Object.assign(new Error(message), {
     code: 'ER_DATA_TOO_LONG',
@@ -19,7 +19,7 @@ const refusal = (message: string) =>
   })
 
 describe('an error in the log', () => {
-  it('tells what failed and where, and nothing of what the client was doing', () => {
+  it('has its message and stack, and no data of the library that threw it', () => {
     const { err } = logged({ err: refusal('refused') })
     expect(err).toEqual({
       type: 'Error',
@@ -29,7 +29,7 @@ describe('an error in the log', () => {
     })
   })
 
-  it('tells its causes, and the errors it gathers, in the same way', () => {
+  it('has its causes and aggregated errors, reduced in the same way', () => {
     const gathered = new AggregateError([refusal('first'), 'second'], 'both failed')
     const { err } = logged({ err: new AppError('unavailable', 'away', { cause: gathered }) })
     expect(err).toMatchObject({
@@ -42,7 +42,7 @@ describe('an error in the log', () => {
     expect(JSON.stringify(err)).not.toMatch(/hunter2|ada@example/)
   })
 
-  it('is told once more and no further when it is its own cause', () => {
+  it('that is its own cause ends', () => {
     const circle = new Error('round')
     circle.cause = circle
     expect(logged({ err: circle }).err.cause.message).toBe('round')

@@ -7,7 +7,7 @@ describe('traces', () => {
   it.each([
     { why: 'without settings', environment: {} },
     {
-      why: 'when told none',
+      why: 'when the exporter is none',
       environment: { OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x' },
     },
     {

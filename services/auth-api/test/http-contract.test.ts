@@ -14,7 +14,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 const postLogin = (payload: string | Buffer, headers: Record<string, string> = JSON_TYPE) =>
   app.server.inject({ method: 'POST', url: '/login', headers, payload })
 
-describe('every answer', () => {
+describe('every response', () => {
   it.each([
     { method: 'GET', url: '/health/live' },
     { method: 'GET', url: '/nowhere' },
@@ -34,7 +34,7 @@ describe('every answer', () => {
     { id: 'a b c d e f g h', kept: false },
     { id: '"}\\u000a{"level":"fatal', kept: false },
     { id: 'x'.repeat(65), kept: false },
-  ])('takes over a request id only when it is harmless: $id', async ({ id, kept }) => {
+  ])('adopts a request id only when it is harmless: $id', async ({ id, kept }) => {
     const { headers } = await app.server.inject({ url: '/nowhere', headers: { 'x-request-id': id } })
     expect(headers['x-request-id'] === id).toBe(kept)
   })
@@ -49,13 +49,13 @@ describe('a problem', () => {
     { why: 'a path that cannot be decoded', method: 'GET', url: '/%c3%28', status: 400, type: 'bad-request' },
     { why: 'another method', method: 'DELETE', url: '/profile', status: 405, type: 'method-not-allowed' },
     {
-      why: 'a method nobody has',
+      why: 'a method of no route',
       method: 'PROPFIND',
       url: '/login?x=1',
       status: 405,
       type: 'method-not-allowed',
     },
-  ] as const)('tells of $why', async ({ method, url, status, type }) => {
+  ] as const)('describes $why', async ({ method, url, status, type }) => {
     const response = await app.server.inject({ method: method as 'GET', url })
     expect(response.statusCode).toBe(status)
     expect(response.headers['content-type']).toBe('application/problem+json')
@@ -124,7 +124,7 @@ describe('the content-type gate', () => {
     'Application/JSON',
     'application/json;charset=utf-8',
     'application/json; charset="UTF-8"',
-  ])('lets %s in', async (type) => {
+  ])('accepts %s', async (type) => {
     const response = await postLogin('{"username":"a@example.com","password":"x"}', { 'content-type': type })
     expect(response.statusCode).toBe(401)
   })
@@ -168,7 +168,7 @@ describe('the content-type gate', () => {
     expect(response.json().type).toMatch(/bad-request|invalid-input/)
   })
 
-  it('takes 16 KiB and answers 413 to a byte more', async () => {
+  it('accepts 16 KiB and answers 413 to one byte more', async () => {
     const body = (length: number) => `{"username":"a@example.com","password":"${'x'.repeat(length - 42)}"}`
     expect(body(16_384)).toHaveLength(16_384)
     expect((await postLogin(body(16_384))).statusCode).toBe(401)
@@ -204,7 +204,7 @@ describe('cross-origin requests', () => {
     expect(headers['access-control-allow-headers']).toBe('authorization,content-type')
   })
 
-  it('may read what an answer says outside its body', async () => {
+  it('may read the headers that describe a response', async () => {
     const { headers } = await app.server.inject({
       url: '/profile',
       headers: { origin: 'https://app.example.com' },
@@ -245,7 +245,7 @@ describe('a broken HTTP request', () => {
       parser: 'HPE_HEADER_OVERFLOW',
     },
   ])(
-    'is answered as every other refusal, and the service lives on: $why',
+    'is refused like every other, and the service keeps running: $why',
     async ({ request, status, type, parser }) => {
       const { statusLine, headers, body } = await send(request)
       expect(statusLine).toBe(`HTTP/1.1 ${status}`)
@@ -261,7 +261,7 @@ describe('a broken HTTP request', () => {
       const lines = app.logLines.filter((line) => line.includes(headers.get('x-request-id') ?? ''))
       expect(lines).toHaveLength(1)
       expect(JSON.parse(lines.join())).toMatchObject({ errorCode: parser })
-      expect(lines.join(), 'what was sent may hold a token').not.toContain('rawPacket')
+      expect(lines.join(), 'the request may contain a token').not.toContain('rawPacket')
       expect((await fetch(new URL('/health/live', address))).status).toBe(200)
     },
   )
@@ -269,11 +269,11 @@ describe('a broken HTTP request', () => {
   it.each([
     { why: 'no Host', request: 'GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n', status: 400 },
     {
-      why: 'an expectation that nobody knows',
+      why: 'an unknown expectation',
       request: 'GET /nowhere HTTP/1.1\r\nHost: a\r\nExpect: rain\r\nConnection: close\r\n\r\n',
       status: 404,
     },
-  ])('that Node would refuse with a bare status is a problem: $why', async ({ request, status }) => {
+  ])('that Node would refuse with a bare status gets a problem: $why', async ({ request, status }) => {
     const { statusLine, headers, body } = await send(request)
     expect(statusLine).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
     expect(headers.get('content-type')).toBe('application/problem+json')
@@ -352,8 +352,8 @@ describe('the documentation', () => {
   })
 })
 
-describe('a failure inside', () => {
-  it('shows nothing of itself', async () => {
+describe('an internal failure', () => {
+  it('reveals nothing of itself', async () => {
     await using broken = await startApp()
     const user = await aUser(broken)
     const token = await aToken(broken, user)

@@ -9,8 +9,8 @@ import { startSeverableProxy } from './support/severable-proxy.ts'
 import { aToken, aUser, bearer, logIn, startApp } from './support/start-app.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
-describe.concurrent('a database that goes away', () => {
-  it('is answered with 503 and Retry-After, and served again when it is back', async ({ expect }) => {
+describe.concurrent('an unavailable database', () => {
+  it('causes 503 with Retry-After until it is available again', async ({ expect }) => {
     await using database = await createTestDatabase()
     await using proxy = await startSeverableProxy(database.url)
     const db = await openDatabase(proxy.url, { poolSize: 4, onConnectionError: () => undefined })
@@ -33,7 +33,7 @@ describe.concurrent('a database that goes away', () => {
     await expect.poll(async () => (await readReady()).statusCode).toBe(503)
     const unready = await readReady()
     expect(unready.json().checks.database).toBe('unreachable')
-    expect((await app.server.inject({ url: '/health/live' })).statusCode, 'the process itself is well').toBe(
+    expect((await app.server.inject({ url: '/health/live' })).statusCode, 'the process itself is alive').toBe(
       200,
     )
 
@@ -44,9 +44,7 @@ describe.concurrent('a database that goes away', () => {
     await db.close()
   })
 
-  it('without a word is given up after a while, and reached again over new connections', async ({
-    expect,
-  }) => {
+  it('that stops answering times out, and is reached again over new connections', async ({ expect }) => {
     await using database = await createTestDatabase()
     await using proxy = await startSeverableProxy(database.url)
     const db = await openDatabase(proxy.url, { poolSize: 2, statementTimeoutMs: 4_000 })
@@ -64,7 +62,7 @@ describe.concurrent('a database that goes away', () => {
     await db.close()
   })
 
-  it('that waits for a lock is given up without one more connection to it, and works when the lock ends', async ({
+  it('that waits for a lock times out without additional connections, and works when the lock ends', async ({
     expect,
   }) => {
     await using database = await createTestDatabase()
@@ -92,7 +90,7 @@ describe.concurrent('a database that goes away', () => {
     await db.close()
   })
 
-  it('that works on a statement for too long stops, and keeps its connection', async ({ expect }) => {
+  it('cancels a statement that takes too long, and keeps its connection', async ({ expect }) => {
     await using database = await createTestDatabase()
     const db = await openDatabase(database.url, { poolSize: 1, statementTimeoutMs: 2_000 })
     const readConnection = () =>
@@ -125,7 +123,7 @@ async function lockTable({ url }: TestDatabase, table: string): Promise<{ end():
   return client
 }
 
-/** How many connections the server holds to this database. */
+/** How many connections the server has to this database. */
 async function countConnections({ url, db }: TestDatabase): Promise<number> {
   const rows = await db.query(
     {

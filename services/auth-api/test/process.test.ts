@@ -29,7 +29,7 @@ const logInAt = (url: string) =>
     body: JSON.stringify({ username: user.email, password: PASSWORD }),
   })
 
-/** A login that the service has in hand, as its 100 Continue proves; the result sends the body and gives the status. */
+/** Begins a login that is in flight, as its 100 Continue proves; the result sends the body and resolves with the status. */
 async function beginLogIn(url: string): Promise<() => Promise<number | undefined>> {
   const body = JSON.stringify({ username: user.email, password: PASSWORD })
   const headers = {
@@ -68,16 +68,16 @@ describe.concurrent('settings', () => {
     },
     { why: 'no DATABASE_URL', settings: { DATABASE_URL: '' }, says: /DATABASE_URL is missing/ },
     {
-      why: 'a database nobody knows',
+      why: 'an unknown database',
       settings: { DATABASE_URL: 'oracle://scott:tiger@db/x' },
       says: /DATABASE_URL must be a URL/,
     },
     {
-      why: 'a proxy that is no address',
+      why: 'a proxy that is not an address',
       settings: { TRUST_PROXY: '10.0.0.0/8x' },
       says: /TRUST_PROXY must be addresses or networks/,
     },
-  ])('that hold $why end the service with 78 and say so', async ({ settings, says }, { expect }) => {
+  ])('with $why end the service with exit code 78 and a message', async ({ settings, says }, { expect }) => {
     await using service = startService(settings)
     expect(await service.exited).toBe(78)
     expect(service.output()).toMatch(says)
@@ -99,7 +99,7 @@ describe.concurrent('settings', () => {
     }
   })
 
-  it('with sha1 are warned of', async ({ expect }) => {
+  it('with sha1 are logged as a warning', async ({ expect }) => {
     await using service = startService({ PASSWORD_HASH: 'sha1' })
     await addressOf(service)
     expect(service.output()).toMatch(/"level":"warn".*PASSWORD_HASH=argon2id/)
@@ -138,13 +138,13 @@ describe.concurrent('the process', () => {
     expect(service.output()).not.toMatch(/"level":"(error|fatal)"|Error/)
   })
 
-  it('answers what is in hand after SIGTERM, and exits 0', async ({ expect }) => {
+  it('answers requests in flight after SIGTERM, and exits with 0', async ({ expect }) => {
     await using service = startService()
     const url = await addressOf(service)
-    const inHand = await Promise.all(Array.from({ length: 8 }, () => beginLogIn(url)))
+    const pending = await Promise.all(Array.from({ length: 8 }, () => beginLogIn(url)))
     service.process.kill('SIGTERM')
     await expect.poll(() => service.output()).toContain('"msg":"stopping"')
-    const statuses = await Promise.all(inHand.map((finish) => finish()))
+    const statuses = await Promise.all(pending.map((finish) => finish()))
     expect(statuses).toEqual(Array(8).fill(200))
     expect(await service.exited).toBe(0)
   })
@@ -164,7 +164,7 @@ describe.concurrent('the process', () => {
     expect(await service.exited).toBe(0)
   })
 
-  it('stops when the process that spawned it is gone', async ({ expect }) => {
+  it('stops when the process that spawned it has ended', async ({ expect }) => {
     await using service = startService()
     await addressOf(service)
     service.process.disconnect()
@@ -183,7 +183,7 @@ describe.concurrent('the process', () => {
     { what: 'database', settings: { DATABASE_URL: 'postgres://latchkey:s3cr3t@127.0.0.1:1/latchkey' } },
     { what: 'queue', settings: { QUEUE_URL: 'redis://:s3cr3t@127.0.0.1:1' } },
   ])(
-    'comes up unready without its $what, says where it waits for it, and never shows the password',
+    'starts unready without its $what, logs the host that it waits for, and never logs the password',
     async ({ what, settings }, { expect }) => {
       await using service = startService(settings)
       await expect

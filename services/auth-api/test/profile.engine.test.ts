@@ -78,7 +78,7 @@ describe('PUT /profile', () => {
     },
   )
 
-  it('refuses an e-mail that another user has, in any case, and takes one that differs by an accent', async () => {
+  it('refuses an e-mail that another user has, in any case, and accepts one that differs by an accent', async () => {
     await aUser(app, { email: 'rené@example.com' })
     const refused = await update({ email: 'RENÉ@example.com', name: 'Never' })
     expect(refused.statusCode).toBe(409)
@@ -86,17 +86,17 @@ describe('PUT /profile', () => {
     expect(refused.body).not.toMatch(/ix_|duplicate|constraint/i)
     expect((await read()).json().name, 'all or nothing').not.toBe('Never')
     expect((await update({ email: 'rene@example.com' })).statusCode).toBe(200)
-    expect((await update({ email: 'RENE@example.com' })).statusCode, 'his own in another case').toBe(200)
+    expect((await update({ email: 'RENE@example.com' })).statusCode, 'their own in another case').toBe(200)
   })
 
-  it('gives one of ten users who want one e-mail at once 200 and nine 409', async () => {
+  it('answers 200 to one of ten concurrent requests for an e-mail address, and 409 to nine', async () => {
     const tokens = await Promise.all(Array.from({ length: 10 }, async () => aToken(app, await aUser(app))))
     const answers = await Promise.all(tokens.map((each) => update({ email: 'wanted@example.com' }, each)))
     const statuses = answers.map(({ statusCode }) => statusCode).sort()
     expect(statuses).toEqual([200, ...Array(9).fill(409)])
   })
 
-  it('leaves one row after five language updates at once', async () => {
+  it('leaves one row after five concurrent language updates', async () => {
     const languages = ['en', 'fr', 'pt', 'en', 'fr']
     const answers = await Promise.all(languages.map((language) => update({ language })))
     expect(answers.map(({ statusCode }) => statusCode)).toEqual(Array(5).fill(200))

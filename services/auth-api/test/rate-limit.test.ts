@@ -25,7 +25,7 @@ const expectLimited = (response: Awaited<ReturnType<typeof logIn>>) => {
 }
 
 describe('RATE_LIMIT_LOGIN', () => {
-  it('ends a guesser after so many failures, right password or not, and nobody else', async () => {
+  it('stops an attacker after that number of failures, right password or not, and no other client', async () => {
     await using app = await start({ RATE_LIMIT_LOGIN: '5' })
     const user = await aUser(app)
     const other = await aUser(app)
@@ -40,7 +40,7 @@ describe('RATE_LIMIT_LOGIN', () => {
     ).toBe(200)
   })
 
-  it('counts forty guesses at once as forty', async () => {
+  it('counts forty concurrent guesses as forty', async () => {
     await using app = await start({ RATE_LIMIT_LOGIN: '5' })
     const user = await aUser(app)
     const guesses = Array.from({ length: 40 }, (_, index) =>
@@ -51,7 +51,7 @@ describe('RATE_LIMIT_LOGIN', () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(35)
   })
 
-  it('has right logins at once wait for each other, and refuses none', async () => {
+  it('lets concurrent correct logins wait for each other, and refuses none', async () => {
     await using app = await start({ RATE_LIMIT_LOGIN: '5' })
     const users = [await aUser(app), await aUser(app), await aUser(app)]
     const logins = Array.from({ length: 39 }, (_, index) =>
@@ -60,7 +60,7 @@ describe('RATE_LIMIT_LOGIN', () => {
     for (const { statusCode } of await Promise.all(logins)) expect(statusCode).toBe(200)
   })
 
-  it('answers 503 to right logins at once where more than HASH_QUEUE would wait', async () => {
+  it('answers 503 to concurrent correct logins when more than HASH_QUEUE would wait', async () => {
     await using app = await start({ RATE_LIMIT_LOGIN: '5', HASH_QUEUE: '7' })
     const user = await aUser(app)
     const answers = await Promise.all(Array.from({ length: 40 }, () => logIn(app, user.email, PASSWORD)))
@@ -74,7 +74,7 @@ describe('RATE_LIMIT_LOGIN', () => {
     expect((await logIn(app, user.email, PASSWORD)).statusCode, 'afterwards').toBe(200)
   })
 
-  it('lets the owner in among guesses at once from many addresses', async () => {
+  it('lets the owner log in among concurrent guesses from many addresses', async () => {
     await using app = await start({ RATE_LIMIT_LOGIN: '5' })
     const user = await aUser(app)
     const guesses = Array.from({ length: 60 }, (_, index) =>
@@ -88,7 +88,7 @@ describe('RATE_LIMIT_LOGIN', () => {
     expect(guessed).toBeLessThanOrEqual(25)
   })
 
-  it('slows guesses on one account from many addresses, known or unknown alike, and lets its owner in', async () => {
+  it('slows guesses on one account from many addresses, known or unknown, and lets its owner log in', async () => {
     await using app = await start({ RATE_LIMIT_LOGIN: '5' })
     const user = await aUser(app)
     for (const email of [user.email, 'unknown@example.com']) {
@@ -122,14 +122,14 @@ describe('RATE_LIMIT_LOGIN', () => {
     }
   })
 
-  it('does not count logins that go well', async () => {
+  it('does not count successful logins', async () => {
     await using app = await start({ RATE_LIMIT_LOGIN: '3' })
     const user = await aUser(app)
     for (let login = 0; login < 8; login++)
       expect((await logIn(app, user.email, PASSWORD)).statusCode).toBe(200)
   })
 
-  it('takes an IPv6 /64 for one address', async () => {
+  it('counts an IPv6 /64 as one address', async () => {
     await using app = await start({ RATE_LIMIT_LOGIN: '3' })
     const user = await aUser(app)
     for (let host = 1; host <= 3; host++)
@@ -141,14 +141,14 @@ describe('RATE_LIMIT_LOGIN', () => {
   it.each([
     { what: 'IPv4', of: (port: number) => `203.0.113.1:${port}` },
     { what: 'IPv6', of: (port: number) => `[2001:db8:0:1::${port}]:${port}` },
-  ])('leaves the port aside that a gateway adds to an address: $what', async ({ of }) => {
+  ])('ignores the port that a gateway adds to an address: $what', async ({ of }) => {
     await using app = await start({ RATE_LIMIT_LOGIN: '3' })
     for (let port = 5001; port <= 5003; port++)
       await logIn(app, `nobody${port}@example.com`, 'wrong', of(port))
     expectLimited(await logIn(app, 'nobody@example.com', 'wrong', of(5004)))
   })
 
-  it('believes X-Forwarded-For from TRUST_PROXY alone', async () => {
+  it('trusts X-Forwarded-For from TRUST_PROXY only', async () => {
     await using app = await startApp({ database, settings: { RATE_LIMIT_LOGIN: '3' } })
     const user = await aUser(app)
     for (let from = 1; from <= 3; from++)
@@ -179,14 +179,14 @@ describe('RATE_LIMIT_LOGIN', () => {
 
 describe('RATE_LIMIT_RESET', () => {
   it.each([{ known: true }, { known: false }])(
-    'bounds the mails that one address has sent to an account, and all of them; the owner gets one still, known: $known',
+    'limits the mails that one address requests for an account, and all addresses; the owner still gets one, known: $known',
     async ({ known }) => {
       await using app = await start({ RATE_LIMIT_RESET: '3' })
       const email = known ? (await aUser(app)).email : 'stranger@example.com'
       const ask = (from: number) => post(app, '/login/resetrequest', { email }, `198.51.100.${from}`)
       for (let request = 1; request <= 3; request++) expect((await ask(1)).statusCode).toBe(200)
       expectLimited(await ask(1))
-      // The owner, from elsewhere, and whoever has many addresses: one each.
+      // The owner, from another address, and clients with many addresses get one each.
       for (let from = 2; from <= 7; from++) {
         expect((await ask(from)).statusCode).toBe(200)
         expectLimited(await ask(from))
@@ -196,7 +196,7 @@ describe('RATE_LIMIT_RESET', () => {
     },
   )
 
-  it('grants no more by asking at once', async () => {
+  it('grants no more to concurrent requests', async () => {
     await using app = await start({ RATE_LIMIT_RESET: '3' })
     const { email } = await aUser(app)
     const ask = (from: number) => post(app, '/login/resetrequest', { email }, `198.51.100.${from}`)
@@ -205,7 +205,7 @@ describe('RATE_LIMIT_RESET', () => {
     await expect.poll(() => app.queued.size).toBeLessThanOrEqual(9)
   })
 
-  it('bounds the requests of one address', async () => {
+  it('limits the requests of one address', async () => {
     await using app = await start({ RATE_LIMIT_RESET: '3' })
     const ask = (index: number) =>
       post(app, '/login/resetrequest', { email: `nobody${index}@example.com` }, '203.0.113.9')
@@ -215,7 +215,7 @@ describe('RATE_LIMIT_RESET', () => {
 })
 
 describe('RATE_LIMIT_REQUESTS', () => {
-  it('bounds all requests of an address, health apart', async () => {
+  it('limits all requests of an address but health probes', async () => {
     await using app = await start({ RATE_LIMIT_REQUESTS: '4' })
     const get = (url: string, address: string) =>
       app.server.inject({ url, headers: { 'x-forwarded-for': address } })
@@ -226,7 +226,7 @@ describe('RATE_LIMIT_REQUESTS', () => {
     expect((await get('/nowhere', '203.0.113.2')).statusCode).toBe(404)
   })
 
-  it('takes those who hang up at once for one address', async () => {
+  it('counts clients that disconnect at once as one address', async () => {
     await using app = await start({ RATE_LIMIT_REQUESTS: '4' })
     const { port } = new URL(await app.server.listen({ host: '127.0.0.1', port: 0 }))
     const hangUp = async () => {
@@ -239,7 +239,9 @@ describe('RATE_LIMIT_REQUESTS', () => {
     for (let client = 0; client < 20; client++) await hangUp()
     const log = app.logLines.map((line) => JSON.parse(line))
     expect(log.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([])
-    expect((await fetch(`http://127.0.0.1:${port}/nowhere`)).status, 'who stays').toBe(404)
+    expect((await fetch(`http://127.0.0.1:${port}/nowhere`)).status, 'a client that stays connected').toBe(
+      404,
+    )
   })
 
   const ORIGIN = 'https://app.example.com'
@@ -253,17 +255,20 @@ describe('RATE_LIMIT_REQUESTS', () => {
       status: 200,
     },
     { what: 'OPTIONS that ask for no method', method: 'OPTIONS', type: {}, status: 200 },
-  ] as const)('counts $what, and tells a page of another origin', async ({ method, type, status }) => {
-    await using app = await start({ RATE_LIMIT_REQUESTS: '3', CORS_ORIGINS: ORIGIN })
-    const ask = () =>
-      app.server.inject({
-        method,
-        url: '/login',
-        headers: { origin: ORIGIN, ...type },
-        ...(method === 'POST' && { payload: 'x' }),
-      })
-    const answers = [await ask(), await ask(), await ask(), await ask()]
-    expect(answers.map(({ statusCode }) => statusCode)).toEqual([status, status, status, 429])
-    for (const { headers } of answers) expect(headers['access-control-allow-origin']).toBe(ORIGIN)
-  })
+  ] as const)(
+    'counts $what, and lets a page of another origin read the refusal',
+    async ({ method, type, status }) => {
+      await using app = await start({ RATE_LIMIT_REQUESTS: '3', CORS_ORIGINS: ORIGIN })
+      const ask = () =>
+        app.server.inject({
+          method,
+          url: '/login',
+          headers: { origin: ORIGIN, ...type },
+          ...(method === 'POST' && { payload: 'x' }),
+        })
+      const answers = [await ask(), await ask(), await ask(), await ask()]
+      expect(answers.map(({ statusCode }) => statusCode)).toEqual([status, status, status, 429])
+      for (const { headers } of answers) expect(headers['access-control-allow-origin']).toBe(ORIGIN)
+    },
+  )
 })

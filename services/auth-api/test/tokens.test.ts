@@ -26,7 +26,7 @@ const ping = (headers: Record<string, string>, on = app) =>
 const now = () => Math.floor(Date.now() / 1000)
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** A token whose parts are joined and signed by hand, where jose refuses to make it. */
+/** A token signed without jose, which refuses to create it. */
 function rawToken(
   header: unknown,
   claims: unknown,
@@ -142,7 +142,7 @@ const REFUSED: Record<string, () => Promise<string> | string> = {
     rawToken(HEADER, { ...goodClaims(), data: { userid: user.userid, name: 'Ada' } }),
   'role as a list': () =>
     rawToken(HEADER, { ...goodClaims(), data: { userid: user.userid, name: 'Ada', role: ['admin'] } }),
-  'a userid that is no UUID': () =>
+  'a userid that is not a UUID': () =>
     rawToken(HEADER, { ...goodClaims(), sub: '1', data: { userid: '1', name: '', role: 'user' } }),
   'a sub that is not the userid': () => rawToken(HEADER, { ...goodClaims(), sub: crypto.randomUUID() }),
   'a user who does not exist': () => {
@@ -150,11 +150,11 @@ const REFUSED: Record<string, () => Promise<string> | string> = {
     return signToken(app, stranger)
   },
   'a payload that is a list': () => rawToken(HEADER, []),
-  'text that is no token': () => 'abc',
+  'text that is not a token': () => 'abc',
 }
 
 describe('a protected route', () => {
-  it('accepts the token that the refused ones below are made from', async () => {
+  it('accepts the token from which the refused ones below are derived', async () => {
     expect((await ping(bearer(await signToken(app, user)))).statusCode).toBe(200)
     expect((await ping(bearer(rawToken(HEADER, goodClaims())))).statusCode).toBe(200)
   })
@@ -196,7 +196,7 @@ describe('a protected route', () => {
     )
   })
 
-  it('takes the scheme in any case', async () => {
+  it('accepts the scheme in any case', async () => {
     const token = await signToken(app, user)
     expect((await ping({ authorization: `bearer ${token}` })).statusCode).toBe(200)
   })
@@ -210,7 +210,7 @@ describe('a protected route', () => {
     expect(response.statusCode).toBe(401)
   })
 
-  it('lets a role in, and no other', async () => {
+  it('admits the required role and no other', async () => {
     const admin = await aUser(app, { role: 'admin' })
     const pingadm = (token: string) =>
       app.server.inject({ url: '/sampleprotected/pingadm', headers: bearer(token) })
@@ -222,7 +222,7 @@ describe('a protected route', () => {
     expect((await pingadm(await aToken(app, lookalike))).statusCode).toBe(403)
   })
 
-  it('is as if a bad token were absent where none is needed', async () => {
+  it('ignores a bad token on a public route', async () => {
     const response = await app.server.inject({ url: '/health/live', headers: bearer('rubbish') })
     expect(response.statusCode).toBe(200)
   })
@@ -231,7 +231,7 @@ describe('a protected route', () => {
     expect((await app.server.inject({ method: 'HEAD', url: '/sampleprotected/ping' })).statusCode).toBe(401)
   })
 
-  it('refuses at the very second a token expires, also one that it remembers', async () => {
+  it('refuses a token from the second of its expiry, also a remembered one', async () => {
     const token = await signToken(app, user)
     const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
     try {
@@ -245,7 +245,7 @@ describe('a protected route', () => {
     }
   })
 
-  it('takes a token of a replica whose clock is 5 s ahead, and none from further ahead', async () => {
+  it('accepts a token of a replica whose clock is up to 5 s ahead', async () => {
     const token = await signToken(app, user)
     const { nbf } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
     try {

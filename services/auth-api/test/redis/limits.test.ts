@@ -30,7 +30,7 @@ async function startRedis() {
   }
 }
 
-/** One replica of auth-api, whose patience with Redis is as in production until `bePatient`. */
+/** One replica of auth-api, with production's Redis timeout until `bePatient`. */
 async function startReplica(url: string = redis.url, settings: Record<string, string> = {}) {
   const store = openLimitStore(url, { debug: () => undefined })
   const app = await startApp({
@@ -41,7 +41,7 @@ async function startReplica(url: string = redis.url, settings: Record<string, st
   const dispose = app[Symbol.asyncDispose]
   if (url === redis.url) await expect.poll(() => store?.status).toBe('ready')
   return Object.assign(app, {
-    /** Has it wait for Redis however busy this machine is. */
+    /** Lets it wait for Redis on a busy machine. */
     bePatient() {
       if (store) store.options.commandTimeout = 20_000
     },
@@ -59,13 +59,13 @@ const logIn = async (app: TestApp, username: string, password: string, address =
 const askReset = async (app: TestApp, email: string, address: string) =>
   (await post(app, '/login/resetrequest', { email }, address)).statusCode
 let guesses = 0
-/** What Redis holds after a guess that no limit stops. */
+/** The keys in Redis after a guess that no limit refuses. */
 const keysAfterGuess = async (app: TestApp) => {
   guesses++
   await logIn(app, `nobody-${guesses}@example.com`, 'wrong', `198.51.100.${guesses}`)
   return redis.run('keys', '*')
 }
-const saysThatRedisIsAway = (app: TestApp) =>
+const countRedisWarnings = (app: TestApp) =>
   app.logLines.filter((line) => line.includes('counts limits on its own')).length
 
 describe('limits in Redis', () => {
@@ -85,7 +85,7 @@ describe('limits in Redis', () => {
     expect(await askReset(two, user.email, '203.0.113.8')).toBe(200)
   })
 
-  it('bound a storm on two replicas by what two processes have in hand', async () => {
+  it('limit concurrent guesses on two replicas to the pending attempts of two processes', async () => {
     await using one = await startReplica()
     await using two = await startReplica()
     const user = await aUser(one)
@@ -94,14 +94,14 @@ describe('limits in Redis', () => {
         Array.from({ length: 40 }, (_, index) => logIn(index % 2 ? one : two, user.email, `wrong ${index}`)),
       )
     const statuses = [...(await storm()), ...(await storm())]
-    // Whether Redis answers in time or not, which on a machine as busy as this it may not.
+    // On a busy machine Redis may not answer in time.
     const guessed = statuses.filter((status) => status === 401).length
     expect(guessed).toBeGreaterThanOrEqual(5)
     expect(guessed).toBeLessThanOrEqual(10)
     expect(statuses.filter((status) => status === 429)).toHaveLength(80 - guessed)
   })
 
-  it('give nothing back when Redis hangs or is emptied', async () => {
+  it('are not reset when Redis hangs or is emptied', async () => {
     await using app = await startReplica()
     const user = await aUser(app)
     for (let guess = 0; guess < 5; guess++) expect(await logIn(app, user.email, 'wrong')).toBe(401)
@@ -130,7 +130,7 @@ describe('limits in Redis', () => {
     expect(await askReset(two, email, '203.0.113.1'), 'when the hour is over').toBe(200)
   })
 
-  it('name no account there', async () => {
+  it('reveal no account there', async () => {
     await using app = await startReplica()
     app.bePatient()
     const user = await aUser(app)
@@ -152,14 +152,14 @@ describe('limits in Redis', () => {
     for (const key of keys) expect(Number(await redis.run('--raw', 'pttl', key))).toBeGreaterThanOrEqual(5)
   })
 
-  it('hold in each process alone while Redis hangs, and in Redis again afterwards', async () => {
+  it('apply in each process while Redis hangs, and in Redis again afterwards', async () => {
     await using app = await startReplica()
     const user = await aUser(app)
     await redis.hang()
     try {
       for (let guess = 0; guess < 5; guess++) expect(await logIn(app, user.email, 'wrong')).toBe(401)
       expect(await logIn(app, user.email, PASSWORD)).toBe(429)
-      expect(saysThatRedisIsAway(app)).toBe(1)
+      expect(countRedisWarnings(app)).toBe(1)
     } finally {
       await redis.wake()
     }
@@ -186,11 +186,11 @@ describe('limits in Redis', () => {
     await expect.poll(() => keysAfterGuess(app)).toContain('login-account')
   })
 
-  it('hold in each process alone where Redis was never there', async () => {
+  it('apply in each process where there was never a Redis', async () => {
     await using app = await startReplica('redis://127.0.0.1:1')
     const user = await aUser(app)
     for (let guess = 0; guess < 5; guess++) expect(await logIn(app, user.email, 'wrong')).toBe(401)
     expect(await logIn(app, user.email, PASSWORD)).toBe(429)
-    expect(saysThatRedisIsAway(app)).toBe(1)
+    expect(countRedisWarnings(app)).toBe(1)
   })
 })

@@ -18,7 +18,7 @@ export function startServiceProcess(settings: Record<string, string>): Service {
     env: {
       PATH: process.env.PATH,
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-      // An environment without files: what a checkout happens to hold in config/ has no say here.
+      // An environment without files, so that the checkout's config/ has no effect.
       APP_ENV: 'nowhere',
       PASSWORD_HASH: 'argon2id',
       HOST: '127.0.0.1',
@@ -51,7 +51,7 @@ export function startServiceProcess(settings: Record<string, string>): Service {
   }
 }
 
-/** Waits until it is ready; its own address. */
+/** Waits until the service is ready; resolves with its address. */
 export async function addressOf(service: Service): Promise<string> {
   const [message] = await Promise.race([
     once(service.process, 'message'),

@@ -1,18 +1,18 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface SeverableProxy extends AsyncDisposable {
-  /** `url` with this proxy's address in the place of its host and port. */
+  /** `url` with this proxy's host and port. */
   url: string
   /** Ends every connection and refuses new ones. */
   sever(): void
-  /** Keeps connections open and passes nothing on, as a network does that lost its way. */
+  /** Keeps connections open and forwards nothing, as after a network failure. */
   stall(): void
-  /** Does so to the connections of now alone, as when a server was replaced without a word. */
+  /** Does so for the present connections only, as after a failover that closes no connection. */
   strand(): void
   restore(): void
 }
 
-/** Stands between a client and the server that `url` names, to be cut. */
+/** Starts a proxy between a client and the server of `url` that can be cut. */
 export async function startSeverableProxy(url: string): Promise<SeverableProxy> {
   const target = new URL(url)
   const sockets = new Set<Socket>()

@@ -18,15 +18,15 @@ const USER: User = {
 describe('a refused login', () => {
   // The hash is nearly all of the time that a login takes: to skip it would reveal which users exist.
   it.each([
-    { who: 'unknown user', user: undefined, matches: false, stored: undefined },
+    { case: 'unknown user', user: undefined, matches: false, stored: undefined },
     {
-      who: 'deleted user',
+      case: 'deleted user',
       user: { ...USER, deletedAt: new Date(0) },
       matches: true,
       stored: 'the stored hash',
     },
-    { who: 'wrong password', user: USER, matches: false, stored: 'the stored hash' },
-  ])('verifies one password all the same: $who', async ({ user, matches, stored }) => {
+    { case: 'wrong password', user: USER, matches: false, stored: 'the stored hash' },
+  ])('verifies one password: $case', async ({ user, matches, stored }) => {
     const verify = vi.fn(async () => ({ matches }))
     const logIn = createLogIn({
       users: { findByLogin: async () => user },

@@ -9,7 +9,7 @@ describe('counters in memory', () => {
     const counter = createCounter('failures', 60_000)
     const request = await aRequest(app)
     await counter.count(request, 'victim')
-    for (let key = 0; key < 20_000; key++) await counter.count(request, `made-up-${key}`)
+    for (let key = 0; key < 20_000; key++) await counter.count(request, `invented-${key}`)
     expect(await counter.read(request, 'victim')).toMatchObject({ current: 1 })
   })
 })

@@ -1,0 +1,71 @@
+import type { User } from '@latchkey/shared/users/user.ts'
+import { describe, expect, it, vi } from 'vitest'
+import type { Claims } from './claims.ts'
+import { createTokenValidity } from './token-validity.ts'
+
+const USERID = '6f1c4d5e-0000-4000-8000-000000000000'
+const CLAIMS: Claims = {
+  iss: 'http://localhost',
+  sub: USERID,
+  iat: 1_000,
+  nbf: 1_000,
+  exp: 4_600,
+  jti: 'one',
+  data: { userid: USERID, name: 'Ada', role: 'user' },
+}
+
+/** The validity of tokens of a user whom `findById` finds until `deleteUser`, at a time that `passSeconds` moves. */
+function aValidity(cacheSeconds: number) {
+  let now = 1_000_000
+  let user: User | undefined = {
+    userid: USERID,
+    name: 'Ada',
+    email: null,
+    username: 'ada',
+    passwordHash: '',
+    role: 'user',
+    createdAt: null,
+    updatedAt: null,
+    deletedAt: null,
+    properties: [],
+  }
+  const findById = vi.fn(async () => user)
+  return {
+    validity: createTokenValidity({ users: { findById }, cacheSeconds, clock: () => now }),
+    findById,
+    deleteUser: () => {
+      user = undefined
+    },
+    passSeconds: (seconds: number) => {
+      now += seconds * 1000
+    },
+  }
+}
+
+describe('the validity of a token', () => {
+  it('is read once per REVOCATION_CACHE, however many requests need it at the same time', async () => {
+    const { validity, findById, deleteUser, passSeconds } = aValidity(5)
+    expect(validity.recall(CLAIMS)).toBeUndefined()
+    await Promise.all(Array.from({ length: 20 }, () => validity.check(CLAIMS)))
+    deleteUser()
+    passSeconds(5)
+    expect(validity.recall(CLAIMS)).toBe(true)
+    await validity.check(CLAIMS)
+    expect(findById).toHaveBeenCalledTimes(1)
+
+    passSeconds(0.001)
+    expect(validity.recall(CLAIMS)).toBeUndefined()
+    await expect(validity.check(CLAIMS)).rejects.toMatchObject({ code: 'invalid_token' })
+    expect(findById).toHaveBeenCalledTimes(2)
+    expect(validity.recall(CLAIMS)).toBe(false)
+  })
+
+  it('is read for each request when REVOCATION_CACHE is 0', async () => {
+    const { validity, findById, deleteUser } = aValidity(0)
+    await validity.check(CLAIMS)
+    deleteUser()
+    expect(validity.recall(CLAIMS)).toBeUndefined()
+    await expect(validity.check(CLAIMS)).rejects.toMatchObject({ code: 'invalid_token' })
+    expect(findById).toHaveBeenCalledTimes(2)
+  })
+})
