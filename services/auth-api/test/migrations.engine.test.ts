@@ -198,7 +198,7 @@ describe('a database made by hand with the specified tables', () => {
     const before = await readAll()
 
     expect(await createMigrator(db).up()).toEqual(NAMES)
-    await using app = await startApp({ database })
+    await using app = await startApp({ database, settings: { PASSWORD_HASH: 'argon2id' } })
     const response = await logIn(app, 'ada@example.com')
     expect(response.json().data).toMatchObject({ name: 'Ada', role: 'admin' })
     const profile = await app.server.inject({ url: '/profile', headers: bearer(response.json().token) })
