@@ -1,0 +1,30 @@
+import type { Dialect } from '../../database.ts'
+
+/** SQLite in a file, by `node:sqlite`: shows what a third database takes. */
+export const sqlite: Dialect = {
+  name: 'sqlite',
+  protocols: ['sqlite'],
+  sql: {
+    caseless: (expression) => `lower(${expression})`,
+    forUpdate: '', // A transaction locks the whole database.
+    keepUpdatedAt: { statement: 'update latchkey_session set keep_updated_at = 1', assignment: '' },
+    columns: `select t.name as table_name, c.name as column_name, c.type as data_type
+      from sqlite_schema t join pragma_table_info(t.name) c where t.type = 'table'`,
+  },
+  uuidType: 'text',
+  errors: {
+    unavailable: /^SQLITE_(CANTOPEN|FULL)$/,
+    conflict: /^SQLITE_BUSY$/,
+    refusedValue: /^SQLITE_TOOBIG$/,
+    violatedIndex: (error) =>
+      error instanceof Error
+        ? /^UNIQUE constraint failed: (?:index ')?(.+?)'?$/.exec(error.message)?.[1]
+        : undefined,
+  },
+  toUuidValue: (uuid) => uuid,
+  fromUuidValue: String,
+  async open(url) {
+    const { openSqlite } = await import('./open.ts')
+    return openSqlite(sqlite, url)
+  },
+}

@@ -1,0 +1,83 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import type { Database, Dialect, SqlValue } from '../../database.ts'
+import { createQueryable, type Driver } from '../../queryable.ts'
+import { runTransaction } from '../../run-transaction.ts'
+import { toAppError, toFinalError } from '../../to-app-error.ts'
+
+export function openSqlite(dialect: Dialect, url: string): Database {
+  const path = fileURLToPath(url.replace(/^sqlite:/, 'file:'))
+  const shared = connect(path)
+  const inTurn = createTurns()
+  const inLock = createTurns()
+  return {
+    ...createQueryable(dialect, createDriver(shared), toFinalError),
+    transaction: (work) =>
+      runTransaction(
+        (afterCommit) =>
+          inTurn(async () => {
+            using connection = connect(path)
+            connection.exec('begin immediate')
+            const queryable = createQueryable(dialect, createDriver(connection), toAppError)
+            const result = await work({ ...queryable, afterCommit })
+            connection.exec('commit') // Its end rolls back what did not come here.
+            return result
+          }),
+        dialect.errors,
+      ),
+    runScript: async (sql) => shared.exec(sql),
+    withLock: (_, work) => inLock(work),
+    close: async () => shared.close(),
+  }
+}
+
+function connect(path: string): DatabaseSync {
+  const connection = new DatabaseSync(path, { timeout: 1_000 })
+  connection.exec('pragma journal_mode = wal')
+  // SQLite's own knows ASCII only.
+  connection.function('lower', { deterministic: true }, (text) =>
+    text === null ? null : String(text).toLowerCase(),
+  )
+  return connection
+}
+
+const createDriver = (connection: DatabaseSync): Driver => ({
+  async query({ text }, values) {
+    const statement = connection.prepare(text)
+    const dates = dateColumns(statement)
+    return statement.all(named(values)).map((row) => ({
+      ...row,
+      ...Object.fromEntries(dates.map((name) => [name, toDate(row[name])])),
+    }))
+  },
+  async execute({ text }, values) {
+    return Number(connection.prepare(text).run(named(values)).changes)
+  },
+})
+
+const named = (values: readonly SqlValue[]): Record<string, SQLInputValue> =>
+  Object.fromEntries(values.map((value, index) => [`$${index + 1}`, toInput(value)]))
+
+function toInput(value: SqlValue): SQLInputValue {
+  if (value instanceof Date) return value.toISOString()
+  return typeof value === 'boolean' ? Number(value) : value
+}
+
+const dateColumns = (statement: StatementSync): string[] =>
+  statement
+    .columns()
+    .filter(({ type }) => type?.toLowerCase() === 'timestamp')
+    .map(({ name }) => name)
+
+const toDate = (value: unknown): Date | null =>
+  typeof value === 'string' ? new Date(value.endsWith('Z') ? value : `${value.replace(' ', 'T')}Z`) : null
+
+/** Runs one piece of work after the other. */
+function createTurns() {
+  let last: Promise<unknown> = Promise.resolve()
+  return <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const turn = last.then(work)
+    last = turn.catch(() => undefined)
+    return turn
+  }
+}

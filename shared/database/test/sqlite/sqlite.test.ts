@@ -1,0 +1,59 @@
+import { mkdtempDisposable } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { describeUserRepository } from '../../../users/user-repository.suite.ts'
+import type { Database } from '../../database.ts'
+import { DIALECTS, findDialect } from '../../dialects.ts'
+import { createMigrator, readMigrations } from '../../migrations.ts'
+import { sqlite } from './dialect.ts'
+
+const MIGRATIONS = readMigrations('migrations', import.meta.dirname)
+
+/** An empty SQLite database of its own. */
+async function openEmpty(): Promise<{ db: Database } & AsyncDisposable> {
+  const folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-sqlite-'))
+  const url = pathToFileURL(join(folder.path, 'test.db')).href.replace('file:', 'sqlite:')
+  const db = await findDialect(url, [...DIALECTS, sqlite]).open(url, {})
+  return {
+    db,
+    async [Symbol.asyncDispose]() {
+      await db.close()
+      await folder.remove()
+    },
+  }
+}
+
+describe('a third dialect', () => {
+  it('is found by the protocol of its URL, and unknown without its registration', () => {
+    expect(findDialect('sqlite:///x', [...DIALECTS, sqlite])).toBe(sqlite)
+    expect(() => findDialect('sqlite:///x')).toThrow(/sqlite:, only postgres:, postgresql:, mysql:, mariadb:/)
+  })
+
+  it('migrates up and down, once however many start, and adopts what is there', async () => {
+    await using database = await openEmpty()
+    const migrator = createMigrator(database.db, MIGRATIONS)
+    const ran = await Promise.all([migrator.up(), migrator.up()])
+    expect(ran.flat()).toEqual(['0001_users'])
+    expect((await migrator.status()).map(({ adopted }) => adopted)).toEqual([false])
+    expect(await migrator.down()).toEqual(['0001_users'])
+    await database.db.runScript(MIGRATIONS[0]?.upSql ?? '')
+    expect(await migrator.up()).toEqual(['0001_users'])
+    expect((await migrator.status()).map(({ adopted }) => adopted)).toEqual([true])
+  })
+
+  it("leaves another program's table users alone", async () => {
+    await using database = await openEmpty()
+    await database.db.runScript('create table users (id integer primary key, userid blob)')
+    await expect(createMigrator(database.db, MIGRATIONS).up()).rejects.toThrow(
+      /users.userid is blob, not text/,
+    )
+  })
+})
+
+describeUserRepository(async () => {
+  const database = await openEmpty()
+  await createMigrator(database.db, MIGRATIONS).up()
+  return database
+})
