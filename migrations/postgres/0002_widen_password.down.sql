@@ -2,7 +2,7 @@
 do $$
 begin
   if exists (select from users where length(password) > 40) then
-    raise exception 'users.password holds hashes longer than 40 characters; narrowing it would lose them';
+    raise exception 'users.password has hashes longer than 40 characters; narrowing it would lose them';
   end if;
 end
 $$;

@@ -56,7 +56,7 @@ const FIND_RECORD_TABLE: Statement = {
 
 /**
  * A record that exists from before the first migration runs until it is recorded, or has failed without creating a
- * table. After a kill in between, it tells Latchkey's own tables from tables to adopt. No migration has this name.
+ * table. After a kill in between, it distinguishes Latchkey's own tables from tables to adopt. No migration has this name.
  */
 const CREATES_TABLES = '0000_makes_the_tables'
 

@@ -4,10 +4,10 @@ export type HashTask =
   | { kind: 'hash'; scheme: string; password: string }
   | { kind: 'verify'; scheme: string; password: string; stored: string | undefined }
 
-/** `rehashed` is there when the password is right and its stored hash is not what `scheme` would make now. */
+/** `rehashed` is set when the password matches and its stored hash is not what `scheme` creates now. */
 export type Verification = { matches: false } | { matches: true; rehashed?: string }
 
-/** What a hashing thread does with a task; the name is fixed by piscina, which calls the default export. */
+/** Runs one task in a hashing thread; piscina calls the default export. */
 export default function runHashTask(task: HashTask): string | Verification {
   return task.kind === 'hash' ? getScheme(task.scheme).hash(task.password) : verify(task)
 }
@@ -19,8 +19,8 @@ function verify({ scheme, password, stored }: Extract<HashTask, { kind: 'verify'
     const isCurrent = own === configured && own.isCurrent(stored)
     return isCurrent ? { matches: true } : { matches: true, rehashed: configured.hash(password) }
   }
-  // Whoever is refused has cost one verification of every scheme: an unknown user, a wrong password, an old
-  // SHA-1 row and a new Argon2id row take the same time.
+  // A refusal costs one verification of every scheme, so that an unknown user, a wrong password, an old SHA-1 row and
+  // a new Argon2id row take the same time.
   for (const other of Object.values(PASSWORD_SCHEMES)) {
     if (other !== own) other.verify(password, other.decoy)
   }
@@ -31,7 +31,7 @@ function isHashOf(scheme: (typeof PASSWORD_SCHEMES)[string], password: string, s
   try {
     return scheme.verify(password, stored)
   } catch {
-    // A hash that was cut or edited in the database: nobody has its password.
+    // A hash that was truncated or edited in the database matches no password.
     scheme.verify(password, scheme.decoy)
     return false
   }

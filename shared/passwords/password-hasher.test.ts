@@ -6,7 +6,7 @@ describe('the queue of hashes', () => {
     { concurrency: 1, queueLimit: 0 },
     { concurrency: 2, queueLimit: 0 },
     { concurrency: 1, queueLimit: 2 },
-  ])('takes what its threads and its places hold, and refuses the next: %o', async (options) => {
+  ])('accepts as many calls as it has threads and places, and refuses the next: %o', async (options) => {
     const passwords = createPasswordHasher({ scheme: 'argon2id', ...options })
     try {
       const taken = options.concurrency + options.queueLimit

@@ -7,22 +7,22 @@ import type { HashTask, Verification } from './hash-thread.ts'
 export interface PasswordHasherOptions {
   /** The scheme of new hashes, by its name in the registry. */
   scheme: string
-  /** Hashes computed at the same time; the number of cores when absent. */
+  /** Hashes computed at the same time. Default: the number of cores. */
   concurrency?: number | undefined
-  /** Hashes that may wait while no thread is free; beyond it a call is refused. 0 lets none wait. */
+  /** Calls that may wait for a free thread; one more is refused. With 0 none may wait. */
   queueLimit: number
 }
 
-/** Refuses who would wait for a hash behind as many as may. */
+/** The error for a call when no thread and no place in the queue is free. */
 export const tooManyWaiting = () =>
   new AppError('overloaded', 'Too many logins are waiting; try again shortly', { retryAfterSeconds: 1 })
 
 export type PasswordHasher = ReturnType<typeof createPasswordHasher>
 
 /**
- * Hashes and verifies passwords in threads of its own. They are not libuv's pool, which WebCrypto, and so the
- * signature check of every token, would then have to queue for; and they yield to the event loop's thread.
- * Throws `overloaded` when no thread is free and `queueLimit` calls already wait.
+ * Hashes and verifies passwords in separate threads with a low priority. In libuv's pool, WebCrypto, and with it the
+ * signature check of every token, would wait behind the hashes. Throws `overloaded` when no thread is free and
+ * `queueLimit` calls already wait.
  */
 export function createPasswordHasher({
   scheme,
@@ -36,25 +36,25 @@ export function createPasswordHasher({
     niceIncrement: 10,
   })
 
-  // The pool tells how many wait, and not whether a thread is free.
-  let inHand = 0
+  // The pool reports the length of its queue, but not whether a thread is free.
+  let pending = 0
 
   async function run(task: HashTask): Promise<string | Verification> {
-    if (inHand >= concurrency + queueLimit) throw tooManyWaiting()
-    inHand++
+    if (pending >= concurrency + queueLimit) throw tooManyWaiting()
+    pending++
     try {
       return await threads.run(task)
     } finally {
-      inHand--
+      pending--
     }
   }
 
   return {
     hash: (password: string): Promise<string> => run({ kind: 'hash', scheme, password }) as Promise<string>,
-    /** `stored` is undefined for an unknown user, which takes as long as a wrong password does. */
+    /** `stored` is undefined for an unknown user, which takes as long as a wrong password. */
     verify: (password: string, stored: string | undefined): Promise<Verification> =>
       run({ kind: 'verify', scheme, password, stored }) as Promise<Verification>,
-    /** How many calls wait for a thread. */
+    /** The number of calls that wait for a thread. */
     waiting: (): number => threads.queueSize,
     close: (): Promise<void> => threads.close(),
   }

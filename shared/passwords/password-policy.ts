@@ -1,4 +1,4 @@
-/** The specification's settings. REQUIRE_* are least counts, ALLOW_* are 1 or 0. */
+/** The specification's settings. REQUIRE_* are minimum counts; ALLOW_* are 1 or 0. */
 export const POLICY_SETTINGS = [
   'MINIMUM_CHARS',
   'REQUIRE_UPPERCASE',
@@ -14,7 +14,7 @@ export type PasswordPolicy = Record<(typeof POLICY_SETTINGS)[number], number>
 
 export type PolicyRule = keyof PasswordPolicy | 'MAXIMUM_CHARS'
 
-/** A bound on the work that a password can cause, far above what a person types. */
+/** Bounds the work that a password can cause; far longer than any that a person types. */
 export const MAXIMUM_CHARS = 256
 
 /** The rules that `password` breaks, in the order of the specification; none when it may be set. */
@@ -36,11 +36,11 @@ export function findViolations(password: string, policy: PasswordPolicy): Policy
   return (Object.keys(broken) as PolicyRule[]).filter((rule) => broken[rule])
 }
 
-/** One or two characters three times over: `aaa`, `ababab`. */
+/** One or two characters three times in a row: `aaa`, `ababab`. */
 const REPEATED = /(.{1,2})\1\1/su
 
 const RUN_LENGTH = 3
-// The digits end with 0 again, as on a keyboard: 890 is a run.
+// The digits end with 0, as on a keyboard: 890 is a run.
 const RUNS = ['abcdefghijklmnopqrstuvwxyz', '01234567890'].flatMap((run) => [
   run,
   [...run].reverse().join(''),

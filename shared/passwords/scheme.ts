@@ -1,14 +1,14 @@
 /**
- * One way to turn a password into what `users.password` holds. Its functions are synchronous because they
- * run in the hashing threads, never on the event loop.
+ * One way to hash a password for `users.password`. Its functions are synchronous because they run in the hashing
+ * threads, never on the event loop.
  */
 export interface PasswordScheme {
-  /** Tells by its form whether a stored hash is of this scheme. */
+  /** Whether a stored hash has the form of this scheme. */
   recognises(stored: string): boolean
   hash(password: string): string
   verify(password: string, stored: string): boolean
-  /** False when a stored hash of this scheme has other parameters than new ones get. */
+  /** Whether a stored hash of this scheme has the parameters of new ones. */
   isCurrent(stored: string): boolean
-  /** A hash that no password has: verifying against it costs what verifying a real one does. */
+  /** A hash that no password matches; verifying against it takes as long as against a real one. */
   readonly decoy: string
 }

@@ -7,6 +7,6 @@ import { MAX_LENGTH } from './user.ts'
  */
 const EMAIL = /^[^\s@"(),:;<>[\\\]]+@[^\s@"(),:;<>[\\\]]+$/u
 
-/** An e-mail address as `users.email` holds it. */
+/** An e-mail address that `users.email` can store. */
 export const emailAddress = () =>
   boundedText(MAX_LENGTH.email).refine((text) => EMAIL.test(text), 'must be one e-mail address')

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** How many characters a reader sees, as both databases count them: an emoji is one. */
+/** The number of code points, which is how databases count characters. */
 export const countCharacters = (text: string): number => [...text].length
 
-/** A string that a database column can hold as it is: whole characters, none of them a control character. */
+/** A string that a database can store unchanged: well-formed Unicode without control characters. */
 export const storableText = () =>
   z
     .string('must be a string')

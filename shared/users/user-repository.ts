@@ -109,18 +109,18 @@ export function createUserRepository(db: Queryable) {
       return user
     },
 
-    /** By e-mail or username, without regard to case; deleted users are found too. */
+    /** Finds a user by e-mail or username without regard to case, deleted users included. */
     async findByLogin(field: LoginField, login: string): Promise<User | undefined> {
       const users = await find(FIND_BY[field], [login.normalize('NFC')])
       return users.find((user) => fold(user[field] ?? '') === fold(login))
     },
 
-    /** Locks the user's row until the transaction ends; false when there is none. */
+    /** Locks the user's row until the transaction ends; false when the user does not exist. */
     async lock(userid: string): Promise<boolean> {
       return (await db.query(LOCK, [db.toUuidValue(userid)])).length > 0
     },
 
-    /** Stores a user under a fresh id, which it returns; throws `email_taken` or `username_taken`. */
+    /** Stores a user and returns its new id; throws `email_taken` or `username_taken`. */
     async insert({ name, email, username, passwordHash, role }: NewUser): Promise<string> {
       const userid = crypto.randomUUID()
       await refuseTaken(db, () =>
@@ -150,31 +150,31 @@ export function createUserRepository(db: Queryable) {
       db.execute(SET_PASSWORD, [db.toUuidValue(userid), passwordHash]),
 
     /**
-     * Puts a better hash of the same password in the place of `oldHash`, and leaves `updated_at` alone. Does
-     * nothing when the password was changed meanwhile. Wants a transaction.
+     * Replaces `oldHash` by a better hash of the same password and keeps `updated_at`. Does nothing when the password
+     * has changed meanwhile. Needs a transaction.
      */
     async replaceHash(userid: string, oldHash: string, newHash: string): Promise<void> {
       await db.query(KEEP_UPDATED_AT)
       await db.execute(REPLACE_HASH, [db.toUuidValue(userid), newHash, oldHash])
     },
 
-    /** Leaves one row with this name, or none for null. Wants a transaction that holds the user's lock. */
+    /** Leaves one row with this name, or none for null. Needs a transaction that has locked the user. */
     async setProperty(userid: string, name: string, value: string | null): Promise<void> {
       await db.execute(DELETE_PROPERTIES, [db.toUuidValue(userid), name])
       if (value !== null) await db.execute(INSERT_PROPERTY, [db.toUuidValue(userid), name, value])
     },
 
-    /** From now on the user cannot log in, refresh or reset; the row and its properties stay. */
+    /** Marks the user as deleted: no login, refresh or reset succeeds. The row and its properties stay. */
     softDelete: (userid: string) => db.execute(SOFT_DELETE, [db.toUuidValue(userid)]),
 
     restore: (userid: string) => db.execute(RESTORE, [db.toUuidValue(userid)]),
 
-    /** Sets `updated_at`, for a change that lies in the properties alone. */
+    /** Sets `updated_at`, for a change of properties only. */
     touch: (userid: string) => db.execute(TOUCH, [db.toUuidValue(userid)]),
   }
 }
 
-/** Rows come ordered by user, one for each property. */
+/** `rows` has one row for each property, ordered by user. */
 function toUsers(db: Queryable, rows: readonly UserRow[]): User[] {
   const users = new Map<string, User & { properties: UserProperty[] }>()
   for (const row of rows) {
@@ -191,7 +191,7 @@ const toUser = (row: UserRow) => ({
   name: row.name,
   email: row.email,
   username: row.username,
-  passwordHash: row.password.trimEnd(), // CHAR(40) of a database that is not migrated yet pads.
+  passwordHash: row.password.trimEnd(), // CHAR(40), before its migration, is padded.
   role: row.role,
   createdAt: row.created_at,
   updatedAt: row.updated_at,

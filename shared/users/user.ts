@@ -23,10 +23,10 @@ export interface UserProperty {
 export const LANGUAGES = ['en', 'fr', 'pt'] as const
 export type Language = (typeof LANGUAGES)[number]
 
-/** The property that holds the profile's language. */
+/** The property with the profile's language. */
 export const LANGUAGE_PROPERTY = 'language'
 
-/** Names that start so belong to Latchkey: never shown, never set by hand. */
+/** Properties whose names start with it are internal: never shown, never set by an operator. */
 export const INTERNAL_PROPERTY_PREFIX = 'latchkey.'
 
 /** Tokens issued before this moment (whole seconds since the epoch) are refused. */
@@ -36,19 +36,19 @@ export const VALID_FROM_PROPERTY = `${INTERNAL_PROPERTY_PREFIX}valid_from`
 export const findProperty = (user: User, name: string): string | undefined =>
   user.properties.find((property) => property.name === name)?.value ?? undefined
 
-/** The language mails and clients use for this user: `en` when none, or none that is known, is set. */
+/** The user's language for mails and clients; `en` where none, or an unknown one, is set. */
 export function languageOf(user: User): Language {
   const value = findProperty(user, LANGUAGE_PROPERTY)
   return LANGUAGES.find((language) => language === value) ?? 'en'
 }
 
-/** The moment before which no token of this user is valid, in seconds since the epoch; 0 when none is set. */
+/** Tokens issued before this moment, in seconds since the epoch, are invalid; 0 where none is set. */
 export const validFromOf = (user: User): number => Number(findProperty(user, VALID_FROM_PROPERTY) ?? 0)
 
-/** What handlers compare: an empty role is `user`. */
+/** The role that handlers check; an empty role is `user`. */
 export const roleOf = (user: User): string => user.role || 'user'
 
-/** How many characters, as a reader counts them and both databases do, a field holds. */
+/** The length of each field, in code points. */
 export const MAX_LENGTH = {
   name: 50,
   email: 120,

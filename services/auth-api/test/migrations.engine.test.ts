@@ -8,7 +8,7 @@ import { createEmptyDatabase, createTestDatabase } from './support/test-database
 
 const NAMES = readMigrations('postgres').map(({ name }) => name)
 
-/** The specified tables as somebody else made them, with whatever defaults their server has. */
+/** The specified tables as another program created them, with the defaults of its server. */
 const HAND_MADE = {
   mysql: `
     create table users (
@@ -80,7 +80,7 @@ describe('migrations', () => {
     }
   })
 
-  it('can be asked what is pending before anything is there', async () => {
+  it('report what is pending in an empty database', async () => {
     await using database = await createEmptyDatabase()
     const status = await createMigrator(database.db).status()
     expect(status.map(({ name, appliedAt }) => [name, appliedAt])).toEqual(
@@ -120,10 +120,10 @@ describe('migrations', () => {
 
     await db.runScript(handMade())
     await migrator.up()
-    expect((await migrator.status())[0]?.adopted, 'and others made later are not theirs').toBe(true)
+    expect((await migrator.status())[0]?.adopted, 'tables created by hand later are not theirs').toBe(true)
   })
 
-  it('that could not make the tables take over those made since by hand, and drop nothing', async () => {
+  it('that failed to create the tables adopt those created by hand since, and drop nothing', async () => {
     await using database = await createEmptyDatabase()
     const { db } = database
     const [first, ...rest] = readMigrations(db.dialect.name)
@@ -144,7 +144,7 @@ describe('migrations', () => {
     ])
   })
 
-  it('refuse a file that was changed after it ran', async () => {
+  it('refuse a file that was edited after it had been applied', async () => {
     await using database = await createTestDatabase()
     const [first, ...rest] = readMigrations(database.db.dialect.name)
     if (!first) throw new Error('There are no migrations')
@@ -158,7 +158,7 @@ describe('migrations', () => {
     expect(await older.up()).toEqual([])
   })
 
-  it('keep long hashes: taking back the widened column fails and loses nothing', async () => {
+  it('keep long hashes: reverting the wider column fails and loses nothing', async () => {
     await using app = await startApp()
     await app.users.insert({ username: 'long', passwordHash: `$argon2id$${'x'.repeat(80)}` })
     const migrator = createMigrator(app.database.db)
@@ -166,7 +166,7 @@ describe('migrations', () => {
     expect((await app.users.findByLogin('username', 'long'))?.passwordHash).toHaveLength(90)
   })
 
-  it("leave a table users alone that is somebody else's", async () => {
+  it("leave another program's table users alone", async () => {
     await using database = await createEmptyDatabase()
     await database.db.runScript('create table users (id integer primary key, nick varchar(20))')
     await expect(createMigrator(database.db).up()).rejects.toThrow(/users has no column userid/)
@@ -178,7 +178,7 @@ describe('migrations', () => {
   })
 })
 
-describe('a database made by hand with the specified tables', () => {
+describe('a database whose specified tables were created by hand', () => {
   it('is served as it is: its users log in, their hashes are replaced, nothing else of theirs changes', async () => {
     await using database = await createEmptyDatabase()
     const { db } = database
@@ -224,7 +224,7 @@ describe('a database made by hand with the specified tables', () => {
   it('may be on a server of any time zone: what is stored from now on is in UTC', async () => {
     await using database = await createEmptyDatabase()
     const { db } = database
-    // MySQL's time zone is its server's alone.
+    // MySQL's time zone is a setting of the server.
     if (isPostgres())
       await db.runScript(
         `alter database ${new URL(database.url).pathname.slice(1)} set timezone to 'Europe/Berlin'`,
