@@ -76,8 +76,8 @@ export function project(
     test: {
       name,
       // How long something may take to come true on a busy machine; Vitest's own second is over before a process has started.
-      expect: { poll: { timeout: 30_000 } },
-      testTimeout: 180_000,
+      expect: { poll: { timeout: 60_000 } },
+      testTimeout: 300_000,
       hookTimeout: 300_000,
       ...test,
       exclude,

@@ -24,11 +24,11 @@ describe.skipIf(!hasKubectl).each(OVERLAYS)('%s', (overlay) => {
     expect(findUnknownFields(manifests)).toBe('')
   })
 
-  it('keeps the policy', () => {
+  it('follows the policy', () => {
     expect(manifests.flatMap(findFaults)).toEqual([])
   })
 
-  it('names only what is there: config maps, service accounts, scale targets', () => {
+  it('references only existing config maps, service accounts and scale targets', () => {
     const names = manifests.map(nameOf)
     const text = JSON.stringify(manifests)
     for (const [, name] of text.matchAll(/"configMapRef":\{"name":"([^"]+)"/g))
@@ -53,7 +53,7 @@ describe.skipIf(!hasKubectl)('the settings of a cluster', () => {
     return spec.template.spec
   }
 
-  it.each(['auth-api', 'mailer-worker'])('leave %s the time it takes to stop', (name) => {
+  it.each(['auth-api', 'mailer-worker'])('give %s enough time to stop', (name) => {
     const { SHUTDOWN_DELAY, SHUTDOWN_GRACE } = settings.data
     const needed = Number(SHUTDOWN_DELAY) + Number(SHUTDOWN_GRACE)
     expect(podOf(name).terminationGracePeriodSeconds).toBeGreaterThanOrEqual(needed + 5)
@@ -71,7 +71,7 @@ describe.skipIf(!hasKubectl)('the settings of a cluster', () => {
 })
 
 describe.skipIf(!hasKubectl)('the network policies', () => {
-  it('let the worker out to each mail server that docs/how-to/connect-a-mail-server.md offers', () => {
+  it('let the worker reach each mail server that docs/how-to/connect-a-mail-server.md offers', () => {
     const docs = readFileSync(
       join(import.meta.dirname, '..', 'docs', 'how-to', 'connect-a-mail-server.md'),
       'utf8',
@@ -81,7 +81,7 @@ describe.skipIf(!hasKubectl)('the network policies', () => {
       (manifest) => nameOf(manifest) === 'NetworkPolicy/allow-mail-server',
     ) as unknown as { spec: { egress: { ports: { port: number }[] }[] } }
     const open = policy.spec.egress.flatMap(({ ports }) => ports.map(({ port }) => port))
-    // Only the URL of smtps: goes without one there.
+    // Only the smtps: URL has no port there.
     expect(offered.map(({ port }) => Number(port) || 465).sort()).toEqual(open.sort())
   })
 })
@@ -116,7 +116,7 @@ describe.skipIf(!hasKubectl)('scriptify', () => {
   const manifests = hasKubectl ? render(join(import.meta.dirname, 'overlays/prod')) : []
   const find = (kind: string) => manifests.find((manifest) => manifest.kind === kind)
 
-  it('has a template that makes a debug pod which the API accepts', async () => {
+  it('has a template for a debug pod that the API accepts', async () => {
     // What jq does at the head of debug-pod-template.yaml.
     const { template } = find('PodTemplate') as unknown as { template: Manifest }
     const metadata = { ...template.metadata, name: 'debug' }
@@ -178,7 +178,7 @@ describe('the checks notice', () => {
     },
   })
 
-  it('nothing about a good one', async () => {
+  it('nothing in a valid manifest', async () => {
     expect(findFaults(aDeployment())).toEqual([])
     expect(await findSchemaFaults(aDeployment())).toEqual([])
     expect(findUnknownFields([aDeployment()])).toBe('')

@@ -39,7 +39,7 @@ const PodSpec = z.object({
 
 type Container = z.output<typeof Container>
 
-/** Where each kind keeps its pod. */
+/** The path of the pod's specification in each kind. */
 const POD_PATHS: Record<string, readonly string[]> = {
   Pod: ['spec'],
   PodTemplate: ['template', 'spec'],
@@ -49,14 +49,14 @@ const POD_PATHS: Record<string, readonly string[]> = {
   CronJob: ['spec', 'jobTemplate', 'spec', 'template', 'spec'],
 }
 
-/** Those whose pods run until they are told to stop, and so are probed. */
+/** Kinds whose pods run until they are stopped, and therefore need probes. */
 const LONG_RUNNING = ['Deployment', 'StatefulSet']
 
-/** What a manifest does that no manifest of ours may, in words; nothing when it is good. */
+/** Describes each violation of the policy in a manifest. */
 export function findFaults(manifest: Manifest): string[] {
   const path = POD_PATHS[manifest.kind]
   const faults = path ? findPodFaults(manifest.kind, PodSpec.parse(dig(manifest, path))) : []
-  if (manifest.kind === 'Secret') faults.push('holds a secret; refer to one by name')
+  if (manifest.kind === 'Secret') faults.push('contains a secret; reference one by name')
   if (manifest.kind === 'ConfigMap') {
     const names = Object.keys(z.record(z.string(), z.string()).parse(manifest.data ?? {}))
     faults.push(...names.filter(isSecretName).map((name) => `has the secret ${name} in the clear`))
@@ -74,7 +74,7 @@ function findPodFaults(kind: string, pod: z.output<typeof PodSpec>): string[] {
   }
   if (pod.securityContext.runAsNonRoot !== true) faults.push('may run as root')
   if (pod.securityContext.seccompProfile?.type !== 'RuntimeDefault') faults.push('has no seccomp profile')
-  if (pod.automountServiceAccountToken !== false) faults.push('is given an API token')
+  if (pod.automountServiceAccountToken !== false) faults.push('mounts an API token')
   return faults
 }
 
@@ -98,7 +98,7 @@ function findProbeFaults(container: Container): string[] {
   return probes.filter((probe) => !container[probe]).map((probe) => `${container.name} has no ${probe}`)
 }
 
-/** A name with _FILE says where a secret lies. URLs of servers carry their passwords. */
+/** A name with _FILE contains a path. URLs of servers contain passwords. */
 const isSecretName = (name: string): boolean =>
   /SECRET|PASSWORD|DATABASE_URL|QUEUE_URL|DKIM_KEY/.test(name) && !name.endsWith('_FILE')
 

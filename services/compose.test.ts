@@ -11,13 +11,13 @@ interface Mail {
   to: { address: string }[]
 }
 
-// The command line, as a user has it: the claim is that this one command needs nothing before it.
+// The README's command; it must need no step before it.
 describe.each(['postgres', 'mysql'])('docker compose up --build --wait on %s', (profile) => {
   const project = `latchkey-test-${randomUUID().slice(0, 8)}`
   const compose = (...args: string[]) =>
     run('docker', ['compose', '-p', project, '--profile', profile, ...args], {
       cwd: ROOT,
-      // Sooner than the hook ends: what it leaves behind would slow down all that follow.
+      // Below the hook's own limit, so that the containers are still removed.
       timeout: 280_000,
       env: {
         ...process.env,
@@ -55,7 +55,7 @@ describe.each(['postgres', 'mysql'])('docker compose up --build --wait on %s', (
   const mails = async () => (await (await fetch(`${inbox}/email`)).json()) as Mail[]
   const codeIn = (mail: Mail | undefined) => /\b\d{6}\b/.exec(mail?.text ?? '')?.[0]
 
-  it('logs a demo user in, resets the password by the mail in the inbox', async () => {
+  it('logs a demo user in, and resets the password with the code from the inbox', async () => {
     expect(await logIn(PASSWORD)).toBe(200)
     const request = await post('/login/resetrequest', { email: EMAIL })
     expect(request.status).toBe(200)
@@ -70,21 +70,21 @@ describe.each(['postgres', 'mysql'])('docker compose up --build --wait on %s', (
     expect([await logIn(PASSWORD), await logIn(NEW_PASSWORD)]).toEqual([401, 200])
   })
 
-  it('gives each service its own secrets alone, in files, as a user that can write nothing', async () => {
+  it('gives each service only its own secrets, in files, and runs it as a user without write access', async () => {
     const inside = async (service: string, script: string) =>
       (await compose('exec', '-T', service, 'sh', '-c', script)).stdout.trim()
     const names = "sed 's/=.*//' /run/secrets/credentials.env | sort | paste -sd,"
     expect(await inside('auth-api', names)).toBe('DATABASE_URL,JWT_SECRET,MAIL_SECRET,QUEUE_URL')
     expect(await inside('mailer-worker', names)).toBe('DATABASE_URL,MAIL_SECRET,QUEUE_URL')
     expect(await inside('auth-api', 'touch /app/x 2>/dev/null; echo $?; id -un')).toBe('1\nnode')
-    // The secret is nowhere in what `docker inspect` shows.
+    // `docker inspect` shows no secret.
     const ids = (await compose('ps', '--all', '--quiet')).stdout.trim().split('\n')
     const secret = await inside('auth-api', "sed -n 's/^MAIL_SECRET=//p' /run/secrets/credentials.env")
     expect(secret.length).toBeGreaterThan(40)
     expect((await run('docker', ['inspect', ...ids])).stdout).not.toContain(secret)
   })
 
-  it('sends a mail that was accepted while Redis was down, and keeps the secrets over a second up', async () => {
+  it('sends a mail that was accepted while Redis was down, and keeps the secrets after a second up', async () => {
     const before = (await mails()).length
     await compose('kill', 'redis')
     expect((await post('/login/resetrequest', { email: EMAIL })).status).toBe(200)

@@ -24,7 +24,7 @@ const COMMANDS = {
 }
 
 describe.each(['postgres', 'mysql'] as const)('a backup of %s', (profile) => {
-  it('brings users back after their table is gone, and secrets after their volume is', async () => {
+  it('restores users after the loss of their table, and secrets after the loss of their volume', async () => {
     const backup = await mkdtemp(join(tmpdir(), 'latchkey-backup-'))
     try {
       const project = await startProject({ profile, environment: { BACKUP: backup } })
@@ -44,7 +44,7 @@ describe.each(['postgres', 'mysql'] as const)('a backup of %s', (profile) => {
       expect((await post('/login', CREDENTIALS)).status).toBe(200)
       expect(await get('/sampleprotected/ping', token)).toBe(200)
 
-      // The host is lost: nothing is left but the two files.
+      // The host is lost; only the two files are left.
       await compose('down', '--volumes')
       await shell(
         `docker compose run --rm --no-deps -T --user 0:0 secrets-${profile} tar -C /secrets/kept -x < "$BACKUP/secrets.tar"`,

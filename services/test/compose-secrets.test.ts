@@ -13,8 +13,8 @@ const onVolume = (options: string[], ...command: string[]) =>
     ...['run', '--rm', '--user', '0:0', '-v', `${volume}:/secrets`, ...options],
     ...[imageOf('auth-api'), ...command],
   )
-/** The service secrets-<engine> of docker-compose.yml, on a volume in place of its five. */
-const makeSecrets = (engine: string, ...args: string[]) =>
+/** Runs the service secrets-<engine> of docker-compose.yml with one volume instead of its five. */
+const createSecrets = (engine: string, ...args: string[]) =>
   onVolume(['-e', `DATABASE_ENGINE=${engine}`], 'node', 'scripts/compose-secrets.ts', ...args).catch(
     (error: unknown) => error,
   )
@@ -24,16 +24,16 @@ const databaseUrl = () =>
     ...['-c', "sed -n 's/^DATABASE_URL=\\([a-z]*\\):.*/\\1/p' /secrets/auth-api/credentials.env"],
   )
 
-describe('the database of a set', () => {
-  it('is left only by who says so', async () => {
-    expect(await makeSecrets('mysql')).toBe('')
-    expect(await makeSecrets('mysql'), 'a second up').toBe('')
-    expect(await makeSecrets('postgres')).toMatchObject({
+describe('the database of a compose project', () => {
+  it('changes only with --change-database', async () => {
+    expect(await createSecrets('mysql')).toBe('')
+    expect(await createSecrets('mysql'), 'a second up').toBe('')
+    expect(await createSecrets('postgres')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('The services are on mysql'),
     })
     expect(await databaseUrl()).toBe('mysql')
-    expect(await makeSecrets('postgres', '--change-database')).toBe('')
+    expect(await createSecrets('postgres', '--change-database')).toBe('')
     expect(await databaseUrl()).toBe('postgres')
   })
 })

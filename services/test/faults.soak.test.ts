@@ -4,14 +4,14 @@ import { type Mailbox, openMailbox } from '../mailer-worker/test/support/mailbox
 import { type ComposeProject, startProject } from './support/compose-project.ts'
 import { docker, logsOf } from './support/images.ts'
 
-/** How often each container dies; more by hand. */
+/** How often each container is killed; raised by hand for a longer soak. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
 const REQUESTS_PER_SECOND = 20
-const HEALS_WITHIN_MS = 90_000
+const RECOVERY_TIMEOUT_MS = 90_000
 const FILES = ['services/test/support/faults.compose.yml']
 
-describe('the compose set while its containers are killed', () => {
-  it('loses no accepted mail and heals by itself', async () => {
+describe('a compose project while its containers are killed', () => {
+  it('loses no accepted mail and recovers without help', async () => {
     await using mailbox = await openMailbox('0.0.0.0')
     const project = await startProject({
       files: FILES,
@@ -34,15 +34,15 @@ describe('the compose set while its containers are killed', () => {
         await strike()
         const { length } = requests.accepted
         await expect
-          .poll(() => requests.accepted.length, { timeout: HEALS_WITHIN_MS, message: what })
+          .poll(() => requests.accepted.length, { timeout: RECOVERY_TIMEOUT_MS, message: what })
           .toBeGreaterThan(length + 10)
       }
     }
     await requests.end()
 
     const lost = () => requests.accepted.filter((email) => mailbox.to(email).length === 0)
-    await expect.poll(lost, { timeout: HEALS_WITHIN_MS }).toEqual([])
-    await expect.poll(() => unhealthy(project), { timeout: HEALS_WITHIN_MS }).toEqual([])
+    await expect.poll(lost, { timeout: RECOVERY_TIMEOUT_MS }).toEqual([])
+    await expect.poll(() => unhealthy(project), { timeout: RECOVERY_TIMEOUT_MS }).toEqual([])
     expect(repeatsUnderAnotherId(mailbox)).toEqual([])
     const { accepted, refused } = requests
     const addresses = new Set(accepted).size
@@ -51,7 +51,7 @@ describe('the compose set while its containers are killed', () => {
     )
   }, 600_000)
 
-  it('loses no mail that MailDev had not accepted when MailDev is killed', async () => {
+  it('loses no mail that MailDev had not yet accepted when it was killed', async () => {
     const project = await startProject({ files: FILES })
     const requests = await startRequests(project)
     for (let round = 0; round < 2 * ROUNDS; round++) {
@@ -59,40 +59,40 @@ describe('the compose set while its containers are killed', () => {
       await project.crash('maildev')
       const { length } = requests.accepted
       await expect
-        .poll(() => requests.accepted.length, { timeout: HEALS_WITHIN_MS })
+        .poll(() => requests.accepted.length, { timeout: RECOVERY_TIMEOUT_MS })
         .toBeGreaterThan(length + 10)
     }
     await requests.end()
 
     const [worker = ''] = await project.containersOf('mailer-worker')
-    const waiting = async () => {
+    const undelivered = async () => {
       const outbox = await project.inside(
         'postgres',
         'psql -U latchkey -tAc "select count(*) from mail_outbox"',
       )
       return Number(outbox)
     }
-    await expect.poll(waiting, { timeout: HEALS_WITHIN_MS }).toBe(0)
-    // MailDev answers 250 before it has written the mail: what dies in between, it had taken over.
-    const handedOver = (await logsOf(worker)).match(/"msg":"mail sent"/g)?.length ?? 0
-    expect(handedOver).toBeGreaterThanOrEqual(requests.accepted.length)
+    await expect.poll(undelivered, { timeout: RECOVERY_TIMEOUT_MS }).toBe(0)
+    // MailDev answers 250 before it writes the mail; a mail lost in between was delivered to it.
+    const delivered = (await logsOf(worker)).match(/"msg":"mail sent"/g)?.length ?? 0
+    expect(delivered).toBeGreaterThanOrEqual(requests.accepted.length)
     const arrived = new Set(
       (await project.inside('maildev', "grep -h '^To:' /tmp/mails/*.eml")).split(/\r?\n/),
     )
     const lost = requests.accepted.filter((email) => !arrived.has(`To: ${email}`))
     console.log(`${requests.accepted.length} mails accepted, ${lost.length} lost by MailDev after its 250`)
-    await expect.poll(() => unhealthy(project), { timeout: HEALS_WITHIN_MS }).toEqual([])
+    await expect.poll(() => unhealthy(project), { timeout: RECOVERY_TIMEOUT_MS }).toEqual([])
   }, 300_000)
 })
 
 interface Requests {
-  /** Whose reset was answered with 200. */
+  /** The e-mails whose reset was answered with 200. */
   accepted: string[]
   refused: number
   end(): Promise<void>
 }
 
-/** Asks for resets without a pause, each for another user, until the end of the test at the latest. */
+/** Requests resets at a steady rate, each for another user, until `end()` or the end of the test. */
 async function startRequests({ inside, post }: ComposeProject): Promise<Requests> {
   const emailOf = (index: number) => `ada${index}@example.com`
   await inside(
@@ -100,7 +100,7 @@ async function startRequests({ inside, post }: ComposeProject): Promise<Requests
     `psql -qU latchkey -c "insert into users (name, email, username, password, role)
       select 'Ada', 'ada' || n || '@example.com', 'ada' || n, 'x', 'user' from generate_series(1, 20000) n"`,
   )
-  const inHand = new Set<Promise<void>>()
+  const pending = new Set<Promise<void>>()
   let isEnding = false
   const requests: Requests = {
     accepted: [],
@@ -108,7 +108,7 @@ async function startRequests({ inside, post }: ComposeProject): Promise<Requests
     async end() {
       isEnding = true
       await running
-      await Promise.all(inHand)
+      await Promise.all(pending)
     },
   }
 
@@ -120,8 +120,8 @@ async function startRequests({ inside, post }: ComposeProject): Promise<Requests
 
   async function run(): Promise<void> {
     for (let index = 1; !isEnding; index++) {
-      const asking = ask(emailOf(index)).finally(() => inHand.delete(asking))
-      inHand.add(asking)
+      const asking = ask(emailOf(index)).finally(() => pending.delete(asking))
+      pending.add(asking)
       await wait(1_000 / REQUESTS_PER_SECOND)
     }
   }

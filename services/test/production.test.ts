@@ -3,7 +3,7 @@ import { openMailbox } from '../mailer-worker/test/support/mailbox.ts'
 import { startProject } from './support/compose-project.ts'
 
 describe('one host in production', () => {
-  it('has no demo user and no inbox, and sends mail where and as it is told', async () => {
+  it('has no demo user and no inbox, and sends mail as configured', async () => {
     await using mailbox = await openMailbox('0.0.0.0')
     const project = await startProject({
       files: ['docker-compose.prod.yml', 'services/test/support/faults.compose.yml'],
@@ -33,7 +33,7 @@ describe('one host in production', () => {
     expect(mail?.from).toMatchObject({ name: 'Example', address: 'no-reply@example.com' })
     expect(mail?.subject).not.toContain('[')
 
-    // As the proxy with TLS before it would: the limit of one client is not the limit of all.
+    // As a TLS proxy in front of it would: each client has its own limit.
     const logInFrom = async (client: string, index: number) => {
       const response = await fetch(`${api}/login`, {
         method: 'POST',

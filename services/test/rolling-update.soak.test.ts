@@ -95,7 +95,7 @@ async function addUser(servers: Parameters<typeof openProducer>[0]): Promise<voi
   await createUserRepository(store.db).insert({ ...user, passwordHash })
 }
 
-/** The image with one more migration, as the next version brings it. */
+/** The image with one more migration, as a next version has it. */
 async function buildNextVersion(present: string) {
   const context = await mkdtemp(join(tmpdir(), 'latchkey-next-'))
   const image = `${present}-next`
@@ -115,7 +115,7 @@ interface ReplicaOptions {
   settings: Record<string, string>
 }
 
-/** Returns its id once it is ready; the proxy finds it no sooner, as a Service has no endpoint that is not. */
+/** Returns its id once it is ready; only then can the proxy resolve it, as a Service lists only ready endpoints. */
 async function startReplica({ network, alias, image, settings }: ReplicaOptions): Promise<string> {
   const started = await new GenericContainer(image)
     .withExtraHosts(HOST)
@@ -126,7 +126,7 @@ async function startReplica({ network, alias, image, settings }: ReplicaOptions)
   return started.getId()
 }
 
-/** Ends a replica as Kubernetes does; fails with its log when it did not end in order. */
+/** Stops a replica as Kubernetes does; fails with its log when the stop was not graceful. */
 async function stop(container: string): Promise<void> {
   await docker('stop', '--time', '25', container)
   const code = await docker('inspect', '--format', '{{.State.ExitCode}}', container)
@@ -151,7 +151,7 @@ async function logIn(url: string): Promise<string> {
   return ((await response.json()) as { token: string }).token
 }
 
-/** What clients do, until it is stopped; with the test at the latest. */
+/** Sends the requests of clients until `stop()`, at the latest until the end of the test. */
 function startLoad(url: string, token: string) {
   const json = { 'content-type': 'application/json' }
   const ping = { path: '/sampleprotected/ping', headers: { authorization: `Bearer ${token}` } }

@@ -13,8 +13,8 @@ beforeAll(builtServiceImages)
 const MAILS = Number(process.env.MAILS ?? 600)
 const WORKERS = 3
 const METRICS_PORT = 9465
-/** As many as the producer has connections: the wait for one would end after 3 s. */
-const IN_HAND = 4
+/** The producer's connections: a request that waits for one fails after 3 s. */
+const CONCURRENT_REQUESTS = 4
 
 describe('three mailer-workers', () => {
   it(`share ${MAILS} mails evenly and send each once`, async () => {
@@ -30,7 +30,7 @@ describe('three mailer-workers', () => {
       MAIL_URL: fromContainer(mailbox.url),
       MAIL_FROM: 'no-reply@example.com',
       MAIL_SECRET: secret.toString('base64'),
-      // The limit is the queue's, not a worker's; here it would be what is measured.
+      // The limit is the queue's, so it must not be what the test measures.
       MAIL_RATE: '10000',
     }
     const start = () =>
@@ -47,7 +47,7 @@ describe('three mailer-workers', () => {
     const rest = emails.values()
     const begun = performance.now()
     await Promise.all(
-      Array.from({ length: IN_HAND }, async () => {
+      Array.from({ length: CONCURRENT_REQUESTS }, async () => {
         for (const email of rest) await producer.request(email)
       }),
     )

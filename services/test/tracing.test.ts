@@ -29,7 +29,7 @@ interface Exported {
   }[]
 }
 
-/** An OTLP/HTTP receiver: keeps every body, and what is asked of it beside traces. */
+/** An OTLP/HTTP receiver that keeps every body and every path. */
 async function openCollector() {
   const bodies: string[] = []
   const paths = new Set<string>()
@@ -105,14 +105,14 @@ describe.skipIf(!(await hasDocker())).each(inject('combinations'))('traces on %s
     })
   const newUser = () => aUser({ users: createUserRepository(store.db) })
 
-  it('follow a reset from the caller through the queue to the mail', async () => {
+  it('follow a reset from the client through the queue to the mail', async () => {
     const user = await newUser()
     const traceId = randomBytes(16).toString('hex')
     const caller = randomBytes(8).toString('hex')
     await post('/login/resetrequest', { email: user.email }, { traceparent: `00-${traceId}-${caller}-01` })
     await waitFor(() => mailbox.to(user.email).length > 0)
     const ofTrace = () => collector.spans().filter((span) => span.traceId === traceId)
-    // Each process sends its spans when it likes, and what is within another one may come first.
+    // Each process exports on its own schedule, so a child span may arrive first.
     const spanBelow = (parent: string | undefined) =>
       ofTrace().find(({ parentSpanId }) => parentSpanId !== undefined && parentSpanId === parent)
     await expect.poll(() => spanBelow(caller)).toMatchObject({ service: 'auth-api' })
@@ -152,7 +152,7 @@ describe.skipIf(!(await hasDocker())).each(inject('combinations'))('traces on %s
     expect(all()).not.toMatch(code)
   })
 
-  it('are all that is exported, probes left out', async () => {
+  it('are the only export, and omit probes', async () => {
     await fetch(`${origin}/health/ready`)
     await fetch(`${origin}/openapi.json`)
     await waitFor(() => collector.bodies.join('').includes('/openapi.json'))
@@ -160,7 +160,7 @@ describe.skipIf(!(await hasDocker())).each(inject('combinations'))('traces on %s
     expect([...collector.paths]).toEqual(['/v1/traces'])
   })
 
-  it('do not hold up a stop when nobody collects them any more', async () => {
+  it('do not delay a stop while the collector is unreachable', async () => {
     await collector[Symbol.asyncDispose]()
     await fetch(`${origin}/openapi.json`)
     await waitFor(() => api.output().includes('traces cannot be collected'))

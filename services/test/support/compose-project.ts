@@ -8,7 +8,7 @@ import { builtServiceImages } from '../servers/shared-server.ts'
 import { docker, imageOf, ROOT, run, VERSION } from './images.ts'
 
 export interface ComposeOptions {
-  /** Which database it runs on; postgres by default. */
+  /** The database; postgres by default. */
   profile?: 'postgres' | 'mysql'
   /** Further compose files, relative to the root, over docker-compose.yml. */
   files?: string[]
@@ -27,8 +27,8 @@ export interface ComposeProject {
   inside(service: string, script: string): Promise<string>
   containersOf(service: string): Promise<string[]>
   /**
-   * Kills the first process of a service's container as a crash or the kernel would. After `docker kill` the engine
-   * takes it that somebody wants the container down, and no restart policy brings it back.
+   * Kills the first process of a service's container, as a crash or the kernel does. `docker kill` counts as a stop by
+   * the user, after which no restart policy applies.
    */
   crash(service: string): Promise<void>
   post(path: string, body: object): Promise<{ status: number; token: string }>
@@ -36,8 +36,8 @@ export interface ComposeProject {
 }
 
 /**
- * docker-compose.yml under a name and ports of its own. It ends, with its volumes, when the test does: even one that ran out
- * of time, whose containers would slow down all that follow. Where this process dies instead, the reaper ends it.
+ * Starts docker-compose.yml under its own project name and ports. It is removed with its volumes when the test ends, also
+ * after a timeout; if this process dies, the reaper removes it.
  */
 export async function startProject({
   profile = 'postgres',
@@ -46,7 +46,7 @@ export async function startProject({
   up = [],
 }: ComposeOptions = {}): Promise<ComposeProject> {
   const name = `latchkey-test-${randomUUID().slice(0, 8)}`
-  // Fixed ports: those that the engine picks change whenever a container restarts.
+  // Fixed ports: the engine's choice changes whenever a container restarts.
   const [apiPort, inboxPort] = [await findFreePort(), await findFreePort()]
   const env = {
     ...process.env,
@@ -65,10 +65,10 @@ export async function startProject({
   const reaper = await getReaper(await getContainerRuntimeClient())
   reaper.addComposeProject(name)
   onTestFinished(async () => {
-    // An `up` that is not done yet would bring back what is taken down.
+    // A pending `up` would start again what `down` removes.
     ending.abort()
     await docker('rm', '-f', killer).catch(() => undefined)
-    // By name, wherever: files that lack a setting would be refused.
+    // By project name, from another folder: compose refuses files that lack a setting.
     await run('docker', ['compose', '-p', name, 'down', '--volumes', '--timeout', '5'], { cwd: tmpdir() })
   })
   const containersOf = async (service: string) => (await compose('ps', '--quiet', service)).split('\n')
@@ -101,7 +101,7 @@ export async function startProject({
       const state = async () => docker('inspect', '-f', '{{.State.Pid}} {{.RestartCount}}', container)
       let before = ''
       await waitFor(async () => {
-        // The engine waits ever longer before it starts again what dies soon after its start.
+        // The engine backs off before it restarts a container that died soon after its start.
         before = await state()
         return !before.startsWith('0 ')
       }, 90_000)

@@ -4,8 +4,8 @@ import { Wait } from 'testcontainers'
 const NEVER_MS = 86_400_000
 
 /**
- * A postgres:18 to be started. The library has the engine look at its health four times a second for as long as it runs;
- * here the server's own word counts: the second one, as the first comes from the server that sets the database up.
+ * A postgres:18 to be started. It is ready at the second line of its log that says so: the first one is of the server that
+ * initializes the database. The library's health check, four times a second until the end, is off.
  */
 export const postgresContainer = (): PostgreSqlContainer =>
   new PostgreSqlContainer('postgres:18')
