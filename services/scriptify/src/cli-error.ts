@@ -1,4 +1,4 @@
-/** A failure that the user can act on: one line on stderr and the process's exit code, never a stack. */
+/** A failure that the user can act on: one line on stderr and an exit code, never a stack. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly exitCode: number

@@ -9,14 +9,14 @@ import { createUninstallCommand } from './commands/uninstall.ts'
 import type { InitSystem } from './units/init-system.ts'
 import { INIT_SYSTEMS } from './units/init-systems.ts'
 
-/** The whole command line; parsing throws a CommanderError for wrong usage and a CliError for what went wrong. */
+/** The command line. Parsing throws a CommanderError for wrong usage and a CliError for a failure. */
 export function createCli(systems: readonly InitSystem[] = INIT_SYSTEMS): Command {
   const program = new Command('scriptify')
     .description('Terminals, methods and system services, in PHP and TypeScript')
     .version(manifest.version)
     .exitOverride()
     .configureOutput({ outputError: (message, write) => write(oneLine(message)) })
-    .showHelpAfterError('(--help tells how)')
+    .showHelpAfterError('(see --help)')
     .addHelpText('after', EXAMPLES)
   for (const command of [
     createTerminalCommand(),
@@ -26,7 +26,7 @@ export function createCli(systems: readonly InitSystem[] = INIT_SYSTEMS): Comman
     createServicesCommand(systems),
     createEndpointCommand(),
   ]) {
-    // addCommand, unlike command(), hands nothing down.
+    // addCommand(), unlike command(), does not pass settings to the subcommand.
     program.addCommand(command.copyInheritedSettings(program))
   }
   return program
@@ -36,8 +36,8 @@ const EXAMPLES = `
 Examples:
   scriptify terminal               a prompt in the project's language
   scriptify run Users::list        a method of one of its classes
-  scriptify services               what is installed
-  scriptify run --help             what a command takes, with examples`
+  scriptify services               the installed services
+  scriptify run --help             the options of a command, with examples`
 
 const oneLine = (message: string): string =>
   `${message

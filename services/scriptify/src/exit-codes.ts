@@ -1,4 +1,4 @@
-/** What each exit code of the CLI means; `endpoint` adds 7, 22 and 28, a signal adds 128 + its number. */
+/** The exit codes of the CLI; `endpoint` adds 7, 22 and 28, a signal 128 + its number. */
 export const EXIT = {
   ok: 0,
   failed: 1,
@@ -6,6 +6,6 @@ export const EXIT = {
   notFound: 3,
   notPermitted: 4,
   runtimeMissing: 5,
-  /** 128 + SIGPIPE, which Node ignores: the reader of our output has left. */
+  /** 128 + SIGPIPE, which Node ignores: the output has no reader. */
   outputClosed: 141,
 } as const

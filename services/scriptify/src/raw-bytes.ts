@@ -3,8 +3,8 @@ import { isUtf8 } from 'node:buffer'
 const ESCAPE = 0xdc00
 
 /**
- * Text of bytes that may not be UTF-8: what is not stands as U+DC00 plus the byte (PEP 383), so nothing is lost.
- * `decodeRawBytes` takes it back.
+ * Decodes bytes that may not be UTF-8: any other byte becomes U+DC00 plus the byte (PEP 383), so nothing is lost.
+ * `decodeRawBytes` is the inverse.
  */
 export function encodeRawBytes(bytes: Buffer): string {
   let text = ''
@@ -18,7 +18,7 @@ export function encodeRawBytes(bytes: Buffer): string {
   return text
 }
 
-/** The bytes that `encodeRawBytes` was given. */
+/** The bytes that `encodeRawBytes` received. */
 export function decodeRawBytes(text: string): Buffer {
   const parts = text.split(/(?<![\ud800-\udbff])([\udc80-\udcff])/)
   return Buffer.concat(
@@ -28,7 +28,7 @@ export function decodeRawBytes(text: string): Buffer {
   )
 }
 
-/** Where the UTF-8 that begins at `start` stops to be UTF-8. */
+/** The index of the first byte from `start` on that is not UTF-8. */
 function endOfUtf8(bytes: Buffer, start: number): number {
   let end = start
   while (end < bytes.length) {

@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { encodeRawBytes } from './raw-bytes.ts'
 
-/** The commands whose words are handed on, byte for byte. */
-const HANDING_ON = new Set(['run', 'install', 'endpoint'])
+/** The commands that pass arguments on byte for byte. */
+const BYTE_EXACT = new Set(['run', 'install', 'endpoint'])
 
-/** The words of this process; where Node has put U+FFFD for bytes that are no UTF-8, the bytes are kept (PEP 383). */
+/** The argv of this process. Node replaces bytes that are not UTF-8 by U+FFFD; here they are kept (PEP 383). */
 export function readArgv(): string[] {
   const { argv } = process
-  if (!HANDING_ON.has(argv[2] ?? '') || !argv.some((word) => word.includes('\ufffd'))) return argv
+  if (!BYTE_EXACT.has(argv[2] ?? '') || !argv.some((word) => word.includes('\ufffd'))) return argv
   try {
     const words = splitAtNul(readFileSync('/proc/self/cmdline')).map(encodeRawBytes)
     // Node's own options come first.
     return [...argv.slice(0, 2), ...words.slice(words.length - (argv.length - 2))]
   } catch {
-    // No such file here, so the bytes are lost to us.
+    // Without /proc the bytes are lost.
     return argv
   }
 }

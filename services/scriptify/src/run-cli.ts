@@ -3,10 +3,10 @@ import { CliError } from './cli-error.ts'
 import { errorMessage } from './error-message.ts'
 import { EXIT } from './exit-codes.ts'
 
-/** Runs what the words after the program's ask for; resolves with the exit code, says a failure in one line. */
+/** Runs the command in argv; resolves with the exit code. A failure is one line on stderr. */
 export async function runCli(program: Command, argv: readonly string[]): Promise<number> {
   process.stdout.on('error', (error) => {
-    // Who listens too has more to end than itself.
+    // A command with its own listener has more to end than this process.
     if (process.stdout.listenerCount('error') === 1) process.exit(report(error))
   })
   try {
@@ -18,7 +18,7 @@ export async function runCli(program: Command, argv: readonly string[]): Promise
 }
 
 function report(error: unknown): number {
-  // commander has said it already
+  // commander has printed the message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return EXIT.outputClosed
   if (process.env.SCRIPTIFY_DEBUG) console.error(error)

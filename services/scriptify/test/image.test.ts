@@ -214,7 +214,7 @@ describe.skipIf(!(await hasDocker()))('the image of scriptify', () => {
       expect((await call(method, ...args)).code).toBe(code)
     })
 
-    it('finishes as a daemon the call in hand at docker stop', async () => {
+    it('finishes as a daemon the call in progress at docker stop', async () => {
       const name = `latchkey-test-${randomUUID().slice(0, 8)}`
       const daemon = [...words('work', '/tmp/go'), '--daemon', '--interval', '30']
       await docker('run', '--detach', '--name', name, ...HARDENED, ...project, IMAGE, ...daemon)

@@ -1,11 +1,11 @@
 import { InvalidArgumentError } from 'commander'
 
-/** More than a day is a schedule. */
-const MOST_SECONDS = 86_400
+/** A longer interval is a schedule. */
+const MAX_SECONDS = 86_400
 
-/** Reads the value of --interval, for `run` and for the services that call it. */
+/** Parses the value of --interval, for `run` and for services. */
 export function parseSeconds(text: string): number {
   const seconds = Number(text)
-  if (/^\d+(\.\d+)?$/.test(text) && seconds <= MOST_SECONDS) return seconds
-  throw new InvalidArgumentError(`Give seconds from 0 to ${MOST_SECONDS}.`)
+  if (/^\d+(\.\d+)?$/.test(text) && seconds <= MAX_SECONDS) return seconds
+  throw new InvalidArgumentError(`Give seconds from 0 to ${MAX_SECONDS}.`)
 }

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import { useCompileCache } from '../compile-cache.ts'
+import { RUNTIME_NAMES, type RuntimeName } from '../runtimes/choose-runtime.ts'
 import { collect } from './collect.ts'
 
 const EXAMPLES = `
@@ -13,7 +14,7 @@ Examples:
   echo '1 + 1' | scriptify terminal --runtime node       a script: no prompt, exit code 1 at the first failure`
 
 interface Flags {
-  runtime?: 'php' | 'node'
+  runtime?: RuntimeName
   rootdir: string
   preload?: string | false
   env?: string[]
@@ -28,15 +29,15 @@ export function createTerminalCommand(): Command {
   return new Command('terminal')
     .description('open an interactive terminal, or run statements from a pipe')
     .argument('[service]', 'load the environment of this installed service')
-    .addOption(new Option('--runtime <name>', 'language; by default the project’s').choices(['php', 'node']))
+    .addOption(new Option('--runtime <name>', 'language (default: the project’s)').choices(RUNTIME_NAMES))
     .option('-p, --preload <file>', 'run this file first (default: templates/scriptify/scriptify.{php,ts})')
     .option('--no-preload', 'run no file first')
-    .option('-e, --env <NAME=VALUE>', 'set an environment variable; may be given again', collect)
+    .option('-e, --env <NAME=VALUE>', 'set an environment variable; repeatable', collect)
     .addOption(
       new Option('-r, --rootdir <dir>', 'the project’s folder').default(process.cwd(), 'this folder'),
     )
-    .option('-x, --execute <code>', 'evaluate this and leave')
-    .option('--keep-going', 'in a script, go on after a failed statement')
+    .option('-x, --execute <code>', 'evaluate this code and exit')
+    .option('--keep-going', 'in a script, continue after a failed statement')
     .option('--no-fork', 'keep no sleeping copy of the php process (for gRPC, Xdebug, threads)')
     .option('--no-history', 'neither read nor write the history file')
     .addHelpText('after', EXAMPLES)
@@ -47,7 +48,7 @@ export function createTerminalCommand(): Command {
         ...flags,
         service,
         runtime: flags.runtime,
-        // commander sets true for an option that has a --no- form and was not given
+        // commander sets true for an option that has a --no- form and was not given.
         preload: typeof flags.preload === 'string' || flags.preload === false ? flags.preload : undefined,
         execute: flags.execute,
         env: flags.env ?? [],

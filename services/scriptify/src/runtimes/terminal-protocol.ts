@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 const Memory = {
-  /** Source text of imports and declarations, for a worker that must start anew. */
+  /** The source of imports and declarations, for a worker that starts anew. */
   declarations: z.array(z.string()).optional(),
   /** The variables that can be carried over, in the worker's own format. */
   snapshot: z.string().optional(),
@@ -11,11 +11,11 @@ const Memory = {
 
 const Statement = z.object({ code: z.string(), line: z.number() })
 
-/** What a worker runs before it is ready, each of which may end it. */
+/** What a worker runs before it is ready; each step may end it. */
 const OpeningStep = z.enum(['autoloader', 'preload', 'declaration', 'variables'])
 export type OpeningStep = z.output<typeof OpeningStep>
 
-/** What a worker says: an answer to the request of the same id, or news of its own (id 0). */
+/** What a worker sends: the answer to the request with the same id, or news (id 0). */
 export const WorkerMessage = z.discriminatedUnion('type', [
   z.object({
     id: z.number(),
@@ -57,7 +57,7 @@ export type WorkerMessage = z.output<typeof WorkerMessage>
 export type Answer<T extends WorkerMessage['type']> = Extract<WorkerMessage, { type: T }>
 export type Statement = z.output<typeof Statement>
 
-/** What a worker is asked; the answer's type belongs to it. */
+/** What the terminal sends; `AnswerOf` pairs each request with its answer. */
 export type WorkerRequest =
   | {
       type: 'start'

@@ -5,7 +5,7 @@ import type { Session } from './session.ts'
 export interface DotCommandContext {
   session: Session
   history: History
-  /** What --env and the service's file added. */
+  /** The variables that --env and the service added. */
   environment: Record<string, string>
   evaluate(code: string): Promise<void>
   print(text: string): void
@@ -24,27 +24,27 @@ const SECRET_NAME = /pass|secret|token|key|credential|_url$/i
 const COMMANDS: Record<string, DotCommand> = {
   help: {
     usage: '.help',
-    effect: 'shows this list',
+    effect: 'show this list',
     run: ({ print }) => {
       print(helpText())
       return undefined
     },
   },
-  exit: { usage: '.exit', effect: 'leaves, like exit, quit and Ctrl-D', run: () => 'leave' },
+  exit: { usage: '.exit', effect: 'leave, like exit, quit and Ctrl-D', run: () => 'leave' },
   clear: {
     usage: '.clear',
-    effect: 'forgets everything and begins anew',
+    effect: 'forget everything and start anew',
     run: (context) => restart(context, false),
   },
   reset: { usage: '.reset', effect: 'the same as .clear', run: (context) => restart(context, false) },
   reload: {
     usage: '.reload',
-    effect: 'reads changed code again; keeps imports, declarations and plain variables',
+    effect: 'load changed code; keep imports, declarations and plain variables',
     run: (context) => restart(context, true),
   },
   history: {
     usage: '.history [text]',
-    effect: 'lists what was typed, or what of it holds the text',
+    effect: 'list what was typed, or the entries that contain the text',
     run: ({ history, print }, text) => {
       print(
         history.entries
@@ -58,7 +58,7 @@ const COMMANDS: Record<string, DotCommand> = {
   },
   ls: {
     usage: '.ls',
-    effect: 'lists variables, functions and classes',
+    effect: 'list variables, functions and classes',
     run: async ({ session, print }) => {
       print(await session.list())
       return undefined
@@ -66,7 +66,7 @@ const COMMANDS: Record<string, DotCommand> = {
   },
   doc: {
     usage: '.doc <name>',
-    effect: 'shows the signature and the comment of a function, class or method',
+    effect: 'show the comment and signature of a function, class or method',
     run: async ({ session, print }, name) => {
       print(await session.describe(name, false))
       return undefined
@@ -74,7 +74,7 @@ const COMMANDS: Record<string, DotCommand> = {
   },
   show: {
     usage: '.show <name>',
-    effect: 'shows the source of a function, class or method',
+    effect: 'show the source of a function, class or method',
     run: async ({ session, print }, name) => {
       print(await session.describe(name, true))
       return undefined
@@ -82,7 +82,7 @@ const COMMANDS: Record<string, DotCommand> = {
   },
   time: {
     usage: '.time <code>',
-    effect: 'evaluates and tells how long it took',
+    effect: 'evaluate, and show how long it took',
     run: async ({ evaluate, print }, code) => {
       const begin = performance.now()
       await evaluate(code)
@@ -92,18 +92,18 @@ const COMMANDS: Record<string, DotCommand> = {
   },
   env: {
     usage: '.env',
-    effect: 'lists the environment that --env and the service brought, secrets hidden',
+    effect: 'list the environment variables of --env and the service, secrets hidden',
     run: ({ environment, print }) => {
       const shown = Object.entries(environment).map(
         ([name, value]) => `${name}=${SECRET_NAME.test(name) ? '********' : value}`,
       )
-      print(shown.join('\n') || 'nothing was added to the environment')
+      print(shown.join('\n') || 'No environment variables were added')
       return undefined
     },
   },
 }
 
-/** Tells whether the line is a command to the terminal: `.5 + 1` and `...` are code. */
+/** Tells whether the line is a dot command; `.5 + 1` and `...` are code. */
 export const isDotCommand = (line: string): boolean => /^\s*\.[a-z]+(\s|$)/.test(line)
 
 /** Runs a line such as `.help`. */
@@ -125,7 +125,7 @@ function helpText(): string {
   return [
     ...Object.values(COMMANDS).map(({ usage, effect }) => `${usage.padEnd(width)}  ${effect}`),
     '',
-    'Tab completes. Ctrl-C clears the line, or stops what runs; twice, by force. A statement goes on by itself until',
+    'Tab completes. Ctrl-C clears the line or stops what runs; twice, by force. A statement continues on the next line until',
     'it is complete. `;;` at its end hides its value. A line that begins with a space is not kept in the history.',
   ].join('\n')
 }

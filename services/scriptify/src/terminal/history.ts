@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { xdgFolder } from '../xdg-folder.ts'
 
 const MAX_ENTRIES = 10_000
-/** Text that looks like a secret in clear is not written to disk. */
+/** Text that contains a secret is not written to disk. */
 const SECRETS = [
   /(pass(word|wd)?|secret|token|api_?key|credentials?)\w*['"\]]*\s*(=>?|:|,|\()\s*['"`]/i,
   /:\/\/[^\s:@/]*:[^\s@/]+@/,
@@ -15,11 +15,11 @@ const SECRETS = [
 export interface History {
   /** Whole statements, the newest first, as readline wants them. */
   entries: string[]
-  /** Writes a statement down, unless it begins with a space or holds a secret; tells whether it did. */
+  /** Adds a statement, unless it begins with a space or contains a secret; tells whether it did. */
   add(statement: string): boolean
 }
 
-/** Where a project's history lies, one file for each root directory and runtime; undefined for a user without a home. */
+/** The history file of a project, one for each root directory and runtime; undefined for a user without a home. */
 export function historyPath(env: NodeJS.ProcessEnv, rootdir: string, runtime: string): string | undefined {
   const folder = xdgFolder(env, 'XDG_STATE_HOME')
   if (folder === undefined) return undefined
@@ -27,7 +27,7 @@ export function historyPath(env: NodeJS.ProcessEnv, rootdir: string, runtime: st
   return join(folder, `history-${project}-${runtime}.jsonl`)
 }
 
-/** Opens the history file, or without a path one that lasts as long as the session. */
+/** Opens the history file; without a path the history lasts as long as the session. */
 export function openHistory(path: string | undefined): History {
   const lines = path === undefined ? [] : readLines(path)
   if (path !== undefined && lines.length > MAX_ENTRIES * 1.2) rewrite(path, lines.slice(-MAX_ENTRIES))
@@ -43,7 +43,7 @@ export function openHistory(path: string | undefined): History {
         return false
       if (entries[0] === statement) return true
       entries.unshift(statement)
-      // One write to a file opened for appending: sessions side by side do not cut each other's lines.
+      // A single append: parallel sessions do not interleave their lines.
       if (path !== undefined)
         tryTo(() => appendFileSync(path, `${JSON.stringify(statement)}\n`, { mode: 0o600 }))
       return true
@@ -76,11 +76,11 @@ function parseEntry(line: string): string[] {
   }
 }
 
-/** A read-only home must not cost anybody the terminal. */
+/** The terminal works without a writable home. */
 function tryTo(write: () => void): void {
   try {
     write()
   } catch {
-    // No history, then.
+    // There is no history.
   }
 }

@@ -5,7 +5,7 @@ import { parseEnvFile } from '../env-file.ts'
 import { EXIT } from '../exit-codes.ts'
 import { isServiceName } from '../service-name.ts'
 
-/** Joins --env entries over the named service's stored environment; throws on a bad name, entry or unknown service. */
+/** The named service's stored environment, overridden by --env entries. Throws a CliError for an invalid or unknown service or entry. */
 export async function readTerminalEnvironment(
   service: string | undefined,
   entries: string[],

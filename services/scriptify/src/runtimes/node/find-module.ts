@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
 
-interface Place {
+interface Project {
   rootdir: string
   allowOutside: boolean
 }
@@ -13,36 +13,36 @@ const Namespaces = z.record(z.string(), z.string())
 const EXTENSIONS = ['ts', 'mts', 'js', 'mjs']
 
 /** The absolute path of a module named by its path; throws 3 where there is none, 4 where it is outside the project. */
-export function getModule(path: string, place: Place): string {
-  const absolute = resolve(place.rootdir, path)
+export function getModule(path: string, project: Project): string {
+  const absolute = resolve(project.rootdir, path)
   if (!isFile(absolute)) throw new CliError(`There is no module ${absolute}`, EXIT.notFound)
-  return stayInside(absolute, place)
+  return stayInside(absolute, project)
 }
 
 /**
  * Finds the module and export of a class by the project's map of namespaces to folders, `{"App\\": "src/"}`:
  * `scriptify.config.json`, else `scriptify.namespaces` in package.json. `lookedFor` is empty if no prefix fits.
  */
-export function findModule(className: string, place: Place): { found?: string; lookedFor: string[] } {
-  const namespaces = readNamespaces(place.rootdir)
+export function findModule(className: string, project: Project): { found?: string; lookedFor: string[] } {
+  const namespaces = readNamespaces(project.rootdir)
   const prefixes = Object.keys(namespaces)
     .filter((prefix) => className.startsWith(prefix))
     .sort((one, other) => other.length - one.length)
   const lookedFor: string[] = []
   for (const prefix of prefixes) {
-    const folder = resolve(place.rootdir, namespaces[prefix] ?? '')
+    const folder = resolve(project.rootdir, namespaces[prefix] ?? '')
     for (const base of bases(folder, className.slice(prefix.length))) {
       const path = EXTENSIONS.map((extension) => `${base}.${extension}`).find(isFile)
       if (path !== undefined) {
-        return { found: `${stayInside(path, place)}#${className.split('\\').at(-1)}`, lookedFor }
+        return { found: `${stayInside(path, project)}#${className.split('\\').at(-1)}`, lookedFor }
       }
-      lookedFor.push(`${relative(place.rootdir, base)}.{${EXTENSIONS}}`)
+      lookedFor.push(`${relative(project.rootdir, base)}.{${EXTENSIONS}}`)
     }
   }
   return { lookedFor }
 }
 
-/** `Import\UserList` is looked for as `Import/UserList.ts` and as `import/user-list.ts`. */
+/** `Import\UserList` may be `Import/UserList.ts` or `import/user-list.ts`. */
 function bases(folder: string, name: string): Set<string> {
   const parts = name.split('\\')
   const kebab = parts.map((part) => part.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '-').toLowerCase())
@@ -69,8 +69,8 @@ function readJson<Content>(path: string, shape: z.ZodType<Content>): Content | u
   }
 }
 
-/** After symbolic links, so that a link is no way out; a command installed for root should not run just any file. */
-function stayInside(path: string, { rootdir, allowOutside }: Place): string {
+/** Resolves symbolic links, which could lead outside: a command installed for root must not run any file. */
+function stayInside(path: string, { rootdir, allowOutside }: Project): string {
   const root = realpathSync(rootdir)
   const prefix = root.endsWith(sep) ? root : root + sep
   if (allowOutside || realpathSync(path).startsWith(prefix)) return path

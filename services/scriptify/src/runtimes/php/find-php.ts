@@ -5,7 +5,7 @@ import { EXIT } from '../../exit-codes.ts'
 
 const run = promisify(execFile)
 const INSTALL = 'install PHP 8.3 or newer (Debian: apt-get install php-cli) or set SCRIPTIFY_PHP_BINARY'
-// One line, because a shared library's start-up notice may precede it.
+// On one line, because a shared library may print a notice at start-up.
 const PROBE = 'echo "\\n", PHP_BINARY, "\\t", PHP_VERSION, "\\t", PHP_VERSION_ID, "\\n";'
 
 /** Finds php ≥ 8.3 (`SCRIPTIFY_PHP_BINARY`, else `php` in PATH); throws exit code 5 saying what to install. */

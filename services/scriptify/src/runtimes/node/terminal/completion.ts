@@ -6,7 +6,7 @@ const KEYWORDS =
     ' ',
   )
 
-/** Finds what can stand at the end of a line, following plain properties only: no getter runs, nothing is called. */
+/** Finds the completions of a line by plain properties: no getter runs and nothing is called. */
 export function completionsOf(
   line: string,
   evaluator: Pick<Evaluator, 'lexicalNames' | 'read'>,
@@ -41,7 +41,7 @@ function plainProperty(value: unknown, name: string): unknown {
 function membersOf(value: unknown): string[] {
   const names: string[] = []
   for (let owner = toObject(value); owner; owner = Object.getPrototypeOf(owner)) {
-    // An object of a million keys has no place in a menu.
+    // An object may have a million keys.
     names.push(...Object.getOwnPropertyNames(owner).slice(0, 1000))
   }
   return names

@@ -34,7 +34,7 @@ const uuidOf = (bytes: Uint8Array): string =>
     .toString('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 
-/** Puts an error into words, without the frames of the terminal itself. */
+/** Writes an error as text, without the frames of the terminal itself. */
 export function describeError(error: unknown, { colors }: { colors: boolean }): string {
   if (!(error instanceof Error)) return `Uncaught ${render(error, { colors })}`
   const lines = render(error, { colors: false }).split('\n')

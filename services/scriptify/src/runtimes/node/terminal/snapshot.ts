@@ -7,7 +7,7 @@ const PLAIN = new Set<unknown>([
   ...[Object, Array, Date, RegExp, Map, Set, Buffer, Uint8Array].map((plain) => plain.prototype),
 ])
 
-/** Serialises those variables that a new process can have exactly as they were; the others are left out. */
+/** Serialises the variables that a new process can have exactly as they were; leaves out the others. */
 export function takeSnapshot(variables: Map<string, unknown>): string {
   const kept: Record<string, string> = {}
   let size = 0
@@ -21,7 +21,7 @@ export function takeSnapshot(variables: Map<string, unknown>): string {
   return JSON.stringify(kept)
 }
 
-/** Reads what takeSnapshot wrote. */
+/** Reads a snapshot. */
 export function readSnapshot(snapshot: string): [name: string, value: unknown][] {
   const kept = JSON.parse(snapshot) as Record<string, string>
   return Object.entries(kept).map(([name, text]) => [name, deserialize(Buffer.from(text, 'base64'))])
@@ -35,7 +35,7 @@ function tryToSerialise(value: unknown): string | undefined {
   }
 }
 
-/** serialize() would turn an instance of a class into a plain object without a word, and run getters. */
+/** serialize() silently turns an instance of a class into a plain object, and runs getters. */
 function isPlain(root: unknown): boolean {
   const open: unknown[] = [root]
   const seen = new Set<unknown>()
