@@ -12,7 +12,7 @@ const SKIPPED = new Set(['node_modules', '.git', '.data', 'docs.test.ts'])
 const TEXT_FILE = /\.(?:ts|php|json|ya?ml|env|sh|md)$|^Dockerfile$|^\.(?:env|gitignore)$/
 /** Files that do not exist before a reader creates them; the numbers of Latchkey's migrations are below 1000. */
 const CREATED_BY_READER = /^config\/(?:\w+|<\w+>)\/(?:credentials\.env|external\.ts)$|\/1000_/
-const CREATED_ON_PAGE = /Create `([^`]+)`:/g
+const CREATED_ON_PAGE = /Create `([^`]+)`/g
 
 /** Every page: the Markdown files of the repository, relative to `root`. */
 export const findPages = (root: string): string[] => findFiles(root).filter((path) => path.endsWith('.md'))
