@@ -1,7 +1,6 @@
 /*
- * How long does `scriptify run Users::import` take for rows of existing hashes, and is its memory flat? Imports a CSV file
- * of 100,000 and one of 300,000 users into postgres:18 and mysql:9, each empty and in a container, and prints the time of the
- * whole command and its peak resident memory.
+ * Measures `scriptify run Users::import`: the time of the whole command and its peak resident memory, for CSV files of
+ * 100,000 and 300,000 users with existing hashes, on postgres:18 and mysql:9 in containers.
  *
  *   npm run bench:import [-- --rows 100000,300000] [--engines postgres,mysql]
  */
@@ -22,7 +21,7 @@ import { postgresContainer } from '../services/test/support/postgres-container.t
 
 const ROOT = join(import.meta.dirname, '..')
 const SCRIPTIFY = join(ROOT, 'services/scriptify/bin/scriptify')
-const LOOK_MS = 50
+const POLL_INTERVAL_MS = 50
 
 const ENGINES: Record<string, () => Promise<{ url: string; stop: () => Promise<unknown> }>> = {
   postgres: async () => {
@@ -68,7 +67,8 @@ async function writeUsers(path: string, rows: number): Promise<string> {
 
 async function measure(engine: string, file: string, rows: number) {
   const server = await ENGINES[engine]?.()
-  if (server === undefined) throw new Error(`No engine is called ${engine}`)
+  if (server === undefined)
+    throw new Error(`Unknown engine ${engine}; use one of ${Object.keys(ENGINES).join(', ')}`)
   try {
     const db = await openDatabase(server.url, { poolSize: 1 })
     await createMigrator(db).up()
@@ -89,7 +89,7 @@ async function measure(engine: string, file: string, rows: number) {
   }
 }
 
-/** Resolves with the peak of resident memory in MiB; the process stays the same through all of the command. */
+/** Resolves with the peak of resident memory in MiB. The command stays in one process. */
 async function importUsers(file: string, url: string): Promise<number> {
   const child = spawn(process.execPath, [SCRIPTIFY, 'run', 'Users::import', '--arg', file], {
     cwd: ROOT,
@@ -99,9 +99,9 @@ async function importUsers(file: string, url: string): Promise<number> {
   let peakKib = 0
   const timer = setInterval(async () => {
     const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '')
-    // Starts anew when scriptify becomes the method, so the highest one counts.
+    // Reset when scriptify executes the method in its place, so the maximum is kept.
     peakKib = Math.max(peakKib, Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0))
-  }, LOOK_MS)
+  }, POLL_INTERVAL_MS)
   const [code] = await once(child, 'exit')
   clearInterval(timer)
   if (code !== 0) throw new Error(`Users::import ended with ${code}`)

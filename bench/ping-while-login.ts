@@ -1,7 +1,7 @@
 /*
- * Does a flood of logins slow down those who are logged in? Prints the latency of GET /sampleprotected/ping over 16
- * connections, alone and while 16 others log in, for a token sent again and again and for tokens never seen before;
- * Latchkey and a hand-written peer in the same run.
+ * Measures how a flood of logins affects other requests: the latency of GET /sampleprotected/ping over 16 connections,
+ * alone and while 16 others log in, with one token and with a new token for each request. Latchkey and a hand-written
+ * peer run one after the other.
  *
  *   npm run bench:ping [-- --seconds 6 --rounds 3]
  */
@@ -49,7 +49,7 @@ async function run(databaseUrl: string): Promise<void> {
     DATABASE_URL: databaseUrl,
     QUEUE_URL: databaseUrl,
     RATE_LIMIT_LOGIN: '0',
-    // Counted as in production, and never reached.
+    // Counted as in production, but never reached.
     RATE_LIMIT_REQUESTS: '1000000000',
     RATE_LIMIT_RESET: '0',
   }
@@ -119,7 +119,7 @@ async function measure(
   return samples
 }
 
-/** Latencies in milliseconds: autocannon's own summary knows whole ones only. */
+/** Latencies in milliseconds with fractions, which autocannon's own summary lacks. */
 interface Load {
   latencies: number[]
   perSecond: number
@@ -131,7 +131,7 @@ async function ping(address: string, tokens: string[], duration = seconds): Prom
   return load({
     url: `${address}/sampleprotected/ping`,
     duration,
-    // The rate of a busy but not a saturated service: latencies under saturation are those of the queue.
+    // Busy, but not saturated: under saturation the latency would be that of the queue.
     overallRate: 2000,
     requests: [
       {
@@ -171,7 +171,7 @@ function load(options: autocannon.Options): Promise<Load> {
   })
 }
 
-/** As many different tokens as a phase sends requests. */
+/** Signs a different token for each request of a phase. */
 function signTokens(secret: Uint8Array, userid: string): Promise<string[]> {
   const now = Math.floor(Date.now() / 1000)
   const claims = { data: { userid, name: 'User', role: 'user' } }

@@ -1,8 +1,8 @@
 /*
- * Can a stopwatch tell whether an e-mail is known? Asks for password resets of known and unknown e-mails in random order,
- * one at a time, each followed by a request that shows what the service was still busy with; with the mail server up,
- * slow (2 s a mail) and down. Prints medians, and how often a known e-mail took longer than an unknown one: 0.50 tells
- * nothing, and what chance alone does lies within the range given (95 %).
+ * Measures whether response times reveal that an e-mail is known. Requests password resets of known and unknown e-mails
+ * in random order, one at a time, each followed by a request that shows remaining work; with the mail server up, slow
+ * (2 s per mail) and down. Prints medians, the share of pairs in which the known e-mail took longer (0.50 reveals
+ * nothing), and the range of that share that chance alone explains (95 %).
  *
  *   npm run bench:reset [-- --requests 400]
  */
@@ -25,7 +25,7 @@ const SLOW_MS = 2_000
 const STATES = ['up', 'slow', 'down'] as const
 
 const { values } = parseArgs({ options: { requests: { type: 'string', default: '400' } } })
-/** Of each kind, in each state. */
+/** The number of each kind in each state. */
 const requests = Number(values.requests)
 
 await withPostgres(run)
@@ -72,7 +72,7 @@ async function run(databaseUrl: string): Promise<void> {
 
 interface Emails {
   known: string[]
-  /** As many: both kinds come again as often, and find as many older resets to close. */
+  /** The same number, so that both kinds repeat equally often and close equally many older resets. */
   unknown: string[]
 }
 

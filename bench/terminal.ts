@@ -1,4 +1,4 @@
-// How long until a prompt, and what one input costs. `npm run bench:terminal`; php's lines need php 8.3 or newer.
+// Measures the time to the first prompt and per input: `npm run bench:terminal`. The php rows need php 8.3 or newer.
 import { spawnSync } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +15,7 @@ interface Contender {
   file: string
   args: string[]
   prompt: RegExp
-  /** An input of the k-th round, and what its answer looks like. */
+  /** The input of a round, and the pattern of its answer. */
   input(round: number): string
   answer(round: number): RegExp
 }
@@ -67,7 +67,7 @@ const contenders: Contender[] = [
   },
 ]
 
-if (!has('php')) console.log('No php on this machine: only the node lines are measured')
+if (!has('php')) console.log('php was not found; only node is measured')
 for (const contender of contenders) {
   const starts: number[] = []
   for (let run = 0; run < RUNS; run++) starts.push((await measure(contender, 0)).start)
@@ -81,7 +81,7 @@ for (const contender of contenders) {
   )
 }
 
-/** One session: milliseconds until its prompt, and from Enter to the next prompt for each input. */
+/** Runs one session; returns the milliseconds to its first prompt, and from Enter to the next prompt for each input. */
 async function measure({ file, args, prompt, input, answer }: Contender, rounds: number) {
   const begin = performance.now()
   const pty = spawn(file, args, {
@@ -109,7 +109,7 @@ async function measure({ file, args, prompt, input, answer }: Contender, rounds:
   const start = performance.now() - begin
   const inputs: number[] = []
   for (let round = 2; round < rounds + 2; round++) {
-    // The echo of what is typed is not what is measured.
+    // Lets the echo of the input pass before the measurement.
     pty.write(input(round))
     await new Promise((resolve) => setTimeout(resolve, 30))
     const entered = performance.now()
@@ -117,7 +117,7 @@ async function measure({ file, args, prompt, input, answer }: Contender, rounds:
     await until(answer(round))
     inputs.push(performance.now() - entered)
   }
-  // In an orderly way: Node writes its compile cache at exit.
+  // A normal exit, because Node writes its compile cache then.
   const ended = new Promise((resolve) => pty.onExit(resolve))
   pty.write('\x04')
   await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 1000))])

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '../scripts/embedded/postgres.ts'
 
-/** Runs `work` on an empty PostgreSQL of its own, and leaves nothing of it. */
+/** Runs `work` with an empty PostgreSQL, and removes it afterwards. */
 export async function withPostgres(work: (databaseUrl: string) => Promise<void>): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-bench-'))
   const postgres = await startEmbeddedPostgres({ dataDir, database: 'latchkey' })

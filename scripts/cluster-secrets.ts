@@ -3,7 +3,7 @@ import { connectionsTo, redisConfig } from './deployed-secrets.ts'
 
 const USAGE = `Usage: npx node scripts/cluster-secrets.ts | kubectl create -n latchkey-dev -f -
 
-Prints fresh secrets for k8s/overlays/dev, each time others.
+Prints new secrets for k8s/overlays/dev, different ones each time.
 `
 const args = process.argv.slice(2)
 if (args.length > 0) {

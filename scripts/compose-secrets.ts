@@ -5,20 +5,20 @@ import { generateSecret } from '@latchkey/shared/secrets/secret.ts'
 import { connectionsTo, redisConfig } from './deployed-secrets.ts'
 
 /*
- * The one-shot service of docker-compose.yml that makes the secrets. Each service mounts a folder of its own, so
- * mailer-worker never sees JWT_SECRET and Redis never sees a database password. What exists is kept:
- * a second `docker compose up` logs nobody out and still opens the database.
+ * The one-shot service of docker-compose.yml that generates the secrets. Each service mounts its own folder, so that
+ * mailer-worker never sees JWT_SECRET and Redis never sees a database password. Existing secrets are kept: a second
+ * `docker compose up` logs no user out and still opens the database.
  */
 const USAGE = `Usage: docker compose run --rm secrets-postgres node scripts/compose-secrets.ts [option]
 
-Makes the secrets that are missing. With the MySQL profile the service is secrets-mysql.
+Generates missing secrets. With the MySQL profile the service is secrets-mysql.
 
-  --rotate-jwt-secret           make a new JWT_SECRET; the present one becomes JWT_SECRET_PREVIOUS
-  --forget-previous-jwt-secret  drop JWT_SECRET_PREVIOUS, after TOKEN_LIFETIME
-  --change-database             let the services go from MySQL to PostgreSQL, or back; no data is carried over
-  --help                        show this
+  --rotate-jwt-secret           generate a new JWT_SECRET; the current one becomes JWT_SECRET_PREVIOUS
+  --forget-previous-jwt-secret  remove JWT_SECRET_PREVIOUS, once TOKEN_LIFETIME has passed
+  --change-database             switch the services from MySQL to PostgreSQL, or back; no data is copied
+  --help                        show this help
 
-After either of the first two: docker compose restart auth-api
+Then, after either of the first two: docker compose restart auth-api
 `
 const ROOT = '/secrets'
 const JWT_SECRET = 'jwt_secret'
@@ -77,46 +77,46 @@ function readArguments(): { rotate: boolean; forget: boolean; change: boolean } 
     }
     const rotate = values['rotate-jwt-secret']
     const forget = values['forget-previous-jwt-secret']
-    if (rotate && forget) refuse('A rotation and its end are two steps, TOKEN_LIFETIME apart', 2)
+    if (rotate && forget) refuse('Rotating and forgetting are two steps; wait TOKEN_LIFETIME between them', 2)
     return { rotate, forget, change: values['change-database'] }
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error), 2)
   }
 }
 
-/** A command that names no profile means that of .env: the services would come up, well and on an empty database. */
+/** A command without a profile uses the one of .env: the services would start on an empty database without an error. */
 async function refuseAnotherDatabase(wanted: string): Promise<void> {
   const published = await read(join(ROOT, 'auth-api/credentials.env'))
-  const present = /^DATABASE_URL=(\w+):/m.exec(published)?.[1] ?? wanted
-  if (present === wanted) return
+  const current = /^DATABASE_URL=(\w+):/m.exec(published)?.[1] ?? wanted
+  if (current === wanted) return
   refuse(
-    `The services are on ${present}, and this is for ${wanted}. COMPOSE_PROFILES=${present}, in the environment or in .env, keeps every command on it; --change-database changes over, to a database without its data`,
+    `The services use ${current}, and this command is for ${wanted}. Set COMPOSE_PROFILES=${current} in the environment or in .env, or switch with --change-database, which copies no data`,
     1,
   )
 }
 
-/** Tokens of the present secret stay valid: it goes on verifying as the previous one. */
+/** Tokens of the current secret stay valid: it still verifies as the previous one. */
 async function rotateJwtSecret(): Promise<void> {
-  const present = await find(JWT_SECRET)
-  if (!present) refuse('There is no JWT_SECRET to rotate yet: docker compose up makes it', 1)
+  const current = await find(JWT_SECRET)
+  if (!current) refuse('There is no JWT_SECRET to rotate yet; docker compose up generates it', 1)
   if (await find(PREVIOUS_JWT_SECRET)) {
     refuse(
-      'A rotation is not finished: a second one would end the tokens of JWT_SECRET_PREVIOUS. TOKEN_LIFETIME after the first one use --forget-previous-jwt-secret',
+      'A rotation is in progress; a second one would invalidate the tokens of JWT_SECRET_PREVIOUS. Use --forget-previous-jwt-secret first, TOKEN_LIFETIME after the rotation',
       1,
     )
   }
-  await write(keptPath(PREVIOUS_JWT_SECRET), present, 0o400)
+  await write(keptPath(PREVIOUS_JWT_SECRET), current, 0o400)
   await write(keptPath(JWT_SECRET), generateSecret(64), 0o400)
-  process.stdout.write('JWT_SECRET is new; the one before is JWT_SECRET_PREVIOUS.\n')
+  process.stdout.write('JWT_SECRET is new; the former one is JWT_SECRET_PREVIOUS.\n')
 }
 
 async function forgetPreviousJwtSecret(): Promise<void> {
   if (!(await find(PREVIOUS_JWT_SECRET))) refuse('There is no JWT_SECRET_PREVIOUS', 1)
   await rm(keptPath(PREVIOUS_JWT_SECRET))
-  process.stdout.write('JWT_SECRET_PREVIOUS is gone.\n')
+  process.stdout.write('JWT_SECRET_PREVIOUS is removed.\n')
 }
 
-/** The secret of that name, made when there is none. */
+/** Returns the secret of that name; generates it when it is missing. */
 async function keep(name: string, byteLength: number): Promise<string> {
   const known = await find(name)
   if (known) return known
@@ -133,7 +133,7 @@ async function read(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    // What cannot be read is no reason to make another one over it.
+    // A secret that exists but cannot be read must not be replaced.
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
     throw error
   }
@@ -144,7 +144,7 @@ function refuse(message: string, exitCode: number): never {
   process.exit(exitCode)
 }
 
-/** A file that one service reads: by its own user where that is known, else by whoever mounts the folder. */
+/** Writes a file for one service: readable by its user if known, else by every container that mounts the folder. */
 async function publish(name: string, text: string, owner?: number): Promise<void> {
   const path = join(ROOT, name)
   await write(path, text, owner === undefined ? 0o444 : 0o400, owner)
@@ -152,7 +152,7 @@ async function publish(name: string, text: string, owner?: number): Promise<void
 
 async function write(path: string, text: string, mode: number, owner?: number): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
-  // A file that is there under its name is whole, whatever ends this process.
+  // Renamed when complete, so that a killed run leaves no partial file.
   const unfinished = `${path}.new`
   await writeFile(unfinished, text, { mode })
   if (owner !== undefined) await chown(unfinished, owner, owner)

@@ -1,4 +1,4 @@
-/** What of Latchkey's secrets depends on where its servers stand; the same on one host and in a cluster. */
+/** What the secrets of a deployment depend on, with Docker Compose and on Kubernetes alike. */
 export interface Servers {
   engine: 'postgres' | 'mysql'
   databasePassword: string
@@ -7,7 +7,7 @@ export interface Servers {
 
 const PORTS = { postgres: 5432, mysql: 3306 }
 
-/** The addresses of the database and the queue, whose hosts are named after their kind, as settings. */
+/** The settings DATABASE_URL and QUEUE_URL. Both servers have the name of their kind as host name. */
 export function connectionsTo({ engine, databasePassword, redisPassword }: Servers) {
   const database = `latchkey:${encodeURIComponent(databasePassword)}@${engine}:${PORTS[engine]}/latchkey`
   return {
@@ -16,7 +16,7 @@ export function connectionsTo({ engine, databasePassword, redisPassword }: Serve
   }
 }
 
-/** BullMQ loses jobs when Redis evicts keys, and a restarted Redis must know every mail that it accepted. */
+/** `noeviction`, because BullMQ loses jobs with evicted keys; `always`, so that a restart loses no accepted mail. */
 export const redisConfig = (password: string): string =>
   [
     `requirepass "${password}"`,

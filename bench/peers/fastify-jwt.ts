@@ -1,4 +1,4 @@
-// The usual way to write such a service by hand: Fastify, @fastify/jwt (fast-jwt), pg, argon2id on libuv's pool.
+// The same service as one usually writes it: Fastify, @fastify/jwt (fast-jwt), pg, argon2id on libuv's pool.
 
 import jwt from '@fastify/jwt'
 import { verify } from '@node-rs/argon2'

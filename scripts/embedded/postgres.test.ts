@@ -24,7 +24,7 @@ import { type EmbeddedServer, startEmbeddedPostgres } from './postgres.ts'
 const isRoot = process.getuid?.() === 0
 const ROOT_ONLY = isRoot ? '' : ' (skipped: takes root to try)'
 const NOBODY = 65_534
-/** Below the range that systems give out by themselves, and another one for each run of the tests. */
+/** Below the range that systems assign, and different for each run of the tests. */
 const PORT = 20_000 + (process.pid % 10_000)
 
 // The tests look for processes in /proc.
@@ -32,7 +32,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
   beforeAll(async () => (await start(template.path)).stop())
   afterAll(() => template[Symbol.asyncDispose]())
 
-  it('is there after the first start, knows letters beyond ASCII, and keeps its data for the next', async () => {
+  it('runs after the first start, handles letters beyond ASCII, and keeps its data for the next start', async () => {
     await using folder = aDataDir()
     const first = await start(folder.path)
     await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text")
@@ -60,7 +60,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
     expect(existsSync(join(folder.path, 'postgres/data/postmaster.pid'))).toBe(false)
   })
 
-  it('asks for its generated password, which only its owner may read and no log line shows', async () => {
+  it('requires its generated password, which only its owner may read and no log line shows', async () => {
     await using folder = aDataDirWithCluster()
     const lines: string[] = []
     await using server = await start(folder.path, { log: (line) => lines.push(line) })
@@ -86,7 +86,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
     expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
   })
 
-  it('refuses a second launcher, naming the first, which goes on', async () => {
+  it('refuses a second launcher, naming the first, which keeps running', async () => {
     await using folder = aDataDirWithCluster()
     await using first = await launch(folder.path)
     await expect(start(folder.path)).rejects.toThrow(
@@ -109,7 +109,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
     await won[0]?.value[Symbol.asyncDispose]()
   })
 
-  it('stops the server that a killed launcher left behind, and goes on with its data', async () => {
+  it('stops the server that a killed launcher left behind, and keeps its data', async () => {
     await using folder = aDataDirWithCluster()
     const first = await launch(folder.path)
     await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text")
@@ -123,7 +123,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
     expect(serverProcesses(folder.path)).not.toContain(leftover)
   })
 
-  it('recovers after a kill -9 of launcher and server, with an orphan still busy', async () => {
+  it('recovers after a kill -9 of launcher and server, while an orphan is still busy', async () => {
     await using folder = aDataDirWithCluster()
     const first = await launch(folder.path)
     await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text")
@@ -154,7 +154,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
     expect(await query(second.url, 'SELECT text FROM note')).toEqual([{ text: 'kept' }])
   })
 
-  it('goes on by itself when only the children of the server are killed', async () => {
+  it('recovers by itself when only the children of the server are killed', async () => {
     await using folder = aDataDirWithCluster()
     await using server = await start(folder.path)
     const postmaster = postmasterPid(folder.path)
@@ -162,7 +162,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
     await expect.poll(() => query(server.url, 'SELECT 1 AS one').catch(() => [])).toHaveLength(1)
   })
 
-  it('tells when the server dies, and can still be stopped and started', async () => {
+  it('reports that the server died, and can be stopped and started again', async () => {
     await using folder = aDataDirWithCluster()
     const server = await start(folder.path)
     process.kill(postmasterPid(folder.path), 'SIGKILL')
@@ -173,7 +173,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
     expect(await query(next.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
   })
 
-  it('begins again when a kill -9 cut the first start short in initdb', async () => {
+  it('starts over when a kill -9 ended the first start during initdb', async () => {
     await using folder = aDataDir()
     const starting = launchProcess(folder.path)
     await expect.poll(() => isInitialising(folder.path), { interval: 5 }).toBe(true)
@@ -185,7 +185,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
     expect(readdirSync(folder.path).filter((name) => name.startsWith('postgres.init-'))).toEqual([])
   })
 
-  it('is not held up by a postmaster.pid whose pid belongs to another process by now', async () => {
+  it('ignores a postmaster.pid whose pid belongs to another process by now', async () => {
     await using folder = aDataDirWithCluster()
     await (await start(folder.path)).stop()
     const file = join(folder.path, 'postgres/data/postmaster.pid')
@@ -194,7 +194,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
     expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
   })
 
-  it('refuses the data of another version, and says what PostgreSQL said to broken ones', async () => {
+  it('refuses the data of another version, and quotes PostgreSQL on damaged data', async () => {
     await using folder = aDataDirWithCluster()
     await (await start(folder.path)).stop()
     const data = join(folder.path, 'postgres/data')
@@ -219,7 +219,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
   })
 
   it.skipIf(!isRoot)(
-    `runs for a normal user, and tells another one whose data it is${ROOT_ONLY}`,
+    `runs for a normal user, and names the owner of the data to another one${ROOT_ONLY}`,
     async () => {
       await using folder = aDataDir()
       chownSync(folder.path, NOBODY, NOBODY)
@@ -230,7 +230,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
       await expect(launch(folder.path, 1)).rejects.toThrow(
         `data folder ${folder.path} (DATA_DIR) cannot be locked`,
       )
-      // Root goes on with the data of the user, without taking them away.
+      // Under root the data keep their owner.
       await (await start(folder.path)).stop()
       expect(statSync(join(folder.path, 'postgres/data')).uid).toBe(NOBODY)
     },
@@ -289,14 +289,14 @@ function launchProcess(dataDir: string, uid?: number): ChildProcess {
 /** A launcher in a process of its own, because a lock and a kill -9 are between processes. */
 async function launch(dataDir: string, uid?: number) {
   const child = launchProcess(dataDir, uid)
-  let said = ''
+  let output = ''
   child.stdout?.on('data', (chunk) => {
-    said += chunk
+    output += chunk
   })
   await expect
-    .poll(() => said.includes('\n') || child.exitCode !== null, { timeout: 60_000, interval: 10 })
+    .poll(() => output.includes('\n') || child.exitCode !== null, { timeout: 60_000, interval: 10 })
     .toBe(true)
-  const answer: { url: string; port: number; error?: string } = JSON.parse(said)
+  const answer: { url: string; port: number; error?: string } = JSON.parse(output)
   if (answer.error) throw new Error(answer.error)
   return {
     pid: child.pid,

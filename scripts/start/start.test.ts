@@ -117,7 +117,7 @@ const answers = () =>
   )
 
 describe('npm start', () => {
-  it('serves the demo users from nothing, and stops whole at Ctrl-C', async () => {
+  it('serves the demo users from nothing, and stops every part at Ctrl-C', async () => {
     await using start = npmStart()
     await start.untilReady()
     expect((await logIn()).status).toBe(200)
@@ -154,7 +154,7 @@ describe('npm start', () => {
     expect(await sameData.exited).toBe(1)
     expect(sameData.output()).toContain(`already running on the data folder ${dataDir}`)
 
-    expect((await logIn()).status, 'the first goes on').toBe(200)
+    expect((await logIn()).status, 'the first keeps running').toBe(200)
     start.process.kill('SIGTERM')
     expect(await start.exited).toBe(0)
 
@@ -163,7 +163,7 @@ describe('npm start', () => {
     expect(((await (await logIn()).json()) as { data: { name: string } }).data.name).toBe('Changed')
   })
 
-  it('recovers from kill -9: nothing of it lives on, and the next start goes well', async () => {
+  it('leaves nothing running after kill -9, and starts again', async () => {
     await using start = npmStart()
     await start.untilReady()
     signalGroup(start.process, 'SIGKILL')
@@ -222,7 +222,7 @@ describe('npm start', () => {
     expect(inbox).not.toMatch(/SECRET|DATABASE_URL|QUEUE_URL/)
   })
 
-  it('says which database is away, and what brings an embedded one', async () => {
+  it('names an unreachable database, and how to get an embedded one', async () => {
     await using start = npmStart({ DATABASE_URL: 'postgres://latchkey:hidden@127.0.0.1:1/latchkey' })
     expect(await start.exited).toBe(1)
     expect(start.output()).toContain('The database at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED')
@@ -259,7 +259,7 @@ describe('npm start', () => {
     ])
   })
 
-  it('makes no demo users in prod', async () => {
+  it('adds no demo users in prod', async () => {
     await using start = npmStart({
       APP_ENV: 'prod',
       HOST: '0.0.0.0',

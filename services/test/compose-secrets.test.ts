@@ -30,7 +30,7 @@ describe('the database of a compose project', () => {
     expect(await createSecrets('mysql'), 'a second up').toBe('')
     expect(await createSecrets('postgres')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('The services are on mysql'),
+      stderr: expect.stringContaining('The services use mysql'),
     })
     expect(await databaseUrl()).toBe('mysql')
     expect(await createSecrets('postgres', '--change-database')).toBe('')

@@ -44,11 +44,11 @@ describe('rotating JWT_SECRET on one host', () => {
       'tokens of the first secret would become invalid',
     ).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('not finished'),
+      stderr: expect.stringContaining('in progress'),
     })
     expect([await ping(before), await ping(after)]).toEqual([200, 200])
 
-    expect(await rotate('--forget-previous-jwt-secret')).toContain('is gone')
+    expect(await rotate('--forget-previous-jwt-secret')).toContain('is removed')
     await restart()
     expect(await secretNames()).toBe('JWT_SECRET')
     expect([await ping(before), await ping(after)]).toEqual([401, 200])

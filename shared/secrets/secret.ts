@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 
-/** A fresh secret as base64 text of `byteLength` random bytes. */
+/** Generates a secret: `byteLength` random bytes in base64. */
 export const generateSecret = (byteLength: number): string => randomBytes(byteLength).toString('base64')
 
 /**
  * Decodes a base64 secret (RFC 4648 §4, padding optional) of at least `minimumBytes`.
- * The fault, when there is one, says what is wrong without repeating any of the text.
+ * The fault, if any, does not contain the text.
  */
 export function decodeSecret(text: string, minimumBytes: number): { bytes: Uint8Array; fault?: string } {
   const bytes = Buffer.from(text, 'base64')
-  // Buffer skips what is not base64, so a passphrase would pass unnoticed as a shorter key.
+  // Buffer skips characters outside base64, so a passphrase would become a shorter key without an error.
   if (stripPadding(bytes.toString('base64')) !== stripPadding(text)) {
     return { bytes, fault: 'is not base64' }
   }
@@ -22,7 +22,7 @@ export function decodeSecret(text: string, minimumBytes: number): { bytes: Uint8
   return { bytes }
 }
 
-/** 32 random bytes hold fewer distinct values than this about once in 10^18 draws. */
+/** 32 random bytes have fewer distinct values about once in 10^18 draws. */
 const MINIMUM_DISTINCT_BYTES = 12
 
 const stripPadding = (text: string): string => text.replace(/={1,2}$/, '')
