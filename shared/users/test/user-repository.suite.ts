@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Database } from '../database/database.ts'
-import { createUserRepository } from './user-repository.ts'
+import type { Database } from '../../database/database.ts'
+import { createUserRepository } from '../user-repository.ts'
 
 /** The behaviour of the user repository on one kind of database; `open` gives a migrated database of its own. */
 export function describeUserRepository(open: () => Promise<{ db: Database } & AsyncDisposable>): void {
