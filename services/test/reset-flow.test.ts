@@ -100,7 +100,7 @@ describe.skipIf(!(await hasDocker())).each(inject('combinations'))(
     it('stops gracefully while the mail server hangs; the next worker sends the mail in flight', async () => {
       await flow.worker.kill('SIGTERM')
       mailbox.hangs = true
-      const hanging = await flow.startWorker()
+      const hanging = await flow.startWorker({ SHUTDOWN_GRACE: '3' })
       await hanging.ready()
       const user = await flow.newUser()
       await flow.request(user.email)

@@ -28,7 +28,7 @@ export interface ResetFlow extends AsyncDisposable {
   logs: string[]
   /** Every code, token and password so far: none may be found anywhere. */
   secrets: string[]
-  startWorker(): Promise<WorkerProcess>
+  startWorker(settings?: Record<string, string>): Promise<WorkerProcess>
   post(path: string, body: object): Promise<Answer>
   request(email: string): Promise<Answer>
   logIn(user: TestUser, password: string): Promise<number>
@@ -81,8 +81,9 @@ export async function startResetFlow(combination: Combination): Promise<ResetFlo
   )
   const origin = await addressOf(api)
 
-  async function startWorker(): Promise<WorkerProcess> {
-    const started = await startWorkerProcess({ ...settings, MAIL_URL: mailbox.url, OUTBOX_SWEEP: '1' })
+  async function startWorker(given: Record<string, string> = {}): Promise<WorkerProcess> {
+    const mail = { MAIL_URL: mailbox.url, OUTBOX_SWEEP: '1' }
+    const started = await startWorkerProcess({ ...settings, ...mail, ...given })
     started.process.once('exit', () => logs.push(started.log()))
     return started
   }
