@@ -24,10 +24,23 @@ const LOGGED_IDS = 10
  * adding a mail that the queue has does nothing.
  */
 export function createOutboxSweep(dependencies: SweepDependencies) {
-  const { outbox, queue, metrics, logger, clock, minimumAgeMs, recheckMs } = dependencies
+  const { outbox, logger, clock, minimumAgeMs, recheckMs } = dependencies
+  const sweepRow = createRowSweep(dependencies)
+
+  function findDue(offset: number): Promise<OutboxEntry[]> {
+    const writtenBefore = new Date(clock() - minimumAgeMs)
+    const dispatchedBefore = new Date(clock() - recheckMs)
+    return outbox.findDue({ writtenBefore, dispatchedBefore, limit: BATCH_SIZE, offset })
+  }
+
+  function reportUnreadable(ids: readonly string[]): void {
+    if (ids.length === 0) return
+    const details = { count: ids.length, mailIds: ids.slice(0, LOGGED_IDS) }
+    logger.error(details, 'outbox rows are unreadable; they stay until they expire')
+  }
 
   /** Returns how many rows it swept. */
-  async function sweep(): Promise<number> {
+  return async (): Promise<number> => {
     let swept = 0
     const unreadable: string[] = []
     for (;;) {
@@ -42,26 +55,10 @@ export function createOutboxSweep(dependencies: SweepDependencies) {
     reportUnreadable(unreadable)
     return swept
   }
+}
 
-  function findDue(offset: number): Promise<OutboxEntry[]> {
-    const writtenBefore = new Date(clock() - minimumAgeMs)
-    const dispatchedBefore = new Date(clock() - recheckMs)
-    return outbox.findDue({ writtenBefore, dispatchedBefore, limit: BATCH_SIZE, offset })
-  }
-
-  /** False when the row is unreadable. */
-  async function sweepRow(row: OutboxEntry): Promise<boolean> {
-    if (row.expiresAt.getTime() <= clock()) {
-      await expire(row)
-      return true
-    }
-    const job = readPayload(row.payload)
-    if (!job) return false
-    await ensureQueued(row, job)
-    await outbox.markDispatched(row.id, new Date(clock()))
-    return true
-  }
-
+/** Sweeps one row; false when it is unreadable. */
+function createRowSweep({ outbox, queue, metrics, logger, clock }: SweepDependencies) {
   async function expire({ id }: OutboxEntry): Promise<void> {
     // Two workers may find the same row; the one that deletes it counts it.
     if (!(await outbox.remove(id))) return
@@ -76,13 +73,17 @@ export function createOutboxSweep(dependencies: SweepDependencies) {
     metrics[dispatchedAt ? 'restored' : 'swept'].inc()
   }
 
-  function reportUnreadable(ids: readonly string[]): void {
-    if (ids.length === 0) return
-    const details = { count: ids.length, mailIds: ids.slice(0, LOGGED_IDS) }
-    logger.error(details, 'outbox rows are unreadable; they stay until they expire')
+  return async (row: OutboxEntry): Promise<boolean> => {
+    if (row.expiresAt.getTime() <= clock()) {
+      await expire(row)
+      return true
+    }
+    const job = readPayload(row.payload)
+    if (!job) return false
+    await ensureQueued(row, job)
+    await outbox.markDispatched(row.id, new Date(clock()))
+    return true
   }
-
-  return sweep
 }
 
 function readPayload(payload: string): MailJob | undefined {

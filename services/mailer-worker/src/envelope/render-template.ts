@@ -27,7 +27,7 @@ export function createTemplateRenderer(dir: string = TEMPLATES_DIR) {
     language: string,
     variables: Readonly<Record<string, string>>,
   ): Promise<Rendered> => {
-    // Checked before it becomes part of a path, whatever the caller has checked.
+    // Checked again before it becomes part of a path.
     if (!/^[a-z][a-z0-9-]*$/.test(template)) throw new PermanentFailure('The template name is invalid')
     for (const candidate of candidateLanguages(language)) {
       const found = await loader.load(candidate, template)
