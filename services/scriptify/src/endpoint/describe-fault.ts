@@ -11,7 +11,7 @@ interface FailedExchange {
 const REASONS: [code: RegExp, reason: string][] = [
   [/^ECONNREFUSED$/, 'the connection was refused'],
   [/^(ENOTFOUND|EAI_)/, 'the name of the host is not known'],
-  [/^(ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL)$/, 'there is no route to the host'],
+  [/^(ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL)$/, 'the host is unreachable'],
   [
     /^(ECONNRESET|EPIPE|ERR_STREAM_PREMATURE_CLOSE)$/,
     'the connection was closed before the response was complete',

@@ -4,7 +4,7 @@ import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import { lstatIfAny } from './lstat-if-any.ts'
 
-/** The names in a folder; none where there is no folder, or a link to one. */
+/** The names in a folder; none for a path that is a link or not a folder. */
 export async function namesIn(folder: string): Promise<string[]> {
   const stats = await lstat(folder).catch(() => undefined)
   return stats?.isDirectory() ? readdir(folder) : []

@@ -23,7 +23,8 @@ export const initd: InitSystem = {
   refuses: {},
   confines: false,
   checkHost({ enable }) {
-    if (enable && !hasUpdateRcD()) throw new CliError('--enable: there is no update-rc.d here', EXIT.usage)
+    if (enable && !hasUpdateRcD())
+      throw new CliError('--enable: update-rc.d is missing on this machine', EXIT.usage)
   },
 
   template: 'initd',

@@ -106,7 +106,7 @@ function check({ command, rootdir, privateTmp }: ServiceDefinition): void {
 function checkHost({ start, enable }: { start: boolean; enable: boolean }): void {
   if (start && !runsSystemd()) throw new CliError('--start: systemd does not run here', EXIT.usage)
   const hasTool = ['/usr/bin/systemctl', '/bin/systemctl'].some((path) => existsSync(path))
-  if (enable && !hasTool) throw new CliError('--enable: there is no systemctl here', EXIT.usage)
+  if (enable && !hasTool) throw new CliError('--enable: systemctl is missing on this machine', EXIT.usage)
 }
 
 function joinWords(command: readonly string[]): string {
