@@ -26,7 +26,7 @@ import { createSetPassword } from './features/password-reset/set-password.ts'
 import { profileRoutes } from './features/profile/routes.ts'
 import { createUpdateProfile } from './features/profile/update-profile.ts'
 import { sampleProtectedRoutes } from './features/sample-protected/routes.ts'
-import { authenticate } from './features/tokens/authenticate.ts'
+import { type AuthenticateOptions, authenticate } from './features/tokens/authenticate.ts'
 import { createTokenIssuer } from './features/tokens/issue-token.ts'
 import { createRefreshToken } from './features/tokens/refresh-token.ts'
 import { tokenRoutes } from './features/tokens/routes.ts'
@@ -39,7 +39,7 @@ import { jsonBody } from './plugins/json-body.ts'
 import { metrics } from './plugins/metrics.ts'
 import { openapi } from './plugins/openapi.ts'
 import { problemDetails } from './plugins/problem-details.ts'
-import { type LimitStore, openCounters } from './plugins/rate-limit/counters.ts'
+import { type CreateCounter, type LimitStore, openCounters } from './plugins/rate-limit/counters.ts'
 import { createAccountKey } from './plugins/rate-limit/limit-keys.ts'
 import { limitRequests } from './plugins/rate-limit/limit-requests.ts'
 import { createLoginLimiter } from './plugins/rate-limit/login-limiter.ts'
@@ -75,20 +75,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const { issueToken, ...tokens } = await buildTokens(config.tokens, users, clock)
   const { createCounter, limitLogin, limitReset } = await buildLimits(server, config, dependencies)
 
-  // First, so that the work of the other plugins is inside the span.
-  if (traceRequests) await server.register(traceRequests)
-  await server.register(problemDetails)
-  await server.register(responseHeaders, { isDraining: readiness.isDraining })
-  await server.register(metrics, { registry })
-  // Before anything that refuses a request: a page can read a refusal only with these headers.
-  await server.register(crossOrigin, { origins: config.http.corsOrigins })
-  await server.register(warnOfProxy)
-  // Before the content-type gate: what that refuses counts as a request.
-  await server.register(limitRequests, { createCounter, requestsPerMinute: config.limits.requestsPerMinute })
-  await server.register(ownRefusals)
-  await server.register(jsonBody)
-  await server.register(authenticate, tokens)
-  await server.register(openapi, { publicUrl: config.http.publicUrl })
+  await addPlugins(server, config, { readiness, tokens, createCounter, registry, traceRequests })
 
   const { field } = config.login
   const logIn = createLogIn({ users, replaceHash: replaceHashIn(db), passwords, issueToken, clock, field })
@@ -122,6 +109,35 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   })
   await server.register(sampleProtectedRoutes)
   return { server, readiness }
+}
+
+interface PluginParts extends Pick<AppDependencies, 'traceRequests'> {
+  readiness: Readiness
+  tokens: AuthenticateOptions
+  createCounter: CreateCounter
+  registry: Registry
+}
+
+/** Adds what every route needs, in the order in which a request passes it. */
+async function addPlugins(
+  server: FastifyInstance,
+  config: Config,
+  { readiness, tokens, createCounter, registry, traceRequests }: PluginParts,
+): Promise<void> {
+  // First, so that the work of the other plugins is inside the span.
+  if (traceRequests) await server.register(traceRequests)
+  await server.register(problemDetails)
+  await server.register(responseHeaders, { isDraining: readiness.isDraining })
+  await server.register(metrics, { registry })
+  // Before anything that refuses a request: a page can read a refusal only with these headers.
+  await server.register(crossOrigin, { origins: config.http.corsOrigins })
+  await server.register(warnOfProxy)
+  // Before the content-type gate: what that refuses counts as a request.
+  await server.register(limitRequests, { createCounter, requestsPerMinute: config.limits.requestsPerMinute })
+  await server.register(ownRefusals)
+  await server.register(jsonBody)
+  await server.register(authenticate, tokens)
+  await server.register(openapi, { publicUrl: config.http.publicUrl })
 }
 
 function buildReadiness({ db, queue }: Pick<AppDependencies, 'db' | 'queue'>, clock: Clock): Readiness {
