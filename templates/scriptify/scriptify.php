@@ -1,10 +1,10 @@
 <?php
 
-// What `scriptify terminal` starts with in php. Change it as you like: it is included once, in the session's own scope,
-// and its `use` lines hold for the whole session. A change takes effect in the next terminal, or after `.reload`.
+// The preload file of `scriptify terminal` in php. Change it as you like: it is included once, in the session's own scope,
+// and its `use` lines apply to the whole session. A change takes effect in the next terminal, or after `.reload`.
 
 if (!class_exists('ScriptifyExecutor')) {
-    /** A database executor that connects by PDO when it is first used, so that a stopped database costs nothing. */
+    /** A database executor that connects by PDO when it is first used, so that the terminal starts without a database. */
     final class ScriptifyExecutor
     {
         private ?PDO $pdo = null;
@@ -13,13 +13,13 @@ if (!class_exists('ScriptifyExecutor')) {
         {
         }
 
-        /** Runs a statement with named parameters; a select gives its rows. */
+        /** Runs a statement with named parameters; returns the rows of a select. */
         public function query(string $sql, array $params = []): array
         {
             return $this->statement($sql, $params)->fetchAll(PDO::FETCH_ASSOC);
         }
 
-        /** Runs a statement with named parameters and gives the number of rows it changed. */
+        /** Runs a statement with named parameters and returns the number of changed rows. */
         public function execute(string $sql, array $params = []): int
         {
             return $this->statement($sql, $params)->rowCount();
@@ -43,13 +43,13 @@ if (!class_exists('ScriptifyExecutor')) {
             return $statement;
         }
 
-        /** The connection itself, made on first use. */
+        /** The connection, opened on first use. */
         public function pdo(): PDO
         {
             return $this->pdo ??= self::connect($this->url ?? self::databaseUrl());
         }
 
-        /** Forgets the connection: the next statement gets a fresh one. The terminal calls this after a crash. */
+        /** Forgets the connection: the next statement opens another. The terminal calls this after a crash. */
         public function reconnect(): void
         {
             if ($this->pdo?->inTransaction()) {
@@ -60,14 +60,14 @@ if (!class_exists('ScriptifyExecutor')) {
 
         private static function connect(string $url): PDO
         {
-            // parse_url() refuses one without a host, which a socket's folder stands in for.
+            // parse_url() refuses a URL without a host, such as one that names a socket's folder.
             $parts = parse_url((string) preg_replace('~^\w+://([^/?#]*@)?(?=/)~', '$0localhost', $url));
             $driver = ['postgres' => 'pgsql', 'postgresql' => 'pgsql', 'mysql' => 'mysql', 'mariadb' => 'mysql'][strtok($url, ':')] ?? null;
             if ($driver === null) {
                 throw new InvalidArgumentException('DATABASE_URL must begin with postgres://, postgresql://, mysql:// or mariadb://');
             }
             if ($parts === false) {
-                throw new InvalidArgumentException('DATABASE_URL is no URL');
+                throw new InvalidArgumentException('DATABASE_URL is not a URL');
             }
             parse_str($parts['query'] ?? '', $query);
             $settings = [
@@ -84,21 +84,21 @@ if (!class_exists('ScriptifyExecutor')) {
             );
         }
 
-        /** Each driver has its own way to quote, and neither is a URL's. */
+        /** Each driver quotes values differently, and not as a URL does. */
         private static function dataSource(string $driver, array $settings): string
         {
             $pairs = [];
             foreach ($settings as $name => $value) {
-                // PDO makes a space of it, in quotes too.
+                // PDO replaces a semicolon by a space, in quotes too.
                 if ($driver === 'pgsql' && str_contains((string) $value, ';')) {
-                    throw new InvalidArgumentException('DATABASE_URL holds a semicolon, which PDO cannot pass on to PostgreSQL');
+                    throw new InvalidArgumentException('DATABASE_URL contains a semicolon, which PDO cannot pass to PostgreSQL');
                 }
                 $pairs[] = $name . '=' . ($driver === 'pgsql' ? "'" . addcslashes((string) $value, "'\\") . "'" : str_replace(';', ';;', (string) $value));
             }
             return "{$driver}:" . implode(';', $pairs);
         }
 
-        /** The same setting the services use: the environment, else the file that CREDENTIALS_FILE names, else config/<APP_ENV>/. */
+        /** The setting of the services: the environment, else the file that CREDENTIALS_FILE names, else config/<APP_ENV>/. */
         private static function databaseUrl(): string
         {
             $url = getenv('DATABASE_URL');
@@ -119,7 +119,7 @@ if (!class_exists('ScriptifyExecutor')) {
 }
 
 if (!function_exists('dump')) {
-    /** Prints a value, bounded. */
+    /** Prints values, bounded in size. */
     function dump(mixed ...$values): void
     {
         foreach ($values as $value) {
@@ -145,7 +145,7 @@ if (!function_exists('qq')) {
         echo qq_table($titles, $rows), count($rows), " row(s) ({$milliseconds} ms)\n";
     }
 
-    /** Lines up cells below their titles; NULL is a word, sixteen bytes are a UUID. */
+    /** Aligns cells below their titles; NULL is a word, sixteen bytes are a UUID. */
     function qq_table(array $titles, array $rows, int $maxRows = 1000, int $maxWidth = 80): string
     {
         $text = static function (mixed $value) use ($maxWidth): string {
@@ -174,7 +174,7 @@ if (!function_exists('qq')) {
 }
 
 if (!function_exists('uuid_to_bin')) {
-    /** Gives the sixteen bytes of a UUID, written with dashes or without, in braces or not, in either case. */
+    /** Returns the sixteen bytes of a UUID, written with dashes or without, in braces or not, in either case. */
     function uuid_to_bin(string $uuid): string
     {
         if (preg_match('/\A(\{)?([0-9a-f]{8})(-?)([0-9a-f]{4})\3([0-9a-f]{4})\3([0-9a-f]{4})\3([0-9a-f]{12})(?(1)\})\z/i', $uuid, $m) !== 1) {

@@ -1,19 +1,19 @@
-// What `scriptify terminal` starts with in TypeScript. Change it as you like: every exported name becomes a global of the
-// session. A change takes effect in the next terminal, or after `.reload`.
+// The preload file of `scriptify terminal` in TypeScript. Change it as you like: every exported name becomes a global of
+// the session. A change takes effect in the next terminal, or after `.reload`.
 import { existsSync, readFileSync } from 'node:fs'
 import { inspect, parseEnv } from 'node:util'
 
 type Row = Record<string, unknown>
 type Parameters = Record<string, unknown>
 interface Result {
-  /** A value for each column, since two columns may have one name. */
+  /** A value for each column, since two columns may have the same name. */
   rows: unknown[][]
   columns: string[]
-  /** Undefined where the statement gives rows. */
+  /** Undefined for a statement that returns rows. */
   changed?: number
 }
 interface RunOptions {
-  /** Dates and numbers as the server writes them: a Date is shown in another zone, and a number may lose digits. */
+  /** Dates and numbers as the server writes them: a Date would be shown in another zone, a number could lose digits. */
   asWritten?: boolean
 }
 interface Connection {
@@ -21,13 +21,13 @@ interface Connection {
   close(): void
 }
 
-/** The prompt waits for a promise that carries this mark. */
+/** The prompt awaits a promise with this mark. */
 const AWAITED = Symbol.for('scriptify.awaited')
 
-/** A database executor that connects when it is first used, so that a stopped database costs nothing. */
+/** A database executor that connects when it is first used, so that the terminal starts without a database. */
 export const executor = createExecutor()
 
-/** Prints values, bounded. */
+/** Prints values, bounded in size. */
 export function dump(...values: unknown[]): void {
   for (const value of values) {
     console.log(
@@ -41,7 +41,7 @@ export function qq(sql: string, parameters: Parameters = {}): Promise<void> {
   return Object.assign(printQuery(sql, parameters), { [AWAITED]: true })
 }
 
-/** Gives the sixteen bytes of a UUID, written with dashes or without, in braces or not, in either case. */
+/** Returns the sixteen bytes of a UUID, written with dashes or without, in braces or not, in either case. */
 export function uuid_to_bin(uuid: string): Buffer {
   const form =
     /^(\{)?([0-9a-f]{8})(-?)([0-9a-f]{4})\3([0-9a-f]{4})\3([0-9a-f]{4})\3([0-9a-f]{12})(\})?$/i.exec(uuid)
@@ -62,7 +62,7 @@ function createExecutor() {
     try {
       return await (await current).run(sql, parameters, options)
     } catch (error) {
-      // A connection that could not be made is not kept.
+      // A connection that failed to open is not kept.
       await current.catch(() => {
         connection = undefined
       })
@@ -70,15 +70,15 @@ function createExecutor() {
     }
   }
   return {
-    /** Runs a statement with named parameters (`:name`); gives its rows. */
+    /** Runs a statement with named parameters (`:name`); returns its rows. */
     query: async (sql: string, parameters: Parameters = {}): Promise<Row[]> =>
       toObjects(await run(sql, parameters)),
-    /** Runs a statement with named parameters; gives the number of rows it changed. */
+    /** Runs a statement with named parameters; returns the number of changed rows. */
     execute: async (sql: string, parameters: Parameters = {}): Promise<number> =>
       (await run(sql, parameters)).changed ?? 0,
     /** Rows, columns and count at once, as qq() needs them. */
     run,
-    /** Forgets the connection: the next statement gets a fresh one. The terminal calls this after Ctrl-C. */
+    /** Forgets the connection: the next statement opens another. The terminal calls this after Ctrl-C. */
     reconnect(): void {
       connection?.then(
         ({ close }) => close(),
@@ -152,23 +152,23 @@ async function connectToMysql(url: string, onLost: () => void): Promise<Connecti
   }
 }
 
-// What may hold a colon that is none of ours: strings, quoted names, comments. A backslash escapes in MySQL and E'' only.
+// Strings, quoted names and comments, whose colons are not parameters. A backslash escapes in MySQL and E'' only.
 const POSTGRES_PIECES =
   /(?<![\w$])[Ee]'(?:[^'\\]|''|\\[\s\S])*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|(?<![\w$])\$(\w*)\$[\s\S]*?\$\1\$|(?<![\w:)\]]):(?<name>[A-Za-z_]\w*)/g
 const MYSQL_PIECES =
   /'(?:[^'\\]|''|\\[\s\S])*'|"(?:[^"\\]|""|\\[\s\S])*"|`[^`]*`|(?:#|--(?=\s))[^\n]*|\/\*[\s\S]*?\*\/|(?<![\w:)\]]):(?<name>[A-Za-z_]\w*)/g
 
-/** Puts what `insert` gives in the place of each `:name`; a cast (`::`) and a slice (`[1:n]`) are none. */
+/** Replaces each `:name` by the result of `insert`; a cast (`::`) and a slice (`[1:n]`) are not parameters. */
 function place(sql: string, parameters: Parameters, pieces: RegExp, insert: (value: unknown) => string) {
   return sql.replace(pieces, (piece: string, ...rest: unknown[]) => {
     const { name } = rest.at(-1) as { name: string | undefined }
     if (name === undefined) return piece
-    if (!Object.hasOwn(parameters, name)) throw new Error(`The query wants :${name}, which was not given`)
+    if (!Object.hasOwn(parameters, name)) throw new Error(`The query requires :${name}; pass its value`)
     return insert(parameters[name])
   })
 }
 
-/** The same setting the services use: the environment, else the file that CREDENTIALS_FILE names, else config/<APP_ENV>/. */
+/** The setting of the services: the environment, else the file that CREDENTIALS_FILE names, else config/<APP_ENV>/. */
 function databaseUrl(): string {
   const environment = process.env.APP_ENV || 'dev'
   const files = ['settings.env', 'credentials.env']
@@ -190,7 +190,7 @@ async function printQuery(sql: string, parameters: Parameters): Promise<void> {
   console.log(`${table(columns, rows)}${rows.length} row(s) ${took}`)
 }
 
-/** Lines up cells below their titles; NULL is a word, sixteen bytes are a UUID. */
+/** Aligns cells below their titles; NULL is a word, sixteen bytes are a UUID. */
 function table(columns: string[], rows: unknown[][], maxRows = 1000): string {
   const lines = [columns, ...rows.slice(0, maxRows).map((row) => row.map((value) => cell(value)))]
   const widths = columns.map((_, index) => Math.max(...lines.map((line) => [...(line[index] ?? '')].length)))

@@ -300,8 +300,8 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     { url: 'postgres://me:secret@/latchkey?host=/run/none', says: '/run/none/.s.PGSQL.5432' },
     { url: 'postgres://%2Frun%2Fnone/latchkey', says: '/run/none/.s.PGSQL.5432' },
     { url: 'postgres://[::1]:1/latchkey', says: '"::1", port 1' },
-    { url: 'postgres://localhost:1/a%3Bb', says: 'DATABASE_URL holds a semicolon' },
-    { url: 'postgres://localhost:x/latchkey', says: 'DATABASE_URL is no URL' },
+    { url: 'postgres://localhost:1/a%3Bb', says: 'DATABASE_URL contains a semicolon' },
+    { url: 'postgres://localhost:x/latchkey', says: 'DATABASE_URL is not a URL' },
     { url: 'redis://localhost/0', says: 'DATABASE_URL must begin with postgres://' },
   ])('says where $url leads to', async ({ url, says }) => {
     const [words, env] = [['--preload', 'templates/scriptify/scriptify.php'], { DATABASE_URL: url }]

@@ -81,6 +81,6 @@ function tryTo(write: () => void): void {
   try {
     write()
   } catch {
-    // There is no history.
+    // The history is not kept.
   }
 }

@@ -105,7 +105,7 @@ function repeatChecks({ isWorkerAlive, isCopyAlive, onDeath }: Checked) {
   }
 }
 
-/** For a child of ours the exit event decides: kill(2) takes its zombie for a live process. */
+/** For our child the exit event decides, because kill(2) reports its zombie as alive. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
