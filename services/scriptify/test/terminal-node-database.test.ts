@@ -20,7 +20,7 @@ describe
     {
       engine: 'PostgreSQL',
       server: 'postgres',
-      sleep: 'select pg_sleep(2)',
+      sleep: 'select pg_sleep(4)',
       day: 'infinity',
       texts: String.raw`select 'a' like 'b' escape '\' as one, E'\':role' as two, :role as three, (array[4, 5])[1:n] as four, $$:role$$ as five from (values (1)) as v(n) -- :none`,
       shows: /one +\| two +\| three +\| four +\| five\n.*\nfalse \| ':role \| admin +\| \{4\} +\| :role\n/,
@@ -28,7 +28,7 @@ describe
     {
       engine: 'MySQL',
       server: 'mysql',
-      sleep: 'select sleep(2)',
+      sleep: 'select sleep(4)',
       day: '0000-00-00',
       texts: MYSQL_TEXTS,
       shows: /one +\| two +\| three\n.*\nit's :role \| ":role \| admin\n/,
@@ -36,7 +36,7 @@ describe
     {
       engine: 'MariaDB',
       server: 'mariadb',
-      sleep: 'select sleep(2)',
+      sleep: 'select sleep(4)',
       day: '0000-00-00',
       texts: MYSQL_TEXTS,
       shows: /one +\| two +\| three\n.*\nit's :role \| ":role \| admin\n/,

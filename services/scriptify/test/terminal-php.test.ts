@@ -320,7 +320,7 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
           .start(),
       url: "postgres://test:test@postgres:5432/my%20db's",
       name: 'select current_database() as name',
-      sleep: 'select pg_sleep(2)',
+      sleep: 'select pg_sleep(4)',
       dsn: "'pgsql:host=postgres;dbname=postgres'",
     },
     {
@@ -335,7 +335,7 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
           .start(),
       url: "mysql://test:test@mysql:3306/my;%20db's",
       name: 'select database() as name',
-      sleep: 'select sleep(2)',
+      sleep: 'select sleep(4)',
       dsn: "'mysql:host=mysql'",
     },
     {
@@ -350,7 +350,7 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
           .start(),
       url: "mariadb://test:test@mariadb:3306/my;%20db's",
       name: 'select database() as name',
-      sleep: 'select sleep(2)',
+      sleep: 'select sleep(4)',
       dsn: "'mysql:host=mariadb'",
     },
   ])('on $engine', ({ start, url, name, sleep, dsn }) => {
@@ -382,7 +382,7 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
       await terminal.see(/Interrupted[\s\S]*php> $/)
       await answers(3)
       // Only by force, for as long as this test could wait.
-      terminal.type(`echo 'be', 'gun'; qq('${sleep.replace('2', '600')}')\r`)
+      terminal.type(`echo 'be', 'gun'; qq('${sleep.replace('4', '600')}')\r`)
       await terminal.see('begun')
       await pause(700)
       terminal.type(CTRL_C)
