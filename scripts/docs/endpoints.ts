@@ -65,16 +65,15 @@ function answersOf({ responses }: z.output<typeof Operation>): [success: string,
 
 function linkSchema(content: z.output<typeof Content> | undefined): string {
   const [first] = Object.values(content?.content ?? {})
-  const name = first?.schema.$ref && nameOf(first.schema.$ref)
-  if (name) return `[${name}](#${anchorOf(name)})`
   return first ? describeType(first.schema) : ''
 }
 
-/** A table of the fields for each schema of an OpenAPI document. */
+/** A table of the fields for each schema of an OpenAPI document, by name: their order there is that of imports. */
 export function formatSchemas(openapi: unknown): string {
   const { schemas } = Document.parse(openapi).components
   const named = new Map(Object.entries(schemas).map(([name, schema]) => [nameOf(name), schema]))
   return [...named]
+    .toSorted(([a], [b]) => a.localeCompare(b))
     .map(
       ([name, schema]) =>
         `### ${name}\n\n${formatTable(['field', 'type', 'required', ''], fieldsOf(schema))}`,
@@ -91,7 +90,7 @@ const fieldsOf = ({ properties = {}, required = [] }: Schema): string[][] =>
   ])
 
 function describeType(schema: Schema): string {
-  if (schema.$ref) return nameOf(schema.$ref)
+  if (schema.$ref) return linkTo(nameOf(schema.$ref))
   if (schema.const !== undefined) return code(JSON.stringify(schema.const))
   if (schema.enum) return schema.enum.map((value) => code(value)).join(', ')
   if (schema.anyOf) return schema.anyOf.map(describeType).join(' or ')
@@ -113,6 +112,8 @@ function lengthOf({ minLength, maxLength }: Schema): string | undefined {
   if (maxLength !== undefined) return `of ${minLength ?? 0} to ${maxLength} characters`
   return minLength === 1 ? '(not empty)' : undefined
 }
+
+const linkTo = (name: string): string => `[${name}](#${anchorOf(name)})`
 
 /** fastify-type-provider-zod names a schema `<name>Input` where a request uses it. */
 const nameOf = (reference: string): string => (reference.split('/').at(-1) ?? '').replace(/Input$/, '')
