@@ -19,7 +19,7 @@ export const healthRoutes: FastifyPluginAsyncZod<{ readiness: Readiness }> = asy
     '/health/ready',
     {
       schema: {
-        summary: 'The process should get requests',
+        summary: 'The process is ready for requests',
         tags: ['health'],
         response: { 200: HealthResponse, 503: ProblemResponse },
       },
