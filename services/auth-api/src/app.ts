@@ -97,7 +97,12 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   })
   await server.register(profileRoutes, {
     users,
-    updateProfile: createUpdateProfile({ transaction, usersOf: createUserRepository }),
+    updateProfile: createUpdateProfile({
+      transaction,
+      usersOf: createUserRepository,
+      resetsOf: createResetRepository,
+      clock,
+    }),
   })
   await server.register(passwordResetRoutes, {
     requestReset: async (email, request) => {
@@ -199,6 +204,15 @@ function buildPasswordReset(
   return {
     requestReset: createRequestReset({ ...inTransaction, users, mails, secrets, ttlSeconds, clock }),
     confirmCode: createConfirmCode({ resets, secrets, attempts, clock }),
-    setPassword: createSetPassword({ ...inTransaction, resets, secrets, passwords, policy, clock }),
+    setPassword: createSetPassword({
+      ...inTransaction,
+      users,
+      resets,
+      secrets,
+      passwords,
+      policy,
+      attempts,
+      clock,
+    }),
   }
 }

@@ -1,5 +1,5 @@
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { aToken, aUser, bearer, logIn, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
@@ -7,6 +7,7 @@ beforeAll(async () => {
   app = await startApp({ settings: { LOGIN_FIELD: 'email' } })
 })
 afterAll(() => app[Symbol.asyncDispose]())
+afterEach(() => vi.restoreAllMocks())
 
 const NEW_PASSWORD = 'N3w-p4ssw0rd!'
 
@@ -105,12 +106,15 @@ describe('a forgotten password', () => {
   it('keeps the reset usable when the policy refuses the password', async () => {
     const user = await aUser(app)
     const token = await aConfirmedReset(user.email)
+    const hash = vi.spyOn(app.passwords, 'hash')
     const refused = await setPassword(user.email, token, 'short')
     expect(refused.statusCode).toBe(422)
     expect(refused.json()).toMatchObject({
       type: 'urn:latchkey:problem:password-refused',
       violations: ['MINIMUM_CHARS', 'REQUIRE_UPPERCASE', 'REQUIRE_SYMBOLS', 'REQUIRE_NUMBERS'],
     })
+    for (let again = 0; again < 20; again++) await setPassword(user.email, token, 'short')
+    expect(hash).not.toHaveBeenCalled()
     expect((await setPassword(user.email, token)).statusCode).toBe(200)
   })
 
@@ -223,6 +227,70 @@ describe('attacks', () => {
     for (const password of passwords) {
       expect((await logIn(app, user.email, password)).statusCode).toBe(password === winner ? 200 : 401)
     }
+  })
+
+  it('a reset whose user has another e-mail costs no hash', async () => {
+    const user = await aUser(app)
+    const token = await aConfirmedReset(user.email)
+    await app.users.setEmail(user.userid, `moved-${user.email}`)
+    const hash = vi.spyOn(app.passwords, 'hash')
+    for (let call = 0; call < 12; call++) expectRefused(await setPassword(user.email, token))
+    expect(hash).not.toHaveBeenCalled()
+  })
+
+  it('a confirmed reset costs a bounded number of hashes, whatever ends in between', async () => {
+    const user = await aUser(app)
+    const token = await aConfirmedReset(user.email)
+    const hash = vi.spyOn(app.passwords, 'hash')
+    // Each call fails after it was counted.
+    hash.mockRejectedValue(new Error('the hash was lost'))
+    const answers = await Promise.all(Array.from({ length: 30 }, () => setPassword(user.email, token)))
+    expect(hash.mock.calls.length).toBeGreaterThan(0)
+    expect(hash.mock.calls.length).toBeLessThanOrEqual(10)
+    expect(answers.filter(({ statusCode }) => statusCode === 422)).toHaveLength(30 - hash.mock.calls.length)
+    hash.mockRestore()
+    expectRefused(await setPassword(user.email, token))
+  })
+
+  it('a change of e-mail ends the open resets, and one that changes nothing does not', async () => {
+    const user = await aUser(app)
+    const changeEmail = async (password: string, ...emails: string[]) => {
+      const headers = bearer((await logIn(app, user.email, password)).json().token)
+      for (const email of emails) {
+        const changed = await app.server.inject({
+          method: 'PUT',
+          url: '/profile',
+          headers,
+          payload: { email },
+        })
+        expect(changed.statusCode).toBe(200)
+      }
+    }
+    const moveAndBack = () => changeEmail(NEW_PASSWORD, `moved-${user.email}`, user.email)
+    const kept = await aConfirmedReset(user.email)
+    await changeEmail(PASSWORD, user.email.toUpperCase(), user.email)
+    expect((await setPassword(user.email, kept)).statusCode).toBe(200)
+
+    const open = await aReset(user.email)
+    await moveAndBack()
+    expectRefused(await confirm(user.email, open.code, open.token))
+    const confirmed = await aConfirmedReset(user.email)
+    await moveAndBack()
+    expectRefused(await setPassword(user.email, confirmed))
+  })
+
+  it('a change of e-mail that is refused ends no reset', async () => {
+    const [user, other] = [await aUser(app), await aUser(app)]
+    const headers = bearer(await aToken(app, user))
+    const token = await aConfirmedReset(user.email)
+    const taken = await app.server.inject({
+      method: 'PUT',
+      url: '/profile',
+      headers,
+      payload: { email: other.email },
+    })
+    expect(taken.statusCode).toBe(409)
+    expect((await setPassword(user.email, token)).statusCode).toBe(200)
   })
 
   it('logins with the old password that race the change hold no token afterwards', async () => {

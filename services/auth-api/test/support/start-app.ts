@@ -3,7 +3,7 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
-import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { createPasswordHasher, type PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
 import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyInstance } from 'fastify'
@@ -16,6 +16,7 @@ export interface TestApp extends AsyncDisposable {
   server: FastifyInstance
   database: TestDatabase
   users: UserRepository
+  passwords: PasswordHasher
   config: Config
   /** Everything that was logged, one JSON line each. */
   logLines: string[]
@@ -87,6 +88,7 @@ export async function startApp({
     queued,
     database: ownDatabase,
     users: createUserRepository(ownDatabase.db),
+    passwords,
     setClock(now) {
       fixedNow = now
     },

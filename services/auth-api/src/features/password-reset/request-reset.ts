@@ -55,7 +55,7 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
       await resets.insert(
         {
           id,
-          userid: user?.userid,
+          userid: user?.userid ?? randomUUID(),
           email: fold(email),
           tokenHash: secrets.hash(id, token),
           // The code of a decoy is sent nowhere, and no guess may match it.

@@ -3,8 +3,8 @@ import type { Queryable, Statement } from '@latchkey/shared/database/database.ts
 /** One row of `password_reset`. */
 export interface Reset {
   id: string
-  /** Undefined for an unknown e-mail. */
-  userid: string | undefined
+  /** Random for an unknown e-mail. */
+  userid: string
   /** Folded. */
   email: string
   tokenHash: string
@@ -49,6 +49,12 @@ const COUNT_ATTEMPT: Statement = {
     where id = $1 and attempts < $2 and confirmed_at is null and used_at is null and expires_at > $3`,
 }
 
+const COUNT_HASH: Statement = {
+  name: 'reset-count-hash',
+  text: `update password_reset set attempts = attempts + 1
+    where id = $1 and attempts < $2 and confirmed_at is not null and used_at is null and expires_at > $3`,
+}
+
 const CONFIRM: Statement = {
   name: 'reset-confirm',
   text: `update password_reset set confirmed_at = $2, token_hash = $3
@@ -61,9 +67,9 @@ const USE: Statement = {
     where id = $1 and confirmed_at is not null and used_at is null and expires_at > $2`,
 }
 
-const END_OTHERS: Statement = {
-  name: 'reset-end-others',
-  text: 'update password_reset set used_at = $3 where userid = $1 and id <> $2 and used_at is null',
+const END_ALL: Statement = {
+  name: 'reset-end-all',
+  text: 'update password_reset set used_at = $2 where userid = $1 and used_at is null',
 }
 
 export type ResetRepository = ReturnType<typeof createResetRepository>
@@ -76,8 +82,8 @@ export function createResetRepository(db: Queryable) {
       now: Date,
     ) {
       const { id, userid, email, tokenHash, codeHash, expiresAt } = reset
-      const user = userid === undefined ? null : db.toUuidValue(userid)
-      await db.execute(INSERT, [db.toUuidValue(id), user, email, tokenHash, codeHash, now, expiresAt])
+      const ids = [db.toUuidValue(id), db.toUuidValue(userid)]
+      await db.execute(INSERT, [...ids, email, tokenHash, codeHash, now, expiresAt])
     },
 
     /**
@@ -100,6 +106,10 @@ export function createResetRepository(db: Queryable) {
     countAttempt: async (id: string, maximum: number, now: Date): Promise<boolean> =>
       (await db.execute(COUNT_ATTEMPT, [db.toUuidValue(id), maximum, now])) === 1,
 
+    /** Counts a new password for a confirmed reset together with its codes; false when none is left or the reset has ended. */
+    countHash: async (id: string, maximum: number, now: Date): Promise<boolean> =>
+      (await db.execute(COUNT_HASH, [db.toUuidValue(id), maximum, now])) === 1,
+
     /** True for the one call that confirms it. */
     confirm: async (id: string, now: Date, tokenHash: string): Promise<boolean> =>
       (await db.execute(CONFIRM, [db.toUuidValue(id), now, tokenHash])) === 1,
@@ -108,14 +118,15 @@ export function createResetRepository(db: Queryable) {
     use: async (id: string, now: Date): Promise<boolean> =>
       (await db.execute(USE, [db.toUuidValue(id), now])) === 1,
 
-    endOthers: (userid: string, id: string, now: Date) =>
-      db.execute(END_OTHERS, [db.toUuidValue(userid), db.toUuidValue(id), now]),
+    /** Ends every open reset of the user. */
+    endAll: (userid: string, now: Date) => db.execute(END_ALL, [db.toUuidValue(userid), now]),
   }
 }
 
 const toReset = (db: Queryable, row: ResetRow): Reset => ({
   id: db.fromUuidValue(row.id),
-  userid: row.userid === null ? undefined : db.fromUuidValue(row.userid),
+  // Earlier releases store null for an unknown e-mail. No user has the id of a reset.
+  userid: db.fromUuidValue(row.userid ?? row.id),
   email: row.email,
   tokenHash: row.token_hash,
   codeHash: row.code_hash,

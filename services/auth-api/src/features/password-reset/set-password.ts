@@ -4,7 +4,7 @@ import type { Queryable } from '@latchkey/shared/database/database.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { findViolations, type PasswordPolicy } from '@latchkey/shared/passwords/password-policy.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
-import { VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
+import { type User, VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { validFromAfter } from '@latchkey/shared/users/valid-from.ts'
 import { resetRefused } from './reset-refused.ts'
@@ -13,12 +13,15 @@ import type { ResetSecrets } from './reset-secrets.ts'
 
 export interface SetPasswordDependencies {
   transaction: <Result>(work: (transaction: Queryable) => Promise<Result>) => Promise<Result>
-  resets: Pick<ResetRepository, 'findNewest'>
-  resetsOf: (transaction: Queryable) => Pick<ResetRepository, 'use' | 'endOthers'>
+  users: Pick<UserRepository, 'findById'>
   usersOf: (transaction: Queryable) => UserRepository
+  resets: Pick<ResetRepository, 'findNewest' | 'countHash'>
+  resetsOf: (transaction: Queryable) => Pick<ResetRepository, 'use' | 'endAll'>
   secrets: Pick<ResetSecrets, 'isHashOf'>
   passwords: Pick<PasswordHasher, 'hash'>
   policy: PasswordPolicy
+  /** Codes that may be tried; they are counted together with the new passwords. */
+  attempts: number
   clock: Clock
 }
 
@@ -30,27 +33,31 @@ export interface NewPassword {
 
 export type SetPassword = ReturnType<typeof createSetPassword>
 
+/** New passwords that a reset may have hashed. One is enough; the others are for calls that fail after the hash. */
+const MAX_HASHES = 5
+
 /**
  * Sets the password of a confirmed reset, once, and ends every token issued so far; returns the reset's token. Throws
  * `reset_refused`, or `password_refused` with `violations`, after which the reset stays usable.
  */
 export function createSetPassword(dependencies: SetPasswordDependencies) {
-  const { transaction, resets, resetsOf, usersOf, secrets, passwords, policy, clock } = dependencies
+  const { transaction, users, usersOf, resets, resetsOf, secrets, passwords, policy, attempts, clock } =
+    dependencies
 
   /** Refuses what it can before the password is hashed, which is expensive. */
-  async function findUsable({
-    email,
-    token,
-  }: Omit<NewPassword, 'password'>): Promise<Reset & { userid: string }> {
+  async function findUsable(email: string, token: string): Promise<Reset> {
     const reset = await resets.findNewest(fold(email))
-    const isUsable =
-      reset?.userid !== undefined &&
-      secrets.isHashOf(reset.tokenHash, reset.id, token) &&
-      reset.confirmedAt !== undefined &&
-      reset.usedAt === undefined &&
-      reset.expiresAt.getTime() > clock()
-    if (!isUsable || reset.userid === undefined) throw resetRefused()
-    return { ...reset, userid: reset.userid }
+    if (!reset) throw resetRefused()
+    // All are computed, and a decoy differs in none: it is never confirmed. The user is read after that only.
+    const checks = [
+      secrets.isHashOf(reset.tokenHash, reset.id, token),
+      reset.confirmedAt !== undefined,
+      reset.usedAt === undefined,
+      reset.expiresAt.getTime() > clock(),
+    ]
+    if (checks.includes(false)) throw resetRefused()
+    if (!isTheirs(reset, await users.findById(reset.userid))) throw resetRefused()
+    return reset
   }
 
   function checkPolicy(password: string): void {
@@ -61,34 +68,37 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     })
   }
 
-  async function useReset(
-    db: Queryable,
-    id: string,
-    userid: string,
-    email: string,
-    now: Date,
-  ): Promise<void> {
-    const user = await usersOf(db).findById(userid)
-    // A reset belongs to the mailbox that it was sent to: a change of e-mail ends it.
-    const isTheirs = user && !user.deletedAt && fold(user.email ?? '') === fold(email)
-    const isFirst = isTheirs && (await resetsOf(db).use(id, now))
+  /** The database counts before the password is hashed, so that concurrent calls cannot exceed the maximum. */
+  async function hashCounted(reset: Reset, password: string): Promise<string> {
+    if (!(await resets.countHash(reset.id, attempts + MAX_HASHES, new Date(clock())))) throw resetRefused()
+    return passwords.hash(password)
+  }
+
+  async function useReset(db: Queryable, reset: Reset, now: Date): Promise<void> {
+    const isUsable = isTheirs(reset, await usersOf(db).findById(reset.userid))
+    const isFirst = isUsable && (await resetsOf(db).use(reset.id, now))
     if (!isFirst) throw resetRefused()
   }
 
   return async ({ email, token, password }: NewPassword): Promise<string> => {
-    const { id, userid } = await findUsable({ email, token })
+    const reset = await findUsable(email, token)
+    const { userid } = reset
     checkPolicy(password)
-    const passwordHash = await passwords.hash(password)
+    const passwordHash = await hashCounted(reset, password)
     await transaction(async (db) => {
       const users = usersOf(db)
       // Always the user's row first: two resets of one user then wait for each other instead of deadlocking.
       if (!(await users.lock(userid))) throw resetRefused()
       const now = clock()
-      await useReset(db, id, userid, email, new Date(now))
+      await useReset(db, reset, new Date(now))
       await users.setPassword(userid, passwordHash)
       await users.setProperty(userid, VALID_FROM_PROPERTY, String(validFromAfter(now)))
-      await resetsOf(db).endOthers(userid, id, new Date(now))
+      await resetsOf(db).endAll(userid, new Date(now))
     })
     return token
   }
 }
+
+/** A reset belongs to the mailbox that it was sent to: a change of e-mail ends it. */
+const isTheirs = (reset: Reset, user: User | undefined): boolean =>
+  user !== undefined && !user.deletedAt && fold(user.email ?? '') === reset.email
