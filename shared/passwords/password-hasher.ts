@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Piscina } from 'piscina'
 import { AppError } from '../app-error.ts'
+import { createFairQueue, type HashClient } from './fair-queue.ts'
 import type { HashTask, Verification } from './hash-thread.ts'
 
 export interface PasswordHasherOptions {
@@ -9,7 +10,7 @@ export interface PasswordHasherOptions {
   scheme: string
   /** Hashes computed at the same time. Default: the number of cores. */
   concurrency?: number | undefined
-  /** Calls that may wait for a free thread; one more is refused. With 0 none may wait. */
+  /** Calls that may wait for a free thread; one of any more is refused. With 0 none may wait. */
   queueLimit: number
 }
 
@@ -17,12 +18,21 @@ export interface PasswordHasherOptions {
 export const tooManyWaiting = () =>
   new AppError('overloaded', 'Too many logins are waiting; try again shortly', { retryAfterSeconds: 1 })
 
+interface Call {
+  task: HashTask
+  resolve: (result: string | Verification) => void
+  reject: (error: unknown) => void
+}
+
+/** The client of calls that no request causes. */
+const OPERATOR: HashClient = { address: '', standing: 'known' }
+
 export type PasswordHasher = ReturnType<typeof createPasswordHasher>
 
 /**
  * Hashes and verifies passwords in separate threads with a low priority. In libuv's pool, WebCrypto, and with it the
- * signature check of every token, would wait behind the hashes. Throws `overloaded` when no thread is free and
- * `queueLimit` calls already wait.
+ * signature check of every token, would wait behind the hashes. Throws `overloaded` for a call that finds neither a
+ * thread nor a place in the queue, or loses its place to a call of another client; see `createFairQueue`.
  */
 export function createPasswordHasher({
   scheme,
@@ -35,27 +45,31 @@ export function createPasswordHasher({
     maxThreads: concurrency,
     niceIncrement: 10,
   })
+  const waiting = createFairQueue<Call>(queueLimit)
+  let running = 0
 
-  // The pool reports the length of its queue, but not whether a thread is free.
-  let pending = 0
-
-  async function run(task: HashTask): Promise<string | Verification> {
-    if (pending >= concurrency + queueLimit) throw tooManyWaiting()
-    pending++
-    try {
-      return await threads.run(task)
-    } finally {
-      pending--
-    }
+  async function start({ task, resolve, reject }: Call): Promise<void> {
+    running++
+    await threads.run(task).then(resolve, reject)
+    running--
+    const next = waiting.take()
+    if (next) void start(next)
   }
 
+  const run = (task: HashTask, client: HashClient): Promise<string | Verification> =>
+    new Promise((resolve, reject) => {
+      const call = { task, resolve, reject }
+      // The pool's own queue stays empty: it has one order for all clients.
+      if (running < concurrency) void start(call)
+      else waiting.add(call, client)?.reject(tooManyWaiting())
+    })
+
   return {
-    hash: (password: string): Promise<string> => run({ kind: 'hash', scheme, password }) as Promise<string>,
+    hash: (password: string, client = OPERATOR): Promise<string> =>
+      run({ kind: 'hash', scheme, password }, client) as Promise<string>,
     /** `stored` is undefined for an unknown user, which takes as long as a wrong password. */
-    verify: (password: string, stored: string | undefined): Promise<Verification> =>
-      run({ kind: 'verify', scheme, password, stored }) as Promise<Verification>,
-    /** The number of calls that wait for a thread. */
-    waiting: (): number => threads.queueSize,
+    verify: (password: string, stored: string | undefined, client = OPERATOR): Promise<Verification> =>
+      run({ kind: 'verify', scheme, password, stored }, client) as Promise<Verification>,
     close: (): Promise<void> => threads.close(),
   }
 }

@@ -40,7 +40,7 @@ import { metrics } from './plugins/metrics.ts'
 import { openapi } from './plugins/openapi.ts'
 import { problemDetails } from './plugins/problem-details.ts'
 import { type CreateCounter, type LimitStore, openCounters } from './plugins/rate-limit/counters.ts'
-import { createAccountKey } from './plugins/rate-limit/limit-keys.ts'
+import { addressKey, createAccountKey } from './plugins/rate-limit/limit-keys.ts'
 import { limitRequests } from './plugins/rate-limit/limit-requests.ts'
 import { createLoginLimiter } from './plugins/rate-limit/login-limiter.ts'
 import { createResetLimiter } from './plugins/rate-limit/reset-limiter.ts'
@@ -90,7 +90,8 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
 
   await server.register(healthRoutes, { readiness })
   await server.register(loginRoutes, {
-    logIn: (credentials, request) => limitLogin(request, credentials.username, () => logIn(credentials)),
+    logIn: (credentials, request) =>
+      limitLogin(request, credentials.username, (client) => logIn(credentials, client)),
   })
   await server.register(tokenRoutes, {
     refreshToken: createRefreshToken({ users, issueToken, refreshWindowSeconds, clock }),
@@ -110,7 +111,8 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
       return requestReset(email)
     },
     confirmCode,
-    setPassword,
+    // The token of a confirmed reset came from the owner's mailbox.
+    setPassword: (given, request) => setPassword(given, { address: addressKey(request), standing: 'known' }),
   })
   await server.register(sampleProtectedRoutes)
   return { server, readiness }

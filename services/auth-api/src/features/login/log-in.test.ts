@@ -36,9 +36,10 @@ describe('a refused login', () => {
       field: 'email',
       clock: Date.now,
     })
-    await expect(logIn({ username: 'ada@example.com', password: 'guess' })).rejects.toMatchObject({
+    const client = { address: '192.0.2.1', standing: 'new' } as const
+    await expect(logIn({ username: 'ada@example.com', password: 'guess' }, client)).rejects.toMatchObject({
       code: 'invalid_credentials',
     })
-    expect(verify.mock.calls).toEqual([['guess', stored]])
+    expect(verify.mock.calls).toEqual([['guess', stored, client]])
   })
 })

@@ -1,5 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
+import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import type { LoginField, UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { IssuedToken, IssueToken } from '../tokens/issue-token.ts'
@@ -24,11 +25,11 @@ export type LogIn = ReturnType<typeof createLogIn>
 
 /** Exchanges credentials for a token; throws `invalid_credentials`, whatever is wrong with them. */
 export function createLogIn({ users, replaceHash, passwords, issueToken, field, clock }: LogInDependencies) {
-  return async ({ username, password }: Credentials): Promise<IssuedToken> => {
+  return async ({ username, password }: Credentials, client: HashClient): Promise<IssuedToken> => {
     const readAt = toNumericDate(clock())
     const user = await users.findByLogin(field, username)
     // Verified for unknown and deleted users too: the time must not reveal which users exist.
-    const verification = await passwords.verify(password, user?.passwordHash)
+    const verification = await passwords.verify(password, user?.passwordHash, client)
     if (!user || user.deletedAt || !verification.matches) {
       throw new AppError('invalid_credentials', 'The username or the password is wrong')
     }

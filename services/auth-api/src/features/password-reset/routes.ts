@@ -4,7 +4,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ProblemResponse } from '../../plugins/problem-details.ts'
 import type { ConfirmCode } from './confirm-code.ts'
-import type { SetPassword } from './set-password.ts'
+import type { NewPassword } from './set-password.ts'
 
 const ResetToken = z
   .object({ token: z.string().describe('Identifies this reset; it is not an access token.') })
@@ -25,7 +25,7 @@ const CodeConfirmation = z
   )
   .meta({ id: 'CodeConfirmation' })
 
-const NewPassword = z
+const NewPasswordBody = z
   .object(
     {
       email: emailAddress(),
@@ -42,7 +42,7 @@ export interface PasswordResetRoutesOptions {
   /** `request` identifies the client, whose requests are limited. */
   requestReset: (email: string, request: FastifyRequest) => Promise<string>
   confirmCode: ConfirmCode
-  setPassword: SetPassword
+  setPassword: (given: NewPassword, request: FastifyRequest) => Promise<string>
 }
 
 export const passwordResetRoutes: FastifyPluginAsyncZod<PasswordResetRoutesOptions> = async (
@@ -82,10 +82,10 @@ export const passwordResetRoutes: FastifyPluginAsyncZod<PasswordResetRoutesOptio
       schema: {
         summary: 'Set a new password after confirmation',
         tags: ['password reset'],
-        body: NewPassword,
+        body: NewPasswordBody,
         response: { 200: ResetToken, 400: ProblemResponse, 422: ProblemResponse, 503: ProblemResponse },
       },
     },
-    async ({ body }) => ({ token: await setPassword(body) }),
+    async (request) => ({ token: await setPassword(request.body, request) }),
   )
 }

@@ -1,6 +1,7 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Queryable } from '@latchkey/shared/database/database.ts'
+import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { findViolations, type PasswordPolicy } from '@latchkey/shared/passwords/password-policy.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
@@ -69,9 +70,9 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
   }
 
   /** The database counts before the password is hashed, so that concurrent calls cannot exceed the maximum. */
-  async function hashCounted(reset: Reset, password: string): Promise<string> {
+  async function hashCounted(reset: Reset, password: string, client: HashClient): Promise<string> {
     if (!(await resets.countHash(reset.id, attempts + MAX_HASHES, new Date(clock())))) throw resetRefused()
-    return passwords.hash(password)
+    return passwords.hash(password, client)
   }
 
   async function useReset(db: Queryable, reset: Reset, now: Date): Promise<void> {
@@ -80,11 +81,11 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     if (!isFirst) throw resetRefused()
   }
 
-  return async ({ email, token, password }: NewPassword): Promise<string> => {
+  return async ({ email, token, password }: NewPassword, client: HashClient): Promise<string> => {
     const reset = await findUsable(email, token)
     const { userid } = reset
     checkPolicy(password)
-    const passwordHash = await hashCounted(reset, password)
+    const passwordHash = await hashCounted(reset, password, client)
     await transaction(async (db) => {
       const users = usersOf(db)
       // Always the user's row first: two resets of one user then wait for each other instead of deadlocking.

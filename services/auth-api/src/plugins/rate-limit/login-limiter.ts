@@ -1,9 +1,16 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
+import type { HashClient, Standing } from '@latchkey/shared/passwords/fair-queue.ts'
 import { tooManyWaiting } from '@latchkey/shared/passwords/password-hasher.ts'
 import type { FastifyRequest } from 'fastify'
 import type { CreateCounter } from './counters.ts'
 import { addressKey } from './limit-keys.ts'
-import { createLoginFailures, isWithinLimit, type LoginKeys, secondsUntilAllowed } from './login-failures.ts'
+import {
+  createLoginFailures,
+  isWithinLimit,
+  type LoginFailures,
+  type LoginKeys,
+  secondsUntilAllowed,
+} from './login-failures.ts'
 import { createPendingAttempts, type EarlierAttempts, type PendingAttempt } from './pending-attempts.ts'
 import { tooManyRequests } from './too-many-requests.ts'
 
@@ -23,16 +30,21 @@ export interface LoginLimiterOptions {
 export type LimitLogin = <Result>(
   request: FastifyRequest,
   account: string,
-  logIn: () => Promise<Result>,
+  logIn: (client: HashClient) => Promise<Result>,
 ) => Promise<Result>
+
+/** How long a client stays known for an account after it has logged in. */
+const SUCCESS_MS = 30 * 24 * 60 * 60 * 1000
 
 const NO_EARLIER_ATTEMPTS: EarlierAttempts = new Map()
 
 /** Limits failed logins by address and by account. Logins that may still turn out well wait for earlier ones. */
 export function createLoginLimiter(options: LoginLimiterOptions): LimitLogin {
   const { createCounter, accountKey, failedLoginsPerMinute: limit, waitingLogins } = options
-  if (limit === 0) return (_request, _account, logIn) => logIn()
+  if (limit === 0)
+    return (request, _account, logIn) => logIn({ address: addressKey(request), standing: 'new' })
   const failures = createLoginFailures(createCounter)
+  const successes = createCounter('login-success', SUCCESS_MS)
   const pending = createPendingAttempts(limit)
 
   return async (request, account, logIn) => {
@@ -40,8 +52,10 @@ export function createLoginLimiter(options: LoginLimiterOptions): LimitLogin {
     const mayWait = pending.count(keys.address) < limit + waitingLogins
     const attempt = pending.begin(Object.values(keys))
     try {
-      await admit(request, keys, attempt, mayWait)
-      return await logIn()
+      const failed = await admit(request, keys, attempt, mayWait)
+      const result = await logIn({ address: keys.address, standing: await standingOf(request, keys, failed) })
+      await successes.count(request, keys.pair)
+      return result
     } catch (error) {
       if (isFailedLogin(error)) await failures.count(request, keys)
       throw error
@@ -50,19 +64,28 @@ export function createLoginLimiter(options: LoginLimiterOptions): LimitLogin {
     }
   }
 
-  /** Resolves when the login may begin. */
+  async function standingOf(
+    request: FastifyRequest,
+    { pair }: LoginKeys,
+    failed: LoginFailures,
+  ): Promise<Standing> {
+    if (failed.address.current > 0) return 'failed'
+    return (await successes.read(request, pair)).current > 0 ? 'known' : 'new'
+  }
+
+  /** Resolves when the login may begin, with the failures that were counted until then. */
   async function admit(
     request: FastifyRequest,
     keys: LoginKeys,
     attempt: PendingAttempt,
     mayWait: boolean,
-  ): Promise<void> {
+  ): Promise<LoginFailures> {
     for (;;) {
       // Read before the counters, so that an attempt that ends meanwhile is counted at least once.
       const earlier = attempt.earlier()
       const failed = await failures.read(request, keys)
       const mayBegin = (earlier: EarlierAttempts) => isWithinLimit(failed, keys, earlier, limit)
-      if (mayBegin(earlier)) return
+      if (mayBegin(earlier)) return failed
       if (!mayBegin(NO_EARLIER_ATTEMPTS)) throw tooManyRequests(secondsUntilAllowed(failed, limit))
       // In a longer queue every client would have given up before its password is hashed.
       if (!mayWait) throw tooManyWaiting()

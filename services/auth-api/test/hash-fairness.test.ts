@@ -1,0 +1,76 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { aUser, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
+
+const ATTACKERS = 200
+/** How long an attacker that was refused for lack of room waits; the longest Retry-After would be a second. */
+const RETRY_MS = 20
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database[Symbol.asyncDispose]())
+
+const start = () =>
+  startApp({
+    database,
+    settings: {
+      TRUST_PROXY: '127.0.0.1',
+      RATE_LIMIT_LOGIN: '10',
+      HASH_QUEUE: '32',
+      PASSWORD_HASH: 'argon2id',
+    },
+  })
+
+const logIn = async ({ server }: TestApp, username: string, password: string, address: string) => {
+  const headers = { 'x-forwarded-for': address }
+  return (await server.inject({ method: 'POST', url: '/login', headers, payload: { username, password } }))
+    .statusCode
+}
+
+/** Guesses from many addresses, each as fast as it is answered and until it is limited, from here on. */
+function startFlood(app: TestApp) {
+  const statuses: number[] = []
+  let isOver = false
+  const guess = async (attacker: number) => {
+    for (let account = 0; !isOver; account++) {
+      const address = `198.51.${100 + (attacker % 2)}.${attacker >> 1}`
+      const status = await logIn(app, `nobody-${attacker}-${account}@example.com`, 'a guess', address)
+      statuses.push(status)
+      if (status === 429) return
+      if (status === 503) await wait(RETRY_MS)
+    }
+  }
+  const ended = Promise.all(Array.from({ length: ATTACKERS }, (_, attacker) => guess(attacker)))
+  return {
+    count: (status: number) => statuses.filter((each) => each === status).length,
+    async [Symbol.asyncDispose]() {
+      isOver = true
+      await ended
+    },
+  }
+}
+
+it('a client that has logged in before is not refused while 200 addresses guess', async () => {
+  await using app = await start()
+  const owner = await aUser(app)
+  expect(await logIn(app, owner.email, PASSWORD, '192.0.2.1')).toBe(200)
+  await using flood = startFlood(app)
+  await expect.poll(() => flood.count(503)).toBeGreaterThan(0)
+  const statuses = []
+  for (let login = 0; login < 30; login++) statuses.push(await logIn(app, owner.email, PASSWORD, '192.0.2.1'))
+  expect(statuses).toEqual(Array(30).fill(200))
+})
+
+it('a client that has not failed is not refused once the addresses that guess have failed', async () => {
+  await using app = await start()
+  const owner = await aUser(app)
+  await using flood = startFlood(app)
+  await expect.poll(() => flood.count(401)).toBeGreaterThanOrEqual(ATTACKERS)
+  const statuses = []
+  for (let login = 0; login < 30; login++)
+    statuses.push(await logIn(app, owner.email, PASSWORD, `192.0.2.${login}`))
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(29)
+})

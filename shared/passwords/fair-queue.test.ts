@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import { createFairQueue, type Standing } from './fair-queue.ts'
+
+/** Adds calls, written as `standing address`, and returns those that are refused, then those that wait in their turn. */
+function run(limit: number, calls: readonly string[]) {
+  const queue = createFairQueue<string>(limit)
+  const refused = calls.flatMap((call, index) => {
+    const [standing, address = ''] = call.split(' ')
+    return queue.add(`${address}${index}`, { address, standing: standing as Standing }) ?? []
+  })
+  const taken: string[] = []
+  for (let call = queue.take(); call !== undefined; call = queue.take()) taken.push(call)
+  return { refused, taken }
+}
+
+describe('the fair queue', () => {
+  it.each([
+    {
+      what: 'takes the calls of one address in their order',
+      calls: ['new a', 'new a', 'new a'],
+      taken: ['a0', 'a1', 'a2'],
+      refused: [],
+    },
+    {
+      what: 'takes one call of each address in turn',
+      calls: ['new a', 'new a', 'new a', 'new b', 'new b'],
+      taken: ['a0', 'b3', 'a1', 'b4', 'a2'],
+      refused: [],
+    },
+    {
+      what: 'takes one call of each standing in turn',
+      calls: ['failed a', 'failed b', 'failed c', 'new d', 'new e', 'known f'],
+      taken: ['f5', 'd3', 'a0', 'e4', 'b1', 'c2'],
+      refused: [],
+    },
+    {
+      what: 'refuses the next call without room',
+      calls: ['new a', 'new b', 'new c', 'new d', 'new e', 'new f', 'new g'],
+      taken: ['a0', 'b1', 'c2', 'd3', 'e4', 'f5'],
+      refused: ['g6'],
+    },
+    {
+      what: 'refuses the newest call of the address with the most for an address with fewer',
+      calls: ['new a', 'new a', 'new a', 'new a', 'new b', 'new b', 'new c', 'new c', 'new c'],
+      taken: ['a0', 'b4', 'c6', 'a1', 'b5', 'c7'],
+      refused: ['a3', 'a2', 'c8'],
+    },
+    {
+      what: 'refuses a call of a worse standing for one of a better',
+      calls: [
+        'failed a',
+        'failed b',
+        'failed c',
+        'failed d',
+        'new e',
+        'known f',
+        'new g',
+        'known h',
+        'failed i',
+      ],
+      taken: ['f5', 'e4', 'c2', 'h7', 'g6', 'd3'],
+      refused: ['a0', 'b1', 'i8'],
+    },
+    {
+      what: 'keeps the calls of better standings when a worse one has none left',
+      calls: ['known a', 'known a', 'known a', 'known a', 'known a', 'known a', 'new b', 'failed c'],
+      taken: ['a0', 'a1', 'a2', 'a3', 'a4', 'a5'],
+      refused: ['b6', 'c7'],
+    },
+  ])('$what', ({ calls, taken, refused }) => {
+    expect(run(6, calls)).toEqual({ taken, refused })
+  })
+
+  it('without places refuses each call', () => {
+    expect(run(0, ['known a', 'new b'])).toEqual({ taken: [], refused: ['a0', 'b1'] })
+  })
+})

@@ -1,0 +1,78 @@
+/** How far a client is trusted, best first: it has logged in to this account before; nothing is known; a login failed recently. */
+const STANDINGS = ['known', 'new', 'failed'] as const
+
+export type Standing = (typeof STANDINGS)[number]
+
+/** The client for whom a password is hashed. */
+export interface HashClient {
+  address: string
+  standing: Standing
+}
+
+/**
+ * Calls that wait, at most `limit`. The standings take turns, and within a standing the addresses: an address with many
+ * calls delays the others by one call each. Without room, a call of a better standing, or of an address with fewer calls,
+ * takes the place of another one.
+ */
+export function createFairQueue<Call>(limit: number) {
+  const lanes = STANDINGS.map((standing) => ({ standing, ...createLane<Call>() }))
+  const turns = [...lanes]
+  let size = 0
+
+  function makeRoom({ address, standing }: HashClient): Call | undefined {
+    for (const lane of lanes.toReversed()) {
+      const isSame = lane.standing === standing
+      const dropped = lane.dropFromLongest(isSame ? lane.count(address) + 1 : 0)
+      if (dropped !== undefined || isSame) return dropped
+    }
+    return undefined
+  }
+
+  return {
+    /** Adds a call; returns the call that has to be refused for it, which may be `call` itself. */
+    add(call: Call, client: HashClient): Call | undefined {
+      const dropped = size < limit ? undefined : makeRoom(client)
+      if (size >= limit && dropped === undefined) return call
+      if (dropped === undefined) size++
+      lanes.find(({ standing }) => standing === client.standing)?.add(client.address, call)
+      return dropped
+    },
+
+    /** Removes the call whose turn it is. */
+    take(): Call | undefined {
+      const lane = turns.find((each) => !each.isEmpty())
+      if (!lane) return undefined
+      turns.push(...turns.splice(turns.indexOf(lane), 1))
+      size--
+      return lane.take()
+    },
+  }
+}
+
+/** The calls of one standing by address. The addresses are in the order of their turns. */
+function createLane<Call>() {
+  const queues = new Map<string, Call[]>()
+  const count = (address: string): number => queues.get(address)?.length ?? 0
+
+  return {
+    count,
+    isEmpty: () => queues.size === 0,
+    add(address: string, call: Call): void {
+      queues.set(address, [...(queues.get(address) ?? []), call])
+    },
+    take(): Call | undefined {
+      const [[address, [call, ...others]] = ['', []]] = queues
+      queues.delete(address)
+      if (others.length > 0) queues.set(address, others)
+      return call
+    },
+    /** Removes the newest call of the address with the most calls, if these are more than `minimum`. */
+    dropFromLongest(minimum: number): Call | undefined {
+      const [longest = ''] = [...queues.keys()].toSorted((a, b) => count(b) - count(a))
+      if (count(longest) <= minimum) return undefined
+      const dropped = queues.get(longest)?.pop()
+      if (count(longest) === 0) queues.delete(longest)
+      return dropped
+    },
+  }
+}
