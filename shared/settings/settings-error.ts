@@ -24,3 +24,17 @@ export const collectFaults = (...steps: (() => unknown)[]): string[] =>
       throw error
     }
   })
+
+/** The results of both steps, which both run; throws one `SettingsError` with the faults of both, or any other error. */
+export async function parseBoth<First, Second>(
+  first: () => First | Promise<First>,
+  second: () => Second | Promise<Second>,
+) {
+  const parts = [(async () => first())(), (async () => second())()] as const
+  const settled = await Promise.allSettled(parts)
+  const faults = settled.flatMap((part) => (part.status === 'rejected' ? findFaults(part.reason) : []))
+  if (faults.length > 0) throw new SettingsError(faults)
+  return Promise.all(parts)
+}
+
+const findFaults = (error: unknown): readonly string[] => (error instanceof SettingsError ? error.faults : [])

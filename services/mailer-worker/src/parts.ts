@@ -4,9 +4,11 @@ import { listen } from '@latchkey/shared/lifecycle/listen.ts'
 import { openContext } from '@latchkey/shared/lifecycle/open-context.ts'
 import type { Lifecycle } from '@latchkey/shared/lifecycle/run-service.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import type { Environment } from '@latchkey/shared/settings/setting.ts'
+import { parseBoth } from '@latchkey/shared/settings/settings-error.ts'
 import { parseConfig } from './config.ts'
 import type { Takeover } from './consume-queue.ts'
-import { loadExternal, pickSender } from './load-external.ts'
+import { loadExternal } from './load-external.ts'
 import { buildWorker } from './worker.ts'
 
 const POOL_SIZE = 4
@@ -59,8 +61,10 @@ export async function openParts(lifecycle: Lifecycle, takeover?: Takeover): Prom
   })
 }
 
-async function readSettings(environment: Record<string, string | undefined>) {
-  const config = parseConfig(environment)
-  const { envelope, senders } = await loadExternal(config.environment)
-  return { config, envelope, createSender: pickSender(senders, config.mail.url) }
+async function readSettings(environment: Environment) {
+  const [config, external] = await parseBoth(
+    () => parseConfig(environment),
+    () => loadExternal(environment),
+  )
+  return { config, ...external }
 }

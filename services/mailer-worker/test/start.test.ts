@@ -34,6 +34,13 @@ describe('starting mailer-worker', () => {
     expect(worker.log()).not.toContain(SECRET)
   })
 
+  it('lists the faults of its settings and of config/external.ts together', async () => {
+    const settings = { ...UNAVAILABLE, MAIL_URL: 'pigeon:', MAIL_CONCURRENCY: 'many' }
+    await using worker = await startWorkerProcess(settings)
+    await waitFor(() => worker.process.exitCode !== null)
+    expect(worker.log().match(/^ {2}[A-Z_]+/gm)).toEqual(['  MAIL_CONCURRENCY', '  MAIL_URL'])
+  })
+
   it('exits with 0 after SIGTERM while it opens its port', async () => {
     const script = `import net from 'node:net'
       const { listen } = net.Server.prototype

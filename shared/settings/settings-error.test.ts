@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import { parseBoth, SettingsError } from './settings-error.ts'
+
+const refuse = (error: Error) => () => {
+  throw error
+}
+const [noPort, noHost] = [new SettingsError(['PORT is missing.']), new SettingsError(['HOST is missing.'])]
+const broken = new TypeError('external.ts is broken')
+
+it.each([
+  {
+    why: 'both',
+    first: noPort,
+    second: noHost,
+    thrown: { faults: ['PORT is missing.', 'HOST is missing.'] },
+  },
+  {
+    why: 'the one with faults first',
+    first: broken,
+    second: noHost,
+    thrown: { faults: ['HOST is missing.'] },
+  },
+])('reports $why', async ({ first, second, thrown }) => {
+  await expect(parseBoth(refuse(first), refuse(second))).rejects.toMatchObject(thrown)
+})
+
+it('passes on any other error, and both results', async () => {
+  await expect(parseBoth(() => 1, refuse(broken))).rejects.toBe(broken)
+  await expect(
+    parseBoth(
+      () => 1,
+      async () => 'two',
+    ),
+  ).resolves.toEqual([1, 'two'])
+})
