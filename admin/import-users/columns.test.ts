@@ -17,7 +17,7 @@ describe('parseColumns', () => {
       says: 'password or password_hash is missing',
     },
     { why: 'semicolons', header: 'username;email;password', says: 'Separate columns by commas' },
-    { why: 'an unknown column', header: 'username,email,password,admin', says: 'no column "admin"' },
+    { why: 'an unknown column', header: 'username,email,password,admin', says: 'column "admin" is unknown' },
     {
       why: 'a column twice',
       header: 'username,email,email,password',
@@ -28,7 +28,7 @@ describe('parseColumns', () => {
       header: 'username,email,Email,password',
       says: 'the column "Email" is there twice',
     },
-    { why: 'an unknown column twice', header: 'username,email,password,x,x', says: 'no column "x"' },
+    { why: 'an unknown column twice', header: 'username,email,password,x,x', says: 'column "x" is unknown' },
     {
       why: 'a property twice',
       header: 'username,email,password,property:a,property:a',

@@ -54,7 +54,7 @@ function findRepeated(columns: readonly Column[]): string[] {
 const findUnknown = (columns: readonly Column[]): string[] =>
   columns
     .filter(({ name, known }) => !known && !name.startsWith(PROPERTY_PREFIX))
-    .map(({ name }) => `there is no column ${JSON.stringify(name)}`)
+    .map(({ name }) => `the column ${JSON.stringify(name)} is unknown`)
 
 function findMissing(indexes: ReadonlyMap<KnownColumn, number>): string[] {
   const missing: string[] = REQUIRED.filter((column) => !indexes.has(column))

@@ -89,7 +89,7 @@ export function createMails<Templates extends MailTemplates>({
 
 function parseVariables(templates: MailTemplates, template: string, variables: unknown): MailVariables {
   const schema = Object.hasOwn(templates, template) ? templates[template] : undefined
-  if (!schema) throw new TypeError(`There is no mail template ${template}; declare its variables`)
+  if (!schema) throw new TypeError(`The mail template ${template} is not declared; add it to MAIL_TEMPLATES`)
   const parsed = schema.safeParse(variables)
   if (parsed.success) return parsed.data
   // Names what is wrong, never a value: a variable may be a secret.

@@ -32,7 +32,7 @@ export interface MailQueue {
   has(id: string): Promise<boolean>
   counts(): Promise<MailQueueCounts>
   listFailed(limit?: number): Promise<FailedMail[]>
-  /** Retries one failed job; false when there is no failed job with this id. */
+  /** Retries one failed job; false when no failed job has this id. */
   retryFailed(id: string): Promise<boolean>
   /** Rejects while the queue's server is unavailable. */
   ping(): Promise<void>

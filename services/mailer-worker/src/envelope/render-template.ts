@@ -33,7 +33,9 @@ export function createTemplateRenderer(dir: string = TEMPLATES_DIR) {
       const found = await loader.load(candidate, template)
       if (found) return render(found, template, variables)
     }
-    throw new PermanentFailure(`There is no template ${template}`)
+    throw new PermanentFailure(
+      `The mail template ${template} does not exist; create ${template}.subject, .html and .text in ${join(dir, FALLBACK_LANGUAGE)}`,
+    )
   }
 }
 

@@ -59,7 +59,10 @@ const invalidReference = (text: string): CliError =>
 
 function classNotFound(className: string, lookedFor: string[], options: ReferenceOptions): CliError {
   if (lookedFor.length > 0) {
-    return new CliError(`There is no class ${className}: looked for ${lookedFor.join(', ')}`, EXIT.notFound)
+    return new CliError(
+      `Class ${className} does not exist: looked for ${lookedFor.join(', ')}`,
+      EXIT.notFound,
+    )
   }
   // With --runtime node the project may well have a composer.json.
   const missing =

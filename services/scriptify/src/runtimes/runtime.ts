@@ -11,8 +11,8 @@ export interface Runtime {
   /** The file that loads a project's classes; undefined if the runtime needs none. Throws a CliError (3) if it is missing. */
   findBootstrap(rootdir: string, env: NodeJS.ProcessEnv): string | undefined
   /**
-   * The command that makes the call: `run` becomes it, `install` writes it into a service. There is no shell and no
-   * wrapper, so the supervisor's pid and signals are the method's own.
+   * The command that makes the call: `run` becomes it, `install` writes it into a service. It has neither a shell
+   * nor a wrapper, so the supervisor's pid and signals are the method's own.
    */
   callCommand(call: MethodCall, env: NodeJS.ProcessEnv): Promise<CommandWords>
   /**

@@ -85,7 +85,7 @@ function spawnWorker({ command, cwd, env, stdin }: WorkerOptions) {
     stdio: [stdin, 'inherit', 'inherit', 'pipe', command.hasInterruptPipe ? 'pipe' : 'ignore'],
   })
   const socket = child.stdio[3]
-  if (!(socket instanceof Duplex)) throw new Error('There is no socket to the worker')
+  if (!(socket instanceof Duplex)) throw new Error('The socket to the worker is missing')
   const interruptPipe = child.stdio[4] instanceof Writable ? child.stdio[4] : undefined
   interruptPipe?.on('error', () => {})
   return { child, socket, interruptPipe }

@@ -104,7 +104,7 @@ function findMarkedSystem(found: FoundService, systems: readonly InitSystem[]): 
 
 function refuseUnowned(name: string, found: FoundService): CliError {
   const [file] = [...found.units, ...partsOf(found)]
-  return file ? refuseForeign(file) : new CliError(`There is no service ${name}`, EXIT.notFound)
+  return file ? refuseForeign(file) : new CliError(`Service ${name} does not exist`, EXIT.notFound)
 }
 
 async function findLinks(name: string, root: string, owners: readonly InitSystem[]): Promise<string[]> {

@@ -97,9 +97,19 @@ describe.concurrent('a method in TypeScript', () => {
 
   it.each([
     { why: 'an unknown export', reference: 'src/probe.ts#nope', code: 3, says: 'exports no function nope' },
-    { why: 'an unknown class', reference: 'src/probe.ts#Nope::run', code: 3, says: 'no class Nope' },
+    {
+      why: 'an unknown class',
+      reference: 'src/probe.ts#Nope::run',
+      code: 3,
+      says: 'does not export a class Nope',
+    },
     { why: 'a class as a function', reference: 'src/probe.ts#Probe', code: 2, says: '#Probe::method' },
-    { why: 'a function as a class', reference: 'src/probe.ts#greet::run', code: 3, says: 'no class greet' },
+    {
+      why: 'a function as a class',
+      reference: 'src/probe.ts#greet::run',
+      code: 3,
+      says: 'does not export a class greet',
+    },
     { why: 'what every object has', reference: 'src/probe.ts#Probe::toString', code: 3, says: 'no method' },
     {
       why: 'the constructor',

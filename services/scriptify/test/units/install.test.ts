@@ -161,7 +161,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect(await uninstall('unknown')).toEqual({
         code: 3,
         stdout: '',
-        stderr: 'There is no service unknown\n',
+        stderr: 'Service unknown does not exist\n',
       })
       expect(await uninstall('cron')).toMatchObject({
         code: 4,

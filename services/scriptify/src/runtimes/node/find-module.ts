@@ -15,7 +15,7 @@ const EXTENSIONS = ['ts', 'mts', 'js', 'mjs']
 /** The absolute path of a module named by its path; throws 3 where there is none, 4 where it is outside the project. */
 export function getModule(path: string, project: Project): string {
   const absolute = resolve(project.rootdir, path)
-  if (!isFile(absolute)) throw new CliError(`There is no module ${absolute}`, EXIT.notFound)
+  if (!isFile(absolute)) throw new CliError(`Module ${absolute} does not exist`, EXIT.notFound)
   return stayInside(absolute, project)
 }
 

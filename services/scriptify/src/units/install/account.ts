@@ -33,7 +33,7 @@ async function findEntry(database: 'passwd' | 'group', name: string, root: strin
     .map((line) => line.split(':'))
     .find(([entry]) => entry === name)
   if (found) return found.slice(2)
-  throw new CliError(`There is no ${database === 'group' ? 'group' : 'user'} ${name}`, EXIT.notFound)
+  throw new CliError(`${database === 'group' ? 'Group' : 'User'} ${name} does not exist`, EXIT.notFound)
 }
 
 async function askSystem(database: string, name: string): Promise<string> {

@@ -85,7 +85,7 @@ function findProgram(runtime: 'php' | 'node', { root, home, program }: MountedHo
   const found = candidates.find((path) => resolveBelow(root, path) !== undefined)
   if (found !== undefined) return found
   throw new CliError(
-    `There is no ${runtime} below ${root} (looked for ${candidates.join(', ')}): give --program`,
+    `${runtime} was not found below ${root} (looked for ${candidates.join(', ')}): give --program`,
     EXIT.runtimeMissing,
   )
 }

@@ -18,7 +18,7 @@ export function exitOnClosedOutput(): void {
   })
 }
 
-/** There is no public way: https://github.com/yargs/set-blocking. */
+/** Node has no public API for this: https://github.com/yargs/set-blocking. */
 function blockOnWrite(
   stdout: object & { _handle?: { setBlocking?: (isBlocking: boolean) => unknown } },
 ): void {

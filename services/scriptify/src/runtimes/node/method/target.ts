@@ -53,7 +53,7 @@ function findClass(exports: Record<string, unknown>, module: string, name: strin
   const byDefault = exports.default
   const found = exports[name] ?? (isCallable(byDefault) && byDefault.name === name ? byDefault : undefined)
   if (isCallable(found) && isClass(found)) return found
-  throw new CliError(`There is no class ${name} among the exports of ${module}`, EXIT.notFound)
+  throw new CliError(`${module} does not export a class ${name}`, EXIT.notFound)
 }
 
 async function findMethod(

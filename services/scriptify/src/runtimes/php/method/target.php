@@ -18,7 +18,7 @@ final class Target
     public static function find(string $class, string $method): self
     {
         if (!class_exists($class) && !enum_exists($class) && !interface_exists($class) && !trait_exists($class)) {
-            throw new CliError("There is no class {$class}", CliError::NOT_FOUND);
+            throw new CliError("Class {$class} does not exist", CliError::NOT_FOUND);
         }
         $reflection = new \ReflectionClass($class);
         $name = $reflection->getName();
