@@ -11,6 +11,8 @@ import { fromStatus, sendProblem } from './plugins/problem-details.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 const REQUEST_TIMEOUT_MS = 30_000
+/** Node's default, half a minute, would double the request timeout. */
+const CHECK_INTERVAL_MS = 1_000
 /** Longer than load balancers keep an idle connection, so that they close it first. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000
 
@@ -18,10 +20,19 @@ export interface ServerOptions {
   /** Addresses and networks whose X-Forwarded-For counts. */
   trustedProxies: string[]
   logger: FastifyBaseLogger
+  /** Time until a request must have arrived, its body included, in milliseconds. Default 30,000. */
+  requestTimeoutMs?: number
+  /** Time between two searches for requests that have not arrived in time, in milliseconds. Default 1,000. */
+  checkIntervalMs?: number
 }
 
 /** Creates the HTTP server without its plugins and routes. Schemas are zod's. */
-export function createServer({ trustedProxies, logger }: ServerOptions): FastifyInstance {
+export function createServer({
+  trustedProxies,
+  logger,
+  requestTimeoutMs = REQUEST_TIMEOUT_MS,
+  checkIntervalMs = CHECK_INTERVAL_MS,
+}: ServerOptions): FastifyInstance {
   const server = Fastify({
     loggerInstance: logger,
     // An ingress logs each request; here a request is a line at the level debug only.
@@ -33,15 +44,21 @@ export function createServer({ trustedProxies, logger }: ServerOptions): Fastify
     // A request on a kept connection is answered while the service stops: the proxy could not know.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: requestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
       return sendProblem(request as FastifyRequest, reply, fromStatus(error.statusCode ?? 400, error.code))
     },
     clientErrorHandler: createClientErrorHandler(logger),
-    // The plugin `ownRefusals` requires it.
-    http: { requireHostHeader: false },
+    http: {
+      // The plugin `ownRefusals` requires it.
+      requireHostHeader: false,
+      // Node applies the longer of the two to the body. Its default for the headers is a minute.
+      requestTimeout: requestTimeoutMs,
+      headersTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: checkIntervalMs,
+    },
   })
   server.setValidatorCompiler(validatorCompiler)
   server.setSerializerCompiler(serializerCompiler)
