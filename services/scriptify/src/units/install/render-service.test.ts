@@ -1,3 +1,6 @@
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { InitSystem } from '../init-system.ts'
 import { INIT_SYSTEMS } from '../init-systems.ts'
@@ -48,6 +51,27 @@ describe('renderService', () => {
     const service = aService({ command })
     await expect(renderService(service, { system: systemd })).rejects.toThrow('over 1 MiB')
     expect(await renderService(service, { system: crond })).toHaveLength(3)
+  })
+
+  it.each([
+    {
+      why: 'a variable that does not exist',
+      template: '{{mark}}\n{{nmae}}',
+      says: /runit: "nmae" not defined/,
+    },
+    {
+      why: 'no mark',
+      template: '{{name}}',
+      says: /runit does not have \{\{mark\}\} in its first three lines/,
+    },
+    { why: 'a late mark', template: '1\n2\n3\n{{mark}}', says: /first three lines/ },
+    { why: 'no file', template: undefined, says: /ENOENT.*runit/ },
+  ])('names a template with $why', async ({ template, says }) => {
+    await using dir = await mkdtempDisposable(join(tmpdir(), 'templates-'))
+    const path = join(dir.path, 'runit')
+    if (template !== undefined) await writeFile(path, template)
+    const system = { ...systemd, template: path }
+    await expect(renderService(aService(), { system })).rejects.toThrow(says)
   })
 
   it.each(INIT_SYSTEMS)(

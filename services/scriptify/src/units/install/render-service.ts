@@ -55,10 +55,27 @@ export async function renderService(
   ]
 }
 
-async function renderTemplate(file: string, values: object): Promise<string> {
-  const source = await readFile(resolve(TEMPLATES_DIR, file), 'utf8')
-  // Every value is already escaped for the language of its place.
-  return Handlebars.compile(source, { strict: true, noEscape: true })(values)
+interface Values {
+  readonly mark: string
+  readonly [name: string]: unknown
+}
+
+async function renderTemplate(file: string, values: Values): Promise<string> {
+  const path = resolve(TEMPLATES_DIR, file)
+  const content = fillTemplate(path, await readFile(path, 'utf8'), values)
+  // Without it, scriptify would take the file for another program's and never replace or remove it.
+  if (!content.split('\n', 3).includes(values.mark))
+    throw new Error(`${path} does not have {{mark}} in its first three lines; add it there`)
+  return content
+}
+
+function fillTemplate(path: string, source: string, values: Values): string {
+  try {
+    // Every value is already escaped for the language of its place.
+    return Handlebars.compile(source, { strict: true, noEscape: true })(values)
+  } catch (error) {
+    throw new Error(`${path}: ${error instanceof Error ? error.message : error}`, { cause: error })
+  }
 }
 
 /** For the script that starts the command, where the init system's own language loses or folds some characters. */
