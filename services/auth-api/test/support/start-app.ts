@@ -8,6 +8,7 @@ import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
 import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyInstance } from 'fastify'
 import { SignJWT } from 'jose'
+import { onTestFailed, TestRunner } from 'vitest'
 import { type AppDependencies, buildApp } from '../../src/app.ts'
 import { type Config, parseConfig } from '../../src/config.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
@@ -59,6 +60,7 @@ export async function startApp({
     ...settings,
   })
   const logLines: string[] = []
+  showErrorsIfTestFails(logLines)
   const logger = createLogger('auth-api', 'debug', { write: (line) => void logLines.push(line) })
   const passwords = createPasswordHasher(config.passwords)
   let fixedNow: number | undefined
@@ -99,6 +101,16 @@ export async function startApp({
       if (!database) await ownDatabase[Symbol.asyncDispose]()
     },
   }
+}
+
+/** A failed assertion shows the status 500; only the log says why. */
+function showErrorsIfTestFails(logLines: readonly string[]): void {
+  // A hook has no test.
+  if (!TestRunner.getCurrentTest()) return
+  onTestFailed(() => {
+    for (const { level, msg, err } of logLines.map((line) => JSON.parse(line)))
+      if (level === 'error') console.error(`auth-api logged: ${msg}`, err?.stack ?? '')
+  })
 }
 
 export const PASSWORD = 'c0rrect-Horse!'
