@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import { COMPILED_ONCE, ROOT } from '../terminal-docker.ts'
+import { type Ended, openMachineShell, type RunOnMachine } from './machine-shell.ts'
 
 /** The repository on a machine; not below /tmp, which a service with its own /tmp cannot see. */
 export const HOME = '/opt/latchkey'
@@ -12,12 +13,6 @@ const HERE = dirname(fileURLToPath(import.meta.url))
 const CGROUPS = '/sys/fs/cgroup'
 
 export type Machine = StartedTestContainer & AsyncDisposable
-
-export interface Ended {
-  code: number
-  stdout: string
-  stderr: string
-}
 
 /**
  * A Debian with systemd as PID 1: `php` is trixie (systemd 257, php 8.4, Node), `node` bookworm (252, Node). Each volume
@@ -54,10 +49,13 @@ export async function startSysvMachine(kind: 'php' | 'node', small: string[] = [
     .start()
 }
 
+const shells = new WeakMap<Machine, RunOnMachine>()
+
 /** Runs a program on the machine as root until it ends. */
-export async function run(machine: Machine, ...words: string[]): Promise<Ended> {
-  const { exitCode, stdout, stderr } = await machine.exec(words)
-  return { code: exitCode, stdout, stderr }
+export function run(machine: Machine, ...words: string[]): Promise<Ended> {
+  const shell = shells.get(machine) ?? openMachineShell(machine.getId())
+  shells.set(machine, shell)
+  return shell(words)
 }
 
 /** Runs scriptify on the machine. */
