@@ -40,7 +40,7 @@ describe.each(Object.entries(MAIL_TEMPLATES))('the mail %s', (template, schema) 
       const declared = [...Object.keys(schema.shape), ...HELPERS]
       expect(
         [...used].filter((name) => !declared.includes(name)),
-        part,
+        `inserted by ${language}/${template}.${part}, but not declared in MAIL_TEMPLATES`,
       ).toEqual([])
     }
   })
@@ -49,5 +49,5 @@ describe.each(Object.entries(MAIL_TEMPLATES))('the mail %s', (template, schema) 
 it.each(LANGUAGES)('every mail in %s has declared its variables', async (language) => {
   const files = await readdir(join(DIR, language))
   const expected = Object.keys(MAIL_TEMPLATES).flatMap((name) => PARTS.map((part) => `${name}.${part}`))
-  expect(files.sort()).toEqual(expected.sort())
+  expect(files.sort(), `the files in templates/emails/${language}`).toEqual(expected.sort())
 })

@@ -1,5 +1,5 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
-import type { Queryable } from '@latchkey/shared/database/database.ts'
+import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
 import { LANGUAGE_PROPERTY, type Language, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
@@ -12,7 +12,7 @@ export interface ProfileChange {
 }
 
 export interface UpdateProfileDependencies {
-  transaction: <Result>(work: (transaction: Queryable) => Promise<Result>) => Promise<Result>
+  transaction: Database['transaction']
   usersOf: (transaction: Queryable) => UserRepository
   resetsOf: (transaction: Queryable) => Pick<ResetRepository, 'endAll'>
   clock: Clock
