@@ -115,6 +115,16 @@ describe('limits in Redis', () => {
     }
   })
 
+  it('grant an account all of its resets when forty are requested at the same time', async () => {
+    await using app = await startReplica()
+    app.bePatient()
+    const { email } = await aUser(app)
+    const statuses = await Promise.all(
+      Array.from({ length: 40 }, (_, host) => askReset(app, email, `198.51.100.${host}`)),
+    )
+    expect(statuses.filter((status) => status === 200)).toHaveLength(12)
+  })
+
   it('do not begin an hour of one replica with a reset request that is refused', async () => {
     const settings = { JWT_SECRET: randomBytes(64).toString('base64') }
     await using one = await startReplica(redis.url, settings)

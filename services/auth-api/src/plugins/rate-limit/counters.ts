@@ -1,5 +1,6 @@
 import rateLimit, { type RateLimitPluginOptions } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { createMemoryCounter } from './memory-counter.ts'
 
 export interface Counted {
   /** Events in the window so far, the one just counted included. */
@@ -24,20 +25,17 @@ type RateLimiter = ReturnType<FastifyInstance['createRateLimit']>
 
 /** The plugin returns what remains of a maximum, never the count; this one is never reached. */
 const NO_MAXIMUM = Number.MAX_SAFE_INTEGER
-/** A flood of invented keys pushes the oldest keys out of memory, so there have to be many. */
-const KEYS_IN_MEMORY = 50_000
 /** How long Redis is not used after a failure: a hanging one would otherwise delay every request. */
 const REDIS_PAUSE_MS = 1_000
 
 /**
- * Opens counters by @fastify/rate-limit. All replicas count together in Redis, if there is one. Each process also counts
+ * Opens counters. All replicas count together in Redis, by @fastify/rate-limit, if there is one. Each process also counts
  * in memory, which is used alone without Redis, or while Redis is unavailable or slow.
  */
 export async function openCounters(
   app: FastifyInstance,
   redis: LimitStore | undefined,
 ): Promise<CreateCounter> {
-  const inMemory = await openStore(app, {})
   const inRedis = redis && (await openStore(app, { redis, nameSpace: 'latchkey-limit-' }))
   const keys = new WeakMap<FastifyRequest, string>()
   let redisPausedUntil = 0
@@ -74,16 +72,14 @@ export async function openCounters(
     const options = {
       max: NO_MAXIMUM,
       timeWindow: windowMs,
-      // Set here, because each limiter has its own cache, which does not inherit the size of the store.
-      cache: KEYS_IN_MEMORY,
       keyGenerator: (request: FastifyRequest) => `${name}:${keys.get(request) ?? ''}`,
     }
-    const own = inMemory(options)
+    const countHere = createMemoryCounter(windowMs)
     const shared = inRedis?.(options)
 
     async function run(request: FastifyRequest, key: string, increment: boolean): Promise<Counted> {
       // Counted in memory too: emptying Redis or slowing it down resets nothing that this process has counted.
-      const here = await ask(own, request, key, increment)
+      const here = countHere(key, increment)
       const everywhere = shared && (await askRedis(shared, request, key, increment))
       return everywhere && everywhere.current >= here.current ? everywhere : here
     }

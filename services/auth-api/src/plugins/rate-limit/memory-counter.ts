@@ -1,0 +1,22 @@
+import { LRUCache } from 'lru-cache'
+import type { Counted } from './counters.ts'
+
+/** A flood of invented keys pushes the oldest keys out of memory, so there have to be many. */
+const KEYS_IN_MEMORY = 50_000
+
+/**
+ * Counts in this process. Not the store of @fastify/rate-limit: that returns one object for all events of a window,
+ * which concurrent events change before it is read.
+ */
+export function createMemoryCounter(windowMs: number) {
+  const windows = new LRUCache<string, { current: number; endsAt: number }>({ max: KEYS_IN_MEMORY })
+
+  return (key: string, increment: boolean): Counted => {
+    const now = Date.now()
+    const found = windows.get(key)
+    const open = found && found.endsAt > now ? found : { current: 0, endsAt: now + windowMs }
+    const current = open.current + (increment ? 1 : 0)
+    if (increment) windows.set(key, { ...open, current })
+    return { current, retryAfterSeconds: current === 0 ? 1 : Math.ceil((open.endsAt - now) / 1000) }
+  }
+}
