@@ -48,6 +48,14 @@ const goodClaims = () => ({
 })
 const without = (name: string) =>
   Object.fromEntries(Object.entries(goodClaims()).filter(([key]) => key !== name))
+const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+/** A token whose signature matches. */
+async function tokenWith(pattern: RegExp): Promise<string> {
+  const token = await signToken(app, user)
+  return pattern.test(token.split('.')[2] ?? '') ? token : tokenWith(pattern)
+}
+
 const HEADER = { alg: 'HS512', typ: 'JWT' }
 
 async function flipped(part: number): Promise<string> {
@@ -128,6 +136,16 @@ const REFUSED: Record<string, () => Promise<string> | string> = {
   'a cut signature': async () => (await signToken(app, user)).slice(0, -4),
   'a signature of half the length': async () => (await signToken(app, user)).slice(0, -43),
   'a changed signature': () => flipped(2),
+  'a padded signature': async () => `${await signToken(app, user)}==`,
+  'a signature whose last character has other unused bits': async () => {
+    const token = await signToken(app, user)
+    const last = BASE64URL.indexOf(token.at(-1) ?? '')
+    return token.slice(0, -1) + BASE64URL[last ^ 1]
+  },
+  'a signature in base64': async () => {
+    const [header, claims, signature = ''] = (await tokenWith(/[-_]/)).split('.')
+    return [header, claims, signature.replaceAll('-', '+').replaceAll('_', '/')].join('.')
+  },
   'a changed payload': () => flipped(1),
   'a changed header': () => flipped(0),
   'a payload with another role under the old signature': async () => {
@@ -299,13 +317,19 @@ describe('POST /refreshtoken', () => {
     }
   })
 
-  it('gives the name and the role that the user has now', async () => {
-    const promoted = await aUser(app, { name: 'Old' })
-    const token = await signToken(app, promoted, { claims: { exp: now() + 200 } })
-    await app.users.setName(promoted.userid, 'New')
-    await app.users.setRole(promoted.userid, 'admin')
+  it('gives the name that the user has now', async () => {
+    const renamed = await aUser(app, { name: 'Old' })
+    const token = await signToken(app, renamed, { claims: { exp: now() + 200 } })
+    await app.users.setName(renamed.userid, 'New')
     const response = await refresh(token)
-    expect(response.json().data).toEqual({ userid: promoted.userid, name: 'New', role: 'admin' })
+    expect(response.json().data).toEqual({ userid: renamed.userid, name: 'New', role: 'user' })
+  })
+
+  it('refuses a token whose role is not the one that the user has now', async () => {
+    const promoted = await aUser(app)
+    const token = await signToken(app, promoted, { claims: { exp: now() + 200 } })
+    await app.users.setRole(promoted.userid, 'admin')
+    expect((await refresh(token)).statusCode).toBe(401)
   })
 
   it('accepts an announced JSON body that is empty', async () => {

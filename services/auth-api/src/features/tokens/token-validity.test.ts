@@ -33,6 +33,9 @@ function aValidity(cacheSeconds: number) {
   return {
     validity: createTokenValidity({ users: { findById }, cacheSeconds, clock: () => now }),
     findById,
+    setRole: (role: string) => {
+      if (user) user = { ...user, role }
+    },
     deleteUser: () => {
       user = undefined
     },
@@ -58,6 +61,23 @@ describe('the validity of a token', () => {
     await expect(validity.check(CLAIMS)).rejects.toMatchObject({ code: 'invalid_token' })
     expect(findById).toHaveBeenCalledTimes(2)
     expect(validity.recall(CLAIMS)).toBe(false)
+  })
+
+  it('ends when the role in the database is another one, within REVOCATION_CACHE', async () => {
+    const { validity, setRole, passSeconds } = aValidity(5)
+    const ofAdmin = { ...CLAIMS, data: { ...CLAIMS.data, role: 'admin' } }
+    await validity.check(CLAIMS)
+    await expect(validity.check(ofAdmin)).rejects.toMatchObject({ code: 'invalid_token' })
+    expect(validity.recall(ofAdmin)).toBe(false)
+    setRole('admin')
+    passSeconds(5.001)
+    await expect(validity.check(CLAIMS)).rejects.toMatchObject({ code: 'invalid_token' })
+    expect(validity.recall(CLAIMS)).toBe(false)
+    expect(validity.recall(ofAdmin), 'a token of the new role').toBe(true)
+    setRole('')
+    passSeconds(5.001)
+    await validity.check(CLAIMS)
+    expect(validity.recall(CLAIMS), 'no role is the role user').toBe(true)
   })
 
   it('is read for each request when REVOCATION_CACHE is 0', async () => {

@@ -1,6 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
-import { type User, validFromOf } from '@latchkey/shared/users/user.ts'
+import { roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { LRUCache } from 'lru-cache'
 import type { Claims } from './claims.ts'
@@ -16,34 +16,39 @@ export interface TokenValidityOptions {
 
 export type TokenValidity = ReturnType<typeof createTokenValidity>
 
-/** The moment from which on tokens of a user are valid, in seconds; `Infinity` for a user who does not exist. */
-type ValidFrom = number
+/** What a token of a user must have. */
+interface Mark {
+  /** Seconds since the epoch; `Infinity` for a user who does not exist. */
+  issuedFrom: number
+  role: string
+}
 
 /**
- * Checks that a signed token has not been revoked: its user exists, and it was issued after the user's valid-from mark.
+ * Checks that a signed token has not been revoked: its user exists and has the token's role, and it was issued after the
+ * user's valid-from mark.
  * Reads a user at most once per `cacheSeconds`, however many requests need it at the same time.
  */
 export function createTokenValidity({ users, cacheSeconds, clock, maxUsers = 50_000 }: TokenValidityOptions) {
-  const marks = new LRUCache<string, ValidFrom>({
+  const marks = new LRUCache<string, Mark>({
     max: maxUsers,
     // lru-cache reads 0 as "without end".
     ttl: Math.max(cacheSeconds * 1000, 1),
     ttlResolution: 0,
     perf: { now: clock },
-    fetchMethod: async (userid) => readValidFrom(await users.findById(userid)),
+    fetchMethod: async (userid) => readMark(await users.findById(userid)),
   })
 
   return {
     /** Whether the token is valid, or undefined when that takes a query. */
     recall(claims: Claims): boolean | undefined {
-      const validFrom = cacheSeconds > 0 ? marks.get(claims.sub) : undefined
-      return validFrom === undefined ? undefined : claims.iat >= validFrom
+      const mark = cacheSeconds > 0 ? marks.get(claims.sub) : undefined
+      return mark && hasMark(claims, mark)
     },
 
-    /** Throws `invalid_token` when the user does not exist or the token was revoked. */
+    /** Throws `invalid_token` when the user does not exist or has another role, or the token was revoked. */
     async check(claims: Claims): Promise<void> {
-      const validFrom = await marks.fetch(claims.sub, { forceRefresh: cacheSeconds === 0 })
-      if (validFrom === undefined || claims.iat < validFrom) throw revokedToken()
+      const mark = await marks.fetch(claims.sub, { forceRefresh: cacheSeconds === 0 })
+      if (!mark || !hasMark(claims, mark)) throw revokedToken()
     },
   }
 }
@@ -52,7 +57,12 @@ export const revokedToken = () => new AppError('invalid_token', 'The token was r
 
 /** Whether a token with these claims is valid for a user who has just been read. */
 export const isValidFor = (user: User | undefined, claims: Claims): user is User =>
-  claims.iat >= readValidFrom(user)
+  hasMark(claims, readMark(user))
 
-const readValidFrom = (user: User | undefined): ValidFrom =>
-  !user || user.deletedAt ? Number.POSITIVE_INFINITY : validFromOf(user)
+const hasMark = ({ iat, data }: Claims, { issuedFrom, role }: Mark): boolean =>
+  iat >= issuedFrom && data.role === role
+
+const readMark = (user: User | undefined): Mark =>
+  !user || user.deletedAt
+    ? { issuedFrom: Number.POSITIVE_INFINITY, role: '' }
+    : { issuedFrom: validFromOf(user), role: roleOf(user) }

@@ -79,6 +79,7 @@ async function verifyWith(
   token: string,
   { issuer, now }: Expected,
 ): Promise<Claims> {
+  if (!hasCanonicalSignature(token)) throw invalidToken()
   const { payload, protectedHeader } = await jwtVerify(token, key, {
     algorithms: ['HS512'],
     issuer,
@@ -95,6 +96,12 @@ async function verifyWith(
   if (!isIssuedHere) throw invalidToken()
   if (hasExpired(claims.data, now)) throw expiredToken()
   return claims.data
+}
+
+/** RFC 7515 §2: base64url without padding. Decoders also accept padding, other unused bits and base64. */
+function hasCanonicalSignature(token: string): boolean {
+  const signature = token.slice(token.lastIndexOf('.') + 1)
+  return Buffer.from(signature, 'base64url').toString('base64url') === signature
 }
 
 const hasExpired = ({ exp }: Claims, now: number): boolean => now / 1000 >= exp
