@@ -1,3 +1,4 @@
+import { BlockList } from 'node:net'
 import { z } from 'zod'
 import type { Fault } from './setting.ts'
 
@@ -31,11 +32,30 @@ function originOf(text: string): string | undefined {
   return url.origin === 'null' ? `${url.protocol}//${url.host}` : url.origin
 }
 
-/** What is wrong with Fastify's list of trusted proxies; a network of all addresses would trust every client. */
+/** What is wrong with Fastify's list of trusted proxies. Wide networks would, together, trust every client. */
 export function findProxyFault(items: readonly string[]): Fault | undefined {
-  return items.every((item) => TrustedProxy.safeParse(item).success && !item.endsWith('/0'))
+  return items.every((item) => TrustedProxy.safeParse(item).success && !isTooWide(item))
     ? undefined
-    : { message: 'must be addresses or networks, separated by commas' }
+    : { message: 'must be addresses or networks no wider than /8, separated by commas' }
+}
+
+/** The widest network that is private: 10.0.0.0/8, fd00::/8. */
+const SHORTEST_PREFIX = 8
+/** IPv4-mapped IPv6 addresses (RFC 4291 §2.5.5.2), which match IPv4 clients. */
+const MAPPED = { first: '::ffff:0:0', prefix: 96 }
+
+function isTooWide(item: string): boolean {
+  const [address = '', prefix] = item.split('/')
+  if (prefix === undefined) return false
+  const shortest = address.includes(':') && overlapsMapped(address, Number(prefix)) ? MAPPED.prefix : 0
+  return Number(prefix) < shortest + SHORTEST_PREFIX
+}
+
+function overlapsMapped(address: string, prefix: number): boolean {
+  const [network, mapped] = [new BlockList(), new BlockList()]
+  network.addSubnet(address, prefix, 'ipv6')
+  mapped.addSubnet(MAPPED.first, MAPPED.prefix, 'ipv6')
+  return network.check(MAPPED.first, 'ipv6') || mapped.check(address, 'ipv6')
 }
 
 const TrustedProxy = z.union([

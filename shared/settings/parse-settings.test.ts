@@ -75,7 +75,8 @@ describe('parseSettings', () => {
   })
 
   it('takes addresses, networks and their names for proxies', () => {
-    const text = '10.0.0.1, 172.16.0.0/12, fd00::/8, ::1, loopback, linklocal, uniquelocal'
+    const text =
+      '10.0.0.1, 172.16.0.0/12, fd00::/8, ::ffff:10.0.0.0/104, ::1, loopback, linklocal, uniquelocal'
     expect(parseSettings(['TRUST_PROXY'], { TRUST_PROXY: text }).TRUST_PROXY).toEqual(text.split(', '))
   })
 
@@ -84,6 +85,12 @@ describe('parseSettings', () => {
     '10.0.0.0/33',
     '0.0.0.0/0',
     '::/0',
+    '0.0.0.0/1,128.0.0.0/1',
+    '10.0.0.0/7',
+    '2000::/3',
+    '::ffff:0.0.0.0/96',
+    '0:0:0:0:0:ffff:a00:0/103',
+    '::/16',
     'true',
     'ingress.example.com',
     '10.0.0.1,10.0.0.300',
