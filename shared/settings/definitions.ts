@@ -246,7 +246,8 @@ const limits = {
     default: 6000,
   }),
   RATE_LIMIT_LOGIN: wholeNumber({
-    description: 'Failed logins per account, and per address, at most; 0 sets no limit.',
+    description:
+      'Failed logins, and refused changes of e-mail, per account and per address, at most; 0 sets no limit.',
     unit: 'logins per minute',
     default: 10,
   }),

@@ -40,6 +40,8 @@ import { metrics } from './plugins/metrics.ts'
 import { openapi } from './plugins/openapi.ts'
 import { problemDetails } from './plugins/problem-details.ts'
 import { type CreateCounter, type LimitStore, openCounters } from './plugins/rate-limit/counters.ts'
+import { createFailureLimiter } from './plugins/rate-limit/failure-limiter.ts'
+import { createKnownClients } from './plugins/rate-limit/known-clients.ts'
 import { addressKey, createAccountKey } from './plugins/rate-limit/limit-keys.ts'
 import { limitRequests } from './plugins/rate-limit/limit-requests.ts'
 import { createLoginLimiter } from './plugins/rate-limit/login-limiter.ts'
@@ -73,7 +75,11 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const server = createServer({ trustedProxies: config.http.trustedProxies, logger })
   const readiness = buildReadiness(dependencies, clock)
   const { issueToken, ...tokens } = await buildTokens(config.tokens, users, clock)
-  const { createCounter, limitLogin, limitReset } = await buildLimits(server, config, dependencies)
+  const { createCounter, limitLogin, limitReset, limitEmailChange } = await buildLimits(
+    server,
+    config,
+    dependencies,
+  )
 
   await addPlugins(server, config, { readiness, tokens, createCounter, registry, traceRequests })
 
@@ -88,6 +94,13 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const { refreshWindowSeconds } = config.tokens
   const transaction: Database['transaction'] = (work) => db.transaction(work)
 
+  const updateProfile = createUpdateProfile({
+    transaction,
+    usersOf: createUserRepository,
+    resetsOf: createResetRepository,
+    clock,
+  })
+
   await server.register(healthRoutes, { readiness })
   await server.register(loginRoutes, {
     logIn: (credentials, request) =>
@@ -98,12 +111,10 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   })
   await server.register(profileRoutes, {
     users,
-    updateProfile: createUpdateProfile({
-      transaction,
-      usersOf: createUserRepository,
-      resetsOf: createResetRepository,
-      clock,
-    }),
+    updateProfile: (request, change) => {
+      const update = () => updateProfile(request.jwt.sub, change)
+      return change.email === undefined ? update() : limitEmailChange(request, request.jwt.sub, update)
+    },
   })
   await server.register(passwordResetRoutes, {
     requestReset: async (email, request) => {
@@ -179,10 +190,13 @@ async function buildLimits(
 ) {
   const createCounter = await openCounters(server, limitStore)
   const accountKey = createAccountKey(tokens.secret)
+  const knownClients = createKnownClients(createCounter, accountKey)
+  const options = { ...limits, createCounter, accountKey, knownClients }
   return {
     createCounter,
-    limitLogin: createLoginLimiter({ ...limits, createCounter, accountKey }),
-    limitReset: createResetLimiter({ ...limits, createCounter, accountKey }),
+    limitLogin: createLoginLimiter(options),
+    limitReset: createResetLimiter(options),
+    limitEmailChange: createFailureLimiter({ ...options, name: 'email', failure: 'email_taken' }),
   }
 }
 

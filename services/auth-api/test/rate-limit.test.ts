@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { aUser, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, aUser, bearer, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 let database: TestDatabase
@@ -177,6 +177,52 @@ describe('RATE_LIMIT_LOGIN', () => {
   )
 })
 
+describe('RATE_LIMIT_LOGIN for changes of e-mail', () => {
+  const changeTo = (app: TestApp, token: string, email: string, address = '203.0.113.1') =>
+    app.server.inject({
+      method: 'PUT',
+      url: '/profile',
+      headers: { ...bearer(token), 'x-forwarded-for': address },
+      payload: { email },
+    })
+
+  it('stops a user who tries which e-mails are taken', async () => {
+    await using app = await start({ RATE_LIMIT_LOGIN: '5' })
+    const [taken, own] = [await aUser(app), await aUser(app)]
+    const token = await aToken(app, own)
+    for (let guess = 0; guess < 5; guess++)
+      expect((await changeTo(app, token, taken.email)).statusCode).toBe(409)
+    expectLimited(await changeTo(app, token, taken.email))
+    expectLimited(await changeTo(app, token, 'free@example.com'))
+    const rename = {
+      method: 'PUT',
+      url: '/profile',
+      headers: bearer(token),
+      payload: { name: 'Ada' },
+    } as const
+    expect((await app.server.inject(rename)).statusCode, 'another change').toBe(200)
+    expect((await logIn(app, own.email, PASSWORD)).statusCode, 'a login').toBe(200)
+  })
+
+  it('counts forty concurrent guesses as forty, and by address whatever the user', async () => {
+    await using app = await start({ RATE_LIMIT_LOGIN: '5' })
+    const taken = await aUser(app)
+    const tokens = await Promise.all(Array.from({ length: 8 }, async () => aToken(app, await aUser(app))))
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => changeTo(app, tokens[index % 8] ?? '', taken.email)),
+    )
+    expect(answers.filter(({ statusCode }) => statusCode === 409)).toHaveLength(5)
+    expect(answers.filter(({ statusCode }) => statusCode === 429)).toHaveLength(35)
+  })
+
+  it('does not count changes that succeed', async () => {
+    await using app = await start({ RATE_LIMIT_LOGIN: '3' })
+    const token = await aToken(app, await aUser(app))
+    for (let change = 0; change < 8; change++)
+      expect((await changeTo(app, token, `free-${change}@example.com`)).statusCode).toBe(200)
+  })
+})
+
 describe('RATE_LIMIT_RESET', () => {
   it.each([{ known: true }, { known: false }])(
     'limits the mails that one address requests for an account, and all addresses; the owner still gets one, known: $known',
@@ -195,6 +241,21 @@ describe('RATE_LIMIT_RESET', () => {
       await expect.poll(() => app.queued.size).toBe(known ? 9 : 0)
     },
   )
+
+  it('lets an owner at an address where they have logged in ask, whatever others have spent', async () => {
+    await using app = await start({ RATE_LIMIT_RESET: '3' })
+    const { email } = await aUser(app)
+    await logIn(app, email, PASSWORD, '192.0.2.1')
+    const ask = (address: string) => post(app, '/login/resetrequest', { email }, address)
+    for (let from = 1; from <= 20; from++) await ask(`198.51.100.${from}`)
+    expectLimited(await ask('198.51.100.99'))
+    for (let request = 1; request <= 3; request++) expect((await ask('192.0.2.1')).statusCode).toBe(200)
+    expectLimited(await ask('192.0.2.1'))
+    const others = await aUser(app)
+    for (let from = 1; from <= 20; from++)
+      await post(app, '/login/resetrequest', { email: others.email }, `198.51.100.${from + 20}`)
+    expectLimited(await post(app, '/login/resetrequest', { email: others.email }, '192.0.2.1'))
+  })
 
   it('grants no more to concurrent requests', async () => {
     await using app = await start({ RATE_LIMIT_RESET: '3' })

@@ -3,11 +3,12 @@ import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import { boundedText } from '@latchkey/shared/users/storable-text.ts'
 import { LANGUAGES, MAX_LENGTH, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ProblemResponse } from '../../plugins/problem-details.ts'
 import { Profile, toProfile } from './profile.ts'
-import type { UpdateProfile } from './update-profile.ts'
+import type { ProfileChange } from './update-profile.ts'
 
 const ProfileUpdate = z
   .object(
@@ -22,7 +23,8 @@ const ProfileUpdate = z
 
 export interface ProfileRoutesOptions {
   users: Pick<UserRepository, 'findById'>
-  updateProfile: UpdateProfile
+  /** `request` identifies the client, whose refused changes of e-mail are limited. */
+  updateProfile: (request: FastifyRequest, change: ProfileChange) => Promise<User | undefined>
 }
 
 export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async (
@@ -50,10 +52,17 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async 
         summary: "Change the caller's name, e-mail or language",
         tags: ['profile'],
         body: ProfileUpdate,
-        response: { 200: Profile, 400: ProblemResponse, 401: ProblemResponse, 409: ProblemResponse },
+        response: {
+          200: Profile,
+          400: ProblemResponse,
+          401: ProblemResponse,
+          409: ProblemResponse,
+          429: ProblemResponse,
+          503: ProblemResponse,
+        },
       },
     },
-    async (request) => present(await updateProfile(request.jwt.sub, request.body)),
+    async (request) => present(await updateProfile(request, request.body)),
   )
 }
 

@@ -1,26 +1,12 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
 import type { HashClient, Standing } from '@latchkey/shared/passwords/fair-queue.ts'
-import { tooManyWaiting } from '@latchkey/shared/passwords/password-hasher.ts'
 import type { FastifyRequest } from 'fastify'
-import type { CreateCounter } from './counters.ts'
+import { createFailureLimiter, type FailureLimiterOptions } from './failure-limiter.ts'
+import type { KnownClients } from './known-clients.ts'
 import { addressKey } from './limit-keys.ts'
-import {
-  createLoginFailures,
-  isWithinLimit,
-  type LoginFailures,
-  type LoginKeys,
-  secondsUntilAllowed,
-} from './login-failures.ts'
-import { createPendingAttempts, type EarlierAttempts, type PendingAttempt } from './pending-attempts.ts'
-import { tooManyRequests } from './too-many-requests.ts'
+import type { RecentFailures } from './recent-failures.ts'
 
-export interface LoginLimiterOptions {
-  createCounter: CreateCounter
-  accountKey: (account: string) => string
-  /** Failed logins per account, and per address; 0 sets no limit. */
-  failedLoginsPerMinute: number
-  /** Logins of one address that may wait for other logins of that address to end. */
-  waitingLogins: number
+export interface LoginLimiterOptions extends Omit<FailureLimiterOptions, 'name' | 'failure'> {
+  knownClients: KnownClients
 }
 
 /**
@@ -33,72 +19,24 @@ export type LimitLogin = <Result>(
   logIn: (client: HashClient) => Promise<Result>,
 ) => Promise<Result>
 
-/** How long a client stays known for an account after it has logged in. */
-const SUCCESS_MS = 30 * 24 * 60 * 60 * 1000
-
-const NO_EARLIER_ATTEMPTS: EarlierAttempts = new Map()
-
-/** Limits failed logins by address and by account. Logins that may still turn out well wait for earlier ones. */
-export function createLoginLimiter(options: LoginLimiterOptions): LimitLogin {
-  const { createCounter, accountKey, failedLoginsPerMinute: limit, waitingLogins } = options
-  if (limit === 0)
-    return (request, _account, logIn) => logIn({ address: addressKey(request), standing: 'new' })
-  const failures = createLoginFailures(createCounter)
-  const successes = createCounter('login-success', SUCCESS_MS)
-  const pending = createPendingAttempts(limit)
-
-  return async (request, account, logIn) => {
-    const keys = loginKeys(addressKey(request), accountKey(account))
-    const mayWait = pending.count(keys.address) < limit + waitingLogins
-    const attempt = pending.begin(Object.values(keys))
-    try {
-      const failed = await admit(request, keys, attempt, mayWait)
-      const result = await logIn({ address: keys.address, standing: await standingOf(request, keys, failed) })
-      await successes.count(request, keys.pair)
-      return result
-    } catch (error) {
-      if (isFailedLogin(error)) await failures.count(request, keys)
-      throw error
-    } finally {
-      attempt.end()
-    }
-  }
+/** Limits failed logins by address and by account, and remembers the clients whose logins succeed. */
+export function createLoginLimiter({ knownClients, ...options }: LoginLimiterOptions): LimitLogin {
+  const limitFailures = createFailureLimiter({ ...options, name: 'login', failure: 'invalid_credentials' })
 
   async function standingOf(
     request: FastifyRequest,
-    { pair }: LoginKeys,
-    failed: LoginFailures,
+    account: string,
+    failed: RecentFailures | undefined,
   ): Promise<Standing> {
-    if (failed.address.current > 0) return 'failed'
-    return (await successes.read(request, pair)).current > 0 ? 'known' : 'new'
+    if (failed && failed.address.current > 0) return 'failed'
+    return (await knownClients.has(request, account)) ? 'known' : 'new'
   }
 
-  /** Resolves when the login may begin, with the failures that were counted until then. */
-  async function admit(
-    request: FastifyRequest,
-    keys: LoginKeys,
-    attempt: PendingAttempt,
-    mayWait: boolean,
-  ): Promise<LoginFailures> {
-    for (;;) {
-      // Read before the counters, so that an attempt that ends meanwhile is counted at least once.
-      const earlier = attempt.earlier()
-      const failed = await failures.read(request, keys)
-      const mayBegin = (earlier: EarlierAttempts) => isWithinLimit(failed, keys, earlier, limit)
-      if (mayBegin(earlier)) return failed
-      if (!mayBegin(NO_EARLIER_ATTEMPTS)) throw tooManyRequests(secondsUntilAllowed(failed, limit))
-      // In a longer queue every client would have given up before its password is hashed.
-      if (!mayWait) throw tooManyWaiting()
-      await attempt.until(mayBegin)
-    }
-  }
+  return (request, account, logIn) =>
+    limitFailures(request, account, async (failed) => {
+      const standing = await standingOf(request, account, failed)
+      const result = await logIn({ address: addressKey(request), standing })
+      await knownClients.remember(request, account)
+      return result
+    })
 }
-
-const loginKeys = (address: string, account: string): LoginKeys => ({
-  address,
-  account,
-  pair: `${address} ${account}`,
-})
-
-const isFailedLogin = (error: unknown): boolean =>
-  error instanceof AppError && error.code === 'invalid_credentials'

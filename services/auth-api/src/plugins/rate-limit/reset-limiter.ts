@@ -1,11 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import type { CreateCounter } from './counters.ts'
+import type { KnownClients } from './known-clients.ts'
 import { addressKey } from './limit-keys.ts'
 import { tooManyRequests } from './too-many-requests.ts'
 
 export interface ResetLimiterOptions {
   createCounter: CreateCounter
   accountKey: (account: string) => string
+  knownClients: KnownClients
   /** Reset requests an hour per account, and a minute per address; 0 sets no limit. */
   resetRequests: number
 }
@@ -20,7 +22,7 @@ const CEILING_FACTOR = 3
 
 /** Limits reset requests by address and by account, so that neither floods a mailbox nor locks its owner out. */
 export function createResetLimiter(options: ResetLimiterOptions): LimitReset {
-  const { createCounter, accountKey, resetRequests } = options
+  const { createCounter, accountKey, knownClients, resetRequests } = options
   if (resetRequests === 0) return async () => undefined
   const ofAddresses = createCounter('reset-address', MINUTE_MS)
   const limitAccount = createAccountLimiter(options)
@@ -29,13 +31,15 @@ export function createResetLimiter(options: ResetLimiterOptions): LimitReset {
     const address = addressKey(request)
     const ofAddress = await ofAddresses.count(request, address)
     if (ofAddress.current > resetRequests) throw tooManyRequests(ofAddress.retryAfterSeconds)
-    await limitAccount(request, address, accountKey(name))
+    const isKnown = await knownClients.has(request, name)
+    await limitAccount(request, address, accountKey(name), isKnown)
   }
 }
 
 /**
  * Grants an account its limit, and then one reset from each further address up to a ceiling: an attacker who spends the
- * limit must not keep the owner from asking. A refused request does not count: on this replica the account's hour might
+ * limit must not keep the owner from asking. An address that is known for the account has a limit for itself: no other
+ * address can spend it. A refused request does not count: on this replica the account's hour might
  * begin with it, when all replicas together began it long before.
  */
 function createAccountLimiter({ createCounter, resetRequests }: ResetLimiterOptions) {
@@ -43,8 +47,19 @@ function createAccountLimiter({ createCounter, resetRequests }: ResetLimiterOpti
   const ofPairs = createCounter('reset-pair', HOUR_MS)
   const ceiling = CEILING_FACTOR * resetRequests
 
-  return async (request: FastifyRequest, address: string, account: string): Promise<void> => {
+  async function limitKnown(request: FastifyRequest, pair: string): Promise<void> {
+    const ofPair = await ofPairs.count(request, pair)
+    if (ofPair.current > resetRequests) throw tooManyRequests(ofPair.retryAfterSeconds)
+  }
+
+  return async (
+    request: FastifyRequest,
+    address: string,
+    account: string,
+    isKnown: boolean,
+  ): Promise<void> => {
     const pair = `${address} ${account}`
+    if (isKnown) return limitKnown(request, pair)
     const soFar = await ofAccounts.read(request, account)
     const isSpent = soFar.current >= resetRequests
     const isClosed = soFar.current >= ceiling

@@ -2,32 +2,32 @@ import type { FastifyRequest } from 'fastify'
 import type { Counted, CreateCounter } from './counters.ts'
 import type { EarlierAttempts } from './pending-attempts.ts'
 
-/** What failed logins are counted by. */
-export interface LoginKeys {
+/** What failures are counted by. */
+export interface FailureKeys {
   address: string
   account: string
   /** Both together. */
   pair: string
 }
 
-/** The failed logins of the current minute, by key. */
-export type LoginFailures = Readonly<Record<keyof LoginKeys, Counted>>
+/** The failures of the current minute, by key. */
+export type RecentFailures = Readonly<Record<keyof FailureKeys, Counted>>
 
 const MINUTE_MS = 60_000
 
-/** Counts failed logins by address, by account and by both. */
-export function createLoginFailures(createCounter: CreateCounter) {
-  const addresses = createCounter('login-address', MINUTE_MS)
-  const accounts = createCounter('login-account', MINUTE_MS)
-  const pairs = createCounter('login-pair', MINUTE_MS)
+/** Counts failures called `name` by address, by account and by both. */
+export function createRecentFailures(name: string, createCounter: CreateCounter) {
+  const addresses = createCounter(`${name}-address`, MINUTE_MS)
+  const accounts = createCounter(`${name}-account`, MINUTE_MS)
+  const pairs = createCounter(`${name}-pair`, MINUTE_MS)
 
   return {
-    async count(request: FastifyRequest, keys: LoginKeys): Promise<void> {
+    async count(request: FastifyRequest, keys: FailureKeys): Promise<void> {
       await addresses.count(request, keys.address)
       await accounts.count(request, keys.account)
       await pairs.count(request, keys.pair)
     },
-    async read(request: FastifyRequest, keys: LoginKeys): Promise<LoginFailures> {
+    async read(request: FastifyRequest, keys: FailureKeys): Promise<RecentFailures> {
       const [address, account, pair] = await Promise.all([
         addresses.read(request, keys.address),
         accounts.read(request, keys.account),
@@ -39,22 +39,22 @@ export function createLoginFailures(createCounter: CreateCounter) {
 }
 
 /**
- * Whether a login may begin. Earlier pending attempts count as failures until they have ended: forty concurrent guesses
+ * Whether an attempt may begin. Earlier pending attempts count as failures until they have ended: forty concurrent guesses
  * gain nothing over forty sequential ones. Beyond its limit an account accepts one failure a minute from each address:
  * guesses from many addresses are slowed down, and the owner, at an address without a failure, gets in.
  */
 export function isWithinLimit(
-  failures: LoginFailures,
-  keys: LoginKeys,
+  failures: RecentFailures,
+  keys: FailureKeys,
   earlier: EarlierAttempts,
   limit: number,
 ): boolean {
-  const count = (by: keyof LoginKeys) => failures[by].current + (earlier.get(keys[by]) ?? 0)
+  const count = (by: keyof FailureKeys) => failures[by].current + (earlier.get(keys[by]) ?? 0)
   return count('address') < limit && (count('account') < limit || count('pair') === 0)
 }
 
-/** When the last of the limits that refuse a login ends. */
-export function secondsUntilAllowed({ address, account, pair }: LoginFailures, limit: number): number {
+/** When the last of the limits that refuse an attempt ends. */
+export function secondsUntilAllowed({ address, account, pair }: RecentFailures, limit: number): number {
   const ofAddress = address.current < limit ? 0 : address.retryAfterSeconds
   const ofAccount = account.current < limit ? 0 : pair.retryAfterSeconds
   return Math.max(ofAddress, ofAccount)
