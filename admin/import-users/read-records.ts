@@ -11,6 +11,8 @@ export type CsvRecord = {
 /** Quoted values may contain line ends; the limit keeps a missing quote from consuming the file. */
 const MAX_RECORD_LINES = 100
 const BYTE_ORDER_MARK = '\ufeff'
+/** A byte that no UTF-8 text contains, so that all line ends and NUL stay in their cell. */
+const NO_DELIMITER = Buffer.from([0xff])
 
 /**
  * Reads the records of a CSV file (RFC 4180; LF or CRLF), the header first. csv-parse gets one record at a time, so
@@ -71,7 +73,7 @@ const hasOpenQuote = (text: string): boolean => (text.split('"').length - 1) % 2
 function parseCells(text: string): readonly string[] | undefined {
   if (!text.includes('"')) return text.split(',')
   try {
-    const records: string[][] = parse(text, { record_delimiter: '\u0000', relax_column_count: true })
+    const records: string[][] = parse(text, { record_delimiter: NO_DELIMITER, relax_column_count: true })
     return records.length === 1 ? records[0] : undefined
   } catch {
     return undefined

@@ -1,0 +1,99 @@
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { checkFile } from './check-file.ts'
+import { type CsvRecord, readRecords } from './read-records.ts'
+
+const cells = fc.oneof(
+  fc.string({ unit: fc.constantFrom(...'"",;\n\r \tabé漢😀') }),
+  fc.string({ unit: 'binary', maxLength: 20 }).map((text) => text.toWellFormed()),
+)
+
+/** A cell as RFC 4180 says, in quotes where it needs them, or in any case. */
+const quote = (cell: string, always: boolean): string =>
+  always || /["\r\n,]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
+
+/** Line ends within quotes become line feeds. */
+const asRead = (cell: string): string => cell.replaceAll('\r\n', '\n')
+
+async function recordsOf(path: string): Promise<CsvRecord[]> {
+  const records: CsvRecord[] = []
+  for await (const record of readRecords(path)) records.push(record)
+  return records
+}
+
+it('reads the records that RFC 4180 writes', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-csv-'))
+  const path = join(folder.path, 'users.csv')
+  const rows = fc
+    .integer({ min: 2, max: 5 })
+    .chain((width) =>
+      fc.array(fc.array(cells, { minLength: width, maxLength: width }), { minLength: 1, maxLength: 8 }),
+    )
+  const styles = fc.record({
+    always: fc.boolean(),
+    lineEnd: fc.constantFrom('\n', '\r\n'),
+    mark: fc.constantFrom('', '\ufeff'),
+    last: fc.boolean(),
+  })
+  const property = fc.asyncProperty(rows, styles, async (given, { always, lineEnd, mark, last }) => {
+    const lines = given.map((row) => row.map((cell) => quote(cell, always)).join(','))
+    await writeFile(path, mark + lines.join(lineEnd) + (last ? lineEnd : ''))
+    const records = await recordsOf(path)
+    expect(records.map((record) => ('cells' in record ? record.cells : record))).toEqual(
+      given.map((row) => row.map(asRead)),
+    )
+  })
+  await fc.assert(property, { numRuns: 120 })
+})
+
+it('reads any file to its end: each line is in a record or refused by its number', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-csv-'))
+  const path = join(folder.path, 'users.csv')
+  const text = fc.array(fc.oneof(cells, fc.constantFrom('"', ',', '\n', '\r\n', '""', '\n"', '",')), {
+    maxLength: 40,
+  })
+  const property = fc.asyncProperty(text, async (pieces) => {
+    const content = pieces.join('')
+    await writeFile(path, content)
+    const records = await recordsOf(path)
+    let before = 0
+    for (const record of records) {
+      expect(record.line).toBeGreaterThan(before)
+      before = record.line
+      if ('reason' in record) expect(record.reason).toMatch(/^has /)
+    }
+    expect(records.at(-1)?.end ?? 0).toBeLessThanOrEqual(Buffer.byteLength(content))
+    const widths = records.flatMap((record) => ('cells' in record ? [record.cells.length] : []))
+    expect(new Set(widths).size, 'the header decides how many cells a record has').toBeLessThanOrEqual(1)
+  })
+  await fc.assert(property, { numRuns: 120 })
+})
+
+it('takes any bytes for a list of users, or refuses them with what is wrong', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-csv-'))
+  const path = join(folder.path, 'users.csv')
+  const header = fc.constantFrom(
+    '',
+    'username,email,password\n',
+    '"username",email,password_hash,property:x\n',
+    '\ufeff',
+  )
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }),
+    fc.string().map((given) => Buffer.from(given)),
+  )
+  const property = fc.asyncProperty(header, bytes, async (start, rest) => {
+    await writeFile(path, Buffer.concat([Buffer.from(start), rest]))
+    await checkFile(path).then(
+      ({ columns }) => expect(columns.indexes.has('username')).toBe(true),
+      ({ message }) =>
+        expect(message).toMatch(
+          /^Line \d+, the header, |^The header cannot be used: | \(line \d+\): | is empty: /,
+        ),
+    )
+  })
+  await fc.assert(property, { numRuns: 120 })
+})
