@@ -4,6 +4,6 @@ import addressparser from 'nodemailer/lib/addressparser'
 export function parseSenderAddress(text: string): { domain: string } | undefined {
   if (/\p{Cc}/u.test(text)) return undefined
   const [first, ...others] = addressparser(text, { flatten: true })
-  const domain = /^[^\s@]+@([^\s@]+)$/.exec(first?.address ?? '')?.[1]
+  const domain = /^[^\s@]+@([^\s@<>"(),;\\]+)$/.exec(first?.address ?? '')?.[1]
   return domain && others.length === 0 ? { domain } : undefined
 }

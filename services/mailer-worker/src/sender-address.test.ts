@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import { parseSenderAddress } from './sender-address.ts'
+
+it.each([
+  { text: 'no-reply@example.com', domain: 'example.com' },
+  { text: 'Latchkey <no-reply@example.com>', domain: 'example.com' },
+  { text: '"Latchkey, Inc." <no-reply@bücher.example>', domain: 'bücher.example' },
+])('finds the domain of $text', ({ text, domain }) => {
+  expect(parseSenderAddress(text)).toEqual({ domain })
+})
+
+it.each([
+  '',
+  'example.com',
+  'a@example.com, b@example.com',
+  'a@>"@a.example, @b.example',
+  'a@example.com\r\n',
+])('refuses %j, which is not one address', (text) => {
+  expect(parseSenderAddress(text)).toBeUndefined()
+})
