@@ -1,0 +1,64 @@
+import { execFileSync, type StdioOptions } from 'node:child_process'
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { parseEnvFile, renderEnvFile, updateEnvFile } from './env-file.ts'
+
+/** No standard input: bash takes a socket there for a remote shell, and reads ~/.bashrc. */
+const QUIET: StdioOptions = ['ignore', 'pipe', 'inherit']
+
+const MARK = '# scriptify: managed service=x template=crond v=1\n'
+
+// A prefix of its own: a shell refuses to assign some names, such as UID.
+const names = fc.stringMatching(/^[A-Za-z0-9_]{0,8}$/).map((text) => `V_${text}`)
+const values = fc.oneof(
+  fc.string({ unit: fc.constantFrom(...`"'\\$\`!#%&;|<>(){}[]*?~= \t\n\r aé漢😀`) }),
+  fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', '').toWellFormed()),
+)
+const variables = fc.dictionary(names, values, { maxKeys: 12, noNullPrototype: true })
+
+it('reads what it writes', () => {
+  fc.assert(
+    fc.property(variables, (given) => {
+      expect(parseEnvFile(MARK + renderEnvFile(given))).toEqual(given)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+it('changes the given variables of a file edited by hand, and nothing else', () => {
+  const line = fc.oneof(
+    fc.tuple(names, values).map(([name, value]) => renderEnvFile({ [name]: value })),
+    fc.tuple(names, values).map(([name, value]) => `${name}='${value.replaceAll("'", '')}'\n`),
+    fc.tuple(names, fc.stringMatching(/^[\w $%.-]*$/)).map(([name, value]) => `export ${name}=${value}\n`),
+    values.map((text) => `# ${text.replaceAll('\n', ' ')}\n`),
+  )
+  const text = fc.array(line).map((lines) => lines.join(''))
+  fc.assert(
+    fc.property(text, variables, (before, changes) => {
+      const after = updateEnvFile(MARK + before, changes)
+      expect(parseEnvFile(after)).toEqual({ ...parseEnvFile(MARK + before), ...changes })
+      expect(updateEnvFile(after, changes), 'changed twice').toBe(after)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+it.each(['/bin/sh', '/bin/bash'])('is read by %s as by itself', async (shell) => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'scriptify-env-'))
+  const file = join(folder.path, 'x.env')
+  const property = fc.asyncProperty(variables, async (given) => {
+    await writeFile(file, MARK + renderEnvFile(given))
+    const seen = execFileSync(shell, ['-ec', 'set -a; . "$1"; exec env -0', 'sh', file], {
+      encoding: 'utf8',
+      stdio: QUIET,
+      env: { PATH: process.env.PATH },
+    })
+    const entries = seen.split('\0').filter((entry) => entry.startsWith('V_'))
+    const split = (entry: string) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]
+    expect(Object.fromEntries(entries.map(split))).toEqual(given)
+  })
+  await fc.assert(property, { numRuns: 60 })
+})
