@@ -1,4 +1,4 @@
-import { cp, mkdtemp } from 'node:fs/promises'
+import { cp, mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MAIL_TEMPLATES, wholeNumber } from '@latchkey/shared/mail-outbox/mail-templates.ts'
@@ -11,9 +11,8 @@ import { startMailer, startMailerWith } from './support/start-mailer.ts'
 const SHIPPED_TEMPLATES = join(import.meta.dirname, '..', '..', '..', 'templates', 'emails')
 const FIXTURE = join(import.meta.dirname, 'fixtures', 'second-mail')
 
-/** The shipped templates, and those of the fixture beside them. */
-async function createEnvelope(): Promise<MailEnvelope> {
-  const dir = await mkdtemp(join(tmpdir(), 'templates-'))
+/** The shipped templates, and those of the fixture beside them, copied to `dir`. */
+async function createEnvelope(dir: string): Promise<MailEnvelope> {
   for (const source of [SHIPPED_TEMPLATES, FIXTURE]) await cp(source, dir, { recursive: true })
   const render = createTemplateRenderer(dir)
   return async (to, _subject, template, variables, language, { from }) => ({
@@ -30,7 +29,8 @@ const templates = {
 }
 
 it('a second mail goes from one call to the mail server', async () => {
-  await using mailer = await startMailerWith({ templates, envelope: await createEnvelope() })
+  await using dir = await mkdtempDisposable(join(tmpdir(), 'templates-'))
+  await using mailer = await startMailerWith({ templates, envelope: await createEnvelope(dir.path) })
   const link = 'https://example.com/?id=1&again=2'
   const { id, mail } = await mailer.deliver({
     template: 'invitation',
