@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import type { Manifest } from './manifest.ts'
 import { nameOf } from './manifest.ts'
 
@@ -30,7 +31,7 @@ export async function findSchemaFaults(manifest: Manifest): Promise<string[]> {
     new Model(manifest).validate()
     return []
   } catch (error) {
-    return [`${nameOf(manifest)}: ${error instanceof Error ? error.message : String(error)}`]
+    return [`${nameOf(manifest)}: ${errorMessage(error)}`]
   }
 }
 

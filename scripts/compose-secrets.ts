@@ -1,6 +1,7 @@
 import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { generateSecret } from '@latchkey/shared/secrets/secret.ts'
 import { connectionsTo, redisConfig } from './deployed-secrets.ts'
 
@@ -80,7 +81,7 @@ function readArguments(): { rotate: boolean; forget: boolean; change: boolean } 
     if (rotate && forget) refuse('Rotating and forgetting are two steps; wait TOKEN_LIFETIME between them', 2)
     return { rotate, forget, change: values['change-database'] }
   } catch (error) {
-    return refuse(error instanceof Error ? error.message : String(error), 2)
+    return refuse(errorMessage(error), 2)
   }
 }
 

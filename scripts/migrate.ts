@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
 import { ArgumentError } from '../admin/console/whole-number.ts'
 import { Migrations } from '../admin/migrations.ts'
@@ -42,7 +43,7 @@ async function run(args: string[]): Promise<number> {
 }
 
 function report(error: unknown): number {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   process.stderr.write(`${message}\n`)
   if (error instanceof ArgumentError) {
     process.stderr.write(`\n${USAGE}`)

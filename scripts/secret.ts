@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'
 import { ArgumentError, parseWholeNumber } from '../admin/console/whole-number.ts'
 import { MAX_SECRET_BYTES, Secrets } from '../admin/secrets.ts'
@@ -67,7 +68,7 @@ async function write(
 }
 
 function report(error: unknown): number {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(`${errorMessage(error)}\n`)
   if (!isUsageError(error)) return 1
   process.stderr.write(`\n${USAGE}`)
   return 2

@@ -1,4 +1,5 @@
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
@@ -12,6 +13,6 @@ try {
   await withDatabase(settings.DATABASE_URL, (db) => seedDemoUsers(db, settings.PASSWORD_HASH))
   process.stdout.write(`Demo users: ${DEMO_USERS.map(({ email }) => email).join(', ')}\n`)
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(`${errorMessage(error)}\n`)
   process.exitCode = error instanceof SettingsError ? EXIT_CONFIGURATION : 1
 }

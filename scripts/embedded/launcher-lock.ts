@@ -2,6 +2,7 @@ import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 
 export interface LauncherLock {
   /** Publishes the port, which the message to a second launcher names. */
@@ -59,7 +60,7 @@ function lockFile(path: string, dataDir: string): DatabaseSync | undefined {
 }
 
 function lockError(dataDir: string, cause: unknown): Error {
-  const reason = cause instanceof Error ? cause.message : String(cause)
+  const reason = errorMessage(cause)
   return new Error(
     `The data folder ${dataDir} (DATA_DIR) cannot be locked: ${reason}. Does it belong to another user?`,
     { cause },

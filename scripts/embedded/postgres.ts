@@ -1,5 +1,6 @@
 import { mkdirSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import getPort from 'get-port'
 import pg from 'pg'
 import { openCluster } from './cluster.ts'
@@ -61,7 +62,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     await ensureDatabase(database, urlOf('postgres')).catch(async (cause: unknown) => {
       await stop()
       throw new Error(
-        `The embedded PostgreSQL could not open the database "${database}": ${messageOf(cause)}`,
+        `The embedded PostgreSQL could not open the database "${database}": ${errorMessage(cause)}`,
         {
           cause,
         },
@@ -88,7 +89,7 @@ function prepareDataDir(dataDir: string): string {
     mkdirSync(path, { recursive: true })
     return realpathSync(path)
   } catch (cause) {
-    throw new Error(`The data folder ${path} (DATA_DIR) cannot be created: ${messageOf(cause)}`, { cause })
+    throw new Error(`The data folder ${path} (DATA_DIR) cannot be created: ${errorMessage(cause)}`, { cause })
   }
 }
 
@@ -116,8 +117,6 @@ async function ensureDatabase(database: string, maintenanceUrl: string): Promise
     await client.end()
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 function once(action: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined

@@ -1,6 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { chmodSync, chownSync, lchownSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { endOf } from './end-of.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 
@@ -123,7 +124,7 @@ function giveAway(path: string, { uid, gid }: Ids, dataDir: string): void {
   } catch (cause) {
     throw new Error(
       `PostgreSQL does not run as root, and ${path} cannot be given to uid ${uid}: ` +
-        `${cause instanceof Error ? cause.message : cause}. Start as a normal user, or move ${dataDir} (DATA_DIR).`,
+        `${errorMessage(cause)}. Start as a normal user, or move ${dataDir} (DATA_DIR).`,
       { cause },
     )
   }

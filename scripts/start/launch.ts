@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { AppError } from '@latchkey/shared/app-error.ts'
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
@@ -38,7 +39,7 @@ export async function launch(processEnvironment: NodeJS.ProcessEnv): Promise<num
     complain(`${reason} Everything is stopped.`)
     return 1
   } catch (error) {
-    complain(error instanceof Error ? error.message : String(error))
+    complain(errorMessage(error))
     return error instanceof SettingsError ? EXIT_CONFIGURATION : 1
   } finally {
     for (const stop of stops.reverse()) await stop().catch((error: unknown) => complain(String(error)))
@@ -111,7 +112,7 @@ async function readyOf(service: ServiceProcess) {
   try {
     return await service.ready
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = errorMessage(cause)
     throw new Error(`${service.name} ${reason}; its own message is above.`, { cause })
   }
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { errorMessage } from '../error-message.ts'
 import { onStopRequest } from './stop-signals.ts'
 
 // close-with-grace does not fit: a second signal ends its drain with exit code 1, and it knows no part that is half open.
@@ -44,7 +45,7 @@ export async function runService(load: () => Promise<ServiceModule>): Promise<vo
 
   const fail = (error: unknown) => {
     process.exitCode = 1
-    if (options) options.logger.fatal({ err: error }, messageOf(error))
+    if (options) options.logger.fatal({ err: error }, errorMessage(error))
     else console.error(error)
     stop.abort(error)
   }
@@ -93,5 +94,3 @@ function limitStop(reason: unknown, options: StopOptions | undefined): void {
   }, options?.timeoutMs ?? DEFAULT_TIMEOUT_MS)
   timer.unref()
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Telemetry } from 'bullmq'
 import type { Logger } from 'pino'
+import { errorMessage } from '../error-message.ts'
 
 export interface Tracing {
   /** For BullMQ's `telemetry` option: the trace of a request continues in the worker that takes its job. */
@@ -58,9 +59,7 @@ export async function startTracing(
   return {
     bull: new BullMQOtel({ tracerName: service }),
     async stop() {
-      const sent = sdk
-        .shutdown()
-        .catch((error) => warn(error instanceof Error ? error.message : String(error)))
+      const sent = sdk.shutdown().catch((error) => warn(errorMessage(error)))
       await Promise.race([sent, wait(SHUTDOWN_TIMEOUT_MS)])
     },
   }

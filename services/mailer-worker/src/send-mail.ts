@@ -1,4 +1,5 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import type { Sealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { Settlement } from '@latchkey/shared/mail-outbox/settle-mail.ts'
 import { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
@@ -88,7 +89,7 @@ export function createSendMail(dependencies: SendMailDependencies) {
   }
 
   async function fail(job: QueuedMail, error: unknown): Promise<never> {
-    const reason = messageOf(error)
+    const reason = errorMessage(error)
     const isLast = job.attemptsMade + 1 >= (job.opts.attempts ?? 1)
     if (error instanceof PermanentFailure || isLast) {
       await settlement.settle(idOf(job))
@@ -109,8 +110,6 @@ const idOf = (job: QueuedMail): string => job.id ?? ''
 /** The count of stalls outlives an admin's retry, which wants the mail sent although it is settled. */
 const mayHaveBeenSent = (job: QueuedMail): boolean =>
   (job.stalledCounter ?? 0) > 0 && (job.attemptsStarted ?? 0) > 1
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 function parseJob(data: unknown): MailJob {
   const parsed = MailJob.safeParse(data)
@@ -152,7 +151,7 @@ function withoutValues(error: unknown, variables: Readonly<Record<string, string
   const clean = Object.values(variables)
     .filter((value) => value.length >= 4)
     .flatMap((value) => [value, value.replace(/(.{3})(?=.)/gsu, '$1 ')])
-    .reduce((text, value) => text.replaceAll(value, '[redacted]'), messageOf(error))
+    .reduce((text, value) => text.replaceAll(value, '[redacted]'), errorMessage(error))
   return error instanceof PermanentFailure ? new PermanentFailure(clean) : new Error(clean)
 }
 

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import Handlebars from 'handlebars'
 import { PermanentFailure } from '../permanent-failure.ts'
 
@@ -113,7 +114,7 @@ function render(template: Template, name: string, variables: Readonly<Record<str
     return { subject, html: template.html(variables, { data }), text: template.text(variables, { data }) }
   } catch (error) {
     // Handlebars names the variable and the line, never a value.
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     throw new PermanentFailure(`The template ${name} cannot be rendered: ${reason}`, { cause: error })
   }
 }

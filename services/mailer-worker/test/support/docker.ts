@@ -1,3 +1,4 @@
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { getContainerRuntimeClient } from 'testcontainers'
 
 /** Whether container suites run: without an engine they say why and are skipped, or fail under REQUIRE_DOCKER=1. */
@@ -6,7 +7,7 @@ export async function hasDocker(): Promise<boolean> {
     await getContainerRuntimeClient()
     return true
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     if (process.env.REQUIRE_DOCKER === '1')
       throw new Error(`REQUIRE_DOCKER=1, but no Docker engine answers: ${reason}`)
     process.stderr.write(

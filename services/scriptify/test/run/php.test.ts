@@ -16,7 +16,7 @@ describe.skipIf(!(await hasDocker())).concurrent('a method in php', () => {
     expect(stdout).toBe('int(5)\nbool(true)\n')
   })
 
-  it('is told by php what does not convert', async () => {
+  it('reports the argument that php cannot convert', async () => {
     const { code, stdout, stderr } = await php.run(['App\\Types::convert', '--arg', 'five'])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(

@@ -30,7 +30,7 @@ const install = ({ machine, probe }: Job, name: string, ...more: string[]) =>
 /** The folder in which the methods of `Slow` leave a line for each run, and look for the file `ready`. */
 const folderOf = (name: string) => `/var/probe/${name}`
 
-/** A method that runs until it is told that it is ready, and one that leaves a process behind. */
+/** A method that runs until its state is ready, and one that leaves a process behind. */
 const SLOW = `<?php
 namespace Jobs;
 final class Slow

@@ -1,3 +1,4 @@
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { controlAll } from '../control.ts'
@@ -71,7 +72,7 @@ async function start({ name, system }: InstallRequest): Promise<void> {
   try {
     await controlAll(system.start(name))
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     const log = system.log(name)
     throw new CliError(
       `${name} is installed, but does not start: ${reason}; see ${'file' in log ? log.file : log.command}`,

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { attempt, type ControlCommand, controlAll } from '../control.ts'
@@ -24,7 +25,7 @@ export async function putInPlace(installation: Installation): Promise<void> {
     await write(installation, () => controlAll(announceCommands(installation.request)))
   } catch (error) {
     await controlAll(rollbackCommands(installation))
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     throw new CliError(`Nothing was installed: ${reason}`, EXIT.failed)
   }
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import Handlebars from 'handlebars'
 import { updateEnvFile } from '../../env-file.ts'
 import type { InitSystem } from '../init-system.ts'
@@ -74,7 +75,7 @@ function fillTemplate(path: string, source: string, values: Values): string {
     // Every value is already escaped for the language of its place.
     return Handlebars.compile(source, { strict: true, noEscape: true })(values)
   } catch (error) {
-    throw new Error(`${path}: ${error instanceof Error ? error.message : error}`, { cause: error })
+    throw new Error(`${path}: ${errorMessage(error)}`, { cause: error })
   }
 }
 

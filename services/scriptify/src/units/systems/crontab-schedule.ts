@@ -1,3 +1,4 @@
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { Cron } from 'croner'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
@@ -53,7 +54,7 @@ function parse(schedule: string, refuse: (reason: string) => CliError): Cron {
   try {
     return new Cron(schedule, { mode: '5-part', paused: true })
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = errorMessage(error)
     throw refuse(`is not a schedule (${message.replace(/^CronPattern: /, '')})`)
   }
 }

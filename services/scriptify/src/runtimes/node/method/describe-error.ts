@@ -1,6 +1,7 @@
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 
 /** Errors of the language itself, which hint at a bug; the message of any other error is written for a reader. */
 const LANGUAGE_ERRORS = [TypeError, ReferenceError, RangeError, SyntaxError, EvalError, URIError]
@@ -26,7 +27,7 @@ function summaryOf(error: unknown): string {
 /** An attempt at several addresses has messages in its parts only. */
 function messageOf(error: Error): string {
   if (error.message !== '' || !(error instanceof AggregateError)) return error.message
-  return error.errors.map((each) => (each instanceof Error ? each.message : String(each))).join('; ')
+  return error.errors.map((each) => errorMessage(each)).join('; ')
 }
 
 function placeOf({ stack = '' }: Error): string {
