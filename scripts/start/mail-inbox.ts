@@ -3,6 +3,7 @@
 import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
+import { EXIT_PORT_TAKEN } from './exit-port-taken.ts'
 
 interface MailDevOptions {
   ip: string
@@ -22,6 +23,12 @@ const { PORT: web } = parseSettings(['PORT'], { PORT: process.env.MAILDEV_WEB_PO
 const address = `http://${host}:${web}`
 
 process.once('disconnect', () => process.exit(0))
+// MailDev does not catch what its page cannot listen on.
+process.once('uncaughtException', (error) => {
+  const isPortTaken = 'code' in error && error.code === 'EADDRINUSE'
+  console.error(isPortTaken ? `The mail inbox cannot start: ${error.message}` : error)
+  process.exit(isPortTaken ? EXIT_PORT_TAKEN : 1)
+})
 await createMailDev({ ip: host, smtp, web, silent: true }).listen()
 // MailDev does not report when its page can be opened.
 while (!(await isAnswering())) await sleep(50)

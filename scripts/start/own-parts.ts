@@ -3,6 +3,7 @@ import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-sett
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import getPort from 'get-port'
 import { type EmbeddedServer, startEmbeddedPostgres } from '../embedded/postgres.ts'
+import { EXIT_PORT_TAKEN } from './exit-port-taken.ts'
 import { type ServiceProcess, startService } from './service-process.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -28,10 +29,15 @@ export interface OwnParts {
 /** Starts the parts that no setting replaces: the embedded PostgreSQL and the mail inbox. */
 export async function startOwnParts(given: Environment, stops: Stop[]): Promise<OwnParts> {
   const needsPostgres = !given.DATABASE_URL || !findSetting('QUEUE_URL', given)
-  const server = needsPostgres ? await startPostgres(given, stops) : undefined
+  const starting = [
+    needsPostgres ? startPostgres(given, stops) : undefined,
+    given.MAIL_URL ? undefined : startInbox(given, stops),
+  ] as const
+  // If one fails, the other must have registered its stop.
+  await Promise.allSettled(starting)
+  const [server, mail] = await Promise.all(starting)
   const databaseUrl = given.DATABASE_URL || server?.url
   const queueUrl = findSetting('QUEUE_URL', { ...given, DATABASE_URL: databaseUrl }) ?? server?.url
-  const mail = given.MAIL_URL ? undefined : await startInbox(given, stops)
   return {
     environment: {
       LOG_LEVEL: 'warn',
@@ -45,6 +51,11 @@ export async function startOwnParts(given: Environment, stops: Stop[]): Promise<
       ? server.exited.then((error) => `The embedded PostgreSQL ended: ${error?.message}`)
       : new Promise(() => undefined),
   }
+}
+
+interface Inbox {
+  inbox: ServiceProcess
+  url: string
 }
 
 /** The absolute path of DATA_DIR, which is relative to the repository. */
@@ -62,10 +73,19 @@ async function startPostgres(given: Environment, stops: Stop[]): Promise<Embedde
   return server
 }
 
-async function startInbox(
-  given: Environment,
-  stops: Stop[],
-): Promise<{ inbox: ServiceProcess; url: string }> {
+/** Starts the inbox until it is ready; once more if another process takes one of its ports meanwhile. */
+async function startInbox(given: Environment, stops: Stop[]): Promise<Inbox> {
+  const first = await startInboxOnFreePorts(given, stops)
+  const isReady = await first.inbox.ready.then(
+    () => true,
+    () => false,
+  )
+  if (isReady || (await first.inbox.exited) !== String(EXIT_PORT_TAKEN)) return first
+  // get-port does not give the same ports again.
+  return startInboxOnFreePorts(given, stops)
+}
+
+async function startInboxOnFreePorts(given: Environment, stops: Stop[]): Promise<Inbox> {
   const smtpPort = await getPort({ port: INBOX_SMTP_PORT, host: INBOX_HOST })
   const webPort = await getPort({ port: INBOX_WEB_PORT, host: INBOX_HOST })
   const inbox = startService('mail inbox', join(import.meta.dirname, 'mail-inbox.ts'), {
