@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { beforeAll, describe, expect, it } from 'vitest'
+import type { Database } from '@latchkey/shared/database/database.ts'
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sharedServer } from '../../test/servers/shared-server.ts'
 import type { SharedServer } from '../../test/servers/shared-servers.ts'
 import { hasDocker, MAIN, ROOT } from './terminal-docker.ts'
@@ -14,38 +16,50 @@ const CTRL_C = '\x03'
 const PRELOAD = ['--preload', 'templates/scriptify/scriptify.ts']
 const MYSQL_TEXTS = String.raw`select 'it\'s :role' as one, "\":role" as two, :role as three -- :none`
 
-describe
-  .skipIf(!(await hasDocker()))
-  .each<{ engine: string; server: SharedServer; sleep: string; day: string; texts: string; shows: RegExp }>([
-    {
-      engine: 'PostgreSQL',
-      server: 'postgres',
-      sleep: 'select pg_sleep(4)',
-      day: 'infinity',
-      texts: String.raw`select 'a' like 'b' escape '\' as one, E'\':role' as two, :role as three, (array[4, 5])[1:n] as four, $$:role$$ as five from (values (1)) as v(n) -- :none`,
-      shows: /one +\| two +\| three +\| four +\| five\n.*\nfalse \| ':role \| admin +\| \{4\} +\| :role\n/,
-    },
-    {
-      engine: 'MySQL',
-      server: 'mysql',
-      sleep: 'select sleep(4)',
-      day: '0000-00-00',
-      texts: MYSQL_TEXTS,
-      shows: /one +\| two +\| three\n.*\nit's :role \| ":role \| admin\n/,
-    },
-    {
-      engine: 'MariaDB',
-      server: 'mariadb',
-      sleep: 'select sleep(4)',
-      day: '0000-00-00',
-      texts: MYSQL_TEXTS,
-      shows: /one +\| two +\| three\n.*\nit's :role \| ":role \| admin\n/,
-    },
-  ])('the node terminal on $engine', ({ engine, server, sleep, day, texts, shows }) => {
+describe.skipIf(!(await hasDocker())).each<{
+  engine: string
+  server: SharedServer
+  sleep: string
+  sleeping: string
+  day: string
+  texts: string
+  shows: RegExp
+}>([
+  {
+    engine: 'PostgreSQL',
+    server: 'postgres',
+    sleep: 'select pg_sleep(4)',
+    sleeping: `select pid from pg_stat_activity where state = 'active' and query like 'select pg_sleep%'`,
+    day: 'infinity',
+    texts: String.raw`select 'a' like 'b' escape '\' as one, E'\':role' as two, :role as three, (array[4, 5])[1:n] as four, $$:role$$ as five from (values (1)) as v(n) -- :none`,
+    shows: /one +\| two +\| three +\| four +\| five\n.*\nfalse \| ':role \| admin +\| \{4\} +\| :role\n/,
+  },
+  {
+    engine: 'MySQL',
+    server: 'mysql',
+    sleep: 'select sleep(4)',
+    sleeping: `select id from information_schema.processlist where info like 'select sleep%'`,
+    day: '0000-00-00',
+    texts: MYSQL_TEXTS,
+    shows: /one +\| two +\| three\n.*\nit's :role \| ":role \| admin\n/,
+  },
+  {
+    engine: 'MariaDB',
+    server: 'mariadb',
+    sleep: 'select sleep(4)',
+    sleeping: `select id from information_schema.processlist where info like 'select sleep%'`,
+    day: '0000-00-00',
+    texts: MYSQL_TEXTS,
+    shows: /one +\| two +\| three\n.*\nit's :role \| ":role \| admin\n/,
+  },
+])('the node terminal on $engine', ({ engine, server, sleep, sleeping, day, texts, shows }) => {
   let url = ''
+  let observer: Database
   beforeAll(async () => {
     url = await sharedServer(server)
+    observer = await openDatabase(url, { poolSize: 1 })
   })
+  afterAll(() => observer?.close())
 
   /** What the statements print, east of the server. */
   const print = async (...statements: string[]) => {
@@ -102,22 +116,25 @@ describe
       expect(await terminal.enter('kept + 1')).toContain('=> 42')
     }
     await answers(2)
-    const interrupt = async (line: string, times: number) => {
-      terminal.type(`console.log("be" + "gun"); ${line}\r`)
-      await terminal.see('begun')
-      await pause(700)
-      for (let time = 0; time < times; time++) {
-        terminal.type(CTRL_C)
-        await pause(200)
-      }
+    for (const [index, line] of [
+      `qq('${sleep}')`,
+      `const rows = await executor.query('${sleep}')`,
+    ].entries()) {
+      terminal.type(`${line}\r`)
+      await expect.poll(() => observer.query({ name: 'sleeping', text: sleeping })).not.toEqual([])
+      terminal.type(CTRL_C)
       await terminal.see(/node> $/)
+      await answers(3 + index)
     }
-    await interrupt(`qq('${sleep}')`, 1)
-    await answers(3)
-    await interrupt(`const rows = await executor.query('${sleep}')`, 1)
-    await answers(4)
     // The first is caught by the loop's own code, the second stops it by force.
-    await interrupt(`qq('${sleep}'); for (;;) { try { for (;;); } catch {} }`, 2)
+    terminal.type(`console.log("be" + "gun"); qq('${sleep}'); for (;;) { try { for (;;); } catch {} }\r`)
+    await terminal.see('begun')
+    await pause(700)
+    for (let time = 0; time < 2; time++) {
+      terminal.type(CTRL_C)
+      await pause(200)
+    }
+    await terminal.see(/node> $/)
     await answers(5)
     for (const [index, line] of [
       `void qq('${sleep}'); process.exit(3)`,
