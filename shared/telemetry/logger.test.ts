@@ -49,12 +49,24 @@ describe('an error in the log', () => {
   })
 })
 
+const SECRETS = [
+  'password',
+  'token',
+  'code',
+  'authorization',
+  'cookie',
+  'secret',
+  'variables',
+  'connectionString',
+]
+
 describe('a secret in the log', () => {
   it.each([
-    { code: '123456' },
-    { body: { code: '123456' } },
-    { request: { body: { code: '123456' } } },
-    { mail: { variables: '123456' } },
+    ...SECRETS.flatMap((name) => [
+      { [name]: '123456' },
+      { body: { [name]: '123456' } },
+      { request: { body: { [name]: '123456' } } },
+    ]),
   ])('is redacted: %j', (details) => {
     expect(JSON.stringify(logged(details))).not.toContain('123456')
   })

@@ -155,6 +155,10 @@ describe('the content-type gate', () => {
     { why: 'a bare word', body: 'nope' },
     { why: 'bytes that are not UTF-8', body: Buffer.from([0x22, 0xff, 0xfe, 0x22]) },
     {
+      why: 'a password that is not UTF-8',
+      body: Buffer.from('{"username":"a@example.com","password":"caf\xe9"}', 'latin1'),
+    },
+    {
       why: 'a polluting property',
       body: '{"username":"a@example.com","password":"x","__proto__":{"role":"admin"}}',
     },

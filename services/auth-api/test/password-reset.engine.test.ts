@@ -359,6 +359,8 @@ describe('bad input', () => {
   it.each([
     { url: '/login/resetrequest', body: {}, path: 'email' },
     { url: '/login/resetrequest', body: { email: 'a@example.com,b@example.com' }, path: 'email' },
+    { url: '/login/resetrequest', body: { email: 'a,b@example.com' }, path: 'email' },
+    { url: '/login/resetrequest', body: { email: 'a@example.com,example.net' }, path: 'email' },
     { url: '/login/resetrequest', body: { email: 'a@example.com\r\nBcc: b@example.com' }, path: 'email' },
     { url: '/login/resetrequest', body: { email: 'a@example.com\n' }, path: 'email' },
     { url: '/login/resetrequest', body: { email: 'Eve <a@example.com>' }, path: 'email' },

@@ -108,6 +108,10 @@ const REFUSED: Record<string, () => Promise<string> | string> = {
   'another issuer': () => signToken(app, user, { claims: { iss: 'https://evil.example.com' } }),
   'an issuer that starts like ours': () =>
     signToken(app, user, { claims: { iss: `${app.config.tokens.issuer}.evil` } }),
+  'a sub other than the user of its data': async () =>
+    signToken(app, user, { claims: { sub: (await aUser(app)).userid } }),
+  'data of another user than its sub': async () =>
+    signToken(app, user, { claims: { data: { ...goodClaims().data, userid: (await aUser(app)).userid } } }),
   'no issuer': () => rawToken(HEADER, without('iss')),
   'the issuer in a list': () => rawToken(HEADER, { ...goodClaims(), iss: [app.config.tokens.issuer] }),
   'an unknown crit': () => rawToken({ ...HEADER, crit: ['x'], x: 1 }, goodClaims()),
@@ -236,8 +240,25 @@ describe('a protected route', () => {
     const refused = await pingadm(await aToken(app, user))
     expect(refused.statusCode).toBe(403)
     expect(refused.headers['www-authenticate']).toContain('insufficient_scope')
-    const lookalike = await aUser(app, { role: 'Admin' })
-    expect((await pingadm(await aToken(app, lookalike))).statusCode).toBe(403)
+    for (const role of ['Admin', 'superadmin', 'administrator', 'adm', 'admin,user']) {
+      const lookalike = await aUser(app, { role })
+      expect((await pingadm(await aToken(app, lookalike))).statusCode, role).toBe(403)
+    }
+  })
+
+  it('refuses a remembered token after its revocation, on every call', async () => {
+    const revoked = await aUser(app)
+    const token = await signToken(app, revoked)
+    for (const attempt of ['read', 'remembered'])
+      expect((await ping(bearer(token))).statusCode, attempt).toBe(200)
+    await app.users.setProperty(revoked.userid, VALID_FROM_PROPERTY, String(now() + 2))
+    try {
+      app.setClock(Date.now() + (app.config.tokens.revocationCacheSeconds + 1) * 1000)
+      for (const attempt of ['read', 'remembered', 'remembered again'])
+        expect((await ping(bearer(token))).statusCode, attempt).toBe(401)
+    } finally {
+      app.setClock(undefined)
+    }
   })
 
   it('ignores a bad token on a public route', async () => {

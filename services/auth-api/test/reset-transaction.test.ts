@@ -1,0 +1,78 @@
+import type { Database, Queryable, Statement } from '@latchkey/shared/database/database.ts'
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aUser, logIn, PASSWORD, startApp, type TestApp, type TestUser } from './support/start-app.ts'
+import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
+
+/** The statement that fails, if any. */
+let failing: string | undefined
+let database: TestDatabase
+let app: TestApp
+beforeAll(async () => {
+  database = await createTestDatabase()
+  app = await startApp({ database: { ...database, db: failable(database.db) } })
+})
+afterAll(async () => {
+  await app[Symbol.asyncDispose]()
+  await database[Symbol.asyncDispose]()
+})
+
+function failable(db: Database): Database {
+  const execute =
+    (given: Queryable): Queryable['execute'] =>
+    (statement: Statement, values) => {
+      if (statement.name === failing) throw new Error(`${statement.name} fails`)
+      return given.execute(statement, values)
+    }
+  return {
+    ...db,
+    execute: execute(db),
+    transaction: (run) =>
+      db.transaction((transaction) => run({ ...transaction, execute: execute(transaction) })),
+  }
+}
+
+const post = (url: string, payload: object) => app.server.inject({ method: 'POST', url, payload })
+const setPassword = async (email: string, token: string) =>
+  (await post('/login/resetpassword', { email, token, password: 'N3w-p4ssw0rd!' })).statusCode
+
+async function aConfirmedReset({ email }: TestUser): Promise<string> {
+  const { token } = (await post('/login/resetrequest', { email })).json()
+  const findMail = () => [...app.queued.values()].find(({ to }) => to === email)
+  await expect.poll(findMail).toBeDefined()
+  const { code } = await createSealer(app.config.mail.secret).open(findMail()?.variables ?? '')
+  return (await post('/login/confirmcode', { email, token, code })).json().token
+}
+
+async function statusWhile(statement: string, call: () => Promise<number>): Promise<number> {
+  failing = statement
+  try {
+    return await call()
+  } finally {
+    failing = undefined
+  }
+}
+
+describe('a new password', () => {
+  it.each(['user-set-password', 'property-delete', 'property-insert', 'reset-end-all'])(
+    'changes nothing when %s fails, and can be set again',
+    async (statement) => {
+      const user = await aUser(app)
+      const token = await aConfirmedReset(user)
+      expect(await statusWhile(statement, () => setPassword(user.email, token))).toBe(500)
+      expect((await logIn(app, user.email, PASSWORD)).statusCode, 'the old password').toBe(200)
+      expect(await setPassword(user.email, token)).toBe(200)
+      expect((await logIn(app, user.email, PASSWORD)).statusCode, 'afterwards').toBe(401)
+    },
+  )
+})
+
+describe('a reset request', () => {
+  it.each(['reset-close-older', 'outbox-insert'])('stores nothing when %s fails', async (statement) => {
+    const { email } = await aUser(app)
+    const ask = async () => (await post('/login/resetrequest', { email })).statusCode
+    expect(await statusWhile(statement, ask)).toBe(500)
+    const find = { name: 'test-find-reset', text: 'select id from password_reset where email = $1' }
+    expect(await database.db.query(find, [email])).toEqual([])
+  })
+})
