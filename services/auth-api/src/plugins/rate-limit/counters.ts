@@ -1,12 +1,6 @@
 import rateLimit, { type RateLimitPluginOptions } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { createMemoryCounter } from './memory-counter.ts'
-
-export interface Counted {
-  /** Events in the window so far, the one just counted included. */
-  current: number
-  retryAfterSeconds: number
-}
+import { type Counted, createMemoryCounter } from './memory-counter.ts'
 
 /** Counts events by a key in windows of fixed length, which begin with a key's first event. */
 export interface Counter {

@@ -27,7 +27,7 @@ export interface FailureLimiterOptions {
 }
 
 /**
- * Runs an attempt unless too many have failed, and counts it when it fails. `attempt` receives the failures so far, unless
+ * Runs an attempt unless too many have failed, and counts it when it fails. `attempt` receives earlier failures, unless
  * there is no limit. Throws `rate_limited`, and `overloaded` when too many attempts of the address wait.
  */
 export type LimitFailures = <Result>(

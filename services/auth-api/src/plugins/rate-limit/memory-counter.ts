@@ -1,5 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import type { Counted } from './counters.ts'
+
+export interface Counted {
+  /** Events in the window so far, the one just counted included. */
+  current: number
+  retryAfterSeconds: number
+}
 
 /** A flood of invented keys pushes the oldest keys out of memory, so there have to be many. */
 const KEYS_IN_MEMORY = 50_000

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { Counted, CreateCounter } from './counters.ts'
+import type { CreateCounter } from './counters.ts'
+import type { Counted } from './memory-counter.ts'
 import type { EarlierAttempts } from './pending-attempts.ts'
 
 /** What failures are counted by. */
