@@ -1,0 +1,207 @@
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import { aToken, aUser, PASSWORD, signToken, startApp, type TestApp } from '../support/start-app.ts'
+import { type Operation, parseDocument } from './api-document.ts'
+import { type FuzzedRequest, fuzzedRequests, type KnownValues } from './fuzzed-request.ts'
+import { exchangeRaw, framings, type RawResponse } from './raw-exchange.ts'
+
+/** Statuses of the protocol, which the document does not declare for each operation. */
+const PROTOCOL_STATUSES = {
+  400: 'a path or body that cannot be parsed',
+  408: 'a request that does not arrive in time',
+  413: 'a body over 16 KiB',
+  415: 'a body that is not JSON',
+  429: 'more requests than RATE_LIMIT_REQUESTS',
+  431: 'headers over 16 KiB',
+}
+/** Statuses of a path or method without an operation. The pages of the documentation answer 200, 302 and 304. */
+const UNDECLARED_STATUSES = { 200: '', 302: '', 304: '', 404: '', 405: '' }
+
+/** What no answer and no log line may contain: a stack, SQL, or an address of ours. */
+const INTERNALS =
+  /\n\s+at |node_modules|\.ts:\d|\bselect [\w.*]+,? .*\bfrom\b|insert into|postgres(ql)?:\/\/|ECONN/i
+
+/** Requests in flight at the same time. */
+const BATCH = 50
+/** Requests generated at once: the first of each sample cost the most. */
+const SAMPLE = 5_000
+
+export interface FuzzSummary {
+  /** Answers by their status. */
+  statuses: Record<number, number>
+}
+
+/** The seed and the number of requests, from the environment: the same seed sends the same requests. */
+export const fuzzOptions = (requests: number) => ({
+  seed: Number(process.env.FUZZ_SEED ?? Date.now() % 1e9),
+  requests: Number(process.env.FUZZ_REQUESTS ?? requests),
+})
+
+/** Production's caches and limits, with the limits high enough that the requests reach the handlers. */
+export const startFuzzedApp = (): Promise<TestApp> =>
+  startApp({
+    settings: {
+      REVOCATION_CACHE: '5',
+      RATE_LIMIT_REQUESTS: '1000000',
+      RATE_LIMIT_LOGIN: '1000000',
+      RATE_LIMIT_RESET: '1000000',
+      TRUST_PROXY: '127.0.0.1',
+      CORS_ORIGINS: 'https://app.example.com',
+    },
+  })
+
+/** Sends requests of one seed, and checks each answer and each log line; throws at the first that is wrong. */
+export async function createFuzz(app: TestApp) {
+  const operations = parseDocument((await app.server.inject({ url: '/openapi.json' })).json())
+  const { port } = new URL(await app.server.listen({ port: 0, host: '127.0.0.1' }))
+  const known = await knownValues(app)
+  const inputs = fc.oneof(
+    { weight: 9, arbitrary: fuzzedRequests(operations, known) },
+    // Each is a connection of its own.
+    { weight: 1, arbitrary: framings() },
+  )
+  const secrets = [PASSWORD, ...known.tokens, ...secretsOf(app)]
+
+  return async ({ seed, requests: count }: { seed: number; requests: number }): Promise<FuzzSummary> => {
+    const statuses: FuzzSummary['statuses'] = {}
+    for (const batch of batchesOf(inputs, { seed, count })) {
+      const answered = await Promise.all(
+        batch.map((input) =>
+          Buffer.isBuffer(input)
+            ? sendRaw(Number(port), input, secrets)
+            : send(app, input, operations, secrets),
+        ),
+      )
+      for (const status of answered.flat()) statuses[status] = (statuses[status] ?? 0) + 1
+      // They would be the memory that grows.
+      checkLog(app.logLines.splice(0), secrets)
+      app.queued.clear()
+    }
+    return { statuses }
+  }
+}
+
+function* batchesOf<Input>(inputs: fc.Arbitrary<Input>, { seed, count }: { seed: number; count: number }) {
+  for (let made = 0; made < count; made += SAMPLE) {
+    const sample = fc.sample(inputs, { seed: seed + made, numRuns: Math.min(SAMPLE, count - made) })
+    for (let start = 0; start < sample.length; start += BATCH) yield sample.slice(start, start + BATCH)
+  }
+}
+
+async function knownValues(app: TestApp): Promise<KnownValues> {
+  const [user, admin, other] = [await aUser(app), await aUser(app, { role: 'admin' }), await aUser(app)]
+  const reset = await app.server.inject({
+    method: 'POST',
+    url: '/login/resetrequest',
+    payload: { email: other.email },
+  })
+  const tokens = [
+    await aToken(app, user),
+    await aToken(app, admin),
+    await signToken(app, user, { claims: { exp: 1 } }),
+  ]
+  const email = [user.email, admin.email, other.email, 'nobody@example.com']
+  return {
+    tokens,
+    members: {
+      email,
+      username: [...email, user.username],
+      password: [PASSWORD, 'An0ther-Good!Pass', 'short'],
+      token: [reset.json().token],
+      code: ['123456', '000000'],
+      name: ['Ada', 'Ünïcödé'],
+      language: ['en', 'fr'],
+    },
+  }
+}
+
+const secretsOf = ({ config }: TestApp): string[] =>
+  [config.tokens.secret, config.mail.secret].map((bytes) => Buffer.from(bytes).toString('base64'))
+
+async function send(
+  app: TestApp,
+  request: FuzzedRequest,
+  operations: readonly Operation[],
+  secrets: readonly string[],
+) {
+  const { method, url, headers, body } = request
+  const {
+    statusCode,
+    headers: given,
+    body: text,
+  } = await app.server.inject({
+    // inject types the methods of Node's own list only.
+    method: method as 'GET',
+    url,
+    headers,
+    ...(body ? { payload: body } : {}),
+  })
+  const answer = {
+    status: statusCode,
+    headers: new Headers(Object.entries(given).map(([name, value]) => [name, String(value)])),
+    body: text,
+  }
+  const operation = operations.find(
+    (each) =>
+      each.path === url.split('?', 1)[0] &&
+      (each.method === method || (method === 'HEAD' && each.method === 'GET')),
+  )
+  const shown = JSON.stringify({ ...request, body: body?.toString('latin1'), answer: [statusCode, text] })
+  checkStatus(answer.status, operation, shown)
+  checkAnswer(answer, secrets, shown)
+  if (operation && method !== 'HEAD') checkSchema(answer, operation, shown)
+  return [answer.status]
+}
+
+async function sendRaw(port: number, bytes: Buffer, secrets: readonly string[]): Promise<number[]> {
+  const shown = JSON.stringify(bytes.toString('latin1'))
+  const answers = await exchangeRaw(port, bytes)
+  for (const answer of answers) {
+    expect(answer.status, shown).toBeLessThan(500)
+    checkAnswer(answer, secrets, shown)
+  }
+  return answers.map(({ status }) => status)
+}
+
+function checkStatus(status: number, operation: Operation | undefined, shown: string): void {
+  const declared = operation ? [...operation.responses.keys()] : Object.keys(UNDECLARED_STATUSES).map(Number)
+  expect([...declared, ...Object.keys(PROTOCOL_STATUSES).map(Number)], shown).toContain(status)
+  if (status >= 500) expect(status, shown).toBe(503)
+}
+
+/** What holds for each answer, whatever was asked. */
+function checkAnswer(
+  { status, headers, body }: RawResponse,
+  secrets: readonly string[],
+  shown: string,
+): void {
+  expect(headers.get('x-request-id'), shown).toMatch(/^[\w.-]{8,64}$/)
+  expect(headers.get('x-content-type-options'), shown).toBe('nosniff')
+  if (status < 400 || body === '') return
+  expect(headers.get('content-type'), shown).toBe('application/problem+json')
+  expect(JSON.parse(body), shown).toMatchObject({
+    status,
+    type: expect.stringMatching(/^urn:latchkey:problem:[a-z-]+$/),
+    title: expect.stringMatching(/./),
+    instance: headers.get('x-request-id'),
+  })
+  expect(body, shown).not.toMatch(INTERNALS)
+  expect(
+    secrets.filter((secret) => body.includes(secret)),
+    shown,
+  ).toEqual([])
+}
+
+function checkSchema({ status, headers, body }: RawResponse, { responses }: Operation, shown: string): void {
+  const declared = responses.get(status)
+  const type = headers.get('content-type')?.split(';', 1)[0] ?? ''
+  const schema = declared?.get(type)
+  if (declared) expect(schema?.safeParse(JSON.parse(body)), shown).toMatchObject({ success: true })
+}
+
+function checkLog(lines: readonly string[], secrets: readonly string[]): void {
+  const text = lines.join('')
+  expect(text).not.toMatch(/"level":"(error|fatal)"/)
+  expect(text).not.toMatch(INTERNALS)
+  expect(secrets.filter((secret) => text.includes(secret))).toEqual([])
+}

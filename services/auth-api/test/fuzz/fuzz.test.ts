@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest'
+import { createFuzz, fuzzOptions, startFuzzedApp } from './fuzz-app.ts'
+
+const options = fuzzOptions(5_000)
+
+it(`answers any request as its document says: FUZZ_SEED=${options.seed}`, async () => {
+  await using app = await startFuzzedApp()
+  const { statuses } = await (await createFuzz(app))(options)
+  // Otherwise the requests do not reach what they are to test.
+  expect(Object.keys(statuses).map(Number)).toEqual(
+    expect.arrayContaining([200, 400, 401, 403, 404, 405, 413, 415, 422]),
+  )
+})
