@@ -1,6 +1,6 @@
-import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { type Command, CommanderError } from 'commander'
 import { CliError } from './cli-error.ts'
+import { errorMessage } from './error-message.ts'
 import { EXIT } from './exit-codes.ts'
 
 /** Runs the command in argv; resolves with the exit code. A failure is one line on stderr. */

@@ -1,5 +1,5 @@
-import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { CliError } from '../../cli-error.ts'
+import { errorMessage } from '../../error-message.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { controlAll } from '../control.ts'
 import type { InitSystem } from '../init-system.ts'

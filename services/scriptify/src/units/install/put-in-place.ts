@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { CliError } from '../../cli-error.ts'
+import { errorMessage } from '../../error-message.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { attempt, type ControlCommand, controlAll } from '../control.ts'
 import { createFolders, removeEmptyFolders } from '../folders.ts'

@@ -1,6 +1,6 @@
-import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { Cron } from 'croner'
 import { CliError } from '../../cli-error.ts'
+import { errorMessage } from '../../error-message.ts'
 import { EXIT } from '../../exit-codes.ts'
 
 const NAMES = ['@reboot', '@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { CliError } from '../../../cli-error.ts'
+import { errorMessage } from '../../../error-message.ts'
 import { EXIT } from '../../../exit-codes.ts'
 import { type CallerOptions, displayName } from './caller-options.ts'
 import { exitOnClosedOutput } from './closed-output.ts'
