@@ -5,7 +5,7 @@ import type { Claims } from './claims.ts'
 import { revokedToken, type TokenValidity } from './token-validity.ts'
 import type { TokenVerifier } from './verify-token.ts'
 
-/** What a route requires: any valid token, or the token of a user with this role. */
+/** What a route requires: any valid token, or the token of a user who has this role now. */
 export type AuthMarker = 'authenticated' | { role: string }
 
 declare module 'fastify' {
@@ -19,7 +19,10 @@ declare module 'fastify' {
     isProtected?: boolean
   }
   interface FastifyRequest {
-    /** The payload of the caller's token, in routes with an `auth` marker; `jwt.data` is user id, name and role. */
+    /**
+     * The payload of the caller's token, in routes with an `auth` marker; `jwt.data` is user id, name and role. The role
+     * is the one that the user has now.
+     */
     jwt: Claims
   }
 }
@@ -54,19 +57,17 @@ export const authenticate = fp<AuthenticateOptions>(
         const token = bearerToken(request)
         if (token === undefined) return done(missingToken(request))
         const claims = verifier.recall(token)
-        const isValid = claims && validity.recall(claims)
-        if (!claims || isValid === undefined) {
+        const current = claims && validity.recall(claims)
+        if (current === undefined) {
           check(token, claims).then((fresh) => done(admit(request, fresh, role)), done)
           return
         }
-        done(isValid ? admit(request, claims, role) : revokedToken())
+        done(current === 'revoked' ? revokedToken() : admit(request, current, role))
       }
     }
 
     async function check(token: string, remembered: Claims | undefined): Promise<Claims> {
-      const claims = remembered ?? (await verifier.verify(token))
-      await validity.check(claims)
-      return claims
+      return validity.check(remembered ?? (await verifier.verify(token)))
     }
   },
   { name: 'authenticate' },

@@ -15,9 +15,8 @@ export interface RefreshTokenDependencies {
 export type RefreshToken = ReturnType<typeof createRefreshToken>
 
 /**
- * Exchanges a verified token in its last `refreshWindowSeconds` for a new one, with the user's current name.
- * Throws `token_not_refreshable` before that, and `invalid_token` when the user is deleted or has another
- * role, or the token was revoked.
+ * Exchanges a verified token in its last `refreshWindowSeconds` for a new one, with the user's current name and role.
+ * Throws `token_not_refreshable` before that, and `invalid_token` when the user is deleted or the token was revoked.
  */
 export function createRefreshToken({
   users,

@@ -16,7 +16,7 @@ export interface TokenValidityOptions {
 
 export type TokenValidity = ReturnType<typeof createTokenValidity>
 
-/** What a token of a user must have. */
+/** What is remembered of a user. */
 interface Mark {
   /** Seconds since the epoch; `Infinity` for a user who does not exist. */
   issuedFrom: number
@@ -24,8 +24,8 @@ interface Mark {
 }
 
 /**
- * Checks that a signed token has not been revoked: its user exists and has the token's role, and it was issued after the
- * user's valid-from mark.
+ * Checks that a signed token has not been revoked: its user exists, and it was issued after the user's valid-from mark.
+ * Gives its claims with the role that the user has now, which is the one that a route's required role is compared with.
  * Reads a user at most once per `cacheSeconds`, however many requests need it at the same time.
  */
 export function createTokenValidity({ users, cacheSeconds, clock, maxUsers = 50_000 }: TokenValidityOptions) {
@@ -39,16 +39,18 @@ export function createTokenValidity({ users, cacheSeconds, clock, maxUsers = 50_
   })
 
   return {
-    /** Whether the token is valid, or undefined when that takes a query. */
-    recall(claims: Claims): boolean | undefined {
+    /** The current claims, `revoked`, or undefined when that takes a query. */
+    recall(claims: Claims): Claims | 'revoked' | undefined {
       const mark = cacheSeconds > 0 ? marks.get(claims.sub) : undefined
-      return mark && hasMark(claims, mark)
+      return mark && (currentClaims(claims, mark) ?? 'revoked')
     },
 
-    /** Throws `invalid_token` when the user does not exist or has another role, or the token was revoked. */
-    async check(claims: Claims): Promise<void> {
+    /** The current claims; throws `invalid_token` when the user does not exist or the token was revoked. */
+    async check(claims: Claims): Promise<Claims> {
       const mark = await marks.fetch(claims.sub, { forceRefresh: cacheSeconds === 0 })
-      if (!mark || !hasMark(claims, mark)) throw revokedToken()
+      const current = mark && currentClaims(claims, mark)
+      if (!current) throw revokedToken()
+      return current
     },
   }
 }
@@ -57,10 +59,13 @@ export const revokedToken = () => new AppError('invalid_token', 'The token was r
 
 /** Whether a token with these claims is valid for a user who has just been read. */
 export const isValidFor = (user: User | undefined, claims: Claims): user is User =>
-  hasMark(claims, readMark(user))
+  claims.iat >= readMark(user).issuedFrom
 
-const hasMark = ({ iat, data }: Claims, { issuedFrom, role }: Mark): boolean =>
-  iat >= issuedFrom && data.role === role
+/** Undefined for a revoked token. */
+function currentClaims(claims: Claims, { issuedFrom, role }: Mark): Claims | undefined {
+  if (claims.iat < issuedFrom) return undefined
+  return claims.data.role === role ? claims : { ...claims, data: { ...claims.data, role } }
+}
 
 const readMark = (user: User | undefined): Mark =>
   !user || user.deletedAt
