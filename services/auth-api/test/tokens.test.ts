@@ -246,6 +246,27 @@ describe('a protected route', () => {
     }
   })
 
+  it('compares the role that the user has now, also for a remembered token', async () => {
+    const changed = await aUser(app, { role: 'admin' })
+    const token = await signToken(app, changed, {
+      claims: { data: { userid: changed.userid, name: 'Ada', role: 'admin' } },
+    })
+    const pingadm = async () =>
+      (await app.server.inject({ url: '/sampleprotected/pingadm', headers: bearer(token) })).statusCode
+    expect(await pingadm()).toBe(200)
+    const cacheMs = (app.config.tokens.revocationCacheSeconds + 1) * 1000
+    try {
+      await app.users.setRole(changed.userid, 'user')
+      app.setClock(Date.now() + cacheMs)
+      for (const attempt of ['read', 'remembered']) expect(await pingadm(), attempt).toBe(403)
+      await app.users.setRole(changed.userid, 'admin')
+      app.setClock(Date.now() + 2 * cacheMs)
+      for (const attempt of ['read', 'remembered']) expect(await pingadm(), attempt).toBe(200)
+    } finally {
+      app.setClock(undefined)
+    }
+  })
+
   it('refuses a remembered token after its revocation, on every call', async () => {
     const revoked = await aUser(app)
     const token = await signToken(app, revoked)
