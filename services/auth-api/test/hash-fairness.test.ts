@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from './support/test-database.t
 
 const ATTACKERS = 200
 /** How long an attacker that was refused for lack of room waits; the longest Retry-After would be a second. */
-const RETRY_MS = 20
+const RETRY_MS = 100
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -60,8 +60,8 @@ it('a client that has logged in before is not refused while 200 addresses guess'
   await using flood = startFlood(app)
   await expect.poll(() => flood.count(503)).toBeGreaterThan(0)
   const statuses = []
-  for (let login = 0; login < 30; login++) statuses.push(await logIn(app, owner.email, PASSWORD, '192.0.2.1'))
-  expect(statuses).toEqual(Array(30).fill(200))
+  for (let login = 0; login < 15; login++) statuses.push(await logIn(app, owner.email, PASSWORD, '192.0.2.1'))
+  expect(statuses).toEqual(Array(15).fill(200))
 })
 
 it('a client that has not failed is not refused once the addresses that guess have failed', async () => {
@@ -70,7 +70,7 @@ it('a client that has not failed is not refused once the addresses that guess ha
   await using flood = startFlood(app)
   await expect.poll(() => flood.count(401)).toBeGreaterThanOrEqual(ATTACKERS)
   const statuses = []
-  for (let login = 0; login < 30; login++)
+  for (let login = 0; login < 15; login++)
     statuses.push(await logIn(app, owner.email, PASSWORD, `192.0.2.${login}`))
-  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(29)
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(14)
 })
