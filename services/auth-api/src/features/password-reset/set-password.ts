@@ -1,6 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
-import type { Queryable } from '@latchkey/shared/database/database.ts'
+import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { findViolations, type PasswordPolicy } from '@latchkey/shared/passwords/password-policy.ts'
@@ -13,7 +13,7 @@ import type { Reset, ResetRepository } from './reset-repository.ts'
 import type { ResetSecrets } from './reset-secrets.ts'
 
 export interface SetPasswordDependencies {
-  transaction: <Result>(work: (transaction: Queryable) => Promise<Result>) => Promise<Result>
+  transaction: Database['transaction']
   users: Pick<UserRepository, 'findById'>
   usersOf: (transaction: Queryable) => UserRepository
   resets: Pick<ResetRepository, 'findNewest' | 'countHash'>
@@ -49,7 +49,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
   async function findUsable(email: string, token: string): Promise<Reset> {
     const reset = await resets.findNewest(fold(email))
     if (!reset) throw resetRefused()
-    // All are computed, and a decoy differs in none: it is never confirmed. The user is read after that only.
+    // All are computed: a decoy, which is never confirmed, takes the same work. The user is read for confirmed resets only.
     const checks = [
       secrets.isHashOf(reset.tokenHash, reset.id, token),
       reset.confirmedAt !== undefined,

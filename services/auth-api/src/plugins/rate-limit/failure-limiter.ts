@@ -27,8 +27,9 @@ export interface FailureLimiterOptions {
 }
 
 /**
- * Runs an attempt unless too many have failed, and counts it when it fails. `attempt` receives earlier failures, unless
- * there is no limit. Throws `rate_limited`, and `overloaded` when too many attempts of the address wait.
+ * Runs an attempt unless too many have failed, and counts it when it fails. `attempt` receives the earlier failures;
+ * without a limit it receives undefined. Throws `rate_limited`, and `overloaded` when too many attempts of the address
+ * wait.
  */
 export type LimitFailures = <Result>(
   request: FastifyRequest,
