@@ -9,8 +9,9 @@ import { writeAdminEnvironment } from './admin-environment.ts'
 import { loadLaunchEnvironment } from './launch-settings.ts'
 import { dataDirOf, type Stop, startOwnParts } from './own-parts.ts'
 import { prepareDatabase } from './prepare-database.ts'
-import { freeWorkerMetricsPort, refuseTakenPorts } from './service-ports.ts'
+import { refuseTakenPorts, workerPort } from './service-ports.ts'
 import { type ServiceProcess, startService } from './service-process.ts'
+import { startOnPort } from './start-on-free-ports.ts'
 import { type Addresses, describeAddresses } from './welcome.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -67,13 +68,14 @@ async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Prom
   await refuseTakenPorts(given)
 
   const { environment, inbox, databaseEnded } = await startOwnParts(given, stops)
-  const services = await startServices(environment, stops)
+  const services = startServices(environment, stops)
   // The services load meanwhile; they are ready once the tables exist.
   await prepareDatabase(environment).catch((error: unknown) => {
     throw given.DATABASE_URL ? withHint(error) : error
   })
-  const parts = inbox ? [...services, inbox] : services
-  const [api, , page] = await Promise.all(parts.map(readyOf))
+  const starting = [...services, ...(inbox ? [Promise.resolve(inbox)] : [])]
+  const [api, , page] = await Promise.all(starting.map(async (part) => readyOf(await part)))
+  const parts = await Promise.all(starting)
   return {
     environment,
     api: api?.address ?? '',
@@ -86,16 +88,19 @@ async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Prom
   }
 }
 
-async function startServices(environment: Environment, stops: Stop[]): Promise<ServiceProcess[]> {
-  const services = [
-    startService('auth-api', join(ROOT, 'services/auth-api/src/main.ts'), environment),
-    startService('mailer-worker', join(ROOT, 'services/mailer-worker/src/main.ts'), {
+function startServices(environment: Environment, stops: Stop[]): Promise<ServiceProcess>[] {
+  const api = startService('auth-api', join(ROOT, 'services/auth-api/src/main.ts'), environment)
+  const workers: ServiceProcess[] = []
+  const worker = startOnPort(workerPort(environment), (port) => {
+    const process = startService('mailer-worker', join(ROOT, 'services/mailer-worker/src/main.ts'), {
       ...withoutSigningSecrets(environment),
-      METRICS_PORT: String(await freeWorkerMetricsPort(environment)),
-    }),
-  ]
-  stops.push(async () => void (await Promise.all(services.map(({ stop }) => stop()))))
-  return services
+      METRICS_PORT: String(port),
+    })
+    workers.push(process)
+    return process
+  })
+  stops.push(async () => void (await Promise.all([api, ...workers].map(({ stop }) => stop()))))
+  return [Promise.resolve(api), worker]
 }
 
 /** mailer-worker issues no tokens, so it does not get the keys that sign them. */

@@ -5,6 +5,7 @@ import getPort from 'get-port'
 import { type EmbeddedServer, startEmbeddedPostgres } from '../embedded/postgres.ts'
 import { EXIT_PORT_TAKEN } from './exit-port-taken.ts'
 import { type ServiceProcess, startService } from './service-process.ts'
+import { startOnFreePorts } from './start-on-free-ports.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
@@ -73,26 +74,23 @@ async function startPostgres(given: Environment, stops: Stop[]): Promise<Embedde
   return server
 }
 
-/** Starts the inbox until it is ready; once more if another process takes one of its ports meanwhile. */
 async function startInbox(given: Environment, stops: Stop[]): Promise<Inbox> {
-  const first = await startInboxOnFreePorts(given, stops)
-  const isReady = await first.inbox.ready.then(
-    () => true,
-    () => false,
+  let url = ''
+  const inbox = await startOnFreePorts(
+    async () => {
+      // get-port offers no port twice.
+      const smtpPort = await getPort({ port: INBOX_SMTP_PORT, host: INBOX_HOST })
+      const webPort = await getPort({ port: INBOX_WEB_PORT, host: INBOX_HOST })
+      url = `smtp://${INBOX_HOST}:${smtpPort}`
+      const process = startService('mail inbox', join(import.meta.dirname, 'mail-inbox.ts'), {
+        ...Object.fromEntries(INBOX_SETTINGS.map((name) => [name, given[name]])),
+        MAILDEV_SMTP_PORT: String(smtpPort),
+        MAILDEV_WEB_PORT: String(webPort),
+      })
+      stops.push(process.stop)
+      return process
+    },
+    async ({ exited }) => (await exited) === String(EXIT_PORT_TAKEN),
   )
-  if (isReady || (await first.inbox.exited) !== String(EXIT_PORT_TAKEN)) return first
-  // get-port does not give the same ports again.
-  return startInboxOnFreePorts(given, stops)
-}
-
-async function startInboxOnFreePorts(given: Environment, stops: Stop[]): Promise<Inbox> {
-  const smtpPort = await getPort({ port: INBOX_SMTP_PORT, host: INBOX_HOST })
-  const webPort = await getPort({ port: INBOX_WEB_PORT, host: INBOX_HOST })
-  const inbox = startService('mail inbox', join(import.meta.dirname, 'mail-inbox.ts'), {
-    ...Object.fromEntries(INBOX_SETTINGS.map((name) => [name, given[name]])),
-    MAILDEV_SMTP_PORT: String(smtpPort),
-    MAILDEV_WEB_PORT: String(webPort),
-  })
-  stops.push(inbox.stop)
-  return { inbox, url: `smtp://${INBOX_HOST}:${smtpPort}` }
+  return { inbox, url }
 }

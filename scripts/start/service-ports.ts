@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import getPort from 'get-port'
@@ -15,9 +17,21 @@ export async function refuseTakenPorts(environment: Environment): Promise<void> 
   }
 }
 
-/** A free port for mailer-worker's health and metrics. METRICS_PORT, if set, is the one of auth-api. */
-export async function freeWorkerMetricsPort(environment: Environment): Promise<number> {
+/** The port of mailer-worker's health and metrics. METRICS_PORT, if set, is the one of auth-api. */
+export function workerPort(environment: Environment): { port: number; isFree: () => Promise<boolean> } {
   const { HOST } = parseSettings(['HOST'], environment)
-  const { METRICS_PORT } = parseSettings(['METRICS_PORT'], {}, 'mailer-worker')
-  return getPort({ port: METRICS_PORT, host: HOST })
+  const { METRICS_PORT: port } = parseSettings(['METRICS_PORT'], {}, 'mailer-worker')
+  return { port, isFree: () => canListen(port, HOST) }
+}
+
+async function canListen(port: number, host: string): Promise<boolean> {
+  const server = createServer().listen(port, host)
+  try {
+    await once(server, 'listening')
+    return true
+  } catch {
+    return false
+  } finally {
+    server.close()
+  }
 }
