@@ -19,13 +19,13 @@ import { fileURLToPath } from 'node:url'
 import { clearLockedPorts } from 'get-port'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findFreePort } from '../../services/mailer-worker/test/support/free-port.ts'
 import { type EmbeddedServer, startEmbeddedPostgres } from './postgres.ts'
 
 const isRoot = process.getuid?.() === 0
 const ROOT_ONLY = isRoot ? '' : ' (skipped: takes root to try)'
 const NOBODY = 65_534
-/** Below the range that systems assign, and different for each run of the tests. */
-const PORT = 20_000 + (process.pid % 10_000)
+const PORT = await findFreePort()
 
 // The tests look for processes in /proc.
 describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {

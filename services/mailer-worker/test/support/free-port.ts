@@ -1,5 +1,26 @@
 import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import getPort from 'get-port'
 
-/** A free TCP port below those that systems and Docker assign, so that nothing takes it before the test does. */
-export const findFreePort = (): Promise<number> => getPort({ port: randomInt(10_000, 20_000) })
+/** A range below the ports that systems and Docker assign. */
+const [FIRST, SIZE] = [10_000, 10_000]
+
+/**
+ * A free TCP port that no other test takes while this process lives, also when its server restarts: a socket on the
+ * port SIZE above reserves it.
+ */
+export async function findFreePort(): Promise<number> {
+  for (;;) {
+    const port = await getPort({ port: randomInt(FIRST, FIRST + SIZE) })
+    if (port < FIRST + SIZE && (await canReserve(port + SIZE))) return port
+  }
+}
+
+async function canReserve(port: number): Promise<boolean> {
+  const reservation = createServer().listen(port, '127.0.0.1').unref()
+  return once(reservation, 'listening').then(
+    () => true,
+    () => false,
+  )
+}
