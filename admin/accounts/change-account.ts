@@ -1,6 +1,5 @@
-import { type User, VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
-import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { validFromAfter } from '@latchkey/shared/users/valid-from.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
+import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { refuseFaults } from '../fault.ts'
 import { findPropertyFaults, findRoleFaults } from './account-fields.ts'
@@ -12,7 +11,7 @@ export function setAccountRole({ db, clock }: AdminContext, login: string, role:
   refuseFaults('The role was not set', findRoleFaults(role))
   return changeAccount(db, login, async (users, { userid }) => {
     await users.setRole(userid, role || null)
-    await revokeIssuedTokens(users, userid, clock())
+    await endTokens(users, userid, clock())
   })
 }
 
@@ -26,7 +25,7 @@ export async function setAccountPassword(
   const passwordHash = await hashPassword(password)
   return changeAccount(db, login, async (users, { userid }) => {
     await users.setPassword(userid, passwordHash)
-    await revokeIssuedTokens(users, userid, clock())
+    await endTokens(users, userid, clock())
   })
 }
 
@@ -49,7 +48,7 @@ export function deleteAccount({ db, clock }: AdminContext, login: string): Promi
   return changeAccount(db, login, async (users, user) => {
     if (user.deletedAt) throw new Error(`${user.username} is deleted already`)
     await users.softDelete(user.userid)
-    await revokeIssuedTokens(users, user.userid, clock())
+    await endTokens(users, user.userid, clock())
   })
 }
 
@@ -62,8 +61,5 @@ export function restoreAccount({ db }: AdminContext, login: string): Promise<Use
 
 /** Revokes every token issued so far; the password stays. */
 export function revokeTokens({ db, clock }: AdminContext, login: string): Promise<User> {
-  return changeAccount(db, login, (users, { userid }) => revokeIssuedTokens(users, userid, clock()))
+  return changeAccount(db, login, (users, { userid }) => endTokens(users, userid, clock()))
 }
-
-const revokeIssuedTokens = (users: UserRepository, userid: string, now: number): Promise<void> =>
-  users.setProperty(userid, VALID_FROM_PROPERTY, String(validFromAfter(now)))

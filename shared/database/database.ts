@@ -14,6 +14,10 @@ export interface SqlFragments {
   caseless(expression: string): string
   /** Ends a `select` that locks its rows until the transaction ends. */
   readonly forUpdate: string
+  /** Ends an `insert` that leaves a row with the same `key`, its primary key, as it is. */
+  keepExisting(key: string): string
+  /** Whether a `with` may contain statements that change rows. */
+  readonly hasModifyingWith: boolean
   /** How an update of `users` keeps `updated_at`: a statement before it in its transaction, and a piece of its `set`. */
   readonly keepUpdatedAt: { readonly statement: string; readonly assignment: string }
   /** A query for `table_name`, `column_name` and `data_type` of all columns in the connection's schema. */

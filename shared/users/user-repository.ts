@@ -13,7 +13,8 @@ export interface NewUser {
   role?: string | null
 }
 
-interface UserRow {
+/** A user with one of its properties, as `USER_COLUMNS` of `USER_TABLES` select them. */
+export interface UserRow {
   userid: unknown
   name: string | null
   email: string | null
@@ -28,10 +29,10 @@ interface UserRow {
   property_value: string | null
 }
 
-const SELECT_USER = `
-  select u.userid, u.name, u.email, u.username, u.password, u.role, u.created_at, u.updated_at, u.deleted_at,
-    p.id as property_id, p.name as property_name, p.value as property_value
-  from users u left join users_property p on p.userid = u.userid`
+export const USER_COLUMNS = `u.userid, u.name, u.email, u.username, u.password, u.role, u.created_at, u.updated_at,
+    u.deleted_at, p.id as property_id, p.name as property_name, p.value as property_value`
+export const USER_TABLES = 'users u left join users_property p on p.userid = u.userid'
+const SELECT_USER = `select ${USER_COLUMNS} from ${USER_TABLES}`
 
 const FIND_BY_ID: Statement = { name: 'user-by-id', text: `${SELECT_USER} where u.userid = $1 order by p.id` }
 
@@ -174,8 +175,8 @@ export function createUserRepository(db: Queryable) {
   }
 }
 
-/** `rows` has one row for each property, ordered by user. */
-function toUsers(db: Queryable, rows: readonly UserRow[]): User[] {
+/** `rows` has one row for each property, ordered by user and property. */
+export function toUsers(db: Queryable, rows: readonly UserRow[]): User[] {
   const users = new Map<string, User & { properties: UserProperty[] }>()
   for (const row of rows) {
     const userid = db.fromUuidValue(row.userid)

@@ -8,13 +8,16 @@ import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
-import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyBaseLogger, FastifyInstance, FastifyPluginCallback } from 'fastify'
 import { Registry } from 'prom-client'
+import type { ReportEvent } from './account-events.ts'
 import type { Config } from './config.ts'
 import { createServer } from './create-server.ts'
 import { createDatabaseCheck } from './features/health/check-database.ts'
 import { healthRoutes } from './features/health/routes.ts'
+import { createLogOut } from './features/log-out/log-out.ts'
+import { logOutRoutes } from './features/log-out/routes.ts'
 import { createLogIn } from './features/login/log-in.ts'
 import { loginRoutes } from './features/login/routes.ts'
 import { createConfirmCode } from './features/password-reset/confirm-code.ts'
@@ -29,6 +32,10 @@ import { sampleProtectedRoutes } from './features/sample-protected/routes.ts'
 import { type AuthenticateOptions, authenticate } from './features/tokens/authenticate.ts'
 import { createTokenIssuer } from './features/tokens/issue-token.ts'
 import { createRefreshToken } from './features/tokens/refresh-token.ts'
+import {
+  createRevocationRepository,
+  type RevocationRepository,
+} from './features/tokens/revocation-repository.ts'
 import { tokenRoutes } from './features/tokens/routes.ts'
 import { importSigningKey } from './features/tokens/signing-key.ts'
 import { createTokenValidity } from './features/tokens/token-validity.ts'
@@ -72,9 +79,11 @@ export interface App {
 export async function buildApp(config: Config, dependencies: AppDependencies): Promise<App> {
   const { db, passwords, logger, traceRequests, clock = Date.now, registry = new Registry() } = dependencies
   const users = createUserRepository(db)
+  const revocations = createRevocationRepository(db)
+  const report: ReportEvent = ({ name, ...event }) => logger.info(event, name)
   const server = createServer({ trustedProxies: config.http.trustedProxies, logger })
   const readiness = buildReadiness(dependencies, clock)
-  const { issueToken, ...tokens } = await buildTokens(config.tokens, users, clock)
+  const { issueToken, ...tokens } = await buildTokens(config.tokens, revocations, clock)
   const { createCounter, limitLogin, limitReset, limitEmailChange } = await buildLimits(
     server,
     config,
@@ -108,6 +117,17 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   })
   await server.register(tokenRoutes, {
     refreshToken: createRefreshToken({ users, issueToken, refreshWindowSeconds, clock }),
+  })
+  await server.register(logOutRoutes, {
+    logOut: createLogOut({
+      revocations,
+      validity: tokens.validity,
+      transaction,
+      usersOf: createUserRepository,
+      lifetimeSeconds: config.tokens.lifetimeSeconds,
+      report,
+      clock,
+    }),
   })
   await server.register(profileRoutes, {
     users,
@@ -171,7 +191,7 @@ function buildReadiness({ db, queue }: Pick<AppDependencies, 'db' | 'queue'>, cl
 
 async function buildTokens(
   { secret, previousSecret, issuer, lifetimeSeconds, revocationCacheSeconds }: Config['tokens'],
-  users: UserRepository,
+  revocations: RevocationRepository,
   clock: Clock,
 ) {
   const key = await importSigningKey(secret)
@@ -179,7 +199,7 @@ async function buildTokens(
   return {
     issueToken: createTokenIssuer({ key, issuer, lifetimeSeconds }),
     verifier: createTokenVerifier({ keys, issuer, clock }),
-    validity: createTokenValidity({ users, cacheSeconds: revocationCacheSeconds, clock }),
+    validity: createTokenValidity({ revocations, cacheSeconds: revocationCacheSeconds, clock }),
   }
 }
 

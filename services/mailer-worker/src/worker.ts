@@ -19,7 +19,7 @@ import { createQueueConsumer, type Takeover } from './consume-queue.ts'
 import type { MailEnvelope } from './envelope/mail-envelope.ts'
 import { buildHealthServer } from './health-server.ts'
 import { createMailMetrics, type MailMetrics } from './mail-metrics.ts'
-import { createResetPurge } from './purge-resets.ts'
+import { createPurge } from './purge-expired.ts'
 import { registerQueueGauges } from './queue-gauges.ts'
 import { createRepeatedTask } from './repeated-task.ts'
 import { createSendMail, type SendMailDependencies } from './send-mail.ts'
@@ -41,7 +41,7 @@ export interface Worker {
   /** Serves health and metrics; must listen before `start`. */
   server: FastifyInstance
   readiness: Readiness
-  /** Takes mail from now on, sweeps the outbox and purges old resets. Does nothing after `stop`. */
+  /** Takes mail from now on, sweeps the outbox and purges expired rows. Does nothing after `stop`. */
   start(): void
   /**
    * Takes no more mail and finishes the mail in flight. What the mail server has not accepted after `patienceMs` goes
@@ -64,7 +64,7 @@ interface Parts extends Required<Omit<WorkerDependencies, 'tracing' | 'takeover'
 const MAIL_CHECK_HOLDS_MS = 30_000
 /** Sweeps between two questions to the queue whether it still has a dispatched mail. */
 const SWEEPS_PER_RECHECK = 6
-const HOUR_MS = 3_600_000
+const PURGE_PAUSE_MS = 600_000
 const PING = { name: 'health-ping', text: 'select 1 as ok' }
 
 /** Joins the parts of mailer-worker. Consumes nothing until `start`, and closes nothing that it was given. */
@@ -159,8 +159,8 @@ function buildSweep({ config, outbox, queue, settlement, metrics, logger, clock 
 
 function buildPurge({ db, logger, clock }: Parts) {
   return createRepeatedTask({
-    pauseMs: HOUR_MS,
-    work: createResetPurge(db, clock),
-    onError: (error) => logger.warn({ reason: rootReason(error) }, 'deleting expired resets failed'),
+    pauseMs: PURGE_PAUSE_MS,
+    work: createPurge(db, clock),
+    onError: (error) => logger.warn({ reason: rootReason(error) }, 'deleting expired rows failed'),
   })
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { hasDocker } from './support/docker.ts'
 import { expectMailToSurviveKills } from './support/kill-workers.ts'
@@ -167,7 +167,7 @@ describe.skipIf(!(await hasDocker())).each(inject('combinations'))('mail on %s',
     expect(Date.now() - start).toBeGreaterThan(1_000)
   })
 
-  it('deletes resets that expired more than a day ago', async () => {
+  it('deletes resets that expired more than a day ago, and revocations whose tokens have expired', async () => {
     const { db } = system.producer
     const insert = (id: string, expiresAt: Date) =>
       db.execute(
@@ -181,11 +181,23 @@ describe.skipIf(!(await hasDocker())).each(inject('combinations'))('mail on %s',
     await insert(randomUUID(), new Date(Date.now() - 25 * 3_600_000))
     const young = randomUUID()
     await insert(young, new Date(Date.now() - 23 * 3_600_000))
+    const [ended, open] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')]
+    const revoke = {
+      name: 'test-insert-revocation',
+      text: 'insert into token_revocation (id, revoked_from, expires_at) values ($1, $2, $2)',
+    }
+    await db.execute(revoke, [ended, new Date(Date.now() - 120_000)])
+    await db.execute(revoke, [open, new Date(Date.now() - 1_000)])
     await using _worker = await system.startWorker()
     const find = { name: 'test-find-resets', text: 'select id from password_reset where email = $1' }
     await waitFor(async () => (await db.query(find, [address])).length === 1)
     const [left] = await db.query<{ id: unknown }>(find, [address])
     expect(db.fromUuidValue(left?.id)).toBe(young)
+    const findRevocations = {
+      name: 'test-find-revocations',
+      text: 'select id from token_revocation where id in ($1, $2)',
+    }
+    await expect.poll(() => db.query(findRevocations, [ended, open])).toEqual([{ id: open }])
   })
 
   it('loses nothing when workers are killed, and repeats under the same Message-ID', async () => {

@@ -8,6 +8,9 @@ export const mysql: Dialect = {
     // The collation of the columns ignores case; lower() would keep the index from being used.
     caseless: (expression) => expression,
     forUpdate: 'for update',
+    // Not `insert ignore`, which ignores other faults too.
+    keepExisting: (key) => `on duplicate key update ${key} = ${key}`,
+    hasModifyingWith: false,
     // Assigned to itself, the column is not set to the current time.
     keepUpdatedAt: { statement: 'select 1', assignment: ', updated_at = updated_at' },
     // MySQL names the columns in capitals unless they are named here.

@@ -7,6 +7,8 @@ export const postgres: Dialect = {
   sql: {
     caseless: (expression) => `lower(${expression})`,
     forUpdate: 'for update',
+    keepExisting: (key) => `on conflict (${key}) do nothing`,
+    hasModifyingWith: true,
     // The trigger on `users` reads it.
     keepUpdatedAt: {
       statement: "select set_config('latchkey.keep_updated_at', 'on', true)",

@@ -14,6 +14,8 @@ export interface KnownValues {
   /** By the name of the member. */
   members: Readonly<Record<string, readonly string[]>>
   tokens: readonly string[]
+  /** Tokens of users whom no other request needs, for requests that end tokens. */
+  expendableTokens: readonly string[]
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']
@@ -51,6 +53,9 @@ const HOSTILE = [
   ],
 ]
 
+/** These end the caller's tokens. */
+const LAST_REQUESTS = ['/logout']
+
 /** Requests to the operations: most of the declared form, the rest with anything else in one place or in each. */
 export function fuzzedRequests(
   operations: readonly Operation[],
@@ -62,7 +67,7 @@ export function fuzzedRequests(
       method: mostly(method, fc.constantFrom(...METHODS)),
       url: fc.tuple(mostly(path, fc.constantFrom(...OTHER_PATHS)), queries()).map((parts) => parts.join('')),
       headers: fc
-        .tuple(authorizations(known), contentTypes(), otherHeaders())
+        .tuple(authorizations(tokensFor(path, known)), contentTypes(), otherHeaders())
         .map((given) => Object.assign({}, ...given)),
       body: bodies(members, known),
     }),
@@ -78,7 +83,10 @@ const queries = () =>
     fc.webQueryParameters().map((query) => `?${query}`),
   )
 
-const authorizations = ({ tokens }: KnownValues) =>
+const tokensFor = (path: string, { tokens, expendableTokens }: KnownValues): readonly string[] =>
+  LAST_REQUESTS.includes(path) ? expendableTokens : tokens
+
+const authorizations = (tokens: readonly string[]) =>
   fc
     .oneof(
       fc.constant(undefined),

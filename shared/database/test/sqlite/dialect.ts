@@ -7,6 +7,8 @@ export const sqlite: Dialect = {
   sql: {
     caseless: (expression) => `lower(${expression})`,
     forUpdate: '', // A transaction locks the whole database.
+    keepExisting: (key) => `on conflict (${key}) do nothing`,
+    hasModifyingWith: false,
     keepUpdatedAt: { statement: 'update latchkey_session set keep_updated_at = 1', assignment: '' },
     columns: `select t.name as table_name, c.name as column_name, c.type as data_type
       from sqlite_schema t join pragma_table_info(t.name) c where t.type = 'table'`,

@@ -5,9 +5,9 @@ import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { findViolations, type PasswordPolicy } from '@latchkey/shared/passwords/password-policy.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
-import { type User, VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { validFromAfter } from '@latchkey/shared/users/valid-from.ts'
+import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import { resetRefused } from './reset-refused.ts'
 import type { Reset, ResetRepository } from './reset-repository.ts'
 import type { ResetSecrets } from './reset-secrets.ts'
@@ -93,7 +93,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
       const now = clock()
       await useReset(db, reset, new Date(now))
       await users.setPassword(userid, passwordHash)
-      await users.setProperty(userid, VALID_FROM_PROPERTY, String(validFromAfter(now)))
+      await endTokens(users, userid, now)
       await resetsOf(db).endAll(userid, new Date(now))
     })
     return token

@@ -3,7 +3,10 @@ import { z } from 'zod'
 /** The specification's claims about the user. An adopted table may contain any 128 bits as an id. */
 const UserClaims = z.object({ userid: z.guid(), name: z.string(), role: z.string().min(1) })
 
-/** The whole payload of a Latchkey token (RFC 7519 §4.1 and `data`). Times are seconds since the epoch. */
+/**
+ * The whole payload of a Latchkey token (RFC 7519 §4.1 and `data`). Times are seconds since the epoch. Earlier releases
+ * issue tokens without a session.
+ */
 export const Claims = z.object({
   iss: z.string(),
   sub: z.guid(),
@@ -11,7 +14,24 @@ export const Claims = z.object({
   nbf: z.number(),
   exp: z.number(),
   jti: z.string(),
+  /** The time of the login (OpenID Connect Core §2). */
+  auth_time: z.number().optional(),
+  /** The session: what the login and the refreshes after it have in common. */
+  sid: z.string().optional(),
   data: UserClaims,
+})
+
+/** What a refresh hands on to the next token. */
+export interface Session {
+  sid: string
+  /** Seconds since the epoch. */
+  authTime: number
+}
+
+/** The session of a token; a token without one begins its own. */
+export const sessionOf = ({ jti, iat, sid = jti, auth_time = iat }: Claims): Session => ({
+  sid,
+  authTime: auth_time,
 })
 
 export type UserClaims = z.output<typeof UserClaims>

@@ -1,7 +1,7 @@
 import { randomUUID, type webcrypto } from 'node:crypto'
 import { roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
 import { SignJWT } from 'jose'
-import type { UserClaims } from './claims.ts'
+import type { Session, UserClaims } from './claims.ts'
 
 export interface IssueTokenOptions {
   key: webcrypto.CryptoKey
@@ -18,14 +18,16 @@ export type IssueToken = ReturnType<typeof createTokenIssuer>
 
 /**
  * Creates the function that signs an HS512 token for `user`, as read from the database at `readAt` (whole seconds since
- * the epoch). Not at the moment of signing: a change after the read must invalidate this token.
+ * the epoch). Not at the moment of signing: a change after the read must invalidate this token. Without a session, the
+ * token begins one.
  */
 export function createTokenIssuer({ key, issuer, lifetimeSeconds }: IssueTokenOptions) {
-  return async (user: User, readAt: number): Promise<IssuedToken> => {
+  return async (user: User, readAt: number, session?: Session): Promise<IssuedToken> => {
+    const { sid, authTime } = session ?? { sid: randomUUID(), authTime: readAt }
     const data = { userid: user.userid, name: user.name ?? '', role: roleOf(user) }
     // The valid-from mark may be a second or two ahead, and a token issued after the change must be valid.
     const issuedAt = Math.max(readAt, validFromOf(user))
-    const token = await new SignJWT({ data })
+    const token = await new SignJWT({ auth_time: authTime, sid, data })
       .setProtectedHeader({ alg: 'HS512', typ: 'JWT' })
       .setIssuer(issuer)
       .setSubject(user.userid)

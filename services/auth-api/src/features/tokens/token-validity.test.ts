@@ -1,6 +1,7 @@
 import type { User } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
 import type { Claims } from './claims.ts'
+import type { TokenStanding } from './revocation-repository.ts'
 import { createTokenValidity } from './token-validity.ts'
 
 const USERID = '6f1c4d5e-0000-4000-8000-000000000000'
@@ -14,7 +15,7 @@ const CLAIMS: Claims = {
   data: { userid: USERID, name: 'Ada', role: 'user' },
 }
 
-/** The validity of tokens of a user whom `findById` finds until `deleteUser`, at a time that `passSeconds` moves. */
+/** The validity of a token whose user `findStanding` finds until `deleteUser`, at a time that `passSeconds` moves. */
 function aValidity(cacheSeconds: number) {
   let now = 1_000_000
   let user: User | undefined = {
@@ -29,12 +30,18 @@ function aValidity(cacheSeconds: number) {
     deletedAt: null,
     properties: [],
   }
-  const findById = vi.fn(async () => user)
+  let hasSessionEnded = false
+  const findStanding = vi.fn(
+    async (): Promise<TokenStanding> => ({ user, refreshedUntil: undefined, hasSessionEnded }),
+  )
   return {
-    validity: createTokenValidity({ users: { findById }, cacheSeconds, clock: () => now }),
-    findById,
+    validity: createTokenValidity({ revocations: { findStanding }, cacheSeconds, clock: () => now }),
+    findStanding,
     setRole: (role: string) => {
       if (user) user = { ...user, role }
+    },
+    endSession: () => {
+      hasSessionEnded = true
     },
     deleteUser: () => {
       user = undefined
@@ -47,19 +54,19 @@ function aValidity(cacheSeconds: number) {
 
 describe('the validity of a token', () => {
   it('is read once per REVOCATION_CACHE, however many requests need it at the same time', async () => {
-    const { validity, findById, deleteUser, passSeconds } = aValidity(5)
+    const { validity, findStanding, deleteUser, passSeconds } = aValidity(5)
     expect(validity.recall(CLAIMS)).toBeUndefined()
     await Promise.all(Array.from({ length: 20 }, () => validity.check(CLAIMS)))
     deleteUser()
     passSeconds(5)
     expect(validity.recall(CLAIMS)).toBe(CLAIMS)
     await validity.check(CLAIMS)
-    expect(findById).toHaveBeenCalledTimes(1)
+    expect(findStanding).toHaveBeenCalledTimes(1)
 
     passSeconds(0.001)
     expect(validity.recall(CLAIMS)).toBeUndefined()
     await expect(validity.check(CLAIMS)).rejects.toMatchObject({ code: 'invalid_token' })
-    expect(findById).toHaveBeenCalledTimes(2)
+    expect(findStanding).toHaveBeenCalledTimes(2)
     expect(validity.recall(CLAIMS)).toBe('revoked')
   })
 
@@ -77,12 +84,32 @@ describe('the validity of a token', () => {
     expect(await validity.check(CLAIMS), 'no role is the role user').toBe(CLAIMS)
   })
 
+  it('ends with its session, within REVOCATION_CACHE or once it is forgotten', async () => {
+    const { validity, endSession, passSeconds } = aValidity(5)
+    await validity.check(CLAIMS)
+    endSession()
+    passSeconds(5)
+    expect(validity.recall(CLAIMS), 'still remembered').toBe(CLAIMS)
+    validity.forget(CLAIMS)
+    expect(validity.recall(CLAIMS)).toBeUndefined()
+    await expect(validity.check(CLAIMS)).rejects.toMatchObject({ code: 'invalid_token' })
+    expect(validity.recall(CLAIMS)).toBe('revoked')
+  })
+
+  it('of one token says nothing about another token of the user', async () => {
+    const { validity, endSession } = aValidity(5)
+    await validity.check(CLAIMS)
+    endSession()
+    await expect(validity.check({ ...CLAIMS, jti: 'two' })).rejects.toMatchObject({ code: 'invalid_token' })
+    expect(validity.recall(CLAIMS)).toBe(CLAIMS)
+  })
+
   it('is read for each request when REVOCATION_CACHE is 0', async () => {
-    const { validity, findById, deleteUser } = aValidity(0)
+    const { validity, findStanding, deleteUser } = aValidity(0)
     await validity.check(CLAIMS)
     deleteUser()
     expect(validity.recall(CLAIMS)).toBeUndefined()
     await expect(validity.check(CLAIMS)).rejects.toMatchObject({ code: 'invalid_token' })
-    expect(findById).toHaveBeenCalledTimes(2)
+    expect(findStanding).toHaveBeenCalledTimes(2)
   })
 })

@@ -1,0 +1,8 @@
+/** What happened to an account, under a stable name. It contains no secret. */
+export interface AccountEvent {
+  name: 'session.logged_out' | 'sessions.logged_out'
+  userid: string
+}
+
+/** Reports an event once it is committed. Returns at once and never throws. */
+export type ReportEvent = (event: AccountEvent) => void

@@ -1,0 +1,149 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import {
+  aToken,
+  aUser,
+  bearer,
+  signToken,
+  startApp,
+  type TestApp,
+  type TestUser,
+} from './support/start-app.ts'
+
+/** REVOCATION_CACHE as production has it. */
+const CACHE_SECONDS = 5
+
+let app: TestApp
+let replica: TestApp
+beforeAll(async () => {
+  app = await startApp({ settings: { REVOCATION_CACHE: String(CACHE_SECONDS) } })
+  replica = await startApp({
+    database: app.database,
+    settings: {
+      REVOCATION_CACHE: String(CACHE_SECONDS),
+      JWT_SECRET: Buffer.from(app.config.tokens.secret).toString('base64'),
+    },
+  })
+})
+afterEach(() => {
+  for (const each of [app, replica]) each.setClock(undefined)
+})
+afterAll(async () => {
+  await replica[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+})
+
+const logOut = async (token: string, payload?: object) =>
+  (
+    await app.server.inject({
+      method: 'POST',
+      url: '/logout',
+      headers: bearer(token),
+      ...(payload && { payload }),
+    })
+  ).statusCode
+const ping = async (token: string, on = app) =>
+  (await on.server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })).statusCode
+
+describe('POST /logout', () => {
+  it('ends the token on this replica at once, and on every other within REVOCATION_CACHE', async () => {
+    const user = await aUser(app)
+    const [token, other] = [await aToken(app, user), await aToken(app, user)]
+    const start = Date.now()
+    replica.setClock(start)
+    expect(await ping(token, replica)).toBe(200)
+    expect(await logOut(token)).toBe(204)
+    expect(await ping(token)).toBe(401)
+    replica.setClock(start + CACHE_SECONDS * 1000)
+    expect(await ping(token, replica), 'still remembered').toBe(200)
+    replica.setClock(start + CACHE_SECONDS * 1000 + 1)
+    expect(await ping(token, replica)).toBe(401)
+    expect(await ping(other), 'another login').toBe(200)
+    expect(await logOut(token), 'again').toBe(401)
+  })
+
+  it('ends a token of an earlier release, which has no session', async () => {
+    const user = await aUser(app)
+    const [token, other] = [await signToken(app, user), await signToken(app, user)]
+    expect(await logOut(token)).toBe(204)
+    expect(await ping(token)).toBe(401)
+    expect(await ping(other)).toBe(200)
+  })
+
+  it('ends all tokens of the user everywhere, and no token of anybody else', async () => {
+    const [user, neighbour] = [await aUser(app), await aUser(app)]
+    const [token, other] = [await aToken(app, user), await aToken(app, user)]
+    const neighbours = await aToken(app, neighbour)
+    expect(await logOut(token, { everywhere: true })).toBe(204)
+    for (const ended of [token, other]) expect(await ping(ended)).toBe(401)
+    expect(await ping(neighbours)).toBe(200)
+    expect(await ping(await aToken(app, user)), 'a login right after').toBe(200)
+  })
+
+  it('can be repeated at the same time', async () => {
+    const token = await aToken(app, await aUser(app))
+    const answers = await Promise.all(Array.from({ length: 8 }, () => logOut(token)))
+    for (const status of answers) expect([204, 401]).toContain(status)
+    expect(answers).toContain(204)
+    expect(await ping(token)).toBe(401)
+  })
+
+  it('leaves one row, which lives as long as the last token of its session may', async () => {
+    const token = await aToken(app, await aUser(app))
+    const before = await revocations()
+    const now = Date.now()
+    await logOut(token)
+    const added = (await revocations()).slice(before.length)
+    expect(added).toHaveLength(1)
+    const lifetimeMs = app.config.tokens.lifetimeSeconds * 1000
+    expect(Math.abs((added[0]?.expires_at.getTime() ?? 0) - now - lifetimeMs)).toBeLessThan(60_000)
+  })
+
+  it('leaves no row everywhere', async () => {
+    const before = await revocations()
+    await logOut(await aToken(app, await aUser(app)), { everywhere: true })
+    expect(await revocations()).toEqual(before)
+  })
+
+  it('costs a remembered token no query', async () => {
+    const token = await aToken(app, await aUser(app))
+    expect(await ping(token)).toBe(200)
+    const query = vi.spyOn(app.database.db, 'query')
+    const execute = vi.spyOn(app.database.db, 'execute')
+    for (const _ of Array(20).keys()) expect(await ping(token)).toBe(200)
+    expect(query).not.toHaveBeenCalled()
+    expect(execute).not.toHaveBeenCalled()
+    vi.restoreAllMocks()
+  })
+
+  it.each([{ everywhere: 'yes' }, { everywhere: 1 }, { everywhere: null }])(
+    'refuses the body %o and ends nothing',
+    async (payload) => {
+      const token = await aToken(app, await aUser(app))
+      expect(await logOut(token, payload)).toBe(400)
+      expect(await ping(token)).toBe(200)
+    },
+  )
+
+  it('needs a token', async () => {
+    expect((await app.server.inject({ method: 'POST', url: '/logout' })).statusCode).toBe(401)
+  })
+})
+
+describe('the log', () => {
+  it('names the user of a logout, and no token', async () => {
+    const user: TestUser = await aUser(app)
+    const token = await aToken(app, user)
+    await logOut(token)
+    const line = app.logLines.find(
+      (each) => each.includes(user.userid) && each.includes('session.logged_out'),
+    )
+    expect(line).toBeDefined()
+    expect(app.logLines.join('\n')).not.toContain(token)
+  })
+})
+
+const revocations = () =>
+  app.database.db.query<{ expires_at: Date }>({
+    name: 'test-revocations',
+    text: 'select expires_at from token_revocation order by expires_at',
+  })
