@@ -3,7 +3,8 @@ import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
-import { hasDemoUsers, seedDemoUsers } from './demo-users.ts'
+import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
+import { seedDemoUsers } from './add-demo-users.ts'
 
 /** Applies the migrations, creates the queue's tables, and in dev and test adds the demo users. */
 export async function prepareDatabase(environment: Environment): Promise<void> {

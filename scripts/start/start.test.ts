@@ -6,9 +6,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findFreePort } from '../../services/mailer-worker/test/support/free-port.ts'
-import { DEMO_PASSWORD } from './demo-users.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 

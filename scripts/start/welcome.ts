@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
-import { DEMO_PASSWORD, DEMO_USERS, hasDemoUsers } from './demo-users.ts'
+import { DEMO_PASSWORD, DEMO_USERS, hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 

@@ -1,24 +1,8 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { DEMO_PASSWORD, DEMO_USERS } from '@latchkey/shared/users/demo-users.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-
-/** Published, so the demo users exist in dev and test only. */
-export const DEMO_PASSWORD = '!P4ssw0rdstr!'
-export const DEMO_ENVIRONMENTS: readonly string[] = ['dev', 'test']
-
-export const DEMO_USERS = [
-  { name: 'Admin', email: 'admin@example.com', username: 'admin', role: 'admin', properties: {} },
-  {
-    name: 'User',
-    email: 'user@example.com',
-    username: 'user',
-    role: 'user',
-    properties: { picture: 'https://www.gravatar.com/avatar/b58996c504c5638798eb6b511e6f49af' },
-  },
-] as const
-
-export const hasDemoUsers = (environment = ''): boolean => DEMO_ENVIRONMENTS.includes(environment)
 
 /** Adds the missing demo users with a hash of `scheme`; existing ones stay as they are. */
 export async function seedDemoUsers(db: Database, scheme: string): Promise<void> {
