@@ -7,7 +7,8 @@ DATABASE_URL, QUEUE_URL and MAIL_URL, if set, replace the embedded database, que
 
   APP_ENV   dev (default), test, staging or prod: the folder of config/ to read
   PORT      the port of auth-api, 8080 by default
-  DATA_DIR  the folder of the embedded database, .data by default
+  HOST      the address on which auth-api listens, 127.0.0.1 by default
+  DATA_DIR  the folder of the embedded databases, .data by default; each environment has its own below it
 `
 
 if (process.argv.slice(2).some((argument) => argument === '--help' || argument === '-h')) {

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const NAMES = ['APP_ENV', 'DATABASE_URL', 'QUEUE_URL', 'MAIL_URL'] as const
+const NAMES = ['APP_ENV', 'API_SERVER', 'DATABASE_URL', 'QUEUE_URL', 'MAIL_URL'] as const
 
 /**
  * Writes the addresses of all parts to `<dataDir>/environment`, which an admin's shell reads. Mode 0600, because it

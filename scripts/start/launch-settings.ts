@@ -12,10 +12,13 @@ const PROVIDED = {
   MAIL_URL: 'smtp://embedded',
 }
 
+/** Only this machine: in every environment `npm start` shows everything to whoever can connect. */
+const HOST = '127.0.0.1'
+
 /** Reads the environment of `npm start`; throws one `SettingsError` with its faults and those of both services. */
 export async function loadLaunchEnvironment(processEnvironment: NodeJS.ProcessEnv): Promise<Environment> {
-  const { environment } = await loadConfig(refuseFaults, processEnvironment)
-  return environment
+  const { environment: given } = await loadConfig(refuseFaults, processEnvironment)
+  return { ...given, HOST: given.HOST || HOST }
 }
 
 function refuseFaults(environment: Environment): void {

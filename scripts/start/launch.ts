@@ -4,15 +4,17 @@ import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
+import { describePublishedPasswords } from '@latchkey/shared/users/published-password.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
 import { ENVIRONMENTS, writeCredentials } from '../credentials-file.ts'
 import { writeAdminEnvironment } from './admin-environment.ts'
 import { loadLaunchEnvironment } from './launch-settings.ts'
 import { dataDirOf, type Stop, startOwnParts } from './own-parts.ts'
 import { prepareDatabase } from './prepare-database.ts'
-import { refuseTakenPorts, workerPort } from './service-ports.ts'
+import { refuseTakenPorts, withApiAddress, workerPort } from './service-ports.ts'
 import { type ServiceProcess, startService } from './service-process.ts'
 import { startOnPort } from './start-on-free-ports.ts'
-import { type Addresses, describeAddresses } from './welcome.ts'
+import { type Addresses, describeAddresses, fromRoot } from './welcome.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const OWN_PARTS_HINT =
@@ -33,6 +35,11 @@ export async function launch(processEnvironment: NodeJS.ProcessEnv): Promise<num
       // A part that is starting registers its stop once it has started.
       await starting.catch(() => undefined)
       return 0
+    }
+    if ('refusal' in running) {
+      complain(running.refusal)
+      if (running.isDatabaseOurs) await signalled
+      return 1
     }
     say(describeAddresses(running, Math.round(performance.now() - startedAt)))
     const reason = await Promise.race([signalled, running.ended])
@@ -60,19 +67,28 @@ interface Running extends Addresses {
   ended: Promise<string>
 }
 
-async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Promise<Running> {
+interface Refused {
+  refusal: string
+  /** The embedded database runs on, because the refusal names a command that needs it. */
+  isDatabaseOurs: boolean
+}
+
+async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Promise<Running | Refused> {
   for (const name of ENVIRONMENTS) {
     if (await writeCredentials(CONFIG_DIR, name)) say(`Generated secrets: config/${name}/credentials.env`)
   }
-  const given = await loadLaunchEnvironment(processEnvironment)
-  await refuseTakenPorts(given)
+  const settings = await loadLaunchEnvironment(processEnvironment)
+  await refuseTakenPorts(settings)
+  const given = await withApiAddress(settings)
 
   const { environment, inbox, databaseEnded } = await startOwnParts(given, stops)
   const services = startServices(environment, stops)
+  const adminFile = given.DATABASE_URL ? undefined : writeAdminFile(environment, stops)
   // The services load meanwhile; they are ready once the tables exist.
-  await prepareDatabase(environment).catch((error: unknown) => {
+  const accounts = await prepareDatabase(environment).catch((error: unknown) => {
     throw given.DATABASE_URL ? withHint(error) : error
   })
+  if (accounts.length > 0) return describeRefusal(accounts, environment, adminFile)
   const starting = [...services, ...(inbox ? [Promise.resolve(inbox)] : [])]
   const [api, , page] = await Promise.all(starting.map(async (part) => readyOf(await part)))
   const parts = await Promise.all(starting)
@@ -80,12 +96,19 @@ async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Prom
     environment,
     api: api?.address ?? '',
     inbox: page?.address,
-    adminFile: given.DATABASE_URL ? undefined : writeAdminFile(environment, stops),
+    adminFile,
     ended: Promise.race([
       databaseEnded,
       ...parts.map(async ({ name, exited }) => `${name} ended with ${await exited}.`),
     ]),
   }
+}
+
+function describeRefusal(accounts: User[], { APP_ENV = '' }: Environment, adminFile?: string): Refused {
+  const reason = describePublishedPasswords(accounts, APP_ENV)
+  if (!adminFile) return { refusal: reason, isDatabaseOurs: false }
+  const how = `Its database runs until Ctrl-C: in a second terminal, first enter \`. ${fromRoot(adminFile)}\`; then start again.`
+  return { refusal: `${reason}\n${how}`, isDatabaseOurs: true }
 }
 
 function startServices(environment: Environment, stops: Stop[]): Promise<ServiceProcess>[] {

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import getPort from 'get-port'
+import { adoptEarlierData } from '../embedded/earlier-data.ts'
 import { type EmbeddedServer, startEmbeddedPostgres } from '../embedded/postgres.ts'
 import { EXIT_PORT_TAKEN } from './exit-port-taken.ts'
 import { type ServiceProcess, startService } from './service-process.ts'
@@ -59,11 +60,14 @@ interface Inbox {
   url: string
 }
 
-/** The absolute path of DATA_DIR, which is relative to the repository. */
-export const dataDirOf = (environment: Environment): string =>
-  resolve(ROOT, parseSettings(['DATA_DIR'], environment).DATA_DIR)
+/** The absolute path of the environment's folder below DATA_DIR, which is relative to the repository. */
+export function dataDirOf(environment: Environment): string {
+  const { DATA_DIR, APP_ENV } = parseSettings(['DATA_DIR', 'APP_ENV'], environment)
+  return resolve(ROOT, DATA_DIR, APP_ENV)
+}
 
 async function startPostgres(given: Environment, stops: Stop[]): Promise<EmbeddedServer> {
+  await adoptEarlierData(dataDirOf(given))
   const server = await startEmbeddedPostgres({
     dataDir: dataDirOf(given),
     database: 'latchkey',

@@ -1,17 +1,36 @@
+import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
+import { findPublishedPasswords } from '@latchkey/shared/users/published-password.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { seedDemoUsers } from './add-demo-users.ts'
 
-/** Applies the migrations, creates the queue's tables, and in dev and test adds the demo users. */
-export async function prepareDatabase(environment: Environment): Promise<void> {
+/**
+ * Applies the migrations, creates the queue's tables, and in dev and test adds the demo users. In other environments it
+ * returns the accounts with their published password.
+ */
+export async function prepareDatabase(environment: Environment): Promise<User[]> {
   const settings = parseSettings(['APP_ENV', 'DATABASE_URL', 'QUEUE_URL', 'PASSWORD_HASH'], environment)
-  await withDatabase(settings.DATABASE_URL, async (db) => {
+  return withDatabase(settings.DATABASE_URL, async (db) => {
     await createMigrator(db).up()
     await prepareQueue(settings.QUEUE_URL)
-    if (hasDemoUsers(settings.APP_ENV)) await seedDemoUsers(db, settings.PASSWORD_HASH)
+    if (!hasDemoUsers(settings.APP_ENV)) return findAccounts(db, settings.PASSWORD_HASH)
+    await seedDemoUsers(db, settings.PASSWORD_HASH)
+    return []
   })
+}
+
+async function findAccounts(db: Database, scheme: string): Promise<User[]> {
+  const passwords = createPasswordHasher({ scheme, concurrency: 1, queueLimit: 10 })
+  try {
+    return await findPublishedPasswords({ users: createUserRepository(db), passwords })
+  } finally {
+    await passwords.close()
+  }
 }

@@ -17,6 +17,13 @@ export async function refuseTakenPorts(environment: Environment): Promise<void> 
   }
 }
 
+/** The environment with the address of the API, whose port is chosen here where PORT is 0. */
+export async function withApiAddress(environment: Environment): Promise<Environment> {
+  const { HOST, PORT } = parseSettings(['HOST', 'PORT'], environment)
+  const withPort = { ...environment, PORT: String(PORT || (await getPort({ host: HOST }))) }
+  return { ...withPort, ...parseSettings(['API_SERVER'], withPort) }
+}
+
 /** The port of mailer-worker's health and metrics. METRICS_PORT, if set, is the one of auth-api. */
 export function workerPort(environment: Environment): { port: number; isFree: () => Promise<boolean> } {
   const { HOST } = parseSettings(['HOST'], environment)

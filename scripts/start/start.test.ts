@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -103,11 +103,11 @@ async function asAdmin(line: string): Promise<string> {
   return stdout
 }
 
-const logIn = (password = DEMO_PASSWORD) =>
+const logIn = (password = DEMO_PASSWORD, username = 'user@example.com') =>
   fetch(`http://127.0.0.1:${settings.PORT}/login`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ username: 'user@example.com', password }),
+    body: JSON.stringify({ username, password }),
   })
 
 const answers = () =>
@@ -152,7 +152,7 @@ describe('npm start', () => {
     const otherPorts = { PORT: '0', METRICS_PORT: '0' }
     await using sameData = npmStart(otherPorts)
     expect(await sameData.exited).toBe(1)
-    expect(sameData.output()).toContain(`already running on the data folder ${dataDir}`)
+    expect(sameData.output()).toContain(`already running on the data folder ${dataDir}/dev`)
 
     expect((await logIn()).status, 'the first keeps running').toBe(200)
     start.process.kill('SIGTERM')
@@ -186,7 +186,7 @@ describe('npm start', () => {
       })
     const email = 'user@example.com'
     const { token } = (await (await post('/login/resetrequest', { email })).json()) as { token: string }
-    const inbox = /mail {7}(http:\S+)/.exec(start.output())?.[1] ?? ''
+    const inbox = /mail +(http:\S+)/.exec(start.output())?.[1] ?? ''
     const readMails = async () =>
       (await (await fetch(`${inbox}/email`)).json()) as { subject: string; text: string }[]
     await expect.poll(readMails).toHaveLength(1)
@@ -259,17 +259,66 @@ describe('npm start', () => {
     ])
   })
 
-  it('adds no demo users in prod', async () => {
-    await using start = npmStart({
-      APP_ENV: 'prod',
-      HOST: '0.0.0.0',
-      API_SERVER: 'http://localhost',
-      MAIL_FROM: 'no-reply@localhost',
-      DATA_DIR: join(dataDir, 'prod'),
-    })
+  it('has no demo users in prod, whatever dev has in the same DATA_DIR, and says what production lacks', async () => {
+    const prod = { APP_ENV: 'prod', API_SERVER: 'http://localhost', MAIL_FROM: 'no-reply@localhost' }
+    await using start = npmStart(prod)
     await start.untilReady()
     expect(start.output()).not.toContain('example.com')
-    expect(start.output()).toContain(`API        http://localhost:${settings.PORT}\n`)
-    expect((await logIn()).status).toBe(401)
+    expect(start.output()).toContain(`API           http://127.0.0.1:${settings.PORT}\n`)
+    const missing = [...start.output().matchAll(/^ {2}([A-Z_]{4,}) /gm)].map(([, name]) => name)
+    expect(missing).toEqual(['DATABASE_URL', 'MAIL_URL', 'HOST', 'API_SERVER'])
+    const logIns = ['user@example.com', 'admin@example.com'].map((email) => logIn(DEMO_PASSWORD, email))
+    expect((await Promise.all(logIns)).map(({ status }) => status)).toEqual([401, 401])
+
+    // An administrator who gives an account the published password is told at the next start.
+    const asAdminOf = (line: string) => asAdmin(`. '${join(dataDir, 'prod', 'environment')}' && ${line}`)
+    await asAdminOf(
+      `npx scriptify run Users::create --arg admin --arg boss@localhost --arg '' --arg admin --arg '${DEMO_PASSWORD}'`,
+    )
+    start.process.kill('SIGTERM')
+    await start.exited
+    await using refused = npmStart(prod)
+    await expect.poll(refused.output).toContain('Its database runs until Ctrl-C')
+    expect(refused.output()).toContain(
+      'published password of the demo users, and admin has it. Set another one: npx scriptify run Users::setPassword --arg admin',
+    )
+    await expect.poll(answers).toBe(false)
+    await asAdminOf('npx scriptify run Users::setPassword --arg admin')
+    refused.process.kill('SIGTERM')
+    expect(await refused.exited).toBe(1)
+  })
+
+  it('keeps the database of an earlier release, which all environments shared, for dev alone', async () => {
+    const root = join(dataDir, 'earlier')
+    await mkdir(root)
+    await rename(join(dataDir, 'dev', 'postgres'), join(root, 'postgres'))
+    const inRoot = { DATA_DIR: root }
+    await using inTest = npmStart({ ...inRoot, APP_ENV: 'test' })
+    expect(await inTest.exited).toBe(1)
+    const command = /^ {2}to use it in test: {2}(.+)$/m.exec(inTest.output())?.[1]
+    expect(command).toBe(`mkdir -p '${root}/test' && mv '${root}/postgres' '${root}/test/'`)
+    expect(existsSync(join(root, 'postgres', 'data', 'PG_VERSION'))).toBe(true)
+
+    await using inDev = npmStart(inRoot)
+    await inDev.untilReady()
+    expect(inDev.output()).toContain(`from ${root}/postgres to ${root}/dev/postgres`)
+    const profile = (await (await logIn('N3w-p4ssw0rd!')).json()) as { data: { name: string } }
+    expect(profile.data.name, 'what an earlier test changed').toBe('Changed')
+  })
+
+  it('names the issuer by PORT, and gives admins the address of the API', async () => {
+    await using start = npmStart({ PORT: '0' })
+    await start.untilReady()
+    const api = /API +(\S+)$/m.exec(start.output())?.[1] ?? ''
+    const issuer = `http://localhost:${new URL(api).port}`
+    const inEnvironment = `. '${join(dataDir, 'dev', 'environment')}'`
+    expect(await asAdmin(`${inEnvironment} && echo "$API_SERVER"`)).toBe(`${issuer}\n`)
+    const body = JSON.stringify({ username: 'admin@example.com', password: DEMO_PASSWORD })
+    const answer = await asAdmin(
+      `${inEnvironment} && npx scriptify endpoint POST /login --header 'Content-Type: application/json' --body '${body}'`,
+    )
+    const { token } = JSON.parse(answer) as { token: string }
+    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+    expect(claims).toMatchObject({ iss: issuer })
   })
 })

@@ -2,6 +2,7 @@ import { join, relative } from 'node:path'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { DEMO_PASSWORD, DEMO_USERS, hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 
+const LOCAL = /^(?:127\.|localhost$|::1$)/
 const ROOT = join(import.meta.dirname, '..', '..')
 
 export interface Addresses {
@@ -31,13 +32,32 @@ export function describeAddresses(
     ...(hasDemoUsers(environment.APP_ENV) ? [['users', `${users}, password ${DEMO_PASSWORD}`]] : []),
     ...(adminFile ? [['admin', `. ${fromRoot(adminFile)} && npx scriptify run Users::list`]] : []),
   ]
+  const missing = hasDemoUsers(environment.APP_ENV) ? [] : findMissing({ environment, inbox, adminFile })
   return `
 Latchkey is ready after ${milliseconds} ms (environment ${environment.APP_ENV}).
 
-${lines.map(([label = '', text]) => `  ${label.padEnd(11)}${text}`).join('\n')}
-
+${formatRows(lines)}
+${missing.length > 0 ? `\nMissing for production (docs/how-to/run-on-one-host.md):\n\n${formatRows(missing)}\n` : ''}
 Ctrl-C stops everything.
 `
+}
+
+const formatRows = (rows: string[][]): string =>
+  rows.map(([label = '', text]) => `  ${label.padEnd(14)}${text}`).join('\n')
+
+/** What `npm start` provides for a trial and no one should run an installation with: each setting and why. */
+function findMissing({ environment, inbox, adminFile }: Omit<Addresses, 'api'>): string[][] {
+  const { HOST = '', API_SERVER = '' } = environment
+  return [
+    ...(adminFile
+      ? [['DATABASE_URL', 'the embedded database has no backups and ends with this command']]
+      : []),
+    ...(inbox ? [['MAIL_URL', 'no mail leaves this machine']] : []),
+    ...(LOCAL.test(HOST) ? [['HOST', `only this machine can connect to ${HOST}`]] : []),
+    ...(API_SERVER.startsWith('http://')
+      ? [['API_SERVER', 'clients need https, from a proxy in front of HOST and PORT']]
+      : []),
+  ]
 }
 
 function withoutPassword(url = ''): string {
@@ -45,4 +65,6 @@ function withoutPassword(url = ''): string {
   return `${protocol}//${host}${pathname}`
 }
 
-const fromRoot = (path: string): string => (path.startsWith(join(ROOT, '/')) ? relative(ROOT, path) : path)
+/** The path as it is written in the root of the repository. */
+export const fromRoot = (path: string): string =>
+  path.startsWith(join(ROOT, '/')) ? relative(ROOT, path) : path

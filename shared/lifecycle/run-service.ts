@@ -24,6 +24,8 @@ export interface Lifecycle {
   open<Part>(openPart: () => Part | Promise<Part>, close: (part: Part) => unknown): Promise<Part>
   /** Sets how a stop is logged and how long it may take. Until then it is not logged and may take 10 s. */
   configureStop(options: StopOptions): void
+  /** Ends the service as a failure of a part does: logs the error, closes everything and exits with 1. */
+  fail(error: Error): void
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000
@@ -53,9 +55,10 @@ export async function runService(load: () => Promise<ServiceModule>): Promise<vo
   onStopRequest((reason) => stop.abort(reason))
   process.on('uncaughtException', fail)
 
-  const lifecycle = createLifecycle(parts, stop.signal, (given) => {
+  const configureStop = (given: StopOptions) => {
     options = given
-  })
+  }
+  const lifecycle = createLifecycle(parts, stop.signal, { configureStop, fail })
   try {
     const { openParts } = await load()
     await openParts(lifecycle)
@@ -72,7 +75,7 @@ export async function runService(load: () => Promise<ServiceModule>): Promise<vo
 function createLifecycle(
   parts: AsyncDisposableStack,
   stopSignal: AbortSignal,
-  configureStop: Lifecycle['configureStop'],
+  rest: Pick<Lifecycle, 'configureStop' | 'fail'>,
 ): Lifecycle {
   return {
     async open(openPart, close) {
@@ -82,7 +85,7 @@ function createLifecycle(
       stopSignal.throwIfAborted()
       return part
     },
-    configureStop,
+    ...rest,
   }
 }
 

@@ -3,9 +3,11 @@ import type { z } from 'zod'
 import { DATABASE_PROTOCOLS } from '../database/dialects.ts'
 import { postgres } from '../database/postgres/dialect.ts'
 import { PASSWORD_SCHEMES } from '../passwords/schemes.ts'
+import { hasDemoUsers } from '../users/demo-users.ts'
 import { findCorsFault, findIssuerFault, findProxyFault } from './addresses.ts'
 import {
   checked,
+  type Environment,
   list,
   matchingText,
   oneOf,
@@ -26,6 +28,8 @@ const LONGEST_TIMER_SECONDS = 1_000_000
 
 const QUEUE_PROTOCOLS = ['redis', 'rediss', ...postgres.protocols]
 
+const DEFAULT_PORT = 8080
+
 /** The port for health and metrics; both services can run on one host. */
 const METRICS_PORTS: Readonly<Record<string, string>> = { 'auth-api': '9464', 'mailer-worker': '9465' }
 
@@ -43,14 +47,14 @@ const environment = {
     }),
   ),
   DATA_DIR: text({
-    description: 'Folder below which `npm start` keeps its embedded database.',
+    description: 'Folder below which `npm start` keeps the embedded database of each environment.',
     default: '.data',
   }),
 }
 
 const http = {
   HOST: text({ description: 'Address on which the service listens.', default: '0.0.0.0' }),
-  PORT: port({ description: 'Port of the API; 0 chooses a free one.', default: 8080 }),
+  PORT: port({ description: 'Port of the API; 0 chooses a free one.', default: DEFAULT_PORT }),
   METRICS_PORT: port({
     description: 'Port of `/metrics`, and in mailer-worker of `/health` too; 0 chooses a free one.',
     default: {
@@ -73,6 +77,10 @@ const http = {
 const tokens = {
   API_SERVER: setting(checked(TEXT, findIssuerFault), {
     description: 'Issuer (`iss`) of the tokens; where it is a URL, also the server in the OpenAPI document.',
+    default: {
+      text: '`http://localhost:<PORT>` in dev and test; elsewhere **required**',
+      derive: localServer,
+    },
     example: 'https://login.example.com',
   }),
   JWT_SECRET: secret(64, { description: 'Key that signs and verifies tokens.' }),
@@ -275,6 +283,14 @@ const operation = {
     maximum: LONGEST_TIMER_SECONDS,
     default: 10,
   }),
+}
+
+/** Where `npm start` serves the API. Elsewhere only the operator knows the address. */
+function localServer({ APP_ENV, PORT = String(DEFAULT_PORT) }: Environment): string | undefined {
+  if (!hasDemoUsers(APP_ENV)) return undefined
+  const server = `http://localhost:${PORT}`
+  // A port that the system chooses is not known yet; one that is not a number is reported as PORT.
+  return PORT !== '0' && URL.canParse(server) ? server : 'http://localhost'
 }
 
 /** The settings by subject, as the reference page groups them. */

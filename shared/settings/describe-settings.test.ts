@@ -22,7 +22,6 @@ describe('describeSettings', () => {
       default: expect.stringContaining('PostgreSQL'),
     })
     expect(described.filter(({ isRequired }) => isRequired).map(({ name }) => name)).toEqual([
-      'API_SERVER',
       'JWT_SECRET',
       'DATABASE_URL',
       'MAIL_SECRET',

@@ -8,6 +8,11 @@ import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
+import {
+  describePublishedPasswords,
+  findPublishedPasswords,
+} from '@latchkey/shared/users/published-password.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyBaseLogger, FastifyInstance, FastifyPluginCallback } from 'fastify'
 import { Registry } from 'prom-client'
@@ -66,6 +71,8 @@ export interface AppDependencies {
   limitStore?: LimitStore | undefined
   /** Creates a span for each request; absent when traces are off. */
   traceRequests?: FastifyPluginCallback | undefined
+  /** Called when the service must not run on this database. */
+  refuse?: (reason: Error) => void
   clock?: Clock
   registry?: Registry
 }
@@ -82,7 +89,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const revocations = createRevocationRepository(db)
   const report: ReportEvent = ({ name, ...event }) => logger.info(event, name)
   const server = createServer({ trustedProxies: config.http.trustedProxies, logger })
-  const readiness = buildReadiness(dependencies, clock)
+  const readiness = buildReadiness(config, dependencies, clock)
   const { issueToken, ...tokens } = await buildTokens(config.tokens, revocations, clock)
   const { createCounter, limitLogin, limitReset, limitEmailChange } = await buildLimits(
     server,
@@ -178,15 +185,28 @@ async function addPlugins(
   await server.register(openapi, { publicUrl: config.http.publicUrl })
 }
 
-function buildReadiness({ db, queue }: Pick<AppDependencies, 'db' | 'queue'>, clock: Clock): Readiness {
+function buildReadiness(config: Config, dependencies: AppDependencies, clock: Clock): Readiness {
+  const { db, queue } = dependencies
   return createReadiness(
     {
-      database: createDatabaseCheck(db, createMigrator(db)),
+      database: createDatabaseCheck(db, createMigrator(db), () => refuseDemoUsers(config, dependencies)),
       // An address that has never answered may be wrong. Later, mail waits in the outbox while the queue is unavailable.
       queue: rememberingSuccess(async () => (await queue.ping()) ?? 'ok', Number.POSITIVE_INFINITY, clock),
     },
     clock,
   )
+}
+
+async function refuseDemoUsers(
+  { environment }: Config,
+  { db, passwords, refuse }: AppDependencies,
+): Promise<void> {
+  if (hasDemoUsers(environment)) return
+  const accounts = await findPublishedPasswords({ users: createUserRepository(db), passwords })
+  if (accounts.length === 0) return
+  const reason = new Error(describePublishedPasswords(accounts, environment))
+  refuse?.(reason)
+  throw reason
 }
 
 async function buildTokens(

@@ -28,7 +28,15 @@ export async function openParts(lifecycle: Lifecycle): Promise<void> {
 
   const clients = await openClients(lifecycle, context)
   const traceRequests = tracing && (await createRequestTracing())
-  const { server, readiness } = await buildApp(config, { ...clients, logger, registry, traceRequests })
+  const { server, readiness } = await buildApp(config, {
+    ...clients,
+    logger,
+    registry,
+    traceRequests,
+    refuse: lifecycle.fail,
+  })
+  // Before the port is open: where the database answers, nobody can log in to a refused one.
+  await readiness.read()
 
   const { host, port, metricsPort } = config.http
   const metricsServer = buildMetricsServer(registry)

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
+import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { PASSWORD_SCHEMES } from '@latchkey/shared/passwords/schemes.ts'
+import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { queueUrl } from './support/engine.ts'
@@ -47,6 +50,37 @@ async function beginLogIn(url: string): Promise<() => Promise<number | undefined
     return response.statusCode
   }
 }
+
+describe.concurrent('the published password of the demo users', () => {
+  const hasher = (scheme: string) => createPasswordHasher({ scheme, concurrency: 1, queueLimit: 1 })
+
+  it.for(Object.keys(PASSWORD_SCHEMES))(
+    'ends the service where an account has it as %s',
+    async (scheme, { expect }) => {
+      await using own = await createTestDatabase()
+      const users = createUserRepository(own.db)
+      const passwords = hasher(scheme)
+      const passwordHash = await passwords.hash(DEMO_PASSWORD)
+      await aUser({ users }, { username: 'renamed', email: 'admin@example.com', passwordHash })
+      await using service = startService({ APP_ENV: 'staging', DATABASE_URL: own.url })
+      expect(await service.exited).toBe(1)
+      expect(service.output()).toContain(
+        'Set another one: npx scriptify run Users::setPassword --arg renamed"',
+      )
+
+      // In dev it is what the account is for.
+      await using inDev = startService({ APP_ENV: 'dev', DATABASE_URL: own.url })
+      await addressOf(inDev)
+      await users.setPassword(
+        (await users.findByLogin('username', 'renamed'))?.userid ?? '',
+        await passwords.hash(PASSWORD),
+      )
+      await using fixed = startService({ APP_ENV: 'staging', DATABASE_URL: own.url })
+      await addressOf(fixed)
+      await passwords.close()
+    },
+  )
+})
 
 describe.concurrent('settings', () => {
   it.for([

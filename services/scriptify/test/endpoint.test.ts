@@ -239,6 +239,8 @@ describe.concurrent('a request', () => {
       seenIn((await endpoint(['GET', ...args], { env, input: '' })).stdout).url
     expect(await urlOf(['/login?x=1', '--base', `${server.url}/api/?old#part`])).toBe('/api/login?x=1')
     expect(await urlOf(['/login'], { API_SERVER: server.url })).toBe('/login')
+    const local = { APP_ENV: 'dev', API_SERVER: '', PORT: new URL(server.url).port }
+    expect(await urlOf(['/login'], local), 'the local API follows PORT').toBe('/login')
     expect(await urlOf(['//elsewhere.example/x', '--base', server.url])).toBe('//elsewhere.example/x')
   })
 

@@ -1,4 +1,5 @@
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
+import { findSetting } from '@latchkey/shared/settings/parse-settings.ts'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import { decodeRawBytes } from '../raw-bytes.ts'
@@ -71,8 +72,9 @@ function parseUrl({ url, base }: RequestOptions): URL {
 
 function findBase(base: string | undefined): [label: string, text: string] {
   if (base !== undefined) return ['--base', base]
-  const { API_SERVER } = loadEnvironment(process.env)
-  if (API_SERVER) return ['API_SERVER', API_SERVER]
+  const environment = loadEnvironment(process.env)
+  const server = environment.API_SERVER || findSetting('API_SERVER', environment)
+  if (server) return ['API_SERVER', server]
   throw refuse('The URL is a path: give --base, or set API_SERVER')
 }
 
