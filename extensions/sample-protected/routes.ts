@@ -1,6 +1,6 @@
+import { ProblemResponse } from '@latchkey/auth-api/src/plugins/problem-details.ts'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { ProblemResponse } from '../../plugins/problem-details.ts'
 
 /** Examples of guarded handlers, to copy from: one for every user, one for a role. */
 export const sampleProtectedRoutes: FastifyPluginAsyncZod = async (app) => {
