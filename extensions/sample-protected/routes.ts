@@ -1,9 +1,9 @@
 import { ProblemResponse } from '@latchkey/auth-api/src/plugins/problem-details.ts'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import type { ExtensionRoutes } from '@latchkey/shared/extensions/extension.ts'
 import { z } from 'zod'
 
-/** Examples of guarded handlers, to copy from: one for every user, one for a role. */
-export const sampleProtectedRoutes: FastifyPluginAsyncZod = async (app) => {
+/** Protected endpoints, one for every user and one for a role. */
+export const routes: ExtensionRoutes = async (app) => {
   app.get(
     '/sampleprotected/ping',
     {

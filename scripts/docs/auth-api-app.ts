@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { getExtension, SHIPPED_EXTENSION } from '@latchkey/shared/extensions/find-extensions.ts'
+import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
 import { Registry } from 'prom-client'
@@ -24,6 +26,8 @@ export async function describeAuthApi() {
     queue: { ping: async () => undefined },
     logger: createLogger('auth-api', 'silent'),
     registry,
+    // Extensions of a team are not in Latchkey's own reference.
+    extensions: await loadExtensions([getExtension(SHIPPED_EXTENSION)]),
   })
   await server.ready()
   const openapi: unknown = server.swagger()

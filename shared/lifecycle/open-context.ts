@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
+import { ExtensionError } from '../extensions/extension-error.ts'
 import { loadConfig } from '../settings/environment.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '../settings/settings-error.ts'
 import { createLogger } from '../telemetry/logger.ts'
@@ -29,8 +30,8 @@ export interface ServiceContext {
 }
 
 /**
- * What every service starts with: its settings, logger, traces and metrics. Settings that cannot be used are written to
- * standard error and end the process with exit code 78.
+ * What every service starts with: its settings, logger, traces and metrics. Settings and extensions that cannot be used
+ * are written to standard error and end the process with exit code 78.
  */
 export async function openContext<Settings extends { config: CommonConfig }>(
   lifecycle: Lifecycle,
@@ -54,7 +55,7 @@ async function readOrExit<Settings>(readSettings: ServiceOptions<Settings>['read
   try {
     return await loadConfig(readSettings, process.env)
   } catch (error) {
-    if (!(error instanceof SettingsError)) throw error
+    if (!(error instanceof SettingsError || error instanceof ExtensionError)) throw error
     process.stderr.write(`${error.message}\n`)
     // Nothing is open yet.
     process.exit(EXIT_CONFIGURATION)

@@ -1,6 +1,7 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import type { LoadedExtension } from '@latchkey/shared/extensions/load-extensions.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
 import { createMails, type Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import type { MailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
@@ -17,9 +18,9 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyBaseLogger, FastifyInstance, FastifyPluginCallback } from 'fastify'
 import { Registry } from 'prom-client'
 import type { ReportEvent } from './account-events.ts'
-import { sampleProtectedRoutes } from '../../../extensions/sample-protected/routes.ts'
 import type { Config } from './config.ts'
 import { createServer } from './create-server.ts'
+import { addExtensionRoutes } from './extension-routes.ts'
 import { createDatabaseCheck } from './features/health/check-database.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { createLogOut } from './features/log-out/log-out.ts'
@@ -60,6 +61,7 @@ import { createLoginLimiter } from './plugins/rate-limit/login-limiter.ts'
 import { createResetLimiter } from './plugins/rate-limit/reset-limiter.ts'
 import { warnOfProxy } from './plugins/rate-limit/warn-of-proxy.ts'
 import { responseHeaders } from './plugins/response-headers.ts'
+import { trackRouteOwners } from './plugins/route-owners.ts'
 
 export interface AppDependencies {
   db: Database
@@ -67,6 +69,8 @@ export interface AppDependencies {
   dispatcher: MailDispatcher
   queue: Pick<MailQueue, 'ping'>
   logger: FastifyBaseLogger
+  /** Default: none. */
+  extensions?: readonly LoadedExtension[]
   /** Where all replicas count limits together. */
   limitStore?: LimitStore | undefined
   /** Creates a span for each request; absent when traces are off. */
@@ -85,10 +89,12 @@ export interface App {
 /** Joins the parts of auth-api. Opens and closes nothing: `parts.ts` does. */
 export async function buildApp(config: Config, dependencies: AppDependencies): Promise<App> {
   const { db, passwords, logger, traceRequests, clock = Date.now, registry = new Registry() } = dependencies
+  const { extensions = [] } = dependencies
   const users = createUserRepository(db)
   const revocations = createRevocationRepository(db)
   const report: ReportEvent = ({ name, ...event }) => logger.info(event, name)
   const server = createServer({ trustedProxies: config.http.trustedProxies, logger })
+  const owners = trackRouteOwners(server, 'Latchkey')
   const readiness = buildReadiness(config, dependencies, clock)
   const { issueToken, ...tokens } = await buildTokens(config.tokens, revocations, clock)
   const { createCounter, limitLogin, limitReset, limitEmailChange } = await buildLimits(
@@ -152,7 +158,8 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     // The token of a confirmed reset came from the owner's mailbox.
     setPassword: (given, request) => setPassword(given, { address: addressKey(request), standing: 'known' }),
   })
-  await server.register(sampleProtectedRoutes)
+  for (const extension of extensions)
+    await addExtensionRoutes(server, owners, extension, { db, users, clock })
   return { server, readiness }
 }
 

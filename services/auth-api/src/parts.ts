@@ -1,4 +1,5 @@
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import { announceReady } from '@latchkey/shared/lifecycle/announce-ready.ts'
 import { listen } from '@latchkey/shared/lifecycle/listen.ts'
 import { openContext, type ServiceContext } from '@latchkey/shared/lifecycle/open-context.ts'
@@ -17,10 +18,13 @@ import { createRequestTracing } from './plugins/trace-requests.ts'
 export async function openParts(lifecycle: Lifecycle): Promise<void> {
   const context = await openContext(lifecycle, {
     name: 'auth-api',
-    readSettings: (environment) => ({ config: parseConfig(environment) }),
+    readSettings: async (environment) => ({
+      config: parseConfig(environment),
+      extensions: await loadExtensions(),
+    }),
     timeoutMessage: 'requests were still in flight at the end of SHUTDOWN_GRACE',
   })
-  const { config, logger, tracing, registry } = context
+  const { config, extensions, logger, tracing, registry } = context
   if (config.passwords.scheme === 'sha1')
     logger.warn(
       'PASSWORD_HASH is sha1: stolen hashes can be cracked within hours. Set PASSWORD_HASH=argon2id.',
@@ -30,6 +34,7 @@ export async function openParts(lifecycle: Lifecycle): Promise<void> {
   const traceRequests = tracing && (await createRequestTracing())
   const { server, readiness } = await buildApp(config, {
     ...clients,
+    extensions,
     logger,
     registry,
     traceRequests,

@@ -1,5 +1,11 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from '@latchkey/shared/clock.ts'
+import {
+  EXTENSIONS_DIR,
+  getExtension,
+  SHIPPED_EXTENSION,
+} from '@latchkey/shared/extensions/find-extensions.ts'
+import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
@@ -32,6 +38,10 @@ export interface StartAppOptions {
   settings?: Record<string, string>
   database?: TestDatabase
   limitStore?: AppDependencies['limitStore']
+  /** The extensions that it has, by name. Default: the one that is shipped, as an example. */
+  extensions?: readonly string[]
+  /** The folder that contains them. Default: `extensions/`. */
+  extensionsDir?: string
 }
 
 /** auth-api on a database of its own; requests go in through `inject`. */
@@ -39,6 +49,8 @@ export async function startApp({
   settings = {},
   database,
   limitStore,
+  extensions = [SHIPPED_EXTENSION],
+  extensionsDir = EXTENSIONS_DIR,
 }: StartAppOptions = {}): Promise<TestApp> {
   const ownDatabase = database ?? (await createTestDatabase())
   const config = parseConfig({
@@ -81,6 +93,7 @@ export async function startApp({
     logger,
     limitStore,
     clock,
+    extensions: await loadExtensions(extensions.map((name) => getExtension(name, extensionsDir))),
   })
   readiness.serve()
   return {

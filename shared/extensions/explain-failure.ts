@@ -1,0 +1,28 @@
+import { relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { errorMessage } from '../error-message.ts'
+import { ExtensionError } from './extension-error.ts'
+import type { ExtensionFolder } from './find-extensions.ts'
+
+/** Runs code of an extension; a failure becomes an `ExtensionError` that also says where in its folder it happened. */
+export async function explainFailure<Result>(
+  { name, dir }: ExtensionFolder,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await run()
+  } catch (error) {
+    if (error instanceof ExtensionError) throw error
+    const place = error instanceof Error ? findPlace(error.stack ?? '', dir) : undefined
+    throw new ExtensionError(name, `${errorMessage(error)}${place ? ` (${place})` : ''}`, { cause: error })
+  }
+}
+
+/** The first line of the extension in a stack, such as `routes.ts:12`. */
+function findPlace(stack: string, dir: string): string | undefined {
+  const places = stack.match(/file:\/\/[^\s)]+?:\d+|\/[^\s()]+?:\d+/g) ?? []
+  const own = places.map(toPath).find((place) => place.startsWith(dir + sep))
+  return own && relative(dir, own)
+}
+
+const toPath = (place: string): string => (place.startsWith('file:') ? fileURLToPath(place) : place)

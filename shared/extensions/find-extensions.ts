@@ -1,0 +1,44 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { ExtensionError } from './extension-error.ts'
+
+/** The folder `extensions/` of this checkout or image. */
+export const EXTENSIONS_DIR: string = join(import.meta.dirname, '..', '..', 'extensions')
+
+/** The extension that comes with Latchkey, as an example. */
+export const SHIPPED_EXTENSION = 'sample-protected'
+
+/** The file that makes a folder an extension. */
+export const ENTRY = 'extension.ts'
+
+/** The folder of one extension, which is named like it. */
+export interface ExtensionFolder {
+  name: string
+  dir: string
+}
+
+const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
+/** The record of a migration has 100 characters and begins with the name of its extension. */
+const MAX_NAME_LENGTH = 40
+
+/** The extensions below `root`, by name; throws `ExtensionError` for a folder that cannot be one. */
+export function findExtensions(root: string = EXTENSIONS_DIR): ExtensionFolder[] {
+  if (!existsSync(root)) return []
+  return readdirSync(root, { withFileTypes: true })
+    .filter((entry) => !entry.isFile() && !entry.name.startsWith('.') && entry.name !== 'node_modules')
+    .map(({ name }) => getExtension(name, root))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** The extension of that name; throws `ExtensionError`. */
+export function getExtension(name: string, root: string = EXTENSIONS_DIR): ExtensionFolder {
+  if (!NAME.test(name) || name.length > MAX_NAME_LENGTH)
+    throw new ExtensionError(
+      name,
+      `rename its folder to at most ${MAX_NAME_LENGTH} lower-case letters, digits and single dashes`,
+    )
+  const dir = join(root, name)
+  if (!existsSync(join(dir, ENTRY)))
+    throw new ExtensionError(name, `extensions/${name}/${ENTRY} does not exist`)
+  return { name, dir }
+}
