@@ -1,6 +1,10 @@
-import { ProblemResponse } from '@latchkey/auth-api/src/plugins/problem-details.ts'
 import type { ExtensionRoutes } from '@latchkey/shared/extensions/extension.ts'
 import { z } from 'zod'
+
+const Pong = z.object({ result: z.literal('pong') }).meta({ id: 'Pong', examples: [{ result: 'pong' }] })
+const AdminPong = z
+  .object({ result: z.literal('pongadm') })
+  .meta({ id: 'AdminPong', examples: [{ result: 'pongadm' }] })
 
 /** Protected endpoints, one for every user and one for a role. */
 export const routes: ExtensionRoutes = async (app) => {
@@ -9,9 +13,11 @@ export const routes: ExtensionRoutes = async (app) => {
     {
       auth: 'authenticated',
       schema: {
+        operationId: 'ping',
         summary: 'Answers every authenticated user',
+        description: "An example of `auth: 'authenticated'`.",
         tags: ['sample'],
-        response: { 200: z.object({ result: z.literal('pong') }), 401: ProblemResponse },
+        response: { 200: Pong },
       },
     },
     async () => ({ result: 'pong' as const }),
@@ -22,13 +28,11 @@ export const routes: ExtensionRoutes = async (app) => {
     {
       auth: { role: 'admin' },
       schema: {
+        operationId: 'pingAdmin',
         summary: 'Answers admins only',
+        description: "An example of `auth: { role: 'admin' }`.",
         tags: ['sample'],
-        response: {
-          200: z.object({ result: z.literal('pongadm') }),
-          401: ProblemResponse,
-          403: ProblemResponse,
-        },
+        response: { 200: AdminPong },
       },
     },
     async () => ({ result: 'pongadm' as const }),

@@ -10,6 +10,7 @@ const Schema = z.looseObject({
   format: z.string().optional(),
   minLength: z.number().optional(),
   maxLength: z.number().optional(),
+  pattern: z.string().optional(),
   required: z.array(z.string()).optional(),
   get properties() {
     return z.record(z.string(), Schema).optional()
@@ -26,53 +27,75 @@ const Schema = z.looseObject({
 })
 type Schema = z.output<typeof Schema>
 
-const Content = z.object({ content: z.record(z.string(), z.object({ schema: Schema })).optional() })
+const MediaType = z.object({ schema: Schema, examples: z.record(z.string(), z.unknown()).optional() })
+const Content = z.object({ $ref: z.string().optional(), content: z.record(z.string(), MediaType).optional() })
+type Content = z.output<typeof Content>
 const Operation = z.object({
+  operationId: z.string(),
   summary: z.string(),
-  security: z.array(z.unknown()).optional(),
+  security: z.array(z.unknown()),
   requestBody: Content.optional(),
   responses: z.record(z.string(), Content),
 })
 /** The parts of an OpenAPI document that the page shows. */
 const Document = z.object({
   paths: z.record(z.string(), z.record(z.string(), Operation)),
-  components: z.object({ schemas: z.record(z.string(), Schema) }),
+  components: z.object({ schemas: z.record(z.string(), Schema), responses: z.record(z.string(), Content) }),
 })
+
+/** Problems that the page names once, for all operations. */
+const COMMON = new Set([
+  'bad-request',
+  'payload-too-large',
+  'unsupported-media-type',
+  'internal-server-error',
+  'rate-limited',
+  'unavailable',
+])
 
 /** One row for each operation of an OpenAPI document. */
 export function formatOperations(openapi: unknown): string {
-  const { paths } = Document.parse(openapi)
+  const { paths, components } = Document.parse(openapi)
+  const resolve = ({ $ref, content }: Content) =>
+    ($ref === undefined ? content : components.responses[nameOf($ref)]?.content) ?? {}
   const rows = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => [
       code(`${method.toUpperCase()} ${path}`),
+      code(operation.operationId),
       operation.summary,
-      operation.security ? 'Bearer' : '',
+      operation.security.length > 0 ? 'Bearer' : '',
       linkSchema(operation.requestBody),
-      ...answersOf(operation),
+      ...answersOf(operation, resolve),
     ]),
   )
-  return formatTable(['request', 'purpose', 'token', 'body', 'success', 'problems'], rows)
+  return formatTable(['request', 'operation', 'purpose', 'token', 'body', 'success', 'problems'], rows)
 }
 
-function answersOf({ responses }: z.output<typeof Operation>): [success: string, problems: string] {
-  const statuses = Object.keys(responses)
-  const success = statuses.filter((status) => status < '400')
+function answersOf(
+  { responses }: z.output<typeof Operation>,
+  resolve: (response: Content) => NonNullable<Content['content']>,
+): [success: string, problems: string] {
+  const answers = Object.entries(responses).filter(([status]) => status !== 'default')
+  const success = answers.filter(([status]) => status < '400')
+  const problems = answers
+    .flatMap(([status, response]) => Object.values(resolve(response)).map((media) => ({ status, ...media })))
+    .flatMap(({ status, examples = {} }) => Object.keys(examples).map((slug) => ({ status, slug })))
+    .filter(({ slug }) => !COMMON.has(slug))
   return [
-    success.map((status) => `${status} ${linkSchema(responses[status])}`).join(', '),
-    statuses.filter((status) => status >= '400').join(', '),
+    success.map(([status, response]) => `${status} ${linkSchema(response)}`.trim()).join(', '),
+    problems.map(({ status, slug }) => `${status} ${code(slug)}`).join(', '),
   ]
 }
 
-function linkSchema(content: z.output<typeof Content> | undefined): string {
+function linkSchema(content: Content | undefined): string {
   const [first] = Object.values(content?.content ?? {})
   return first ? describeType(first.schema) : ''
 }
 
-/** A table of the fields for each schema of an OpenAPI document, by name: their order there is that of imports. */
+/** A table of the fields for each schema of an OpenAPI document, by name. */
 export function formatSchemas(openapi: unknown): string {
   const { schemas } = Document.parse(openapi).components
-  const named = new Map(Object.entries(schemas).map(([name, schema]) => [nameOf(name), schema]))
-  return [...named]
+  return Object.entries(schemas)
     .toSorted(([a], [b]) => a.localeCompare(b))
     .map(
       ([name, schema]) =>
@@ -108,12 +131,13 @@ function describeType(schema: Schema): string {
     .join(' ')
 }
 
-function lengthOf({ minLength, maxLength }: Schema): string | undefined {
-  if (maxLength !== undefined) return `of ${minLength ?? 0} to ${maxLength} characters`
+function lengthOf({ minLength, maxLength, pattern }: Schema): string | undefined {
+  if (pattern !== undefined) return `matching ${code(pattern)}`
+  if (maxLength !== undefined && minLength === undefined) return `of at most ${maxLength} characters`
+  if (maxLength !== undefined) return `of ${minLength} to ${maxLength} characters`
   return minLength === 1 ? '(not empty)' : undefined
 }
 
 const linkTo = (name: string): string => `[${name}](#${anchorOf(name)})`
 
-/** fastify-type-provider-zod names a schema `<name>Input` where a request uses it. */
-const nameOf = (reference: string): string => (reference.split('/').at(-1) ?? '').replace(/Input$/, '')
+const nameOf = (reference: string): string => reference.split('/').at(-1) ?? ''

@@ -9,4 +9,6 @@ const EMAIL = /^[^\s@"(),:;<>[\\\]]+@[^\s@"(),:;<>[\\\]]+$/u
 
 /** An e-mail address that `users.email` can store. */
 export const emailAddress = () =>
-  boundedText(MAX_LENGTH.email).refine((text) => EMAIL.test(text), 'must be one e-mail address')
+  boundedText(MAX_LENGTH.email)
+    .refine((text) => EMAIL.test(text), 'must be one e-mail address')
+    .meta({ format: 'email' })

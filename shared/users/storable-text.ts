@@ -11,4 +11,6 @@ export const storableText = () =>
 
 /** `storableText` of at most `maximum` characters. */
 export const boundedText = (maximum: number) =>
-  storableText().refine((text) => countCharacters(text) <= maximum, `must be at most ${maximum} characters`)
+  storableText()
+    .refine((text) => countCharacters(text) <= maximum, `must be at most ${maximum} characters`)
+    .meta({ maxLength: maximum })

@@ -30,20 +30,21 @@ export interface Problem {
   [member: string]: unknown
 }
 
-const ProblemBody = z
+/** The body of every error. */
+export const ProblemBody = z
   .looseObject({
     type: z.string().describe('`urn:latchkey:problem:<slug>`'),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string().optional(),
+    title: z.string().describe('The same for every problem of a type.'),
+    status: z.int().min(400).max(599).describe('The status of the response.'),
+    detail: z.string().optional().describe('What is wrong with this request.'),
     instance: z.string().describe('The id of the request, as in X-Request-Id.'),
-    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    errors: z
+      .array(z.object({ path: z.string(), message: z.string() }))
+      .optional()
+      .describe('Every fault of the input.'),
     violations: z.array(z.string()).optional().describe('The password rules that were broken.'),
   })
-  .meta({ id: 'Problem' })
-
-/** `Problem` in the OpenAPI document, under the media type that it is sent as. */
-export const ProblemResponse = { content: { 'application/problem+json': { schema: ProblemBody } } }
+  .meta({ id: 'Problem', description: 'An error (RFC 9457).' })
 
 const typeOf = (slug: string) => `urn:latchkey:problem:${slug}`
 

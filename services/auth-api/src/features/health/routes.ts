@@ -2,26 +2,49 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Readiness } from '@latchkey/shared/health/readiness.ts'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { ProblemResponse, sendProblem, toProblem } from '../../plugins/problem-details.ts'
+import { sendProblem, toProblem } from '../../plugins/problem-details.ts'
 
 const HealthResponse = z
-  .object({ status: z.literal('ok'), checks: z.record(z.string(), z.string()) })
-  .meta({ id: 'Health' })
+  .object({
+    status: z.literal('ok'),
+    checks: z
+      .record(z.string(), z.string())
+      .describe('What each check found; none of a process that only runs.'),
+  })
+  .meta({
+    id: 'Health',
+    description: 'Healthy.',
+    examples: [{ status: 'ok', checks: { database: 'ok', queue: 'ok' } }],
+  })
 
 export const healthRoutes: FastifyPluginAsyncZod<{ readiness: Readiness }> = async (app, { readiness }) => {
   app.get(
     '/health/live',
-    { schema: { summary: 'The process runs', tags: ['health'], response: { 200: HealthResponse } } },
+    {
+      config: { isProbe: true },
+      schema: {
+        operationId: 'isAlive',
+        summary: 'The process runs',
+        description: 'A process that does not answer is to be restarted.',
+        tags: ['health'],
+        response: { 200: HealthResponse },
+      },
+    },
     async () => ({ status: 'ok' as const, checks: {} }),
   )
 
   app.get(
     '/health/ready',
     {
+      config: { isProbe: true },
+      problems: ['unavailable'],
       schema: {
+        operationId: 'isReady',
         summary: 'The process is ready for requests',
+        description:
+          'A process that is not ready is to get no requests. The problem names the checks that failed.',
         tags: ['health'],
-        response: { 200: HealthResponse, 503: ProblemResponse },
+        response: { 200: HealthResponse },
       },
     },
     async (request, reply) => {

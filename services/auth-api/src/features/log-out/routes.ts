@@ -1,6 +1,5 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { ProblemResponse } from '../../plugins/problem-details.ts'
 import type { LogOut } from './log-out.ts'
 
 const LogoutBody = z
@@ -13,7 +12,7 @@ const LogoutBody = z
     },
     'must be a JSON object',
   )
-  .meta({ id: 'Logout' })
+  .meta({ id: 'Logout', examples: [{ everywhere: false }] })
 
 export const logOutRoutes: FastifyPluginAsyncZod<{ logOut: LogOut }> = async (app, { logOut }) => {
   app.post(
@@ -26,19 +25,17 @@ export const logOutRoutes: FastifyPluginAsyncZod<{ logOut: LogOut }> = async (ap
         done()
       },
       schema: {
+        operationId: 'logout',
         summary: "End the caller's session",
-        tags: ['tokens'],
-        body: LogoutBody,
-        response: {
-          204: z.undefined().describe('The session has ended.'),
-          400: ProblemResponse,
-          401: ProblemResponse,
-          503: ProblemResponse,
-        },
+        description:
+          'The tokens of a login and of its refreshes are refused from now on. The body may be omitted.',
+        tags: ['login'],
+        body: LogoutBody.optional(),
+        response: { 204: z.undefined().describe('The session has ended.') },
       },
     },
     async (request, reply) => {
-      await logOut(request.jwt, { everywhere: request.body.everywhere ?? false })
+      await logOut(request.jwt, { everywhere: request.body?.everywhere ?? false })
       reply.code(204)
     },
   )

@@ -2,7 +2,6 @@ import { storableText } from '@latchkey/shared/users/storable-text.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { ProblemResponse } from '../../plugins/problem-details.ts'
 import type { IssuedToken } from '../tokens/issue-token.ts'
 import { TokenResponse } from '../tokens/token-response.ts'
 import type { Credentials } from './log-in.ts'
@@ -13,11 +12,11 @@ const LoginBody = z
       username: storableText()
         .min(1, 'must not be empty')
         .describe('The e-mail address or the username, as LOGIN_FIELD says.'),
-      password: z.string('must be a string').min(1, 'must not be empty'),
+      password: z.string('must be a string').min(1, 'must not be empty').meta({ format: 'password' }),
     },
     'must be a JSON object',
   )
-  .meta({ id: 'Credentials' })
+  .meta({ id: 'Credentials', examples: [{ username: 'ada@example.com', password: 'c0rrect-Horse!' }] })
 
 export interface LoginRoutesOptions {
   /** `request` identifies the client, whose failed logins are limited. */
@@ -28,17 +27,15 @@ export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (app
   app.post(
     '/login',
     {
+      problems: ['invalid_credentials', 'overloaded'],
       schema: {
+        operationId: 'login',
         summary: 'Exchange credentials for a token',
-        tags: ['tokens'],
+        description:
+          'The answer is the same whether the user or the password is wrong. Failed logins are limited by address and by account.',
+        tags: ['login'],
         body: LoginBody,
-        response: {
-          200: TokenResponse,
-          400: ProblemResponse,
-          401: ProblemResponse,
-          429: ProblemResponse,
-          503: ProblemResponse,
-        },
+        response: { 200: TokenResponse },
       },
     },
     (request) => logIn(request.body, request),

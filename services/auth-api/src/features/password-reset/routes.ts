@@ -2,41 +2,51 @@ import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { ProblemResponse } from '../../plugins/problem-details.ts'
 import type { ConfirmCode } from './confirm-code.ts'
 import type { NewPassword } from './set-password.ts'
 
+const EMAIL = 'ada@example.com'
+const TOKEN = 'kq3t0bV7mYb8bFZ1Cw2nUj5xTg9rQeLs4hPzVdMi6oA'
+
 const ResetToken = z
   .object({ token: z.string().describe('Identifies this reset; it is not an access token.') })
-  .meta({ id: 'ResetToken' })
+  .meta({ id: 'ResetToken', description: 'The token of the reset.', examples: [{ token: TOKEN }] })
 
 const token = () => z.string('must be a string').min(1, 'must not be empty').max(256, 'is too long')
 
-const ResetRequest = z.object({ email: emailAddress() }, 'must be a JSON object').meta({ id: 'ResetRequest' })
+const ResetRequest = z
+  .object({ email: emailAddress() }, 'must be a JSON object')
+  .meta({ id: 'ResetRequest', examples: [{ email: EMAIL }] })
 
 const CodeConfirmation = z
   .object(
     {
       email: emailAddress(),
-      code: z.string('must be a string of six digits').regex(/^[0-9]{6}$/, 'must be six digits'),
-      token: token().optional(),
+      code: z
+        .string('must be a string of six digits')
+        .regex(/^[0-9]{6}$/, 'must be six digits')
+        .describe('The code of the mail.'),
+      token: token()
+        .optional()
+        .describe('Of the request; without it the newest open reset of the e-mail is confirmed.'),
     },
     'must be a JSON object',
   )
-  .meta({ id: 'CodeConfirmation' })
+  .meta({ id: 'CodeConfirmation', examples: [{ email: EMAIL, code: '042711', token: TOKEN }] })
 
 const NewPasswordBody = z
   .object(
     {
       email: emailAddress(),
-      token: token(),
+      token: token().describe('Of the confirmation.'),
       password: z
         .string('must be a string')
-        .refine((text) => text.isWellFormed(), 'must be whole characters'),
+        .refine((text) => text.isWellFormed(), 'must be whole characters')
+        .meta({ format: 'password' }),
     },
     'must be a JSON object',
   )
-  .meta({ id: 'NewPassword' })
+  .meta({ id: 'NewPassword', examples: [{ email: EMAIL, token: TOKEN, password: 'c0rrect-Horse!' }] })
 
 export interface PasswordResetRoutesOptions {
   /** `request` identifies the client, whose requests are limited. */
@@ -53,11 +63,12 @@ export const passwordResetRoutes: FastifyPluginAsyncZod<PasswordResetRoutesOptio
     '/login/resetrequest',
     {
       schema: {
+        operationId: 'requestPasswordReset',
         summary: 'Request a code by e-mail',
         description: 'The response is the same whether the e-mail is known or not.',
         tags: ['password reset'],
         body: ResetRequest,
-        response: { 200: ResetToken, 400: ProblemResponse, 429: ProblemResponse },
+        response: { 200: ResetToken },
       },
     },
     async (request) => ({ token: await requestReset(request.body.email, request) }),
@@ -66,11 +77,15 @@ export const passwordResetRoutes: FastifyPluginAsyncZod<PasswordResetRoutesOptio
   app.post(
     '/login/confirmcode',
     {
+      problems: ['reset_refused'],
       schema: {
+        operationId: 'confirmPasswordResetCode',
         summary: 'Confirm the code',
+        description:
+          'The token of the response sets the new password. RESET_ATTEMPTS wrong codes end the reset.',
         tags: ['password reset'],
         body: CodeConfirmation,
-        response: { 200: ResetToken, 400: ProblemResponse, 422: ProblemResponse },
+        response: { 200: ResetToken },
       },
     },
     async ({ body }) => ({ token: await confirmCode(body) }),
@@ -79,11 +94,14 @@ export const passwordResetRoutes: FastifyPluginAsyncZod<PasswordResetRoutesOptio
   app.post(
     '/login/resetpassword',
     {
+      problems: ['reset_refused', 'password_refused', 'overloaded'],
       schema: {
+        operationId: 'resetPassword',
         summary: 'Set a new password after confirmation',
+        description: 'Ends the reset and every token of the user: a login with the new password follows.',
         tags: ['password reset'],
         body: NewPasswordBody,
-        response: { 200: ResetToken, 400: ProblemResponse, 422: ProblemResponse, 503: ProblemResponse },
+        response: { 200: ResetToken },
       },
     },
     async (request) => ({ token: await setPassword(request.body, request) }),

@@ -15,14 +15,30 @@ export const Profile = z
     email: z.string().nullable(),
     username: z.string(),
     role: z.string(),
-    language: z.enum(LANGUAGES),
-    created_at: z.string().nullable(),
-    updated_at: z.string().nullable(),
+    language: z.enum(LANGUAGES).describe('The language of the mails.'),
+    created_at: z.string().nullable().meta({ format: 'date-time' }),
+    updated_at: z.string().nullable().meta({ format: 'date-time' }),
     properties: z
       .record(z.string(), z.union([z.string().nullable(), z.array(z.string().nullable())]))
       .describe('An array if a name occurs more than once.'),
   })
-  .meta({ id: 'Profile' })
+  .meta({
+    id: 'Profile',
+    description: 'The profile as it now is.',
+    examples: [
+      {
+        userid: '01985f0c-5a2e-7d41-9c3b-2f6f0a8f3c11',
+        name: 'Ada',
+        email: 'ada@example.com',
+        username: 'ada',
+        role: 'user',
+        language: 'en',
+        created_at: '2026-03-01T09:30:00.000Z',
+        updated_at: null,
+        properties: { picture: 'https://www.gravatar.com/avatar/b58996c504c5638798eb6b511e6f49af' },
+      },
+    ],
+  })
 
 export type Profile = z.output<typeof Profile>
 

@@ -6,7 +6,6 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { ProblemResponse } from '../../plugins/problem-details.ts'
 import { Profile, toProfile } from './profile.ts'
 import type { ProfileChange } from './update-profile.ts'
 
@@ -19,7 +18,7 @@ const ProfileUpdate = z
     },
     'must be a JSON object',
   )
-  .meta({ id: 'ProfileUpdate' })
+  .meta({ id: 'ProfileUpdate', examples: [{ name: 'Ada Lovelace', language: 'fr' }] })
 
 export interface ProfileRoutesOptions {
   users: Pick<UserRepository, 'findById'>
@@ -36,9 +35,11 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async 
     {
       auth: 'authenticated',
       schema: {
+        operationId: 'getProfile',
         summary: "The caller's own profile",
+        description: 'Times are in UTC. Internal properties are not shown.',
         tags: ['profile'],
-        response: { 200: Profile, 401: ProblemResponse },
+        response: { 200: Profile },
       },
     },
     async (request) => present(await users.findById(request.jwt.sub)),
@@ -48,18 +49,14 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async 
     '/profile',
     {
       auth: 'authenticated',
+      problems: ['email_taken'],
       schema: {
+        operationId: 'updateProfile',
         summary: "Change the caller's name, e-mail or language",
+        description: 'Only the given fields change. A change of e-mail ends open password resets.',
         tags: ['profile'],
         body: ProfileUpdate,
-        response: {
-          200: Profile,
-          400: ProblemResponse,
-          401: ProblemResponse,
-          409: ProblemResponse,
-          429: ProblemResponse,
-          503: ProblemResponse,
-        },
+        response: { 200: Profile },
       },
     },
     async (request) => present(await updateProfile(request, request.body)),

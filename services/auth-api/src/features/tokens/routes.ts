@@ -1,5 +1,4 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
-import { ProblemResponse } from '../../plugins/problem-details.ts'
 import type { RefreshToken } from './refresh-token.ts'
 import { TokenResponse } from './token-response.ts'
 
@@ -11,10 +10,14 @@ export const tokenRoutes: FastifyPluginAsyncZod<{ refreshToken: RefreshToken }> 
     '/refreshtoken',
     {
       auth: 'authenticated',
+      problems: ['token_not_refreshable'],
       schema: {
+        operationId: 'refreshToken',
         summary: 'Exchange a token in its last minutes for a new one',
-        tags: ['tokens'],
-        response: { 200: TokenResponse, 401: ProblemResponse },
+        description:
+          "The new token has the user's current name and role. REFRESH_WINDOW says how long the last minutes are.",
+        tags: ['token'],
+        response: { 200: TokenResponse },
       },
     },
     (request) => refreshToken(request.jwt),

@@ -15,7 +15,7 @@ export const limitRequests = fp<RequestLimitOptions>(
     if (requestsPerMinute === 0) return
     const requests = createCounter('requests', 60_000)
     app.addHook('onRequest', async (request) => {
-      if (request.routeOptions.url?.startsWith('/health/')) return
+      if (request.routeOptions.config.isProbe) return
       const { current, retryAfterSeconds } = await requests.count(request, addressKey(request))
       if (current > requestsPerMinute) throw tooManyRequests(retryAfterSeconds)
     })

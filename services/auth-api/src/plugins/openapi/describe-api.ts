@@ -1,0 +1,77 @@
+import type { SwaggerTransform, SwaggerTransformObject } from '@fastify/swagger'
+import type { FastifySchema, RouteOptions } from 'fastify'
+import { z } from 'zod'
+import { createNamedSchemas } from './named-schemas.ts'
+import { createResponses } from './responses.ts'
+import { orderTags } from './tags.ts'
+
+/**
+ * Describes what @fastify/swagger collects: bodies and parameters from the schemas that validate, responses and
+ * `security` from what a route has.
+ */
+export function createApiDescription() {
+  const schemas = createNamedSchemas()
+  const responses = createResponses(schemas)
+
+  function describeBody(body: z.ZodType) {
+    const isOptional = body instanceof z.ZodOptional
+    const media = schemas.toMediaType(isOptional ? body.unwrap() : body, 'input')
+    return { required: !isOptional, content: { 'application/json': media } }
+  }
+
+  /** What replaces the parts of an operation for which @fastify/swagger has no place: headers, examples, references. */
+  function describeOperation(route: RouteOptions) {
+    const body = route.schema?.body
+    return {
+      ...(body instanceof z.ZodType ? { requestBody: describeBody(body) } : {}),
+      security: route.auth === undefined ? [] : [{ bearer: [] }],
+      responses: responses.describe(route),
+    }
+  }
+
+  const transform: SwaggerTransform = ({ schema, url, route }) => {
+    const { body, response, params, querystring, ...rest }: FastifySchema = schema ?? {}
+    const operation = {
+      ...rest,
+      ...(params instanceof z.ZodType ? { params: schemas.toJson(params, 'input') } : {}),
+      ...(querystring instanceof z.ZodType ? { querystring: schemas.toJson(querystring, 'input') } : {}),
+      // Copied unchanged, by its prefix.
+      [OPERATION]: rest.hide ? undefined : describeOperation(route),
+    }
+    return { schema: operation, url }
+  }
+
+  const transformObject: SwaggerTransformObject = (given) => {
+    if (!('openapiObject' in given)) throw new Error('The document is not OpenAPI 3')
+    const { openapiObject } = given
+    const parts: unknown[] = Object.values(openapiObject.paths ?? {}).flatMap((path) =>
+      Object.values(path ?? {}),
+    )
+    const operations = parts.filter(isOperation)
+    for (const operation of operations) {
+      Object.assign(operation, operation[OPERATION])
+      delete operation[OPERATION]
+    }
+    return Object.assign(openapiObject, {
+      tags: orderTags(operations.flatMap(({ tags = [] }) => tags)),
+      components: {
+        ...openapiObject.components,
+        schemas: Object.fromEntries([...schemas.components].toSorted()),
+        responses: Object.fromEntries([...responses.components].toSorted()),
+        headers: responses.headers,
+      },
+    })
+  }
+
+  return { transform, transformObject }
+}
+
+const OPERATION = 'x-operation'
+
+interface Operation {
+  [OPERATION]?: object
+  tags?: string[]
+}
+
+const isOperation = (value: unknown): value is Operation =>
+  typeof value === 'object' && value !== null && OPERATION in value

@@ -1,0 +1,69 @@
+import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
+import type { RouteOptions } from 'fastify'
+import { fromStatus, type Problem, toProblem } from '../problem-details.ts'
+
+declare module 'fastify' {
+  interface RouteShorthandOptions {
+    problems?: readonly ErrorCode[]
+  }
+  interface RouteOptions {
+    /** Errors of the route's own, for its description. Those that follow from `auth`, a body or a limit are known. */
+    problems?: readonly ErrorCode[]
+  }
+  interface FastifyContextConfig {
+    /** Asked by an orchestrator: no limit, and an answer whatever else fails. */
+    isProbe?: boolean
+  }
+}
+
+/** What a problem of this code says, beyond its title. */
+const EXAMPLES: Partial<Record<ErrorCode, { detail: string; members?: Record<string, unknown> }>> = {
+  invalid_input: {
+    detail: 'The body is not valid',
+    members: { errors: [{ path: 'email', message: 'must be one e-mail address' }] },
+  },
+  invalid_credentials: { detail: 'The username or the password is wrong' },
+  invalid_token: { detail: 'The token has expired' },
+  token_not_refreshable: { detail: 'A token can be refreshed in its last 300 seconds; try again then' },
+  forbidden: { detail: 'The role admin is required' },
+  email_taken: { detail: 'This email is already in use' },
+  reset_refused: { detail: 'Invalid or expired code or token; request a new one' },
+  password_refused: {
+    detail: 'The password breaks the password policy',
+    members: { violations: ['MINIMUM_CHARS', 'REQUIRE_SYMBOLS'] },
+  },
+  rate_limited: { detail: 'Too many requests; try again later' },
+  overloaded: { detail: 'Too many logins are waiting; try again shortly' },
+  unavailable: { detail: 'The database cannot be reached' },
+}
+
+/** Refusals that depend on the path or the connection, not on an operation. */
+export const protocolRefusals = (): Problem[] => [404, 405, 408, 417, 431].map((status) => fromStatus(status))
+
+/** Every problem that a route can answer with, as an example of each. */
+export function refusalsOf(route: RouteOptions): Problem[] {
+  const methods = [route.method].flat()
+  const hasBody = methods.some((method) => method !== 'GET' && method !== 'HEAD')
+  return [
+    ...codesOf(route).map(toExample),
+    fromStatus(400, hasBody ? 'FST_ERR_CTP_INVALID_JSON_BODY' : 'HOST_MISSING'),
+    ...(hasBody ? [fromStatus(413, 'FST_ERR_CTP_BODY_TOO_LARGE')] : []),
+    fromStatus(415, 'FST_ERR_CTP_INVALID_MEDIA_TYPE'),
+    fromStatus(500),
+  ]
+}
+
+function codesOf({ auth, schema, config, problems = [] }: RouteOptions): ErrorCode[] {
+  const codes = new Set<ErrorCode>(problems)
+  if (schema?.body ?? schema?.params ?? schema?.querystring) codes.add('invalid_input')
+  if (auth !== undefined) codes.add('invalid_token')
+  if (typeof auth === 'object') codes.add('forbidden')
+  if (!config?.isProbe) codes.add('rate_limited').add('unavailable')
+  return [...codes]
+}
+
+function toExample(code: ErrorCode): Problem {
+  const { detail, members = {} } = EXAMPLES[code] ?? {}
+  const { detail: _, ...problem } = toProblem(new AppError(code, ''))
+  return { ...problem, ...(detail === undefined ? {} : { detail }), ...members }
+}

@@ -1,0 +1,116 @@
+import { STATUS_CODES } from 'node:http'
+import type { RouteOptions } from 'fastify'
+import { z } from 'zod'
+import { type Problem, ProblemBody } from '../problem-details.ts'
+import type { NamedSchemas } from './named-schemas.ts'
+import { protocolRefusals, refusalsOf } from './refusals.ts'
+
+type Response = Record<string, unknown>
+
+/** Headers by the name of their component. */
+const HEADERS = {
+  RequestId: {
+    description: 'The id of the request, as in the log and in `instance` of a problem.',
+    schema: { type: 'string' },
+    example: '5f0c1a52-7a0e-4d6e-9b56-0c3d7f4b6a11',
+  },
+  RetryAfter: {
+    description: 'Seconds until the request may be sent again.',
+    schema: { type: 'integer', minimum: 1 },
+    example: 12,
+  },
+  Challenge: {
+    description: 'The scheme that is required, and what is wrong with the token that was sent (RFC 6750).',
+    schema: { type: 'string' },
+    example: 'Bearer realm="latchkey", error="invalid_token", error_description="The token has expired"',
+  },
+  Allow: {
+    description: 'With 405: the methods of the path.',
+    schema: { type: 'string' },
+    example: 'GET, HEAD, PUT',
+  },
+}
+
+const REQUEST_ID = { 'X-Request-Id': headerAt('RequestId') }
+const RETRY_AFTER = { 'Retry-After': headerAt('RetryAfter') }
+const CHALLENGE = { 'WWW-Authenticate': headerAt('Challenge') }
+
+/** zod's types of a response without a body. */
+const BODILESS: ReadonlySet<string> = new Set(['null', 'undefined', 'void'])
+
+/** What each status says beside its body. */
+const HEADERS_OF: Readonly<Record<number, Record<string, unknown>>> = {
+  401: CHALLENGE,
+  403: CHALLENGE,
+  429: RETRY_AFTER,
+  503: RETRY_AFTER,
+}
+
+/** Describes the responses of routes. What many routes answer is described once, in `components`. */
+export function createResponses(schemas: NamedSchemas) {
+  const components = new Map<string, Response>()
+
+  function describeRefusal(problems: readonly Problem[], headers: Record<string, unknown>): Response {
+    const examples = problems.map((problem) => [
+      slugOf(problem),
+      { summary: problem.title, value: { ...problem, instance: HEADERS.RequestId.example } },
+    ])
+    const schema = schemas.toJson(ProblemBody, 'output')
+    return {
+      description: problems.map(({ type, title }) => `${title}: \`${type}\`.`).join('\n\n'),
+      headers: { ...REQUEST_ID, ...headers },
+      content: { 'application/problem+json': { schema, examples: Object.fromEntries(examples) } },
+    }
+  }
+
+  function refuse(status: number, problems: readonly Problem[]): Response {
+    const response = describeRefusal(problems, HEADERS_OF[status] ?? {})
+    const [first, ...others] = problems
+    if (!first || others.length > 0) return response
+    const name = pascalCase(slugOf(first))
+    components.set(name, response)
+    return { $ref: `#/components/responses/${name}` }
+  }
+
+  function describeProtocolRefusals(): Response {
+    components.set('Refused', describeRefusal(protocolRefusals(), { Allow: headerAt('Allow') }))
+    return { $ref: '#/components/responses/Refused' }
+  }
+
+  function describeSuccess(status: string, schema: z.ZodType): Response {
+    const headers = { ...REQUEST_ID }
+    const description = schema.description ?? STATUS_CODES[status] ?? status
+    if (BODILESS.has(schema.type)) return { description, headers }
+    return { description, headers, content: { 'application/json': schemas.toMediaType(schema, 'output') } }
+  }
+
+  return {
+    components,
+    headers: HEADERS,
+    /** By status, and `default` for the refusals of the protocol. */
+    describe(route: RouteOptions): Record<string, Response> {
+      const declared = Object.entries(route.schema?.response ?? {})
+      const successes = declared.filter(
+        (entry): entry is [string, z.ZodType] => entry[1] instanceof z.ZodType,
+      )
+      const refusals = Map.groupBy(refusalsOf(route), ({ status }) => status)
+      return {
+        ...Object.fromEntries(successes.map(([status, schema]) => [status, describeSuccess(status, schema)])),
+        ...Object.fromEntries([...refusals].map(([status, problems]) => [status, refuse(status, problems)])),
+        default: describeProtocolRefusals(),
+      }
+    },
+  }
+}
+
+function headerAt(name: keyof typeof HEADERS) {
+  return { $ref: `#/components/headers/${name}` }
+}
+
+const slugOf = ({ type }: Problem): string => type.split(':').at(-1) ?? type
+
+const pascalCase = (slug: string): string =>
+  slug
+    .split('-')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')

@@ -1,0 +1,29 @@
+interface Tag {
+  name: string
+  description: string
+}
+
+/** In the order in which a user meets them. */
+const FIRST: readonly Tag[] = [
+  { name: 'login', description: 'From credentials to a token, and its end.' },
+  { name: 'token', description: 'A token in its last minutes is exchanged for a new one.' },
+  { name: 'profile', description: "The caller's own data." },
+  { name: 'password', description: "The caller's own password." },
+  {
+    name: 'password reset',
+    description:
+      'A code by e-mail, its confirmation, the new password: three steps for a user without a token.',
+  },
+]
+const LAST: readonly Tag[] = [
+  { name: 'sample', description: 'Guarded endpoints to copy from.' },
+  { name: 'health', description: 'What an orchestrator asks.' },
+]
+
+/** The tags that are used, described. One of a further feature comes before the samples. */
+export function orderTags(used: readonly string[]): Tag[] {
+  const known = [...FIRST, ...LAST]
+  const others = [...new Set(used)].filter((name) => !known.some((tag) => tag.name === name))
+  const described = others.map((name) => ({ name, description: `Endpoints of ${name}.` }))
+  return [...FIRST, ...described, ...LAST].filter(({ name }) => used.includes(name))
+}
