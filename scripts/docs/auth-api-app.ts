@@ -9,9 +9,9 @@ import { buildApp } from '../../services/auth-api/src/app.ts'
 import { parseConfig } from '../../services/auth-api/src/config.ts'
 
 /** auth-api, built and not started: its parts connect to nothing until a request needs them. */
-export async function describeAuthApi() {
+export async function describeAuthApi(issuer = 'http://localhost:8080') {
   const config = parseConfig({
-    API_SERVER: 'http://localhost:8080',
+    API_SERVER: issuer,
     DATABASE_URL: 'postgres://docs@127.0.0.1:1/docs',
     JWT_SECRET: randomBytes(64).toString('base64'),
     MAIL_SECRET: randomBytes(32).toString('base64'),

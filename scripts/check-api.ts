@@ -1,0 +1,8 @@
+import { describeAuthApi } from './docs/auth-api-app.ts'
+import { lintOpenapi } from './docs/lint-openapi.ts'
+
+// The linters refuse localhost as a server.
+const { openapi } = await describeAuthApi('https://auth.latchkey.test')
+const findings = await lintOpenapi(openapi)
+for (const finding of findings) process.stderr.write(`${finding}\n`)
+process.exitCode = findings.length > 0 ? 1 : 0
