@@ -11,7 +11,7 @@ export interface LogOutDependencies {
   revocations: Pick<RevocationRepository, 'endSession'>
   validity: Pick<TokenValidity, 'forget'>
   transaction: Database['transaction']
-  usersOf: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'setProperty'>
+  usersOf: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById' | 'setProperty'>
   /** Lifetime of a token. */
   lifetimeSeconds: number
   report: ReportEvent
