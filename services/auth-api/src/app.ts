@@ -1,4 +1,4 @@
-import type { Clock } from '@latchkey/shared/clock.ts'
+import { type Clock, type MonotonicClock, monotonicClock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import type { LoadedExtension } from '@latchkey/shared/extensions/load-extensions.ts'
@@ -78,6 +78,7 @@ export interface AppDependencies {
   /** Called when the service must not run on this database. */
   refuse?: (reason: Error) => void
   clock?: Clock
+  monotonic?: MonotonicClock
   registry?: Registry
 }
 
@@ -96,7 +97,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const server = createServer({ trustedProxies: config.http.trustedProxies, logger })
   const owners = trackRouteOwners(server, 'Latchkey')
   const readiness = buildReadiness(config, dependencies, clock)
-  const { issueToken, ...tokens } = await buildTokens(config.tokens, revocations, clock)
+  const { issueToken, ...tokens } = await buildTokens(config.tokens, revocations, dependencies)
   const { createCounter, limitLogin, limitReset, limitEmailChange } = await buildLimits(
     server,
     config,
@@ -219,14 +220,14 @@ async function refuseDemoUsers(
 async function buildTokens(
   { secret, previousSecret, issuer, lifetimeSeconds, revocationCacheSeconds }: Config['tokens'],
   revocations: RevocationRepository,
-  clock: Clock,
+  { clock = Date.now, monotonic = monotonicClock }: Pick<AppDependencies, 'clock' | 'monotonic'>,
 ) {
   const key = await importSigningKey(secret)
   const keys = previousSecret ? [key, await importSigningKey(previousSecret)] : [key]
   return {
     issueToken: createTokenIssuer({ key, issuer, lifetimeSeconds }),
     verifier: createTokenVerifier({ keys, issuer, clock }),
-    validity: createTokenValidity({ revocations, cacheSeconds: revocationCacheSeconds, clock }),
+    validity: createTokenValidity({ revocations, cacheSeconds: revocationCacheSeconds, monotonic }),
   }
 }
 

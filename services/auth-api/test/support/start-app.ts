@@ -42,6 +42,8 @@ export interface StartAppOptions {
   extensions?: readonly string[]
   /** The folder that contains them. Default: `extensions/`. */
   extensionsDir?: string
+  /** The service's clocks, in milliseconds; by default they follow the real ones until `setClock`. */
+  time?: { readonly now: number; readonly elapsed: number }
 }
 
 /** auth-api on a database of its own; requests go in through `inject`. */
@@ -51,6 +53,7 @@ export async function startApp({
   limitStore,
   extensions = [SHIPPED_EXTENSION],
   extensionsDir = EXTENSIONS_DIR,
+  time,
 }: StartAppOptions = {}): Promise<TestApp> {
   const ownDatabase = database ?? (await createTestDatabase())
   const config = parseConfig({
@@ -76,7 +79,7 @@ export async function startApp({
   const logger = createLogger('auth-api', 'debug', { write: (line) => void logLines.push(line) })
   const passwords = createPasswordHasher(config.passwords)
   let fixedNow: number | undefined
-  const clock: Clock = () => fixedNow ?? Date.now()
+  const clock: Clock = () => time?.now ?? fixedNow ?? Date.now()
   const queued = new Map<string, MailJob>()
   const queue = { add: async (id: string, job: MailJob) => void queued.set(id, job) }
   const dispatcher = createMailDispatcher({
@@ -94,6 +97,7 @@ export async function startApp({
     limitStore,
     clock,
     extensions: await loadExtensions(extensions.map((name) => getExtension(name, extensionsDir))),
+    monotonic: () => time?.elapsed ?? clock(),
   })
   readiness.serve()
   return {

@@ -35,7 +35,7 @@ function aValidity(cacheSeconds: number) {
     async (): Promise<TokenStanding> => ({ user, refreshedUntil: undefined, hasSessionEnded }),
   )
   return {
-    validity: createTokenValidity({ revocations: { findStanding }, cacheSeconds, clock: () => now }),
+    validity: createTokenValidity({ revocations: { findStanding }, cacheSeconds, monotonic: () => now }),
     findStanding,
     setRole: (role: string) => {
       if (user) user = { ...user, role }

@@ -1,5 +1,5 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
-import type { Clock } from '@latchkey/shared/clock.ts'
+import type { MonotonicClock } from '@latchkey/shared/clock.ts'
 import { roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
 import { LRUCache } from 'lru-cache'
 import type { Claims } from './claims.ts'
@@ -9,7 +9,8 @@ export interface TokenValidityOptions {
   revocations: Pick<RevocationRepository, 'findStanding'>
   /** How long a token's mark is remembered, in seconds. 0 reads it for each request. */
   cacheSeconds: number
-  clock: Clock
+  /** Not the wall clock: set back, it would prolong what is remembered. */
+  monotonic: MonotonicClock
   /** Tokens remembered at most. */
   maxTokens?: number
 }
@@ -32,7 +33,7 @@ interface Mark {
 export function createTokenValidity({
   revocations,
   cacheSeconds,
-  clock,
+  monotonic,
   maxTokens = 50_000,
 }: TokenValidityOptions) {
   const marks = new LRUCache<string, Mark, Claims>({
@@ -40,7 +41,7 @@ export function createTokenValidity({
     // lru-cache reads 0 as "without end".
     ttl: Math.max(cacheSeconds * 1000, 1),
     ttlResolution: 0,
-    perf: { now: clock },
+    perf: { now: monotonic },
     fetchMethod: async (_jti, _stale, { context }) => readMark(await revocations.findStanding(context)),
   })
 
