@@ -44,7 +44,7 @@ import {
 } from './features/tokens/revocation-repository.ts'
 import { tokenRoutes } from './features/tokens/routes.ts'
 import { importSigningKey } from './features/tokens/signing-key.ts'
-import { createTokenValidity } from './features/tokens/token-validity.ts'
+import { createTokenValidity, requireValid } from './features/tokens/token-validity.ts'
 import { createTokenVerifier } from './features/tokens/verify-token.ts'
 import { ownRefusals } from './plugins/client-errors.ts'
 import { crossOrigin } from './plugins/cross-origin.ts'
@@ -121,6 +121,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     transaction,
     usersOf: createUserRepository,
     resetsOf: createResetRepository,
+    requireValid: (transaction, claims) => requireValid(createRevocationRepository(transaction), claims),
     clock,
   })
 
@@ -146,7 +147,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await server.register(profileRoutes, {
     users,
     updateProfile: (request, change) => {
-      const update = () => updateProfile(request.jwt.sub, change)
+      const update = () => updateProfile(request.jwt, change)
       return change.email === undefined ? update() : limitEmailChange(request, request.jwt.sub, update)
     },
   })

@@ -1,5 +1,14 @@
+import { VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { aToken, aUser, bearer, startApp, type TestApp } from './support/start-app.ts'
+import {
+  aToken,
+  aUser,
+  bearer,
+  softDelete,
+  startApp,
+  type TestApp,
+  type TestUser,
+} from './support/start-app.ts'
 
 let app: TestApp
 beforeAll(async () => {
@@ -43,6 +52,33 @@ describe('PUT /profile', () => {
     expect(response.json().errors[0]).toEqual({ path, message })
     const after = (await app.server.inject({ url: '/profile', headers: bearer(own) })).json()
     expect(after).toEqual(before)
+  })
+
+  it.each([
+    {
+      end: 'was revoked',
+      endTokens: ({ userid }: TestUser) =>
+        app.users.setProperty(userid, VALID_FROM_PROPERTY, String(Math.floor(Date.now() / 1000) + 2)),
+    },
+    { end: 'is of a deleted user', endTokens: (user: TestUser) => softDelete(app, user) },
+    {
+      end: 'was logged out on another replica',
+      endTokens: async (_user: TestUser, token: string) => {
+        await using other = await startApp({
+          database: app.database,
+          settings: { JWT_SECRET: Buffer.from(app.config.tokens.secret).toString('base64') },
+        })
+        await other.server.inject({ method: 'POST', url: '/logout', headers: bearer(token) })
+      },
+    },
+  ])('changes nothing by a remembered token that $end', async ({ endTokens }) => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    expect((await update({ name: 'Ada' }, token)).statusCode).toBe(200)
+    await endTokens(user, token)
+    const response = await update({ name: 'Eve', email: `moved-${user.email}`, language: 'pt' }, token)
+    expect(response.statusCode).toBe(401)
+    expect(await app.users.findById(user.userid)).toMatchObject({ name: 'Ada', email: user.email })
   })
 
   it('shows the new name in the next token', async () => {

@@ -71,6 +71,17 @@ export const revokedToken = () => new AppError('invalid_token', 'The token was r
 export const isValidFor = (user: User | undefined, claims: Claims): user is User =>
   claims.iat >= markOf(user).issuedFrom
 
+/** The user of a token, as both are in the database now; throws `invalid_token` when the token has ended. */
+export async function requireValid(
+  revocations: Pick<RevocationRepository, 'findStanding'>,
+  claims: Claims,
+): Promise<User> {
+  const standing = await revocations.findStanding(claims)
+  const isValid = currentClaims(claims, readMark(standing)) !== undefined
+  if (!standing.user || !isValid) throw revokedToken()
+  return standing.user
+}
+
 /** Undefined for a revoked token. */
 function currentClaims(claims: Claims, { issuedFrom, role }: Mark): Claims | undefined {
   if (claims.iat < issuedFrom) return undefined
