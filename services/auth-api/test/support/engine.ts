@@ -13,10 +13,10 @@ declare module 'vitest' {
 /** The engine of this project. */
 export const engine = (): Engine => inject('engine')
 
-export const isPostgres = (): boolean => engine() === 'postgres' || engine() === 'embedded'
+export const isPostgres = (on: Engine = engine()): boolean => on === 'postgres' || on === 'embedded'
 
 /** The engine's address with the right to create databases; the path is an existing database. */
-export const adminUrl = (): Promise<string> => sharedServer(engine())
+export const adminUrl = (on: Engine = engine()): Promise<string> => sharedServer(on)
 
 /** The address of an existing mail queue: PostgreSQL's own, or Redis. */
 export const queueUrl = (): Promise<string> => sharedServer(isPostgres() ? engine() : 'redis')

@@ -3,7 +3,7 @@ import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { MIGRATED_TEMPLATE } from '../../../test/servers/shared-server.ts'
-import { adminUrl, isPostgres } from './engine.ts'
+import { adminUrl, type Engine, engine, isPostgres } from './engine.ts'
 
 export interface TestDatabase extends AsyncDisposable {
   url: string
@@ -11,20 +11,20 @@ export interface TestDatabase extends AsyncDisposable {
 }
 
 /** An empty database of its own on the project's server, dropped at the end. */
-export const createEmptyDatabase = (): Promise<TestDatabase> => createDatabase()
+export const createEmptyDatabase = (): Promise<TestDatabase> => createDatabase(engine())
 
 /** `createEmptyDatabase` with every migration applied; PostgreSQL copies one that has them. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  if (isPostgres()) return createDatabase(MIGRATED_TEMPLATE)
-  const database = await createDatabase()
+export async function createTestDatabase(on: Engine = engine()): Promise<TestDatabase> {
+  if (isPostgres(on)) return createDatabase(on, MIGRATED_TEMPLATE)
+  const database = await createDatabase(on)
   await createMigrator(database.db).up()
   return database
 }
 
-async function createDatabase(template?: string): Promise<TestDatabase> {
+async function createDatabase(on: Engine, template?: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
-  await runAsAdmin(`create database ${name}${template ? ` template ${template}` : ''}`)
-  const url = new URL(await adminUrl())
+  await runAsAdmin(on, `create database ${name}${template ? ` template ${template}` : ''}`)
+  const url = new URL(await adminUrl(on))
   url.pathname = `/${name}`
   const db = await openDatabase(url.href, { poolSize: 12 })
   return {
@@ -32,14 +32,14 @@ async function createDatabase(template?: string): Promise<TestDatabase> {
     db,
     async [Symbol.asyncDispose]() {
       await db.close()
-      const force = isPostgres() ? ' with (force)' : ''
-      await runAsAdmin(`drop database ${name}${force}`)
+      const force = isPostgres(on) ? ' with (force)' : ''
+      await runAsAdmin(on, `drop database ${name}${force}`)
     },
   }
 }
 
-async function runAsAdmin(sql: string): Promise<void> {
-  const admin = await openDatabase(await adminUrl(), { poolSize: 1 })
+async function runAsAdmin(on: Engine, sql: string): Promise<void> {
+  const admin = await openDatabase(await adminUrl(on), { poolSize: 1 })
   try {
     await admin.runScript(sql)
   } finally {

@@ -1,0 +1,192 @@
+import { createLimitsModel } from './limits-model.ts'
+import type { Time } from './replicas.ts'
+
+/** The settings that the model knows; the replicas have their defaults. */
+export const SETTINGS = {
+  tokenLifetimeMs: 3_600_000,
+  refreshWindowMs: 300_000,
+  notBeforeLeewayMs: 5_000,
+  revocationCacheMs: 5_000,
+  resetTtlMs: 600_000,
+  resetAttempts: 5,
+  /** New passwords that a reset may have hashed beyond its attempts. */
+  resetHashes: 5,
+} as const
+
+export interface ModelUser {
+  readonly userid: string
+  readonly username: string
+  name: string
+  email: string
+  password: string
+  oldPasswords: string[]
+  role: string
+  language: string | undefined
+  isDeleted: boolean
+  /** How often all tokens were ended. A token is valid only if it was issued since the last time. */
+  generation: number
+}
+
+export interface ModelToken {
+  readonly jwt: string
+  readonly user: ModelUser
+  readonly generation: number
+  readonly issuedAt: number
+  /** Milliseconds since the epoch, of whole seconds. */
+  readonly notBefore: number
+  readonly expiresAt: number
+}
+
+export interface ModelReset {
+  readonly id: string
+  /** Undefined for a decoy. */
+  readonly user: ModelUser | undefined
+  readonly email: string
+  /** What was mailed; a decoy has no code. */
+  readonly code: string | undefined
+  readonly createdAt: number
+  /** The one that the reset accepts; the last is the current one. */
+  readonly tokens: string[]
+  expiresAt: number
+  attempts: number
+  isConfirmed: boolean
+  isUsed: boolean
+}
+
+/** What a user was until a change. */
+interface Past extends Standing {
+  readonly userid: string
+  /** By the clock that never goes back. */
+  readonly endedAt: number
+}
+
+type Standing = Readonly<Pick<ModelUser, 'generation' | 'role' | 'isDeleted'>>
+
+export type AccountModel = ReturnType<typeof createAccountModel>
+
+/** Accounts as the documentation describes them: users, their tokens and their resets. */
+export function createAccountModel(time: Time, options: { sharesLimits: boolean }) {
+  const users: ModelUser[] = []
+  const tokens: ModelToken[] = []
+  const resets: ModelReset[] = []
+  const past: Past[] = []
+
+  /** What a replica may know of a user: what is, and what was until REVOCATION_CACHE ago. */
+  function knownOf(user: ModelUser): Standing[] {
+    const isRemembered = ({ userid, endedAt }: Past) =>
+      userid === user.userid && time.elapsed - endedAt <= SETTINGS.revocationCacheMs
+    return [user, ...past.filter(isRemembered)]
+  }
+
+  const isInTime = ({ notBefore, expiresAt }: ModelToken) =>
+    time.now >= notBefore - SETTINGS.notBeforeLeewayMs && time.now < expiresAt
+
+  const isOpen = (reset: ModelReset) => !reset.isUsed && reset.expiresAt > time.now
+
+  return {
+    users,
+    tokens,
+    resets,
+    limits: createLimitsModel({ areShared: options.sharesLimits }),
+
+    findUser: (email: string) => users.find((user) => fold(user.email) === fold(email)),
+
+    /** Changes what replicas remember of a user. */
+    change(user: ModelUser, changed: Partial<Standing>): void {
+      const { userid, generation, role, isDeleted } = user
+      past.push({ userid, generation, role, isDeleted, endedAt: time.elapsed })
+      Object.assign(user, changed)
+    },
+
+    /** The roles that a replica may give the bearer of a token; undefined where it may refuse the token. */
+    admissions(token: ModelToken): Set<string | undefined> {
+      if (!isInTime(token)) return new Set([undefined])
+      const isRefused = ({ isDeleted, generation }: Standing) => isDeleted || token.generation < generation
+      return new Set(knownOf(token.user).map((known) => (isRefused(known) ? undefined : known.role)))
+    },
+
+    /** Whether a token is valid by what the database has now. */
+    isValidNow: (token: ModelToken): boolean =>
+      isInTime(token) && !token.user.isDeleted && token.generation === token.user.generation,
+
+    isRefreshable: (token: ModelToken): boolean => token.expiresAt - time.now <= SETTINGS.refreshWindowMs,
+
+    issue(jwt: string, user: ModelUser, generation = user.generation): ModelToken {
+      const second = Math.floor(time.now / 1000) * 1000
+      const token = {
+        jwt,
+        user,
+        generation,
+        issuedAt: time.now,
+        notBefore: second,
+        expiresAt: second + SETTINGS.tokenLifetimeMs,
+      }
+      tokens.push(token)
+      return token
+    },
+
+    /** The reset that the service knows for an e-mail: the newest. */
+    findReset: (email: string) =>
+      resets
+        .filter((reset) => reset.email === fold(email))
+        .toSorted(byCreation)
+        .at(-1),
+
+    beginReset(given: Pick<ModelReset, 'id' | 'user' | 'code'> & { email: string; token: string }): void {
+      const reset = {
+        ...given,
+        email: fold(given.email),
+        createdAt: time.now,
+        expiresAt: time.now + SETTINGS.resetTtlMs,
+        tokens: [given.token],
+        attempts: 0,
+        isConfirmed: false,
+        isUsed: false,
+      }
+      for (const older of resets.filter(({ email }) => email === reset.email))
+        if (isOpen(older) && byCreation(older, reset) < 0) older.expiresAt = time.now
+      resets.push(reset)
+    },
+
+    /** Whether a code may still be tried. */
+    isConfirmable: (reset: ModelReset): boolean =>
+      isOpen(reset) && !reset.isConfirmed && reset.attempts < SETTINGS.resetAttempts,
+
+    /** Whether a new password may be set with the reset's token. */
+    isUsable: (reset: ModelReset): boolean =>
+      isOpen(reset) &&
+      reset.isConfirmed &&
+      reset.user !== undefined &&
+      !reset.user.isDeleted &&
+      fold(reset.user.email) === reset.email,
+
+    mayHash: (reset: ModelReset): boolean => reset.attempts < SETTINGS.resetAttempts + SETTINGS.resetHashes,
+
+    setPassword(user: ModelUser, password: string): void {
+      user.oldPasswords.push(user.password)
+      user.password = password
+      this.change(user, { generation: user.generation + 1 })
+      // Its clock was ahead: no mark of this moment can tell whether it was issued before.
+      const isFromTheFuture = ({ user: { userid }, issuedAt }: ModelToken) =>
+        userid === user.userid && issuedAt > time.now
+      tokens.splice(0, tokens.length, ...tokens.filter((token) => !isFromTheFuture(token)))
+      endResetsOf(user)
+    },
+
+    setEmail(user: ModelUser, email: string): void {
+      if (fold(user.email) !== fold(email)) endResetsOf(user)
+      user.email = email
+    },
+  }
+
+  function endResetsOf(user: ModelUser): void {
+    for (const reset of resets) if (reset.user === user) reset.isUsed = true
+  }
+}
+
+/** As the documentation describes the comparison of e-mails: case does not count. */
+export const fold = (text: string): string => text.normalize('NFC').toLowerCase()
+
+/** Two of one millisecond are ordered by their ids. */
+const byCreation = (one: Pick<ModelReset, 'createdAt' | 'id'>, other: Pick<ModelReset, 'createdAt' | 'id'>) =>
+  one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1)

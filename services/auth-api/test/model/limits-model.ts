@@ -1,0 +1,61 @@
+/** The limits of the model's replicas. */
+export const LIMITS = { failures: 6, resets: 4 } as const
+
+/** Beyond its limit an account is granted one reset from each further address, up to this multiple of the limit. */
+const CEILING_FACTOR = 3
+
+export interface LimitedCall {
+  replica: number
+  address: string
+  account: string
+}
+
+export type LimitsModel = ReturnType<typeof createLimitsModel>
+
+/**
+ * What the limits count, in one window: a sequence of steps is shorter than the shortest. Replicas without a common store
+ * count on their own.
+ */
+export function createLimitsModel({ areShared }: { areShared: boolean }) {
+  const counts = new Map<string, number>()
+  const keyOf = (what: string, { replica }: LimitedCall, key: string) =>
+    `${what} ${areShared ? 'all' : replica} ${key}`
+  const read = (what: string, call: LimitedCall, key: string) => counts.get(keyOf(what, call, key)) ?? 0
+  const count = (what: string, call: LimitedCall, key: string) => {
+    const counted = read(what, call, key) + 1
+    counts.set(keyOf(what, call, key), counted)
+    return counted
+  }
+  const pairOf = ({ address, account }: LimitedCall) => `${address} ${account}`
+
+  function maySpendReset(call: LimitedCall): boolean {
+    const pair = pairOf(call)
+    if (read('known', call, pair) > 0) return count('reset-pair', call, pair) <= LIMITS.resets
+    const spent = read('reset-account', call, call.account)
+    if (spent >= CEILING_FACTOR * LIMITS.resets) return false
+    if (spent >= LIMITS.resets && read('reset-pair', call, pair) > 0) return false
+    count('reset-pair', call, pair)
+    count('reset-account', call, call.account)
+    return true
+  }
+
+  return {
+    /** Whether a login, or a change of e-mail, may be tried. */
+    mayTry(what: 'login' | 'email', call: LimitedCall): boolean {
+      const isOwnFirst = read(`${what}-pair`, call, pairOf(call)) === 0
+      const ofAccount = read(`${what}-account`, call, call.account)
+      const ofAddress = read(`${what}-address`, call, call.address)
+      return ofAddress < LIMITS.failures && (ofAccount < LIMITS.failures || isOwnFirst)
+    },
+    countFailure(what: 'login' | 'email', call: LimitedCall): void {
+      count(`${what}-address`, call, call.address)
+      count(`${what}-account`, call, call.account)
+      count(`${what}-pair`, call, pairOf(call))
+    },
+    /** A login that succeeded: the address is known for the account. */
+    remember: (call: LimitedCall): void => void count('known', call, pairOf(call)),
+    /** Counts a reset request; false when it is refused. */
+    mayRequestReset: (call: LimitedCall): boolean =>
+      count('reset-address', call, call.address) <= LIMITS.resets && maySpendReset(call),
+  }
+}

@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest'
+import { sharedServer } from '../../../test/servers/shared-server.ts'
+import type { Engine } from '../support/engine.ts'
+import { startReplicas } from './replicas.ts'
+import { modelOptions, runModel } from './run-model.ts'
+
+const options = modelOptions(150, 80)
+const ENGINES: Engine[] = ['postgres', 'mysql', 'mariadb']
+
+it.each(
+  ENGINES.flatMap((engine) => [
+    { engine, store: 'memory' },
+    { engine, store: 'Redis' },
+  ]),
+)(
+  `$engine and $store agree with the model of accounts: MODEL_SEED=${options.seed}`,
+  async ({ engine, store }) => {
+    const redisUrl = store === 'Redis' ? await sharedServer('redis') : undefined
+    await using replicas = await startReplicas({ engine, ...(redisUrl ? { redisUrl } : {}) })
+    await expect(runModel(replicas, options)).resolves.toBeUndefined()
+  },
+)

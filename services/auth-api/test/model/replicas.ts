@@ -1,0 +1,188 @@
+import { randomBytes } from 'node:crypto'
+import type { Statement } from '@latchkey/shared/database/database.ts'
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
+import { expect } from 'vitest'
+import { openLimitStore } from '../../src/plugins/rate-limit/limit-store.ts'
+import type { Engine } from '../support/engine.ts'
+import { startApp, type TestApp } from '../support/start-app.ts'
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
+import { LIMITS } from './limits-model.ts'
+
+export interface ReplicasOptions {
+  /** That of the project by default. */
+  engine?: Engine
+  /** The Redis in which both replicas count limits; each counts in memory without it. */
+  redisUrl?: string
+  /** Settings over those of the model. */
+  settings?: Record<string, string>
+}
+
+/** A clock that jumps. */
+export interface Time {
+  /** Milliseconds since the epoch, as the wall clock shows them. */
+  now: number
+  /** Milliseconds that never go back. */
+  elapsed: number
+}
+
+export interface Answer {
+  status: number
+  body: Record<string, unknown>
+}
+
+export interface Request {
+  method?: 'GET' | 'POST' | 'PUT'
+  url: string
+  payload?: object
+  token?: string
+  /** The address of the client. */
+  address?: string
+}
+
+export type Replicas = Awaited<ReturnType<typeof startReplicas>>
+
+/** How long a replica may wait for Redis on a busy machine. */
+const PATIENT_MS = 20_000
+
+/** Two replicas of auth-api in this process: one database, one clock, one store of limits. */
+export async function startReplicas({ engine, redisUrl, settings = {} }: ReplicasOptions = {}) {
+  await using cleanup = new AsyncDisposableStack()
+  const database = cleanup.use(await createTestDatabase(engine))
+  const time: Time = { now: 0, elapsed: 0 }
+  const shared = {
+    JWT_SECRET: randomBytes(64).toString('base64'),
+    MAIL_SECRET: randomBytes(32).toString('base64'),
+    RATE_LIMIT_REQUESTS: '1000000',
+    RATE_LIMIT_LOGIN: String(LIMITS.failures),
+    RATE_LIMIT_RESET: String(LIMITS.resets),
+    TRUST_PROXY: '127.0.0.1',
+    ...settings,
+  }
+  const apps: TestApp[] = []
+  for (let replica = 0; replica < 2; replica++) {
+    const limitStore = redisUrl
+      ? cleanup.adopt(await openRedis(redisUrl), (redis) => redis.disconnect())
+      : undefined
+    apps.push(cleanup.use(await startApp({ settings: shared, database, limitStore, time })))
+  }
+  const disposable = cleanup.move()
+  const { mail } = appAt(apps, 0).config
+
+  return {
+    time,
+    sharesLimits: redisUrl !== undefined,
+    users: appAt(apps, 0).users,
+    database,
+
+    async send(replica: number, { method = 'POST', url, payload, token, address }: Request): Promise<Answer> {
+      const headers = {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(address === undefined ? {} : { 'x-forwarded-for': address }),
+      }
+      const { server, logLines } = appAt(apps, replica)
+      const response = await server.inject({ method, url, headers, ...(payload ? { payload } : {}) })
+      // It would be the memory that grows.
+      logLines.length = 0
+      return { status: response.statusCode, body: response.json() }
+    },
+
+    /** The codes that were mailed, with their recipients. The outbox has them until a worker has sent them. */
+    async readMails(): Promise<{ id: string; to: string; code: string }[]> {
+      const rows = await database.db.query<{ id: unknown; payload: string }>(FIND_MAILS)
+      const sealer = createSealer(mail.secret)
+      const opened = rows.map(async ({ id, payload }) => {
+        const job = JSON.parse(payload) as MailJob
+        const { code } = await sealer.open(job.variables)
+        return { id: database.db.fromUuidValue(id), to: job.to, code: String(code) }
+      })
+      return (await Promise.all(opened)).filter(({ to }) => !to.endsWith('.invalid'))
+    },
+
+    readState: () => readState(database),
+
+    /** Removes every row. */
+    async clear(): Promise<void> {
+      for (const table of ['users_property', 'users', 'password_reset', 'mail_outbox'])
+        await database.db.execute({ name: `model-clear-${table}`, text: `delete from ${table}` })
+      for (const { queued } of apps) queued.clear()
+    },
+
+    [Symbol.asyncDispose]: () => disposable.disposeAsync(),
+  }
+}
+
+async function openRedis(url: string) {
+  const redis = openLimitStore(url, { debug: () => undefined })
+  if (!redis) throw new Error(`Not the address of a Redis: ${url}`)
+  await expect.poll(() => redis.status).toBe('ready')
+  redis.options.commandTimeout = PATIENT_MS
+  return redis
+}
+
+function appAt(apps: readonly TestApp[], replica: number): TestApp {
+  const app = apps[replica]
+  if (!app) throw new Error(`There is no replica ${replica}`)
+  return app
+}
+
+const FIND_MAILS: Statement = { name: 'model-mails', text: 'select id, payload from mail_outbox' }
+const FIND_USERS: Statement = {
+  name: 'model-users',
+  text: 'select userid, name, email, password, role, deleted_at from users',
+}
+const FIND_LANGUAGES: Statement = {
+  name: 'model-languages',
+  text: "select userid, value from users_property where name = 'language'",
+}
+const FIND_RESETS: Statement = {
+  name: 'model-resets',
+  text: 'select id, userid, email, attempts, expires_at, confirmed_at, used_at from password_reset',
+}
+
+/** The rows by their ids, as the model describes them. */
+async function readState({ db }: TestDatabase) {
+  const users = await db.query<{
+    userid: unknown
+    name: string | null
+    email: string
+    password: string
+    role: string
+    deleted_at: Date | null
+  }>(FIND_USERS)
+  const languages = await db.query<{ userid: unknown; value: string }>(FIND_LANGUAGES)
+  const resets = await db.query<{
+    id: unknown
+    userid: unknown
+    email: string
+    attempts: number
+    expires_at: Date
+    confirmed_at: Date | null
+    used_at: Date | null
+  }>(FIND_RESETS)
+  const languagesOf = (userid: string) =>
+    languages.filter((row) => db.fromUuidValue(row.userid) === userid).map(({ value }) => value)
+  return {
+    users: new Map(
+      users.map(({ userid, name, email, password, role, deleted_at }) => {
+        const id = db.fromUuidValue(userid)
+        const language = languagesOf(id)
+        const passwordHash = password.trimEnd()
+        return [id, { name, email, passwordHash, role, isDeleted: deleted_at !== null, language }]
+      }),
+    ),
+    resets: new Map(
+      resets.map(({ id, userid, email, attempts, expires_at, confirmed_at, used_at }) => [
+        db.fromUuidValue(id),
+        {
+          userid: db.fromUuidValue(userid),
+          email,
+          attempts,
+          expiresAt: expires_at.getTime(),
+          isConfirmed: confirmed_at !== null,
+          isUsed: used_at !== null,
+        },
+      ]),
+    ),
+  }
+}

@@ -1,0 +1,462 @@
+import { hash } from 'node:crypto'
+import fc, { type AsyncCommand } from 'fast-check'
+import { expect } from 'vitest'
+import { type AccountModel, fold, type ModelReset, type ModelToken, type ModelUser } from './account-model.ts'
+import type { Answer, Replicas } from './replicas.ts'
+
+/** One sequence of steps: its own users, e-mails and addresses, so that the limits count it alone. */
+export interface Run {
+  replicas: Replicas
+  number: number
+  /** The moment after which the windows of the limits may end; later steps do nothing. */
+  endsAt: number
+  /** New passwords so far: each is another. */
+  passwords: number
+}
+
+export type Step = AsyncCommand<AccountModel, Run>
+
+/** E-mails that the steps name: the first belong to the users, the others are unknown at first. */
+const EMAILS = 5
+const USERS = 3
+const CLIENTS = 4
+const ROLES = ['user', 'admin', 'editor']
+const FIRST_PASSWORD = 'c0rrect-Horse!'
+
+/** What a step names by number; `at` counts from the newest. */
+interface Given {
+  replica: number
+  client: number
+  email: number
+  isUpperCase: boolean
+  at: number
+  choice: number
+}
+
+const given: fc.Arbitrary<Given> = fc.record({
+  replica: fc.nat(1),
+  client: fc.nat(CLIENTS - 1),
+  email: fc.oneof({ weight: 4, arbitrary: fc.nat(1) }, fc.nat(EMAILS - 1)),
+  isUpperCase: fc.boolean(),
+  at: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(9)),
+  choice: fc.nat(99),
+})
+
+/** Sequences of all steps. */
+export const sequences = (maxCommands: number): fc.Arbitrary<Iterable<Step>> => {
+  const arbitraries = Object.entries(STEPS).flatMap(([name, { weight, run }]) =>
+    Array<fc.Arbitrary<Step>>(weight).fill(given.map((values) => toCommand(name, values, run))),
+  )
+  return fc.commands(arbitraries, { maxCommands, size: 'max' })
+}
+
+/** Begins a sequence with its users. */
+export async function beginSequence(model: AccountModel, { replicas, number }: Run): Promise<void> {
+  await replicas.clear()
+  for (let index = 0; index < USERS; index++) {
+    const [email, username] = [emailOf(number, index), `user${number}-${index}`]
+    const [name, role] = ['Ada', index === 0 ? 'admin' : 'user']
+    const passwordHash = hash('sha1', FIRST_PASSWORD)
+    const userid = await replicas.users.insert({ name, email, username, passwordHash, role })
+    model.users.push({
+      userid,
+      username,
+      name,
+      email,
+      role,
+      password: FIRST_PASSWORD,
+      oldPasswords: [],
+      language: undefined,
+      isDeleted: false,
+      generation: 0,
+    })
+  }
+}
+
+function toCommand(name: string, values: Given, run: StepRun): Step {
+  return {
+    check: () => true,
+    async run(model, sequence) {
+      if (performance.now() > sequence.endsAt) return
+      await run(stepContext(model, sequence, values))
+      await expectAgreement(model, sequence)
+    },
+    toString: () => `${name}(${Object.values(values).map(String).join(' ')})`,
+  }
+}
+
+type StepContext = ReturnType<typeof stepContext>
+type StepRun = (step: StepContext) => Promise<void>
+
+function stepContext(model: AccountModel, run: Run, values: Given) {
+  const { replicas, number } = run
+  const { replica, client, email, isUpperCase, at, choice } = values
+  const plain = emailOf(number, email)
+  const address = `10.${number % 200}.${Math.floor(number / 200)}.${client}`
+  return {
+    ...values,
+    model,
+    replicas,
+    email: isUpperCase ? plain.toUpperCase() : plain,
+    address,
+    token: model.tokens.at(-1 - (at % Math.max(1, model.tokens.length))),
+    reset: model.resets.at(-1 - (at % Math.max(1, model.resets.length))),
+    user: model.users[choice % USERS] as ModelUser,
+    newPassword: () => passwordOf(run.passwords++),
+    limited: (account: string) => ({ replica, address, account: fold(account) }),
+    post: (url: string, payload: object, on = replica) => replicas.send(on, { url, payload, address }),
+  }
+}
+
+const emailOf = (sequence: number, index: number) => `user${sequence}-${index}@example.com`
+/** Digits would be sequences, which the policy refuses. */
+const passwordOf = (index: number) =>
+  `N3w-p4ssw0rd!${[...String(index)].map((digit) => 'kqwzxvjbhm'[Number(digit)]).join('-')}`
+const otherThan = (code: string | undefined) => (code === '000000' ? '000001' : '000000')
+
+/** The steps, by name; `weight` says how often each occurs. */
+const STEPS: Record<string, { weight: number; run: StepRun }> = {
+  logIn: { weight: 4, run: logIn },
+  logInWrongly: { weight: 2, run: logInWrongly },
+  refresh: { weight: 3, run: refresh },
+  readProfile: { weight: 1, run: readProfile },
+  changeProfile: { weight: 1, run: changeProfile },
+  changeEmail: { weight: 2, run: changeEmail },
+  requestReset: { weight: 4, run: requestReset },
+  confirmRightCode: { weight: 4, run: confirmRightCode },
+  confirmWrongCode: { weight: 2, run: confirmWrongCode },
+  setPassword: { weight: 4, run: setPassword },
+  setWeakPassword: { weight: 1, run: setWeakPassword },
+  guessTogether: { weight: 1, run: guessTogether },
+  confirmTogether: { weight: 1, run: confirmTogether },
+  setPasswordTogether: { weight: 1, run: setPasswordTogether },
+  setRole: { weight: 2, run: setRole },
+  deleteOrRestore: { weight: 1, run: deleteOrRestore },
+  waitABit: { weight: 3, run: waitABit },
+  waitForAnEdge: { weight: 2, run: waitForAnEdge },
+  jumpBack: { weight: 1, run: jumpBack },
+}
+
+async function logIn(step: StepContext): Promise<void> {
+  const { model, email, user: someone } = step
+  const user = model.findUser(email) ?? someone
+  await logInAs(step, user, user.password)
+}
+
+async function logInWrongly(step: StepContext): Promise<void> {
+  const { model, email, choice } = step
+  const user = model.findUser(email)
+  await logInAs(step, user, user?.oldPasswords.at(-1) ?? `wrong ${choice}`)
+}
+
+async function logInAs(step: StepContext, user: ModelUser | undefined, password: string): Promise<void> {
+  const { model, post, limited, isUpperCase } = step
+  const email = user?.email ?? step.email
+  const username = isUpperCase ? email.toUpperCase() : email
+  const answer = await post('/login', { username, password })
+  const call = limited(username)
+  if (!model.limits.mayTry('login', call)) return expectStatus(answer, 429)
+  if (!user || user.isDeleted || user.password !== password) {
+    model.limits.countFailure('login', call)
+    return expectStatus(answer, 401)
+  }
+  model.limits.remember(call)
+  expectToken(answer, user)
+  model.issue(tokenOf(answer), user)
+}
+
+async function refresh({ model, replicas, replica, token }: StepContext): Promise<void> {
+  if (!token) return
+  const answer = await replicas.send(replica, { url: '/refreshtoken', token: token.jwt })
+  if (!expectAdmission(answer, model, token)) return
+  expect(model.isRefreshable(token) && model.isValidNow(token), 'may be refreshed').toBe(true)
+  expectToken(answer, token.user)
+  model.issue(tokenOf(answer), token.user)
+}
+
+async function readProfile({ model, replicas, replica, token }: StepContext): Promise<void> {
+  if (!token) return
+  const answer = await replicas.send(replica, { method: 'GET', url: '/profile', token: token.jwt })
+  if (!expectAdmission(answer, model, token)) return
+  expect(token.user.isDeleted).toBe(false)
+  expectProfile(answer, token.user)
+}
+
+async function changeProfile({ model, replicas, replica, token, choice }: StepContext): Promise<void> {
+  if (!token) return
+  const payload = { name: `Ada ${choice}`, language: ['en', 'fr', 'pt'][choice % 3] }
+  const answer = await replicas.send(replica, { method: 'PUT', url: '/profile', payload, token: token.jwt })
+  if (!expectAdmission(answer, model, token)) return
+  expect(model.isValidNow(token), 'may change the profile').toBe(true)
+  Object.assign(token.user, payload)
+  expectProfile(answer, token.user)
+}
+
+async function changeEmail(step: StepContext): Promise<void> {
+  const { model, replicas, replica, address, token, email, limited } = step
+  if (!token) return
+  const answer = await replicas.send(replica, {
+    method: 'PUT',
+    url: '/profile',
+    payload: { email },
+    token: token.jwt,
+    address,
+  })
+  if (!expectAdmission(answer, model, token)) return
+  const call = limited(token.user.userid)
+  if (!model.limits.mayTry('email', call)) return expectStatus(answer, 429)
+  expect(model.isValidNow(token), 'may change the e-mail').toBe(true)
+  const owner = model.findUser(email)
+  if (owner && owner !== token.user) {
+    model.limits.countFailure('email', call)
+    return expectStatus(answer, 409)
+  }
+  model.setEmail(token.user, email)
+  expectProfile(answer, token.user)
+}
+
+async function requestReset(step: StepContext): Promise<void> {
+  const { model, replicas, email, post, limited } = step
+  const before = new Set((await replicas.readState()).resets.keys())
+  const mailedBefore = new Set((await replicas.readMails()).map(({ id }) => id))
+  const answer = await post('/login/resetrequest', { email })
+  if (!model.limits.mayRequestReset(limited(email))) return expectStatus(answer, 429)
+  expectStatus(answer, 200)
+  const id = [...(await replicas.readState()).resets.keys()].find((each) => !before.has(each)) ?? ''
+  const mails = (await replicas.readMails()).filter((mail) => !mailedBefore.has(mail.id))
+  const found = model.findUser(email)
+  const user = found?.isDeleted ? undefined : found
+  expect(
+    mails.map(({ to }) => to),
+    'mails',
+  ).toEqual(user ? [user.email] : [])
+  model.beginReset({ id, user, email, token: tokenOf(answer), code: mails[0]?.code })
+}
+
+async function confirmRightCode(step: StepContext): Promise<void> {
+  await confirm(step, step.reset?.code ?? '123456')
+}
+
+async function confirmWrongCode(step: StepContext): Promise<void> {
+  await confirm(step, otherThan(step.reset?.code))
+}
+
+async function confirm({ model, post, email, reset, choice }: StepContext, code: string): Promise<void> {
+  const address = reset?.email ?? email
+  const token = choice % 3 === 0 ? undefined : (reset?.tokens.at(choice % 2 ? -1 : 0) ?? 'none')
+  const answer = await post('/login/confirmcode', { email: address, code, ...(token ? { token } : {}) })
+  const newest = model.findReset(address)
+  const isTried =
+    newest && (token === undefined || token === newest.tokens.at(-1)) && model.isConfirmable(newest)
+  if (!isTried) return expectRefusedReset(answer)
+  newest.attempts++
+  if (code !== newest.code) return expectRefusedReset(answer)
+  expectConfirmed(answer, newest, token)
+}
+
+async function setPassword({ model, post, email, reset, choice, newPassword }: StepContext): Promise<void> {
+  const address = reset?.email ?? email
+  const token = reset?.tokens.at(choice % 4 === 0 ? 0 : -1) ?? 'none'
+  const password = newPassword()
+  const answer = await post('/login/resetpassword', { email: address, token, password })
+  const newest = model.findReset(address)
+  const isUsable = newest && token === newest.tokens.at(-1) && model.isUsable(newest) && model.mayHash(newest)
+  if (!isUsable || !newest.user) return expectRefusedReset(answer)
+  expectStatus(answer, 200)
+  newest.attempts++
+  model.setPassword(newest.user, password)
+}
+
+async function setWeakPassword({ model, post, reset }: StepContext): Promise<void> {
+  if (!reset) return
+  const token = reset.tokens.at(-1) ?? ''
+  const answer = await post('/login/resetpassword', { email: reset.email, token, password: 'short' })
+  const newest = model.findReset(reset.email)
+  expectStatus(answer, 422)
+  const isUsable = newest === reset && model.isUsable(newest)
+  expect(answer.body.violations, 'violations').toEqual(isUsable ? expect.any(Array) : undefined)
+}
+
+/** Wrong codes at the same time, on both replicas. */
+async function guessTogether({ model, post, reset, choice }: StepContext): Promise<void> {
+  if (!reset) return
+  const payload = { email: reset.email, code: otherThan(reset.code) }
+  const answers = await together(2 + (choice % 7), (replica) => post('/login/confirmcode', payload, replica))
+  for (const answer of answers) expectRefusedReset(answer)
+  const newest = model.findReset(reset.email)
+  // What is a wrong code for one reset may be the right one for the newest.
+  for (const _ of answers) if (newest && model.isConfirmable(newest)) newest.attempts++
+}
+
+async function confirmTogether(step: StepContext): Promise<void> {
+  const { model, replicas, post, reset } = step
+  const token = reset?.tokens.at(-1)
+  if (!reset?.code || !token) return
+  const payload = { email: reset.email, code: reset.code, token }
+  const answers = await together(4, (replica) => post('/login/confirmcode', payload, replica))
+  const isNewest = model.findReset(reset.email) === reset
+  const isConfirmable = isNewest && model.isConfirmable(reset)
+  const [winner, ...others] = answers.toSorted((one, other) => one.status - other.status)
+  for (const answer of others) expectRefusedReset(answer)
+  if (!winner) return
+  if (!isConfirmable) return expectRefusedReset(winner)
+  await expectAttempts(replicas, reset, 4)
+  expectConfirmed(winner, reset, token)
+}
+
+/** New passwords at the same time, with logins that know the old one. */
+async function setPasswordTogether(step: StepContext): Promise<void> {
+  const { model, replicas, post, reset, limited, newPassword } = step
+  const token = reset?.tokens.at(-1)
+  if (!reset || !token) return
+  const passwords = [newPassword(), newPassword(), newPassword()]
+  const [newest, owner] = [model.findReset(reset.email), model.findUser(reset.email)]
+  const isUsable = newest === reset && model.isUsable(reset) && model.mayHash(reset)
+  const generation = owner?.generation
+  const mayLogIn = owner && !owner.isDeleted && model.limits.mayTry('login', limited(reset.email))
+  const [answers, [login]] = await Promise.all([
+    together(passwords.length, (replica, index) =>
+      post('/login/resetpassword', { email: reset.email, token, password: passwords[index] }, replica),
+    ),
+    together(mayLogIn ? 1 : 0, () => post('/login', { username: reset.email, password: owner?.password })),
+  ])
+  const winner = answers.findIndex(({ status }) => status === 200)
+  for (const answer of answers.filter((_, index) => index !== winner)) expectRefusedReset(answer)
+  expect(winner >= 0, 'one new password is set').toBe(isUsable)
+  if (isUsable && owner) {
+    await expectAttempts(replicas, reset, passwords.length)
+    model.setPassword(owner, passwords[winner] ?? '')
+  }
+  if (!login || !owner || generation === undefined) return
+  if (login.status === 200) {
+    model.limits.remember(limited(reset.email))
+    model.issue(tokenOf(login), owner, generation)
+  } else {
+    // It read the user after the change.
+    expectStatus(login, isUsable ? 401 : 200)
+    model.limits.countFailure('login', limited(reset.email))
+  }
+}
+
+async function setRole({ model, replicas, user, choice }: StepContext): Promise<void> {
+  model.change(user, { role: ROLES[choice % ROLES.length] ?? '' })
+  await replicas.users.setRole(user.userid, user.role)
+}
+
+async function deleteOrRestore({ model, replicas, user }: StepContext): Promise<void> {
+  model.change(user, { isDeleted: !user.isDeleted })
+  await (user.isDeleted ? replicas.users.softDelete(user.userid) : replicas.users.restore(user.userid))
+}
+
+async function waitABit({ replicas: { time }, choice }: StepContext): Promise<void> {
+  const ms = [1, 900, 1_000, 2_500, 5_000, 5_001, 60_000, 299_000, 600_000, 3_301_000][choice % 10] ?? 0
+  time.now += ms
+  time.elapsed += ms
+}
+
+/** Waits until a token can be refreshed or ends, or until a reset ends; a millisecond before, or exactly then. */
+async function waitForAnEdge({ replicas: { time }, token, reset, choice }: StepContext): Promise<void> {
+  const edges = [token && token.expiresAt - 300_000, token?.expiresAt, reset?.expiresAt]
+  const edge = (edges[choice % 3] ?? 0) - (choice % 2)
+  if (edge <= time.now) return
+  time.elapsed += edge - time.now
+  time.now = edge
+}
+
+/** The wall clock is corrected. */
+async function jumpBack({ replicas: { time }, choice }: StepContext): Promise<void> {
+  time.now -= [1, 1_000, 4_000, 60_000, 700_000, 4_000_000][choice % 6] ?? 0
+}
+
+const together = <Result>(
+  count: number,
+  call: (replica: number, index: number) => Promise<Result>,
+): Promise<Result[]> => Promise.all(Array.from({ length: count }, (_, index) => call(index % 2, index)))
+
+const tokenOf = ({ body }: Answer): string => String(body.token)
+
+const expectStatus = (answer: Answer, status: number): void =>
+  expect(answer.status, JSON.stringify(answer.body)).toBe(status)
+
+/** Whether a replica admitted the bearer of a token, as it may. */
+function expectAdmission(answer: Answer, model: AccountModel, token: ModelToken): boolean {
+  const isAdmitted = answer.status !== 401
+  const roles = model.admissions(token)
+  // A route may read the user again, and refuse a token that the replica remembers as valid.
+  const mayRefuse = roles.has(undefined) || !model.isValidNow(token) || isTooEarly(answer, model, token)
+  expect(isAdmitted ? roles.size > 1 || !roles.has(undefined) : mayRefuse, JSON.stringify(answer)).toBe(true)
+  return isAdmitted
+}
+
+const isTooEarly = ({ body }: Answer, model: AccountModel, token: ModelToken) =>
+  body.type === 'urn:latchkey:problem:token-not-refreshable' && !model.isRefreshable(token)
+
+function expectRefusedReset(answer: Answer): void {
+  expectStatus(answer, 422)
+  expect(answer.body.type).toBe('urn:latchkey:problem:reset-refused')
+}
+
+function expectConfirmed(answer: Answer, reset: ModelReset, token: string | undefined): void {
+  expectStatus(answer, 200)
+  if (token !== undefined) expect(tokenOf(answer)).toBe(token)
+  else expect(reset.tokens).not.toContain(tokenOf(answer))
+  reset.isConfirmed = true
+  reset.tokens.push(tokenOf(answer))
+}
+
+/** Of several calls at the same time one succeeds; how many were counted by then is chance. */
+async function expectAttempts(replicas: Replicas, reset: ModelReset, calls: number): Promise<void> {
+  const attempts = (await replicas.readState()).resets.get(reset.id)?.attempts ?? 0
+  expect(attempts, 'attempts').toBeGreaterThan(reset.attempts)
+  expect(attempts, 'attempts').toBeLessThanOrEqual(reset.attempts + calls)
+  reset.attempts = attempts
+}
+
+function expectToken(answer: Answer, { userid, name, role }: ModelUser): void {
+  expectStatus(answer, 200)
+  expect(answer.body.data).toEqual({ userid, name, role })
+}
+
+function expectProfile(answer: Answer, user: ModelUser): void {
+  expectStatus(answer, 200)
+  const { userid, username, name, email, role, language = 'en' } = user
+  expect(answer.body).toMatchObject({ userid, username, name, email, role, language })
+}
+
+/** The database and every token ever issued agree with the model, on each replica. */
+async function expectAgreement(model: AccountModel, { replicas }: Run): Promise<void> {
+  const { users, resets } = await replicas.readState()
+  expect(users, 'users').toEqual(new Map(model.users.map((user) => [user.userid, rowOf(user)])))
+  expect(resets.size, 'resets').toBe(model.resets.length)
+  for (const reset of model.resets)
+    expect(resets.get(reset.id), `reset of ${reset.email}`).toEqual({
+      userid: reset.user?.userid ?? expect.any(String),
+      email: reset.email,
+      attempts: reset.attempts,
+      expiresAt: reset.expiresAt,
+      isConfirmed: reset.isConfirmed,
+      isUsed: reset.isUsed,
+    })
+  for (const replica of [0, 1])
+    for (const token of model.tokens) await expectTokenState(model, replicas, replica, token)
+}
+
+const rowOf = ({ name, email, password, role, isDeleted, language }: ModelUser) => ({
+  name,
+  email,
+  passwordHash: hash('sha1', password),
+  role,
+  isDeleted,
+  language: language === undefined ? [] : [language],
+})
+
+async function expectTokenState(model: AccountModel, replicas: Replicas, replica: number, token: ModelToken) {
+  const url = '/sampleprotected/pingadm'
+  const { status } = await replicas.send(replica, { method: 'GET', url, token: token.jwt })
+  const expected = [...model.admissions(token)].map(statusOfPing)
+  expect(expected, `token ${model.tokens.indexOf(token)} of ${token.user.username} on ${replica}`).toContain(
+    status,
+  )
+}
+
+const statusOfPing = (role: string | undefined) => (role === 'admin' ? 200 : role === undefined ? 401 : 403)

@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest'
+import { sharedServer } from '../../../test/servers/shared-server.ts'
+import { startReplicas } from '../model/replicas.ts'
+import { modelOptions, runModel } from '../model/run-model.ts'
+
+const options = modelOptions(10, 40)
+
+it(`keeps the limits of two replicas in agreement with the model: MODEL_SEED=${options.seed}`, async () => {
+  await using replicas = await startReplicas({ redisUrl: await sharedServer('redis') })
+  await expect(runModel(replicas, options)).resolves.toBeUndefined()
+})
