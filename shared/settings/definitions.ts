@@ -4,10 +4,12 @@ import { DATABASE_PROTOCOLS } from '../database/dialects.ts'
 import { postgres } from '../database/postgres/dialect.ts'
 import { PASSWORD_SCHEMES } from '../passwords/schemes.ts'
 import { hasDemoUsers } from '../users/demo-users.ts'
+import { INTERNAL_PROPERTY_PREFIX, MAX_LENGTH } from '../users/user.ts'
 import { findCorsFault, findIssuerFault, findProxyFault } from './addresses.ts'
 import {
   checked,
   type Environment,
+  type Fault,
   list,
   matchingText,
   oneOf,
@@ -176,6 +178,24 @@ const passwordReset = {
   }),
 }
 
+const profile = {
+  PROFILE_PROPERTIES: list(findPropertyNamesFault, {
+    description:
+      'Properties of a user that `/profile` shows, separated by commas; `*` shows all but internal ones.',
+    default: 'picture',
+    example: 'picture,department',
+  }),
+}
+
+function findPropertyNamesFault(names: readonly string[]): Fault | undefined {
+  if (names.some((name) => name.startsWith(INTERNAL_PROPERTY_PREFIX)))
+    return { message: `must not name internal properties, which begin with ${INTERNAL_PROPERTY_PREFIX}` }
+  // A name that no row can have is a mistake, such as a path or a JSON array.
+  return names.some((name) => [...name].length > MAX_LENGTH.propertyName || /[\p{Cc}[\]{}"']/u.test(name))
+    ? { message: `must be names of at most ${MAX_LENGTH.propertyName} characters, separated by commas` }
+    : undefined
+}
+
 const database = {
   DATABASE_URL: url(DATABASE_PROTOCOLS, {
     description: 'Address of the database: PostgreSQL, MySQL or MariaDB.',
@@ -300,6 +320,7 @@ export const SETTING_GROUPS = {
   Tokens: tokens,
   Passwords: passwords,
   'Password reset': passwordReset,
+  Profile: profile,
   Database: database,
   Mail: mail,
   Limits: limits,
@@ -313,6 +334,7 @@ export const SETTINGS = {
   ...tokens,
   ...passwords,
   ...passwordReset,
+  ...profile,
   ...database,
   ...mail,
   ...limits,

@@ -146,6 +146,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   })
   await server.register(profileRoutes, {
     users,
+    shownProperties: config.profile.properties,
     updateProfile: (request, change) => {
       const update = () => updateProfile(request.jwt, change)
       return change.email === undefined ? update() : limitEmailChange(request, request.jwt.sub, update)

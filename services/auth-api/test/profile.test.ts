@@ -19,6 +19,37 @@ afterAll(() => app[Symbol.asyncDispose]())
 const update = (payload: unknown, as: string) =>
   app.server.inject({ method: 'PUT', url: '/profile', headers: bearer(as), payload: payload as object })
 
+describe('PROFILE_PROPERTIES', () => {
+  it.each([
+    { setting: undefined, shown: { picture: 'p.png' } },
+    { setting: 'device, picture', shown: { picture: 'p.png', device: ['one', 'two'] } },
+    { setting: '*', shown: { picture: 'p.png', device: ['one', 'two'], mfa_secret: 'JBSWY3DP' } },
+    { setting: 'Picture,mfa', shown: {} },
+  ])('$setting shows $shown', async ({ setting, shown }) => {
+    const settings = setting === undefined ? {} : { PROFILE_PROPERTIES: setting }
+    await using other = await startApp({ database: app.database, settings })
+    const user = await aUser(app)
+    const { db } = app.database
+    const insert = {
+      name: 'test-property',
+      text: 'insert into users_property (userid, name, value) values ($1, $2, $3)',
+    }
+    const properties = [
+      ['picture', 'p.png'],
+      ['device', 'one'],
+      ['device', 'two'],
+      ['mfa_secret', 'JBSWY3DP'],
+      ['latchkey.note', 'internal'],
+    ]
+    for (const property of properties) await db.execute(insert, [db.toUuidValue(user.userid), ...property])
+    const headers = bearer(await aToken(other, user))
+    const read = await other.server.inject({ url: '/profile', headers })
+    expect(read.json().properties).toEqual(shown)
+    const changed = await other.server.inject({ method: 'PUT', url: '/profile', headers, payload: {} })
+    expect(changed.json().properties).toEqual(shown)
+  })
+})
+
 describe('PUT /profile', () => {
   it.each([
     { body: { name: '🗝'.repeat(51) }, path: 'name', message: 'must be at most 50 characters' },

@@ -7,6 +7,8 @@ import {
 } from '@latchkey/shared/users/user.ts'
 import { z } from 'zod'
 
+const ALL_PROPERTIES = '*'
+
 /** A user as the API shows it. Times are ISO 8601 in UTC. */
 export const Profile = z
   .object({
@@ -42,7 +44,8 @@ export const Profile = z
 
 export type Profile = z.output<typeof Profile>
 
-export const toProfile = (user: User): Profile => ({
+/** `shownProperties`: the names that `properties` contains; `*` stands for all but internal ones. */
+export const toProfile = (user: User, shownProperties: readonly string[]): Profile => ({
   userid: user.userid,
   name: user.name,
   email: user.email,
@@ -51,13 +54,15 @@ export const toProfile = (user: User): Profile => ({
   language: languageOf(user),
   created_at: user.createdAt?.toISOString() ?? null,
   updated_at: user.updatedAt?.toISOString() ?? null,
-  properties: toProperties(user),
+  properties: toProperties(user, shownProperties),
 })
 
-function toProperties(user: User): Profile['properties'] {
+function toProperties(user: User, shown: readonly string[]): Profile['properties'] {
+  const isShown = (name: string) =>
+    !name.startsWith(INTERNAL_PROPERTY_PREFIX) && (shown.includes(ALL_PROPERTIES) || shown.includes(name))
   const values = new Map<string, (string | null)[]>()
   for (const { name, value } of user.properties) {
-    if (!name.startsWith(INTERNAL_PROPERTY_PREFIX)) values.set(name, [...(values.get(name) ?? []), value])
+    if (isShown(name)) values.set(name, [...(values.get(name) ?? []), value])
   }
   return Object.fromEntries(
     [...values].map(([name, list]) => [name, list.length === 1 ? (list[0] ?? null) : list]),

@@ -22,13 +22,15 @@ const ProfileUpdate = z
 
 export interface ProfileRoutesOptions {
   users: Pick<UserRepository, 'findById'>
+  /** The names of the properties that a profile shows; `*` for all but internal ones. */
+  shownProperties: readonly string[]
   /** `request` identifies the client, whose refused changes of e-mail are limited. */
   updateProfile: (request: FastifyRequest, change: ProfileChange) => Promise<User | undefined>
 }
 
 export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async (
   app,
-  { users, updateProfile },
+  { users, shownProperties, updateProfile },
 ) => {
   app.get(
     '/profile',
@@ -42,7 +44,7 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async 
         response: { 200: Profile },
       },
     },
-    async (request) => present(await users.findById(request.jwt.sub)),
+    async (request) => present(await users.findById(request.jwt.sub), shownProperties),
   )
 
   app.put(
@@ -59,12 +61,12 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async 
         response: { 200: Profile },
       },
     },
-    async (request) => present(await updateProfile(request, request.body)),
+    async (request) => present(await updateProfile(request, request.body), shownProperties),
   )
 }
 
-function present(user: User | undefined): Profile {
+function present(user: User | undefined, shownProperties: readonly string[]): Profile {
   // Deleted since the token was checked.
   if (!user || user.deletedAt) throw new AppError('invalid_token', 'The user of this token no longer exists')
-  return toProfile(user)
+  return toProfile(user, shownProperties)
 }
