@@ -1,4 +1,6 @@
+import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import { printable } from '@latchkey/shared/printable.ts'
+import { ROLES } from '@latchkey/shared/users/roles.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import {
@@ -20,6 +22,7 @@ import { parseWholeNumber } from './console/whole-number.ts'
 import { importUsers } from './import-users/import-users.ts'
 
 const FROM_STANDARD_INPUT = '-'
+const FORCE = '--force'
 const MAX_LISTED = 10_000
 
 /** The users in the database at DATABASE_URL. A login is a username, an e-mail or a userid. */
@@ -55,9 +58,14 @@ export class Users {
     )
   }
 
-  /** Sets a user's role; an empty one removes it. Revokes all tokens issued so far. */
-  async setRole(login: string, role: string): Promise<void> {
-    const user = await withAdminContext((context) => setAccountRole(context, login, role))
+  /**
+   * Sets a user's role; an empty one removes it. Revokes all tokens issued so far. A role that no route requires is
+   * refused, unless the last argument is `--force`.
+   */
+  async setRole(login: string, role: string, option = ''): Promise<void> {
+    if (option !== '' && option !== FORCE) throw new Error(`The third argument must be ${FORCE} or absent`)
+    const known = option === FORCE ? undefined : await listRoles()
+    const user = await withAdminContext((context) => setAccountRole(context, login, { role, known }))
     report(user, `now has the role ${printable(role || 'user')}; tokens issued so far are revoked`)
   }
 
@@ -106,6 +114,12 @@ export class Users {
   async import(file: string): Promise<void> {
     await withAdminContext((context) => importUsers(context, file))
   }
+}
+
+/** The roles that routes of Latchkey and of its extensions may require. */
+async function listRoles(): Promise<string[]> {
+  const extensions = await loadExtensions()
+  return [...ROLES, ...extensions.flatMap(({ roles }) => roles)]
 }
 
 const report = (user: User, what: string): void =>

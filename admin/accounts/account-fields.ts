@@ -29,6 +29,18 @@ export const findAccountFaults = (fields: AccountFields): Fault[] => toFaults(Ac
 export const findRoleFaults = (role: string): Fault[] =>
   toFaults(AccountFields.pick({ role: true }).safeParse({ role }))
 
+/** The fault of a role that no route requires, so that nobody would ever be asked for it. */
+export function findUnknownRoleFault(role: string, known: readonly string[]): Fault[] {
+  if (role === '' || known.includes(role)) return []
+  const list = new Intl.ListFormat('en').format(known)
+  return [
+    {
+      field: 'role',
+      reason: `must be one that a route requires: ${list}; to set it anyway, add --arg --force`,
+    },
+  ]
+}
+
 /** The faults of a property that an administrator sets; an empty value removes it. */
 export function findPropertyFaults(name: string, value: string): Fault[] {
   const field = 'property'

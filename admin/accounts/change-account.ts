@@ -2,13 +2,23 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { refuseFaults } from '../fault.ts'
-import { findPropertyFaults, findRoleFaults } from './account-fields.ts'
+import { findPropertyFaults, findRoleFaults, findUnknownRoleFault } from './account-fields.ts'
 import { changeAccount } from './find-account.ts'
 import { findPasswordFaults } from './password-faults.ts'
 
-/** Sets the role, or removes it if empty. Revokes every token issued so far. */
-export function setAccountRole({ db, clock }: AdminContext, login: string, role: string): Promise<User> {
-  refuseFaults('The role was not set', findRoleFaults(role))
+/**
+ * Sets the role, or removes it if empty. Revokes every token issued so far. `known` are the roles that routes may require;
+ * without it, any role is set.
+ */
+export function setAccountRole(
+  { db, clock }: AdminContext,
+  login: string,
+  { role, known }: { role: string; known: readonly string[] | undefined },
+): Promise<User> {
+  refuseFaults('The role was not set', [
+    ...findRoleFaults(role),
+    ...(known ? findUnknownRoleFault(role, known) : []),
+  ])
   return changeAccount(db, login, async (users, { userid }) => {
     await users.setRole(userid, role || null)
     await endTokens(users, userid, clock())

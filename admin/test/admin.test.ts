@@ -180,6 +180,20 @@ describe('a user', () => {
     expect((await run(['Users::restore', 'lazarus'])).code).toBe(1)
   })
 
+  it('gets a role that no route requires only when that is meant', async () => {
+    await aUser('typist')
+    const misspelt = await run(['Users::setRole', 'typist', 'admn'])
+    expect(misspelt.code).toBe(1)
+    expect(misspelt.stderr).toContain(
+      'The role was not set: role must be one that a route requires: admin and user; to set it anyway, add --arg --force',
+    )
+    expect(await find('typist')).toMatchObject({ role: 'user', properties: [] })
+    expect((await run(['Users::setRole', 'typist', 'admn', 'force'])).code).toBe(1)
+    expect((await run(['Users::setRole', 'typist', 'admn', '--force'])).code).toBe(0)
+    expect((await find('typist'))?.role).toBe('admn')
+    expect((await run(['Users::setRole', 'typist', ''])).code).toBe(0)
+  })
+
   it('gets and loses a property', async () => {
     await aUser('owner')
     expect((await run(['Users::setProperty', 'owner', 'colour', 'blue'])).code).toBe(0)

@@ -96,7 +96,7 @@ describe('an account', () => {
     {
       what: 'a new role',
       username: 'mark-1',
-      change: (login: string) => setAccountRole(context, login, 'x'),
+      change: (login: string) => setAccountRole(context, login, { role: 'x', known: undefined }),
     },
     {
       what: 'a new password',

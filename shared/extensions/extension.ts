@@ -18,6 +18,8 @@ export type ExtensionRoutes = FastifyPluginAsyncZod<ExtensionContext>
  * no other.
  */
 export interface Extension {
+  /** The roles that its routes may require beside those of Latchkey. */
+  roles?: readonly string[]
   /** Loads the module that exports `routes`. */
   routes?: () => Promise<{ routes: ExtensionRoutes }>
 }

@@ -1,12 +1,14 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
+import { MAX_LENGTH } from '../users/user.ts'
 import { explainFailure } from './explain-failure.ts'
 import type { ExtensionRoutes } from './extension.ts'
 import { ExtensionError } from './extension-error.ts'
 import { ENTRY, type ExtensionFolder, findExtensions } from './find-extensions.ts'
 
 export interface LoadedExtension extends ExtensionFolder {
+  roles: readonly string[]
   /** Loads the plugin with its routes; undefined where it has none. Throws `ExtensionError`. */
   loadRoutes(): Promise<ExtensionRoutes | undefined>
 }
@@ -15,6 +17,12 @@ const isFunction = (value: unknown): boolean => typeof value === 'function'
 
 const Entry = z.strictObject(
   {
+    roles: z
+      .array(
+        z.string().min(1).max(MAX_LENGTH.role),
+        `must be an array of names of at most ${MAX_LENGTH.role} characters`,
+      )
+      .default([]),
     routes: z
       .custom<() => Promise<unknown>>(isFunction, 'must be a function that imports a module')
       .optional(),
@@ -22,7 +30,7 @@ const Entry = z.strictObject(
   {
     error: ({ code, keys }) =>
       code === 'unrecognized_keys'
-        ? `${ENTRY} declares ${keys}, but an extension has routes only`
+        ? `${ENTRY} declares ${keys}, but an extension has roles and routes only`
         : `${ENTRY} must export defineExtension({ … }) as its default`,
   },
 )
@@ -37,9 +45,10 @@ export const loadExtensions = (folders: readonly ExtensionFolder[] = findExtensi
 function loadExtension(folder: ExtensionFolder): Promise<LoadedExtension> {
   return explainFailure(folder, async () => {
     const module: { default?: unknown } = await import(pathToFileURL(join(folder.dir, ENTRY)).href)
-    const { routes } = parse(folder, Entry, module.default)
+    const { roles, routes } = parse(folder, Entry, module.default)
     return {
       ...folder,
+      roles,
       loadRoutes: async () =>
         routes && explainFailure(folder, async () => parse(folder, RoutesModule, await routes()).routes),
     }

@@ -14,6 +14,7 @@ import {
   describePublishedPasswords,
   findPublishedPasswords,
 } from '@latchkey/shared/users/published-password.ts'
+import { ROLES } from '@latchkey/shared/users/roles.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyBaseLogger, FastifyInstance, FastifyPluginCallback } from 'fastify'
 import { Registry } from 'prom-client'
@@ -97,7 +98,8 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const server = createServer({ trustedProxies: config.http.trustedProxies, logger })
   const owners = trackRouteOwners(server, 'Latchkey')
   const readiness = buildReadiness(config, dependencies, clock)
-  const { issueToken, ...tokens } = await buildTokens(config.tokens, revocations, dependencies)
+  const { issueToken, ...verification } = await buildTokens(config.tokens, revocations, dependencies)
+  const tokens = { ...verification, roles: [...ROLES, ...extensions.flatMap(({ roles }) => roles)] }
   const { createCounter, limitLogin, limitReset, limitEmailChange } = await buildLimits(
     server,
     config,

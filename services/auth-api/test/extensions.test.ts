@@ -51,6 +51,24 @@ describe('the routes of an extension', () => {
     expect(paths).toMatchObject({ '/notes': { get: { security: [{ bearer: [] }] } }, '/notes/open': {} })
   })
 
+  it('may require roles that the extension declares, and any of several', async () => {
+    await using folder = await someExtensions({
+      ...withRoutes('notes', `app.get('/notes', { auth: { role: ['editor', 'admin'] } }, async () => ({}))`),
+      'notes/extension.ts': `export default { roles: ['editor'], routes: () => import('./routes.ts') }`,
+    })
+    await using app = await startWith(folder, 'notes')
+    const answerFor = async (role: string) => {
+      const token = await aToken(app, await aUser(app, { role }))
+      return app.server.inject({ url: '/notes', headers: bearer(token) })
+    }
+    for (const role of ['editor', 'admin']) expect((await answerFor(role)).statusCode, role).toBe(200)
+    for (const role of ['user', 'editor,admin', 'Editor']) {
+      const refused = await answerFor(role)
+      expect(refused.statusCode, role).toBe(403)
+      expect(refused.json().detail).toBe('The role editor or admin is required')
+    }
+  })
+
   it('change no other route, even with a hook that asks for it', async () => {
     await using folder = await someExtensions(
       withRoutes(
@@ -100,6 +118,14 @@ describe('the routes of an extension', () => {
 
   it.each([
     { routes: `app.get('/x', { auth: 'admin' }, async () => 1)`, fault: /The route \/x has an auth marker/ },
+    {
+      routes: `app.get('/x', { auth: { role: [] } }, async () => 1)`,
+      fault: /The route \/x has an auth marker/,
+    },
+    {
+      routes: `app.get('/x', { auth: { role: ['admin', 'edtor'] } }, async () => 1)`,
+      fault: /The route \/x requires the role edtor, which is not declared/,
+    },
     { routes: `throw new Error('boom\\nbang')`, fault: /: boom bang \(routes\.ts:1\)$/ },
     { routes: `app.register(async () => { throw new Error('deep') })`, fault: /: deep \(routes\.ts:1\)$/ },
   ])('stop the start when they fail: $routes', async ({ routes, fault }) => {
@@ -128,7 +154,7 @@ describe('an extension that cannot be loaded', () => {
     {
       why: 'an unknown part',
       files: { 'notes/extension.ts': 'export default { route: 1 }' },
-      fault: 'notes cannot be used: extension.ts declares route, but an extension has routes only',
+      fault: 'notes cannot be used: extension.ts declares route, but an extension has roles and routes only',
     },
     {
       why: 'a missing package',

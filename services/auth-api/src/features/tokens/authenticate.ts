@@ -1,12 +1,13 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
+import { formatRoles } from '@latchkey/shared/users/roles.ts'
 import type { FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Claims } from './claims.ts'
 import { revokedToken, type TokenValidity } from './token-validity.ts'
 import type { TokenVerifier } from './verify-token.ts'
 
-/** What a route requires: any valid token, or the token of a user who has this role now. */
-export type AuthMarker = 'authenticated' | { role: string }
+/** What a route requires: any valid token, or the token of a user who now has the role, or any of several. */
+export type AuthMarker = 'authenticated' | { role: string | readonly string[] }
 
 declare module 'fastify' {
   interface RouteShorthandOptions {
@@ -30,19 +31,21 @@ declare module 'fastify' {
 export interface AuthenticateOptions {
   verifier: TokenVerifier
   validity: TokenValidity
+  /** The roles that a route may require. */
+  roles: readonly string[]
 }
 
 /** Protects every route with an `auth` marker. All others are public, and ignore a token that is sent to them. */
 export const authenticate = fp<AuthenticateOptions>(
-  async (app, { verifier, validity }) => {
+  async (app, { verifier, validity, roles: declared }) => {
     app.decorateRequest('jwt', null as unknown as Claims)
     const guards = new Map<string, onRequestHookHandler>()
 
     app.addHook('onRoute', (route) => {
       if (route.auth === undefined) return
-      const role = requiredRole(route.auth, route.url)
-      const guard = guards.get(role ?? '') ?? createGuard(role)
-      guards.set(role ?? '', guard)
+      const roles = requiredRoles(route.auth, route.url, declared)
+      const guard = guards.get(String(roles)) ?? createGuard(roles)
+      guards.set(String(roles), guard)
       // The HEAD route that Fastify adds to a GET arrives here with the guard in place.
       const others = [route.onRequest ?? []]
         .flat()
@@ -52,17 +55,17 @@ export const authenticate = fp<AuthenticateOptions>(
     })
 
     /** On the hot path, where the token and its user are remembered, it calls back without a promise. */
-    function createGuard(role: string | undefined): onRequestHookHandler {
+    function createGuard(roles: readonly string[] | undefined): onRequestHookHandler {
       return (request, _reply, done) => {
         const token = bearerToken(request)
         if (token === undefined) return done(missingToken(request))
         const claims = verifier.recall(token)
         const current = claims && validity.recall(claims)
         if (current === undefined) {
-          check(token, claims).then((fresh) => done(admit(request, fresh, role)), done)
+          check(token, claims).then((fresh) => done(admit(request, fresh, roles)), done)
           return
         }
-        done(current === 'revoked' ? revokedToken() : admit(request, current, role))
+        done(current === 'revoked' ? revokedToken() : admit(request, current, roles))
       }
     }
 
@@ -73,16 +76,31 @@ export const authenticate = fp<AuthenticateOptions>(
   { name: 'authenticate' },
 )
 
-function requiredRole(marker: AuthMarker, url: string): string | undefined {
+function requiredRoles(
+  marker: AuthMarker,
+  url: string,
+  declared: readonly string[],
+): readonly string[] | undefined {
   if (marker === 'authenticated') return undefined
+  const roles = typeof marker === 'object' && marker !== null ? [marker.role ?? []].flat() : []
   // A misspelt marker must not leave a route open, nor require an empty role.
-  if (typeof marker === 'object' && marker !== null && marker.role) return marker.role
-  throw new Error(`The route ${url} has an auth marker that is neither 'authenticated' nor { role }`)
+  if (roles.length === 0 || !roles.every(Boolean))
+    throw new Error(`The route ${url} has an auth marker that is neither 'authenticated' nor { role }`)
+  const unknown = roles.find((role) => !declared.includes(role))
+  if (unknown !== undefined)
+    throw new Error(
+      `The route ${url} requires the role ${unknown}, which is not declared: add it to ROLES in shared/users/roles.ts, or to the roles of the extension`,
+    )
+  return roles
 }
 
-function admit(request: FastifyRequest, claims: Claims, role: string | undefined): AppError | undefined {
-  if (role !== undefined && claims.data.role !== role)
-    return new AppError('forbidden', `The role ${role} is required`)
+function admit(
+  request: FastifyRequest,
+  claims: Claims,
+  roles: readonly string[] | undefined,
+): AppError | undefined {
+  if (roles && !roles.includes(claims.data.role))
+    return new AppError('forbidden', `The role ${formatRoles(roles)} is required`)
   request.jwt = claims
   return undefined
 }

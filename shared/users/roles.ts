@@ -1,0 +1,9 @@
+/**
+ * The roles that a route may require, so that a misspelt one is refused at the start, and by `Users::setRole`. `user` is
+ * the role of a user without one. Add yours here.
+ */
+export const ROLES: readonly string[] = ['admin', 'user']
+
+/** `admin or editor` */
+export const formatRoles = (roles: readonly string[]): string =>
+  new Intl.ListFormat('en', { type: 'disjunction' }).format(roles)
