@@ -1,25 +1,42 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
+import { chooseFixes } from '@latchkey/shared/database/adopt.ts'
+import { describeDifferences, describePlan } from '@latchkey/shared/database/adoption/describe-differences.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
-import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import { createMigrator, type MigrationStatus, type Migrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { formatTable } from './console/columns.ts'
-import { parseWholeNumber } from './console/whole-number.ts'
+import { ArgumentError, parseWholeNumber } from './console/whole-number.ts'
 
 const MAX_STEPS = 1_000
 
+/** A search for alike names reads every user. */
+const STATEMENT_TIMEOUT_MS = 600_000
+
+const UP_OPTIONS = ['--adopt', '--dry-run']
+
 /** The schema of the database in DATABASE_URL. */
 export class Migrations {
-  /** Applies pending migrations. If PostgreSQL holds the queue, also creates BullMQ's tables. */
-  async up(): Promise<void> {
-    const names = await withSettings(async (db, queueUrl) => {
-      const applied = await createMigrator(db).up()
+  /**
+   * Applies pending migrations. If PostgreSQL holds the queue, also creates BullMQ's tables. With `--adopt`, first brings
+   * tables that another program created to the specification; with `--dry-run`, prints what it would do.
+   */
+  async up(...options: string[]): Promise<void> {
+    const unknown = options.find((option) => !UP_OPTIONS.includes(option))
+    if (unknown !== undefined)
+      throw new ArgumentError(`Migrations::up knows ${UP_OPTIONS.join(' and ')}, not ${unknown}`)
+    const adopt = options.includes('--adopt')
+    await withSettings(async (db, queueUrl) => {
+      const migrator = createMigrator(db)
+      if (options.includes('--dry-run')) return printPlan(migrator, adopt)
+      print((await migrator.up({ adopt })).map((name) => `applied ${name}`))
       if (queueUrl) await prepareQueue(queueUrl)
-      return applied
+      const left = (await migrator.inspect()).length
+      if (left > 0)
+        console.error(`The database differs from the specification; Migrations::status shows how (${left}).`)
     })
-    print(names.map((name) => `applied ${name}`))
   }
 
   /** Reverts the newest migrations. The data in dropped tables is lost. */
@@ -29,20 +46,45 @@ export class Migrations {
     print(names.map((name) => `reverted ${name}`))
   }
 
-  /** Lists the migrations and when each was applied. */
+  /**
+   * Lists the migrations, when each was applied, and how the database differs from the specification. Fails where
+   * migrations refuse to run on it.
+   */
   async status(): Promise<void> {
-    const migrations = await withSettings((db) => createMigrator(db).status())
-    console.log(
-      formatTable(
-        ['migration', 'applied', 'note'],
-        migrations.map(({ name, appliedAt, adopted }) => [
-          name,
-          appliedAt?.toISOString() ?? 'pending',
-          adopted ? 'adopted: its tables already existed' : '',
-        ]),
-      ),
-    )
+    const differences = await withSettings(async (db) => {
+      const migrator = createMigrator(db)
+      printMigrations(await migrator.status())
+      return migrator.inspect()
+    })
+    if (differences.length > 0)
+      console.log(`\nThe database differs from the specification:\n\n${describeDifferences(differences)}`)
+    const blocking = differences.filter(({ isBlocking }) => isBlocking).length
+    if (blocking > 0)
+      throw new Error(`Nothing runs on this database: ${blocking} of the differences could harm its users.`)
   }
+}
+
+const printMigrations = (migrations: readonly MigrationStatus[]): void =>
+  console.log(
+    formatTable(
+      ['migration', 'applied', 'note'],
+      migrations.map(({ name, appliedAt, adopted }) => [
+        name,
+        appliedAt?.toISOString() ?? 'pending',
+        adopted ? 'adopted: its tables already existed' : '',
+      ]),
+    ),
+  )
+
+async function printPlan(migrator: Migrator, adopt: boolean): Promise<void> {
+  const fixes = chooseFixes(await migrator.inspect(), adopt)
+  const pending = (await migrator.status()).filter(({ appliedAt }) => !appliedAt)
+  console.log(
+    describePlan(
+      fixes,
+      pending.map(({ name }) => name),
+    ) || 'Nothing to do.',
+  )
 }
 
 const print = (lines: readonly string[]): void =>
@@ -55,7 +97,9 @@ async function withSettings<Result>(
   const { DATABASE_URL } = parseSettings(['DATABASE_URL'], environment)
   const queueUrl = findSetting('QUEUE_URL', environment)
   try {
-    return await withDatabase(DATABASE_URL, (db) => work(db, queueUrl))
+    return await withDatabase(DATABASE_URL, (db) => work(db, queueUrl), {
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    })
   } catch (error) {
     throw withReason(error)
   }

@@ -26,6 +26,7 @@ it.each([
   { script: 'secret.ts', args: ['--write', 'dev', '32'], code: 2, says: /^bytes of JWT_SECRET must be/ },
   { script: 'migrate.ts', args: ['--help'], code: 0, says: /^Usage: npm run migrate/ },
   { script: 'migrate.ts', args: ['sideways'], code: 2, says: /^Usage: npm run migrate/ },
+  { script: 'migrate.ts', args: ['status', '--adopt'], code: 2, says: /^Usage: npm run migrate/ },
   { script: 'migrate.ts', args: ['down', '--steps', '0'], code: 2, says: /^steps must be .*\n\nUsage: / },
   {
     script: 'migrate.ts',

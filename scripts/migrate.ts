@@ -4,19 +4,35 @@ import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/set
 import { ArgumentError } from '../admin/console/whole-number.ts'
 import { Migrations } from '../admin/migrations.ts'
 
-const USAGE = `Usage: npm run migrate [-- <up | down [--steps n] | status>]
+const USAGE = `Usage: npm run migrate [-- <up [--adopt] [--dry-run] | down [--steps n] | status>]
 
   up               apply pending migrations (the default); if PostgreSQL holds the queue, also create BullMQ's tables
+  up --adopt       before that, bring tables that another program created to the specification
+  up --dry-run     print what up, or up --adopt, would do
   down --steps n   revert the newest n migrations, 1 by default; the data in dropped tables is lost
-  status           list the migrations and when each was applied
+  status           list the migrations, when each was applied, and how the database differs from the specification
 
 DATABASE_URL names the database, QUEUE_URL the queue (DATABASE_URL when unset).
 `
 
+const OPTIONS = {
+  steps: { type: 'string', default: '1' },
+  adopt: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const
+
+interface Values {
+  steps: string
+  adopt?: boolean | undefined
+  'dry-run'?: boolean | undefined
+}
+
 /** As an admin calls them with `scriptify run Migrations::up`. */
-const COMMANDS: Record<string, (migrations: Migrations, steps: string) => Promise<void>> = {
-  up: (migrations) => migrations.up(),
-  down: (migrations, steps) => migrations.down(steps),
+const COMMANDS: Record<string, (migrations: Migrations, values: Values) => Promise<void>> = {
+  up: (migrations, { adopt, 'dry-run': dryRun }) =>
+    migrations.up(...(adopt ? ['--adopt'] : []), ...(dryRun ? ['--dry-run'] : [])),
+  down: (migrations, { steps }) => migrations.down(steps),
   status: (migrations) => migrations.status(),
 }
 
@@ -24,18 +40,18 @@ process.exitCode = await run(process.argv.slice(2))
 
 async function run(args: string[]): Promise<number> {
   try {
-    const options = { steps: { type: 'string', default: '1' }, help: { type: 'boolean' } } as const
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+    const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true })
     if (values.help) {
       process.stdout.write(USAGE)
       return 0
     }
     const command = COMMANDS[positionals[0] ?? 'up']
-    if (!command || positionals.length > 1) {
+    const isOnlyUp = (values.adopt || values['dry-run']) && (positionals[0] ?? 'up') !== 'up'
+    if (!command || positionals.length > 1 || isOnlyUp) {
       process.stderr.write(USAGE)
       return 2
     }
-    await command(new Migrations(), values.steps)
+    await command(new Migrations(), values)
     return 0
   } catch (error) {
     return report(error)

@@ -1,3 +1,5 @@
+import type { Adoption } from './adoption/schema.ts'
+
 /** One prepared statement. */
 export interface Statement {
   /** Identifies the statement on the server and in traces. */
@@ -20,7 +22,7 @@ export interface SqlFragments {
   readonly hasModifyingWith: boolean
   /** How an update of `users` keeps `updated_at`: a statement before it in its transaction, and a piece of its `set`. */
   readonly keepUpdatedAt: { readonly statement: string; readonly assignment: string }
-  /** A query for `table_name`, `column_name` and `data_type` of all columns in the connection's schema. */
+  /** A query for `table_name` and `column_name` of all columns in the connection's schema. */
   readonly columns: string
 }
 
@@ -31,8 +33,8 @@ export interface Dialect {
   /** Of its URLs, without the colon. */
   readonly protocols: readonly string[]
   readonly sql: SqlFragments
-  /** The `data_type` of a column that has UUIDs. */
-  readonly uuidType: string
+  /** How it takes over tables that another program created; without it they are refused. */
+  readonly adoption?: Adoption
   readonly errors: DriverErrors
   /** A UUID as a value of a statement. */
   toUuidValue(uuid: string): SqlValue

@@ -2,8 +2,11 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Umzug } from 'umzug'
-import { findForeignSchema, hasUsersTable } from './adopt.ts'
-import type { Database, Statement } from './database.ts'
+import { chooseFixes, findSharedAccounts } from './adopt.ts'
+import type { Difference } from './adoption/difference.ts'
+import { inspectDatabase } from './adoption/inspect-database.ts'
+import { readSchema } from './adoption/read-schema.ts'
+import type { Database, Queryable, Statement } from './database.ts'
 
 /** The folder `migrations/` of this checkout or image. */
 const MIGRATIONS_DIR = join(import.meta.dirname, '..', '..', 'migrations')
@@ -64,7 +67,7 @@ export type Migrator = ReturnType<typeof createMigrator>
 
 /**
  * Runs the numbered migrations of `migrations/<dialect>/` under the database's own lock, so that two runs at the same
- * time apply each migration once. A database that already has the specified tables is adopted as it is.
+ * time apply each migration once. A database that already has the specified tables is adopted.
  */
 export function createMigrator(
   db: Database,
@@ -75,22 +78,48 @@ export function createMigrator(
     return found ? db.query<Applied>(LIST_APPLIED) : []
   }
 
-  async function withUmzug<Result>(work: (umzug: Umzug<object>) => Promise<Result>): Promise<Result> {
-    return db.withLock(LOCK, async () => {
-      await db.runScript(CREATE_RECORD)
+  const inspect = async (applied: readonly Applied[]): Promise<Difference[]> =>
+    inspectDatabase(db, new Set(applied.map(({ name }) => name)))
+
+  const withLock = <Result>(work: (applied: Applied[]) => Promise<Result>): Promise<Result> =>
+    db.withLock(LOCK, async () => {
       const applied = await readApplied()
       refuseChanged(migrations, applied)
-      const isAdopting = applied.length === 0 && (await adopts(db))
-      return work(createUmzug(db, migrations, { applied, isAdopting }))
+      return work(applied)
     })
+
+  /** Removes what `adopt` allows; throws, before anything is changed, where something blocks. */
+  async function makeUsable(applied: readonly Applied[], { adopt, isAdopting }: Adopting): Promise<void> {
+    const fixes = chooseFixes(await inspect(applied), adopt)
+    if (isAdopting || fixes.length > 0) await requireRights(db)
+    // Each is a statement of its own: MySQL commits DDL by itself. A second run continues where the first has ended.
+    for (const { sql = '' } of fixes) await db.runScript(sql)
+    if (fixes.length > 0) chooseFixes(await inspect(applied), false)
   }
 
   return {
-    /** Applies the pending migrations in order; returns their names. */
-    up: () => withUmzug(async (umzug) => (await umzug.up()).map(({ name }) => name)),
+    /**
+     * Applies the pending migrations in order; returns their names. With `adopt`, first brings tables of another program
+     * to the specification.
+     */
+    up: ({ adopt = false } = {}) =>
+      withLock(async (applied) => {
+        const isAdopting = applied.length === 0 && (await hasUsersTable(db))
+        if (isAdopting && !db.dialect.adoption) throw new Error(NO_ADOPTION)
+        await makeUsable(applied, { adopt, isAdopting })
+        await db.runScript(CREATE_RECORD)
+        const ran = await createUmzug(db, migrations, { applied, isAdopting }).up()
+        return ran.map(({ name }) => name)
+      }),
     /** Reverts the newest `steps` migrations; returns their names. */
     down: (steps = 1) =>
-      withUmzug(async (umzug) => (await umzug.down({ step: steps })).map(({ name }) => name)),
+      withLock(async (applied) => {
+        await db.runScript(CREATE_RECORD)
+        const reverted = await createUmzug(db, migrations, { applied, isAdopting: false }).down({
+          step: steps,
+        })
+        return reverted.map(({ name }) => name)
+      }),
     async status(): Promise<MigrationStatus[]> {
       const applied = new Map((await readApplied()).map((each) => [each.name, each]))
       return migrations.map(({ name }) => ({
@@ -99,6 +128,32 @@ export function createMigrator(
         adopted: Boolean(applied.get(name)?.adopted),
       }))
     },
+    /** How the database differs from the specification, except for what the pending migrations change. */
+    inspect: async (): Promise<Difference[]> => inspect(await readApplied()),
+    /** Why two users can share an e-mail, a username or an id. Reads the catalog only. */
+    findSharedAccounts: async (): Promise<Difference[]> => {
+      const { adoption } = db.dialect
+      if (!adoption) return []
+      const applied = new Set((await readApplied()).map(({ name }) => name))
+      return findSharedAccounts({ schema: await readSchema(db, adoption), adoption, applied })
+    },
+  }
+}
+
+interface Adopting {
+  adopt: boolean
+  isAdopting: boolean
+}
+
+const NO_ADOPTION = 'The database has a table users already, and this kind of database cannot adopt it.'
+
+/** Fails before the first change where a later one would be refused. */
+async function requireRights(db: Database): Promise<void> {
+  try {
+    await db.runScript(db.dialect.adoption?.requireRights ?? '')
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`The database cannot be changed, and nothing was changed: ${reason}`, { cause })
   }
 }
 
@@ -154,15 +209,14 @@ async function createTables(db: Database, upSql: string, applied: readonly Appli
   }
 }
 
-/** Whether the specified tables exist already; throws where `users` is another program's table. */
-async function adopts(db: Database): Promise<boolean> {
-  if (!(await hasUsersTable(db))) return false
-  const faults = await findForeignSchema(db)
-  if (faults.length === 0) return true
-  throw new Error(
-    `The database has a table users that is not Latchkey's; nothing was changed: ${faults.join('; ')}`,
-  )
+const FIND_USERS_TABLE: Statement = {
+  name: 'migrations-users-table',
+  text: ({ columns }) =>
+    `select 1 as found from (${columns}) as columns_of_schema where table_name = 'users' limit 1`,
 }
+
+/** Whether the database has a table `users`, Latchkey's or another. */
+const hasUsersTable = async (db: Queryable): Promise<boolean> => (await db.query(FIND_USERS_TABLE)).length > 0
 
 function refuseChanged(migrations: readonly Migration[], applied: readonly Applied[]): void {
   const checksums = new Map(migrations.map(({ name, checksum }) => [name, checksum]))

@@ -1,6 +1,6 @@
 import { AppError } from '../app-error.ts'
 import { rootReason } from '../root-reason.ts'
-import type { Database } from './database.ts'
+import type { Database, DatabaseOptions } from './database.ts'
 import { openDatabase } from './open-database.ts'
 
 /**
@@ -10,8 +10,9 @@ import { openDatabase } from './open-database.ts'
 export async function withDatabase<Result>(
   url: string,
   work: (db: Database) => Promise<Result>,
+  options: DatabaseOptions = {},
 ): Promise<Result> {
-  const db = await openDatabase(url, { poolSize: 2 })
+  const db = await openDatabase(url, { poolSize: 2, ...options })
   try {
     return await work(db)
   } catch (error) {

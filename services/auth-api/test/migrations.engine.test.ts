@@ -2,64 +2,14 @@ import { hash } from 'node:crypto'
 import { createMigrator, readMigrations } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { describe, expect, it } from 'vitest'
-import { engine, isPostgres } from './support/engine.ts'
+import { isPostgres } from './support/engine.ts'
+import { olderSchema } from './support/older-schemas.ts'
 import { aToken, aUser, bearer, logIn, PASSWORD, startApp } from './support/start-app.ts'
 import { createEmptyDatabase, createTestDatabase } from './support/test-database.ts'
 
 const NAMES = readMigrations('postgres').map(({ name }) => name)
 
-/** The specified tables as another program created them, with the defaults of its server. */
-const HAND_MADE = {
-  mysql: `
-    create table users (
-      userid binary(16) default (uuid_to_bin(uuid())) not null,
-      name varchar(50),
-      email varchar(120),
-      username varchar(20) not null,
-      password char(40) not null,
-      created_at datetime default (now()),
-      updated_at datetime on update now(),
-      deleted_at datetime,
-      role varchar(50),
-      constraint pk_users primary key (userid)
-    );
-    create unique index ix_email on users (email);
-    create unique index ix_username on users (username);
-    create table users_property (
-      id integer auto_increment not null,
-      name varchar(50),
-      value varchar(250),
-      userid binary(16) not null,
-      constraint pk_users_property primary key (id),
-      constraint fk_user_property foreign key (userid) references users (userid)
-    );`,
-  postgres: `
-    create table users (
-      userid uuid default gen_random_uuid() primary key,
-      name varchar(50),
-      email varchar(120),
-      username varchar(20) not null,
-      password char(40) not null,
-      created_at timestamp default (now() at time zone 'utc'),
-      updated_at timestamp,
-      deleted_at timestamp,
-      role varchar(50)
-    );
-    create unique index ix_email on users (email);
-    create unique index ix_username on users (username);
-    create table users_property (
-      id serial primary key,
-      name varchar(50),
-      value varchar(250),
-      userid uuid not null constraint fk_user_property references users (userid)
-    );`,
-}
-
-function handMade(): string {
-  if (isPostgres()) return HAND_MADE.postgres
-  if (engine() === 'mysql') return HAND_MADE.mysql
-  return HAND_MADE.mysql.replace('uuid_to_bin(uuid())', "unhex(replace(uuid(), '-', ''))")
-}
+const handMade = (): string => olderSchema('the specification')
 
 describe('migrations', () => {
   it('run once each when several start at the same moment', async () => {

@@ -1,4 +1,5 @@
 import type { Dialect } from '../database.ts'
+import { mysqlAdoption } from './adoption.ts'
 
 /** MySQL and MariaDB, by mysql2. */
 export const mysql: Dialect = {
@@ -14,10 +15,10 @@ export const mysql: Dialect = {
     // Assigned to itself, the column is not set to the current time.
     keepUpdatedAt: { statement: 'select 1', assignment: ', updated_at = updated_at' },
     // MySQL names the columns in capitals unless they are named here.
-    columns: `select table_name as table_name, column_name as column_name, data_type as data_type
+    columns: `select table_name as table_name, column_name as column_name
       from information_schema.columns where table_schema = database()`,
   },
-  uuidType: 'binary',
+  adoption: mysqlAdoption,
   errors: {
     // mysql2's own names, the server's, and SQLSTATE: 08 connection exception, 70100 query interrupted.
     unavailable: new RegExp(

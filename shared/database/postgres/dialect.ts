@@ -1,4 +1,5 @@
 import type { Dialect } from '../database.ts'
+import { postgresAdoption } from './adoption.ts'
 
 /** PostgreSQL, by pg-promise. */
 export const postgres: Dialect = {
@@ -14,10 +15,10 @@ export const postgres: Dialect = {
       statement: "select set_config('latchkey.keep_updated_at', 'on', true)",
       assignment: '',
     },
-    columns: `select table_name, column_name, data_type from information_schema.columns
+    columns: `select table_name, column_name from information_schema.columns
       where table_schema = current_schema()`,
   },
-  uuidType: 'uuid',
+  adoption: postgresAdoption,
   errors: {
     // SQLSTATE 08: connection exception. 53: insufficient resources. 57014: query canceled. 57P: operator intervention.
     unavailable: /^(08...|53...|57014|57P0[123])$/,

@@ -10,10 +10,9 @@ export const sqlite: Dialect = {
     keepExisting: (key) => `on conflict (${key}) do nothing`,
     hasModifyingWith: false,
     keepUpdatedAt: { statement: 'update latchkey_session set keep_updated_at = 1', assignment: '' },
-    columns: `select t.name as table_name, c.name as column_name, c.type as data_type
+    columns: `select t.name as table_name, c.name as column_name
       from sqlite_schema t join pragma_table_info(t.name) c where t.type = 'table'`,
   },
-  uuidType: 'text',
   errors: {
     unavailable: /^SQLITE_(CANTOPEN|FULL)$/,
     conflict: /^SQLITE_BUSY$/,

@@ -1,0 +1,202 @@
+import { hash } from 'node:crypto'
+import type { Database } from '@latchkey/shared/database/database.ts'
+import { createMigrator, readMigrations } from '@latchkey/shared/database/migrations.ts'
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { describe, expect, it } from 'vitest'
+import { isPostgres } from './support/engine.ts'
+import { dumpSchema, OLDER_SCHEMAS, type OlderSchema, olderSchema } from './support/older-schemas.ts'
+import { bearer, logIn, PASSWORD, startApp } from './support/start-app.ts'
+import { createEmptyDatabase } from './support/test-database.ts'
+
+const NAMES = readMigrations('postgres').map(({ name }) => name)
+
+const INSERT = {
+  name: 'test-insert',
+  text: 'insert into users (userid, name, email, username, password) values ($1, $2, $3, $4, $5)',
+}
+
+const addUser = (db: Database, username: string, email: string): Promise<number> =>
+  db.execute(INSERT, [db.toUuidValue(crypto.randomUUID()), username, email, username, hash('sha1', PASSWORD)])
+
+async function anOlderDatabase(name: OlderSchema) {
+  const database = await createEmptyDatabase()
+  await database.db.runScript(olderSchema(name))
+  return database
+}
+
+/** What `work` is refused with, and whether it has changed the schema. */
+async function refusalOf(db: Database, work: () => Promise<unknown>): Promise<string> {
+  const before = await dumpSchema(db)
+  const refusal = await work().then(
+    () => 'not refused',
+    (error: Error) => error.message,
+  )
+  expect(await dumpSchema(db)).toBe(before)
+  return refusal
+}
+
+describe('a database without unique indexes', () => {
+  it('would let a user take the e-mail of an admin: no migration runs on it, and none after --adopt', async () => {
+    await using database = await anOlderDatabase('plain indexes')
+    const { db } = database
+    for (const name of ['admin', 'mallory']) await addUser(db, name, `${name}@example.com`)
+    const refusal = await refusalOf(db, () => createMigrator(db).up())
+    expect(refusal).toMatch(/users\.email has no unique index\n.*\n.*unique index ix_email/)
+    expect(refusal).toMatch(/users\.username has no unique index/)
+    expect(refusal).toContain('npm run migrate -- up --adopt')
+
+    expect(await createMigrator(db).up({ adopt: true })).toEqual(NAMES)
+    await using app = await startApp({ database })
+    const { token } = (await logIn(app, 'mallory@example.com')).json()
+    const taken = await app.server.inject({
+      method: 'PUT',
+      url: '/profile',
+      headers: bearer(token),
+      payload: { email: 'Admin@Example.com' },
+    })
+    expect(taken.json()).toMatchObject({ status: 409 })
+    expect((await logIn(app, 'admin@example.com')).json().data.name).toBe('admin')
+  })
+
+  it.each([
+    { what: 'case', emails: ['ada@example.com', 'Ada@Example.com'], isRefused: true },
+    { what: 'white space', emails: ['ada@example.com', 'ada@example.com '], isRefused: false },
+    { what: 'accents', emails: ['ada@example.com', 'adá@example.com'], isRefused: false },
+  ])('lists e-mails that differ by $what', async ({ what, emails, isRefused }) => {
+    await using database = await anOlderDatabase('plain indexes')
+    const { db } = database
+    for (const [index, email] of emails.entries()) await addUser(db, `u${index}`, email)
+    const differences = await createMigrator(db).inspect()
+    expect(differences.filter(({ examples }) => examples)).toMatchObject([
+      {
+        subject: 'users.email',
+        fault: `is the same, except for ${what}, for several users`,
+        isBlocking: isRefused,
+        examples: [expect.stringMatching(/^"[^"]+" and "[^"]+"$/)],
+      },
+    ])
+    if (isRefused) {
+      const refusal = await refusalOf(db, () => createMigrator(db).up({ adopt: true }))
+      expect(refusal).toContain('Change this by hand first')
+      expect(refusal).not.toContain(hash('sha1', PASSWORD))
+    } else expect(await createMigrator(db).up({ adopt: true })).toEqual(NAMES)
+  })
+})
+
+describe('tables of another program', () => {
+  it.each(Object.keys(OLDER_SCHEMAS) as OlderSchema[])(
+    'like %s are as specified after --adopt, and keep their users',
+    async (name) => {
+      await using database = await anOlderDatabase(name)
+      const { db } = database
+      await addUser(db, 'ada', 'Ada@example.com')
+      expect(await createMigrator(db).up({ adopt: true })).toEqual(NAMES)
+      expect(await createMigrator(db).inspect()).toEqual([])
+      expect(await createMigrator(db).up({ adopt: true })).toEqual([])
+      await using app = await startApp({ database })
+      const response = await logIn(app, 'ada@example.com')
+      expect(response.statusCode).toBe(200)
+      const headers = bearer(response.json().token)
+      const payload = { name: 'Ада Лавлейс', language: 'pt' }
+      const changed = await app.server.inject({ method: 'PUT', url: '/profile', headers, payload })
+      expect(changed.json()).toMatchObject({ ...payload, updated_at: expect.stringContaining('T') })
+      await expect(addUser(db, 'ADA', 'other@example.com')).rejects.toThrow()
+      expect((await createMigrator(db).status())[0]?.adopted).toBe(true)
+    },
+  )
+
+  it('continue where a killed adoption has stopped', async () => {
+    await using database = await anOlderDatabase('another character set, shorter columns')
+    const { db } = database
+    const count = (await createMigrator(db).inspect()).length
+    let left = count / 2
+    const killed = createMigrator({
+      ...db,
+      async runScript(sql) {
+        if (left-- < 0) throw new Error('killed')
+        await db.runScript(sql)
+      },
+    })
+    await expect(killed.up({ adopt: true })).rejects.toThrow('killed')
+    expect((await createMigrator(db).inspect()).length).toBeLessThan(count)
+    expect(await createMigrator(db).up({ adopt: true })).toEqual(NAMES)
+    expect(await createMigrator(db).inspect()).toEqual([])
+  })
+
+  const uuid = () => (isPostgres() ? 'uuid' : 'binary(16)')
+  it.each([
+    {
+      what: 'of another product',
+      sql: () => 'create table users (id integer primary key, nick varchar(20))',
+      says: ['users has no column userid', 'users has no column password'],
+    },
+    {
+      what: 'with integers as ids',
+      sql: () => `create table users (
+        userid integer primary key, email varchar(120), username varchar(20) not null, password char(40) not null
+      )`,
+      says: ['users.userid is int'],
+    },
+    {
+      what: 'that are views',
+      sql: () => `${olderSchema('fewer columns').replaceAll('table users', 'table people')}
+        create view users as select * from people;`,
+      says: ['users is a view'],
+    },
+    {
+      what: 'half there',
+      sql: () => `create table users_property (id integer primary key, userid ${uuid()} not null)`,
+      says: ['users_property exists without a table users'],
+    },
+    {
+      what: 'beside a table with the name of one of ours',
+      sql: () =>
+        `${olderSchema('the specification')} create table password_reset (email varchar(50), token text);`,
+      says: ['password_reset has no column id, userid'],
+    },
+    {
+      what: 'without a password for a user',
+      sql: () => `${olderSchema('another character set, shorter columns')}
+        insert into users (userid, username, password) values (${isPostgres() ? 'gen_random_uuid()' : "'0123456789abcdef'"}, 'ghost', null);`,
+      says: ['users.password is null for:\n  "ghost"'],
+    },
+  ])('$what are refused with a list, and unchanged', async ({ sql, says }) => {
+    await using database = await createEmptyDatabase()
+    const { db } = database
+    await db.runScript(sql())
+    for (const adopt of [false, true]) {
+      const refusal = await refusalOf(db, () => createMigrator(db).up({ adopt }))
+      for (const words of says) expect(refusal).toContain(words)
+    }
+  })
+
+  it('that the user of the database may not change, or that are read-only, are unchanged', async () => {
+    await using database = await anOlderDatabase('fewer columns')
+    for (const url of await lesserUrls(database.db, database.url)) {
+      const db = await openDatabase(url, { poolSize: 2 })
+      try {
+        const refusal = await refusalOf(db, () => createMigrator(db).up({ adopt: true }))
+        expect(refusal).toMatch(/^The database cannot be changed, and nothing was changed: /)
+      } finally {
+        await db.close()
+      }
+    }
+  })
+})
+
+/** Addresses at which the database can be read, and not changed. */
+async function lesserUrls(db: Database, url: string): Promise<string[]> {
+  const name = new URL(url).pathname.slice(1)
+  const reader = Object.assign(new URL(url), { username: `r_${name.slice(-12)}`, password: 'reader' })
+  if (!isPostgres()) {
+    await db.runScript(`create user ${reader.username} identified by 'reader';
+      grant select, insert, update, delete on ${name}.* to ${reader.username};`)
+    return [reader.href]
+  }
+  await db.runScript(`create role ${reader.username} login password 'reader';
+    grant create, usage on schema public to ${reader.username};
+    grant select, insert, update, delete on all tables in schema public to ${reader.username};`)
+  const readOnly = new URL(url)
+  readOnly.searchParams.set('options', '-c default_transaction_read_only=on')
+  return [reader.href, readOnly.href]
+}

@@ -1,0 +1,114 @@
+import type { Adoption, Column, SpecifiedColumn } from '../adoption/schema.ts'
+
+/** What each migration sets, so that a fix and the migration agree. */
+const MATCHES_WITHOUT_CASE = '0003_match_without_case'
+const WIDENS_PASSWORD = '0002_widen_password'
+
+const IN_SCHEMA = 'table_schema = database()'
+
+const isLogin = ({ table, column }: SpecifiedColumn): boolean =>
+  table === 'users' && (column === 'email' || column === 'username')
+
+/** MySQL and MariaDB have different names for the same collation. */
+const collate = (accents: 'as' | 'ai'): string =>
+  `/*!80000 collate utf8mb4_0900_${accents}_ci */ /*M!101000 collate utf8mb4_uca1400_nopad_${accents}_ci */`
+
+const withoutSpace = (column: string): string =>
+  `regexp_replace(convert(${column} using utf8mb4), '[[:space:]]+', '')`
+
+function typeOf(column: SpecifiedColumn, found?: Column): string {
+  const { kind, length = 0 } = column
+  if (kind === 'moment') return found?.data_type === 'timestamp' ? 'timestamp' : 'datetime'
+  if (kind !== 'text') return found?.full_type ?? 'binary(16)'
+  // A wider column loses nothing; the columns of the login have the length of their index.
+  const width = isLogin(column) ? length : Math.max(length, found?.max_length ?? 0)
+  const isVarying = isLogin(column) || !found || /char$/.test(found.data_type)
+  const charset = isLogin(column) ? `character set utf8mb4 ${collate('as')}` : 'character set utf8mb4'
+  return `${isVarying ? `varchar(${width})` : found.data_type} ${charset}`
+}
+
+const redefinition = (column: SpecifiedColumn, found?: Column): string =>
+  `${column.column} ${typeOf(column, found)}${column.isNullable ? ' null' : ' not null'}`
+
+const alter = (table: string, change: string): string => `alter table ${table} ${change};`
+
+/** How MySQL and MariaDB take over tables that another program created. */
+export const mysqlAdoption: Adoption = {
+  catalog: {
+    tables: `select table_name as table_name, table_type <> 'VIEW' as is_table, engine = 'InnoDB' as is_transactional
+      from information_schema.tables where ${IN_SCHEMA}`,
+    // MariaDB gives the text NULL as the default of a column that has none.
+    columns: `select table_name as table_name, lower(column_name) as column_name, lower(data_type) as data_type,
+        column_type as full_type, character_maximum_length as max_length, is_nullable = 'YES' as is_nullable,
+        (extra like '%auto_increment%' or coalesce(column_default, 'NULL') <> 'NULL') as has_default,
+        extra like '%on update%' as is_set_on_update, character_set_name as charset_name,
+        collation_name as collation_name
+      from information_schema.columns where ${IN_SCHEMA}`,
+    // An index on a prefix or on an expression does not keep whole values unique.
+    indexes: `select table_name as table_name, index_name as index_name,
+        min(non_unique) = 0 and count(sub_part) = 0 and count(column_name) = count(*) as is_unique,
+        lower(group_concat(column_name order by seq_in_index)) as key_columns
+      from information_schema.statistics where ${IN_SCHEMA} group by table_name, index_name`,
+    foreignKeys: `select table_name as table_name, lower(column_name) as column_name,
+        referenced_table_name as referenced_table, lower(referenced_column_name) as referenced_column
+      from information_schema.key_column_usage where ${IN_SCHEMA} and referenced_table_name is not null`,
+    server: `select 'utf8mb4' as encoding, true as stores_unicode, true as folds_unicode`,
+  },
+  types: {
+    uuid: ['binary'],
+    text: ['varchar', 'char', 'tinytext', 'text', 'mediumtext', 'longtext'],
+    moment: ['datetime', 'timestamp'],
+    key: ['int', 'bigint', 'mediumint', 'smallint'],
+  },
+  convertible: { moment: ['date'] },
+  uniqueKey: (column) => column,
+  redefinedBy(column) {
+    if (isLogin(column)) return MATCHES_WITHOUT_CASE
+    return column.column === 'password' ? WIDENS_PASSWORD : undefined
+  },
+  comparesText: (collation) => ({
+    ignoresCase: collation.endsWith('_ci'),
+    isExactOtherwise: /_(0900|nopad)_as_ci$/.test(collation),
+  }),
+  redefinesNull: true,
+  likeness: (column, likeness) =>
+    ({
+      case: `convert(${column} using utf8mb4) ${collate('as')}`,
+      space: `${withoutSpace(column)} ${collate('as')}`,
+      accent: `${withoutSpace(column)} ${collate('ai')}`,
+    })[likeness],
+  tooLong: (column, length) => `char_length(${column}) > ${length}`,
+  // 0000-00-00, and a day or month 0.
+  impossibleMoment: (column) => `cast(${column} as char) regexp '^0000|-00'`,
+  // A change of nothing needs the right to change, and a server that can be written to.
+  requireRights: 'alter table users',
+  statements: {
+    addColumn: (column) =>
+      alter(
+        column.table,
+        `add column ${redefinition(column)}${column.column === 'created_at' ? ' default current_timestamp' : ''}${column.column === 'updated_at' ? ' on update current_timestamp' : ''}`,
+      ),
+    redefine: (column, found) => alter(column.table, `modify ${redefinition(column, found)}`),
+    dropNotNull: ({ table_name, column_name, full_type }) =>
+      alter(table_name, `modify ${column_name} ${full_type} null`),
+    addUniqueIndex: (column, { name, key, isOccupied }) =>
+      alter(
+        column.table,
+        `${isOccupied ? `drop index ${name}, ` : ''}modify ${redefinition(column)}, add unique index ${name} (${key})`,
+      ),
+    addPrimaryKey: (table, column) => alter(table, `add primary key (${column})`),
+    renameIndex: (table, from, to) => alter(table, `rename index \`${from}\` to ${to}`),
+    setCreatedAt: ({ table_name, data_type }) =>
+      alter(table_name, `modify created_at ${data_type} null default current_timestamp`),
+    setUpdatedAt: ({ table_name, data_type }) =>
+      alter(table_name, `modify updated_at ${data_type} null default null on update current_timestamp`),
+    generateIds: ({ table_name, full_type }) =>
+      alter(table_name, `modify id ${full_type} not null auto_increment`),
+    addForeignKey: () =>
+      alter(
+        'users_property',
+        'add constraint fk_user_property foreign key (userid) references users (userid)',
+      ),
+    makeTransactional: (table) => alter(table, 'engine = InnoDB'),
+  },
+}
