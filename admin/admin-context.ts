@@ -1,5 +1,7 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
+import { describeSharedAccounts } from '@latchkey/shared/database/adoption/describe-differences.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
+import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { createPasswordHasher, type PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { type PasswordPolicy, POLICY_SETTINGS } from '@latchkey/shared/passwords/password-policy.ts'
@@ -38,9 +40,11 @@ export async function withAdminContext<Result>(
   }
   const hashPassword: PasswordHasher['hash'] = (password) => acquireHasher().hash(password)
   try {
-    return await withDatabase(settings.DATABASE_URL, (db) =>
-      work({ db, policy: settings, hashPassword, clock: Date.now }),
-    )
+    return await withDatabase(settings.DATABASE_URL, async (db) => {
+      const shared = await createMigrator(db).findSharedAccounts()
+      if (shared.length > 0) throw new Error(describeSharedAccounts(shared))
+      return work({ db, policy: settings, hashPassword, clock: Date.now })
+    })
   } finally {
     await hasher?.close()
   }

@@ -1,6 +1,7 @@
 import { type Clock, type MonotonicClock, monotonicClock } from '@latchkey/shared/clock.ts'
+import { describeSharedAccounts } from '@latchkey/shared/database/adoption/describe-differences.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
-import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import { createMigrator, type Migrator } from '@latchkey/shared/database/migrations.ts'
 import type { LoadedExtension } from '@latchkey/shared/extensions/load-extensions.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
 import { createMails, type Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
@@ -199,14 +200,27 @@ async function addPlugins(
 
 function buildReadiness(config: Config, dependencies: AppDependencies, clock: Clock): Readiness {
   const { db, queue } = dependencies
+  const migrator = createMigrator(db)
   return createReadiness(
     {
-      database: createDatabaseCheck(db, createMigrator(db), () => refuseDemoUsers(config, dependencies)),
+      database: createDatabaseCheck(db, {
+        migrator,
+        acceptSchema: () => refuseSharedAccounts(migrator, dependencies),
+        acceptUsers: () => refuseDemoUsers(config, dependencies),
+      }),
       // An address that has never answered may be wrong. Later, mail waits in the outbox while the queue is unavailable.
       queue: rememberingSuccess(async () => (await queue.ping()) ?? 'ok', Number.POSITIVE_INFINITY, clock),
     },
     clock,
   )
+}
+
+async function refuseSharedAccounts(migrator: Migrator, { refuse }: AppDependencies): Promise<void> {
+  const shared = await migrator.findSharedAccounts()
+  if (shared.length === 0) return
+  const reason = new Error(describeSharedAccounts(shared))
+  refuse?.(reason)
+  throw reason
 }
 
 async function refuseDemoUsers(

@@ -6,10 +6,12 @@ import { PASSWORD_SCHEMES } from '@latchkey/shared/passwords/schemes.ts'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, it } from 'vitest'
-import { queueUrl } from './support/engine.ts'
+import { withAdminContext } from '../../../admin/admin-context.ts'
+import { isPostgres, queueUrl } from './support/engine.ts'
+import { olderSchema } from './support/older-schemas.ts'
 import { addressOf, type Service, startServiceProcess } from './support/service-process.ts'
 import { aUser, PASSWORD, type TestUser } from './support/start-app.ts'
-import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 let database: TestDatabase
 let user: TestUser
@@ -81,6 +83,27 @@ describe.concurrent('the published password of the demo users', () => {
     },
   )
 })
+
+describe.concurrent('a database in which two accounts can share a name', () => {
+  it.for([
+    { state: 'of another program', isMigrated: false },
+    { state: 'that is migrated', isMigrated: true },
+  ])('$state ends the service, and admin commands', async ({ isMigrated }, { expect }) => {
+    await using own = await (isMigrated ? createTestDatabase() : createEmptyDatabase())
+    await own.db.runScript(isMigrated ? dropUniqueIndexes() : olderSchema('plain indexes'))
+    await using service = startService({ DATABASE_URL: own.url })
+    expect(await service.exited).toBe(1)
+    expect(service.output()).toMatch(/share a name.*users\.email has no unique index.*migrate -- status/)
+    await expect(
+      withAdminContext(async () => 'ran', { DATABASE_URL: own.url, APP_ENV: 'nowhere' }),
+    ).rejects.toThrow(/users\.username has no unique index/)
+  })
+})
+
+const dropUniqueIndexes = (): string =>
+  isPostgres()
+    ? 'drop index ix_email_folded; drop index ix_username_folded'
+    : 'alter table users drop index ix_email, drop index ix_username'
 
 describe.concurrent('settings', () => {
   it.for([
