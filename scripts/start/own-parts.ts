@@ -47,6 +47,7 @@ export async function startOwnParts(given: Environment, stops: Stop[]): Promise<
       DATABASE_URL: databaseUrl,
       QUEUE_URL: queueUrl,
       MAIL_URL: given.MAIL_URL || mail?.url,
+      INBOX_URL: given.INBOX_URL || mail?.page,
     },
     inbox: mail?.inbox,
     databaseEnded: server
@@ -57,7 +58,10 @@ export async function startOwnParts(given: Environment, stops: Stop[]): Promise<
 
 interface Inbox {
   inbox: ServiceProcess
+  /** Where it accepts mail. */
   url: string
+  /** Where it shows mail. */
+  page: string
 }
 
 /** The absolute path of the environment's folder below DATA_DIR, which is relative to the repository. */
@@ -79,13 +83,14 @@ async function startPostgres(given: Environment, stops: Stop[]): Promise<Embedde
 }
 
 async function startInbox(given: Environment, stops: Stop[]): Promise<Inbox> {
-  let url = ''
+  let [url, page] = ['', '']
   const inbox = await startOnFreePorts(
     async () => {
       // get-port offers no port twice.
       const smtpPort = await getPort({ port: INBOX_SMTP_PORT, host: INBOX_HOST })
       const webPort = await getPort({ port: INBOX_WEB_PORT, host: INBOX_HOST })
       url = `smtp://${INBOX_HOST}:${smtpPort}`
+      page = `http://${INBOX_HOST}:${webPort}`
       const process = startService('mail inbox', join(import.meta.dirname, 'mail-inbox.ts'), {
         ...Object.fromEntries(INBOX_SETTINGS.map((name) => [name, given[name]])),
         MAILDEV_SMTP_PORT: String(smtpPort),
@@ -96,5 +101,5 @@ async function startInbox(given: Environment, stops: Stop[]): Promise<Inbox> {
     },
     async ({ exited }) => (await exited) === String(EXIT_PORT_TAKEN),
   )
-  return { inbox, url }
+  return { inbox, url, page }
 }

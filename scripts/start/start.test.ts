@@ -123,6 +123,8 @@ describe('npm start', () => {
     expect((await logIn()).status).toBe(200)
     expect((await fetch(`http://127.0.0.1:${settings.PORT}/health/ready`)).status).toBe(200)
     expect(start.output()).not.toMatch(/secret=|:[^@\s]{16,}@/i)
+    const inbox = /mail +(http:\S+)/.exec(start.output())?.[1] ?? 'no inbox'
+    expect(await (await fetch(`http://127.0.0.1:${settings.PORT}/`)).text()).toContain(inbox)
     const [, file = ''] = /^ {2}admin +\. (\S+) && npx scriptify run Users::list$/m.exec(start.output()) ?? []
     expect(statSync(resolve(ROOT, file)).mode & 0o777).toBe(0o600)
     expect(await asAdmin(`. '${file}' && npx scriptify run Users::list`)).toContain('admin@example.com')

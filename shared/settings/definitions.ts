@@ -232,6 +232,12 @@ const mail = {
     description: 'Sender address of the mails.',
     example: 'Latchkey <no-reply@example.com>',
   }),
+  INBOX_URL: optional(
+    url(['http', 'https'], {
+      description: 'Page of the mail inbox, to which `GET /` links in dev and test.',
+      example: 'http://localhost:1080',
+    }),
+  ),
   MAIL_CONCURRENCY: wholeNumber({
     description: 'Mails that one mailer-worker sends at the same time.',
     unit: 'mails',

@@ -37,6 +37,7 @@ import { passwordResetRoutes } from './features/password-reset/routes.ts'
 import { createSetPassword } from './features/password-reset/set-password.ts'
 import { profileRoutes } from './features/profile/routes.ts'
 import { createUpdateProfile } from './features/profile/update-profile.ts'
+import { startPageRoutes } from './features/start-page/routes.ts'
 import { type AuthenticateOptions, authenticate } from './features/tokens/authenticate.ts'
 import { createTokenIssuer } from './features/tokens/issue-token.ts'
 import { createRefreshToken } from './features/tokens/refresh-token.ts'
@@ -163,6 +164,13 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     confirmCode,
     // The token of a confirmed reset came from the owner's mailbox.
     setPassword: (given, request) => setPassword(given, { address: addressKey(request), standing: 'known' }),
+  })
+  await server.register(startPageRoutes, {
+    hasPage: hasDemoUsers(config.environment),
+    environment: config.environment,
+    inboxUrl: config.mail.inboxUrl,
+    metricsPort: config.http.metricsPort,
+    loginField: field,
   })
   for (const extension of extensions)
     await addExtensionRoutes(server, owners, extension, { db, users, clock })

@@ -40,7 +40,7 @@ export const parseConfig = declareConfig('auth-api', {
   },
   profile: { properties: 'PROFILE_PROPERTIES' },
   reset: { ttlSeconds: 'RESET_TTL', attempts: 'RESET_ATTEMPTS' },
-  mail: { secret: 'MAIL_SECRET', queueUrl: 'QUEUE_URL' },
+  mail: { secret: 'MAIL_SECRET', queueUrl: 'QUEUE_URL', inboxUrl: 'INBOX_URL' },
   database: { url: 'DATABASE_URL', poolSize: 'DATABASE_POOL' },
   log: { level: 'LOG_LEVEL' },
 })

@@ -1,0 +1,72 @@
+import { DEMO_PASSWORD, DEMO_USERS } from '@latchkey/shared/users/demo-users.ts'
+
+/** What runs, and where. */
+export interface Parts {
+  environment: string
+  /** The address under which the page was requested. */
+  url: string
+  /** The page of the mail inbox; undefined where mail goes to a real server. */
+  inboxUrl: string | undefined
+  /** 0 where the system has chosen it. */
+  metricsPort: number
+  loginField: 'email' | 'username'
+}
+
+const STYLE = `
+  :root { color-scheme: light dark }
+  body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem }
+  dt { font-weight: 600 } dd { margin: 0 0 .75rem }
+  pre { padding: .75rem; overflow-x: auto; border: 1px solid; border-radius: 4px }`
+
+/** The page of `/` in dev and test, for a developer who has just started Latchkey. */
+export function renderStartPage(parts: Parts): string {
+  const rows = listParts(parts).map(([term, details]) => `<dt>${term}</dt><dd>${details}</dd>`)
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Latchkey</title>
+<style>${STYLE}
+</style>
+</head>
+<body>
+<h1>Latchkey runs</h1>
+<p>A login and token service, in the environment ${escapeHtml(parts.environment)}.</p>
+<dl>
+${rows.join('\n')}
+</dl>
+<h2>Log in</h2>
+<pre>${escapeHtml(firstCommand(parts))}</pre>
+</body>
+</html>
+`
+}
+
+function listParts({ inboxUrl, metricsPort, url }: Parts): string[][] {
+  const metrics = metricsPort > 0 && URL.parse(`http://${URL.parse(url)?.hostname}:${metricsPort}/metrics`)
+  return [
+    ['API', '<a href="docs">/docs</a>, to try requests; <a href="openapi.json">/openapi.json</a>'],
+    ...(inboxUrl ? [['Mail inbox', `${link(inboxUrl)}, where every mail of this environment lands`]] : []),
+    ...(metrics ? [['Metrics', link(metrics.href)]] : []),
+    ['Health', '<a href="health/ready">/health/ready</a>'],
+  ]
+}
+
+function firstCommand({ url, loginField }: Parts): string {
+  const body = JSON.stringify({ username: DEMO_USERS[1][loginField], password: DEMO_PASSWORD })
+  return `curl -s ${url}/login -H 'Content-Type: application/json' \\\n  -d '${body}'`
+}
+
+const link = (url: string): string => `<a href="${escapeHtml(url)}">${escapeHtml(url)}</a>`
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')

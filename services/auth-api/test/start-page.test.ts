@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest'
+import { startApp } from './support/start-app.ts'
+
+it('is a page in dev that links every part, and shows a command that logs in', async () => {
+  const settings = { APP_ENV: 'dev', INBOX_URL: 'http://127.0.0.1:1080', METRICS_PORT: '9464' }
+  await using app = await startApp({ settings })
+  const page = await app.server.inject({ url: '/', headers: { host: 'localhost:8080' } })
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+  expect(page.headers['content-security-policy']).toContain("default-src 'none'")
+  const links = [...page.body.matchAll(/href="([^"]+)"/g)].map(([, target]) => target)
+  expect(links).toEqual([
+    'docs',
+    'openapi.json',
+    'http://127.0.0.1:1080',
+    'http://localhost:9464/metrics',
+    'health/ready',
+  ])
+  for (const target of ['docs', 'openapi.json', 'health/ready'])
+    expect((await app.server.inject(`/${target}`)).statusCode, target).toBeLessThan(400)
+  expect(page.body).toContain('curl -s http://localhost:8080/login')
+  expect(page.body).toContain('user@example.com')
+})
+
+it('shows markup in the Host header as text', async () => {
+  await using app = await startApp({ settings: { APP_ENV: 'dev' } })
+  const page = await app.server.inject({ url: '/', headers: { host: 'a"><script>alert(1)</script>' } })
+  expect(page.body).not.toContain('<script')
+})
+
+it('is an index in JSON elsewhere, without the demo users', async () => {
+  await using app = await startApp({ settings: { APP_ENV: 'prod', INBOX_URL: 'http://127.0.0.1:1080' } })
+  const index = await app.server.inject('/')
+  expect(index.json()).toEqual({
+    name: 'Latchkey',
+    description: 'A login and token service',
+    documentation: '/docs',
+    openapi: '/openapi.json',
+    health: '/health/ready',
+  })
+})
