@@ -98,6 +98,10 @@ const tokens = {
     minimum: 1,
     default: 300,
   }),
+  SESSION_LIFETIME: seconds({
+    description: 'Time after a login in which its tokens can be refreshed; 0 sets no limit.',
+    default: 2_592_000,
+  }),
   REVOCATION_CACHE: seconds({
     description: 'Time until a revoked token is refused; 0 asks the database on each request.',
     default: 5,

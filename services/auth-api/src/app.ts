@@ -39,12 +39,11 @@ import { profileRoutes } from './features/profile/routes.ts'
 import { createUpdateProfile } from './features/profile/update-profile.ts'
 import { startPageRoutes } from './features/start-page/routes.ts'
 import { type AuthenticateOptions, authenticate } from './features/tokens/authenticate.ts'
+import type { Claims } from './features/tokens/claims.ts'
+import { createEndSession } from './features/tokens/end-session.ts'
 import { createTokenIssuer } from './features/tokens/issue-token.ts'
 import { createRefreshToken } from './features/tokens/refresh-token.ts'
-import {
-  createRevocationRepository,
-  type RevocationRepository,
-} from './features/tokens/revocation-repository.ts'
+import { createRevocationRepository } from './features/tokens/revocation-repository.ts'
 import { tokenRoutes } from './features/tokens/routes.ts'
 import { importSigningKey } from './features/tokens/signing-key.ts'
 import { createTokenValidity, requireValid } from './features/tokens/token-validity.ts'
@@ -95,12 +94,15 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const { db, passwords, logger, traceRequests, clock = Date.now, registry = new Registry() } = dependencies
   const { extensions = [] } = dependencies
   const users = createUserRepository(db)
-  const revocations = createRevocationRepository(db)
-  const report: ReportEvent = ({ name, ...event }) => logger.info(event, name)
+  const report = buildReport(logger)
   const server = createServer({ trustedProxies: config.http.trustedProxies, logger })
   const owners = trackRouteOwners(server, 'Latchkey')
   const readiness = buildReadiness(config, dependencies, clock)
-  const { issueToken, ...verification } = await buildTokens(config.tokens, revocations, dependencies)
+  const { issueToken, refreshToken, endSession, ...verification } = await buildTokens(
+    config.tokens,
+    dependencies,
+    report,
+  )
   const tokens = { ...verification, roles: [...ROLES, ...extensions.flatMap(({ roles }) => roles)] }
   const { createCounter, limitLogin, limitReset, limitEmailChange } = await buildLimits(
     server,
@@ -118,14 +120,14 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     { ...dependencies, mails },
     clock,
   )
-  const { refreshWindowSeconds } = config.tokens
   const transaction: Database['transaction'] = (work) => db.transaction(work)
 
   const updateProfile = createUpdateProfile({
     transaction,
     usersOf: createUserRepository,
     resetsOf: createResetRepository,
-    requireValid: (transaction, claims) => requireValid(createRevocationRepository(transaction), claims),
+    requireValid: (transaction, claims) =>
+      requireValid(createRevocationRepository(transaction), claims, clock()),
     clock,
   })
 
@@ -134,16 +136,13 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     logIn: (credentials, request) =>
       limitLogin(request, credentials.username, (client) => logIn(credentials, client)),
   })
-  await server.register(tokenRoutes, {
-    refreshToken: createRefreshToken({ users, issueToken, refreshWindowSeconds, clock }),
-  })
+  await server.register(tokenRoutes, { refreshToken })
   await server.register(logOutRoutes, {
     logOut: createLogOut({
-      revocations,
-      validity: tokens.validity,
+      endSession,
+      validity: verification.validity,
       transaction,
       usersOf: createUserRepository,
-      lifetimeSeconds: config.tokens.lifetimeSeconds,
       report,
       clock,
     }),
@@ -243,17 +242,32 @@ async function refuseDemoUsers(
   throw reason
 }
 
+const buildReport =
+  (logger: FastifyBaseLogger): ReportEvent =>
+  ({ name, ...event }) =>
+    logger[name === 'token.reused' ? 'warn' : 'info'](event, name)
+
 async function buildTokens(
-  { secret, previousSecret, issuer, lifetimeSeconds, revocationCacheSeconds }: Config['tokens'],
-  revocations: RevocationRepository,
-  { clock = Date.now, monotonic = monotonicClock }: Pick<AppDependencies, 'clock' | 'monotonic'>,
+  { secret, previousSecret, issuer, revocationCacheSeconds: cacheSeconds, ...tokens }: Config['tokens'],
+  { db, clock = Date.now, monotonic = monotonicClock }: Pick<AppDependencies, 'db' | 'clock' | 'monotonic'>,
+  report: ReportEvent,
 ) {
   const key = await importSigningKey(secret)
   const keys = previousSecret ? [key, await importSigningKey(previousSecret)] : [key]
+  const revocations = createRevocationRepository(db)
+  const issueToken = createTokenIssuer({ ...tokens, key, issuer })
+  const endSession = createEndSession({ ...tokens, revocations, clock })
+  const endReused = async (claims: Claims) => {
+    await endSession(claims)
+    report({ name: 'token.reused', userid: claims.sub })
+  }
+  const validity = createTokenValidity({ revocations, endReused, cacheSeconds, clock, monotonic })
   return {
-    issueToken: createTokenIssuer({ key, issuer, lifetimeSeconds }),
+    issueToken,
     verifier: createTokenVerifier({ keys, issuer, clock }),
-    validity: createTokenValidity({ revocations, cacheSeconds: revocationCacheSeconds, monotonic }),
+    validity,
+    endSession,
+    refreshToken: createRefreshToken({ ...tokens, revocations, endReused, validity, issueToken, clock }),
   }
 }
 

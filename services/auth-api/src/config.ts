@@ -24,6 +24,7 @@ export const parseConfig = declareConfig('auth-api', {
     previousSecret: 'JWT_SECRET_PREVIOUS',
     lifetimeSeconds: 'TOKEN_LIFETIME',
     refreshWindowSeconds: 'REFRESH_WINDOW',
+    sessionLifetimeSeconds: 'SESSION_LIFETIME',
     revocationCacheSeconds: 'REVOCATION_CACHE',
   },
   login: { field: 'LOGIN_FIELD' },

@@ -7,6 +7,7 @@ export const SETTINGS = {
   refreshWindowMs: 300_000,
   notBeforeLeewayMs: 5_000,
   revocationCacheMs: 5_000,
+  refreshGraceMs: 10_000,
   resetTtlMs: 600_000,
   resetAttempts: 5,
   /** New passwords that a reset may have hashed beyond its attempts. */
@@ -27,8 +28,17 @@ export interface ModelUser {
   generation: number
 }
 
+/** A login with its refreshes. */
+export interface ModelSession {
+  /** By the clock that never goes back. */
+  endedAt: number | undefined
+}
+
 export interface ModelToken {
   readonly jwt: string
+  readonly session: ModelSession
+  /** Once it was refreshed: when its grace ends by the wall clock, and when that was by the other one. */
+  refreshed: { readonly until: number; readonly at: number } | undefined
   readonly user: ModelUser
   readonly generation: number
   readonly issuedAt: number
@@ -81,6 +91,21 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean 
   const isInTime = ({ notBefore, expiresAt }: ModelToken) =>
     time.now >= notBefore - SETTINGS.notBeforeLeewayMs && time.now < expiresAt
 
+  const isReused = ({ refreshed }: ModelToken) => refreshed !== undefined && time.now >= refreshed.until
+
+  /** What a replica may know about something that happened at `at`. */
+  const mayKnow = (at: number | undefined): boolean[] => {
+    if (at === undefined) return [false]
+    return time.elapsed - at <= SETTINGS.revocationCacheMs ? [true, false] : [true]
+  }
+
+  /** Whether a replica may know a token as one that was ended by its session or by its refresh. */
+  function knownEnds(token: ModelToken): boolean[] {
+    const bySession = mayKnow(token.session.endedAt)
+    const byRefresh = isReused(token) ? mayKnow(token.refreshed?.at) : [false]
+    return bySession.flatMap((session) => byRefresh.map((refresh) => session || refresh))
+  }
+
   const isOpen = (reset: ModelReset) => !reset.isUsed && reset.expiresAt > time.now
 
   return {
@@ -102,19 +127,44 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean 
     admissions(token: ModelToken): Set<string | undefined> {
       if (!isInTime(token)) return new Set([undefined])
       const isRefused = ({ isDeleted, generation }: Standing) => isDeleted || token.generation < generation
-      return new Set(knownOf(token.user).map((known) => (isRefused(known) ? undefined : known.role)))
+      return new Set(
+        knownEnds(token).flatMap((hasEnded) =>
+          knownOf(token.user).map((known) => (hasEnded || isRefused(known) ? undefined : known.role)),
+        ),
+      )
     },
 
     /** Whether a token is valid by what the database has now. */
     isValidNow: (token: ModelToken): boolean =>
-      isInTime(token) && !token.user.isDeleted && token.generation === token.user.generation,
+      isInTime(token) &&
+      !token.user.isDeleted &&
+      token.generation === token.user.generation &&
+      token.session.endedAt === undefined &&
+      !isReused(token),
+
+    /** Tokens whose use ends their session. */
+    reused: (): ModelToken[] =>
+      tokens.filter((token) => isReused(token) && token.session.endedAt === undefined),
+
+    refresh(token: ModelToken): void {
+      token.refreshed ??= { until: time.now + SETTINGS.refreshGraceMs, at: time.elapsed }
+    },
 
     isRefreshable: (token: ModelToken): boolean => token.expiresAt - time.now <= SETTINGS.refreshWindowMs,
 
-    issue(jwt: string, user: ModelUser, generation = user.generation): ModelToken {
+    issue(
+      jwt: string,
+      user: ModelUser,
+      {
+        generation = user.generation,
+        session = { endedAt: undefined },
+      }: Partial<Pick<ModelToken, 'generation' | 'session'>> = {},
+    ): ModelToken {
       const second = Math.floor(time.now / 1000) * 1000
       const token = {
         jwt,
+        session,
+        refreshed: undefined,
         user,
         generation,
         issuedAt: time.now,

@@ -1,7 +1,8 @@
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { Statement } from '@latchkey/shared/database/database.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
+import { decodeJwt } from 'jose'
 import { expect } from 'vitest'
 import { openLimitStore } from '../../src/plugins/rate-limit/limit-store.ts'
 import type { Engine } from '../support/engine.ts'
@@ -99,11 +100,16 @@ export async function startReplicas({ engine, redisUrl, settings = {} }: Replica
       return (await Promise.all(opened)).filter(({ to }) => !to.endsWith('.invalid'))
     },
 
+    async hasSessionEnded(jwt: string): Promise<boolean> {
+      const id = hash('sha256', `session ${decodeJwt(jwt).sid}`)
+      return (await database.db.query(FIND_REVOCATION, [id])).length > 0
+    },
+
     readState: () => readState(database),
 
     /** Removes every row. */
     async clear(): Promise<void> {
-      for (const table of ['users_property', 'users', 'password_reset', 'mail_outbox'])
+      for (const table of ['users_property', 'users', 'password_reset', 'mail_outbox', 'token_revocation'])
         await database.db.execute({ name: `model-clear-${table}`, text: `delete from ${table}` })
       for (const { queued } of apps) queued.clear()
     },
@@ -127,6 +133,10 @@ function appAt(apps: readonly TestApp[], replica: number): TestApp {
 }
 
 const FIND_MAILS: Statement = { name: 'model-mails', text: 'select id, payload from mail_outbox' }
+const FIND_REVOCATION: Statement = {
+  name: 'model-revocation',
+  text: 'select id from token_revocation where id = $1',
+}
 const FIND_USERS: Statement = {
   name: 'model-users',
   text: 'select userid, name, email, password, role, deleted_at from users',

@@ -171,7 +171,8 @@ async function refresh({ model, replicas, replica, token }: StepContext): Promis
   if (!expectAdmission(answer, model, token)) return
   expect(model.isRefreshable(token) && model.isValidNow(token), 'may be refreshed').toBe(true)
   expectToken(answer, token.user)
-  model.issue(tokenOf(answer), token.user)
+  model.refresh(token)
+  model.issue(tokenOf(answer), token.user, { session: token.session })
 }
 
 async function readProfile({ model, replicas, replica, token }: StepContext): Promise<void> {
@@ -330,7 +331,7 @@ async function setPasswordTogether(step: StepContext): Promise<void> {
   if (!login || !owner || generation === undefined) return
   if (login.status === 200) {
     model.limits.remember(limited(reset.email))
-    model.issue(tokenOf(login), owner, generation)
+    model.issue(tokenOf(login), owner, { generation })
   } else {
     // It read the user after the change.
     expectStatus(login, isUsable ? 401 : 200)
@@ -438,7 +439,16 @@ async function expectAgreement(model: AccountModel, { replicas }: Run): Promise<
       isUsed: reset.isUsed,
     })
   for (const replica of [0, 1])
-    for (const token of model.tokens) await expectTokenState(model, replicas, replica, token)
+    for (const token of model.tokens) {
+      await findEndedSessions(model, replicas)
+      await expectTokenState(model, replicas, replica, token)
+    }
+}
+
+/** Using a token after the grace of its refresh ends its session, if the replica knows of the refresh. */
+async function findEndedSessions(model: AccountModel, replicas: Replicas): Promise<void> {
+  for (const { jwt, session } of model.reused())
+    if (await replicas.hasSessionEnded(jwt)) session.endedAt = replicas.time.elapsed
 }
 
 const rowOf = ({ name, email, password, role, isDeleted, language }: ModelUser) => ({

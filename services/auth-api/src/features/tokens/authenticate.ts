@@ -6,8 +6,11 @@ import type { Claims } from './claims.ts'
 import { revokedToken, type TokenValidity } from './token-validity.ts'
 import type { TokenVerifier } from './verify-token.ts'
 
-/** What a route requires: any valid token, or the token of a user who now has the role, or any of several. */
-export type AuthMarker = 'authenticated' | { role: string | readonly string[] }
+/**
+ * What a route requires: any valid token, the token of a user who now has the role, or any of several, or a token with
+ * a valid signature that has not expired. The handler of a `signed` route checks whether the token was revoked.
+ */
+export type AuthMarker = 'authenticated' | 'signed' | { role: string | readonly string[] }
 
 declare module 'fastify' {
   interface RouteShorthandOptions {
@@ -43,9 +46,7 @@ export const authenticate = fp<AuthenticateOptions>(
 
     app.addHook('onRoute', (route) => {
       if (route.auth === undefined) return
-      const roles = requiredRoles(route.auth, route.url, declared)
-      const guard = guards.get(String(roles)) ?? createGuard(roles)
-      guards.set(String(roles), guard)
+      const guard = guardOf(route.auth, route.url)
       // The HEAD route that Fastify adds to a GET arrives here with the guard in place.
       const others = [route.onRequest ?? []]
         .flat()
@@ -53,6 +54,21 @@ export const authenticate = fp<AuthenticateOptions>(
       route.onRequest = [guard as unknown as onRequestAsyncHookHandler, ...others]
       route.config = { ...route.config, isProtected: true }
     })
+
+    function guardOf(marker: AuthMarker, url: string): onRequestHookHandler {
+      if (marker === 'signed') return signedGuard
+      const roles = requiredRoles(marker, url, declared)
+      const guard = guards.get(String(roles)) ?? createGuard(roles)
+      guards.set(String(roles), guard)
+      return guard
+    }
+
+    const signedGuard: onRequestHookHandler = (request, _reply, done) => {
+      const token = bearerToken(request)
+      if (token === undefined) return done(missingToken(request))
+      const claims = verifier.recall(token) ?? verifier.verify(token)
+      Promise.resolve(claims).then((signed) => done(admit(request, signed, undefined)), done)
+    }
 
     /** On the hot path, where the token and its user are remembered, it calls back without a promise. */
     function createGuard(roles: readonly string[] | undefined): onRequestHookHandler {
@@ -77,7 +93,7 @@ export const authenticate = fp<AuthenticateOptions>(
 )
 
 function requiredRoles(
-  marker: AuthMarker,
+  marker: Exclude<AuthMarker, 'signed'>,
   url: string,
   declared: readonly string[],
 ): readonly string[] | undefined {
@@ -85,7 +101,9 @@ function requiredRoles(
   const roles = typeof marker === 'object' && marker !== null ? [marker.role ?? []].flat() : []
   // A misspelt marker must not leave a route open, nor require an empty role.
   if (roles.length === 0 || !roles.every(Boolean))
-    throw new Error(`The route ${url} has an auth marker that is neither 'authenticated' nor { role }`)
+    throw new Error(
+      `The route ${url} has an auth marker that is neither 'authenticated', 'signed' nor { role }`,
+    )
   const unknown = roles.find((role) => !declared.includes(role))
   if (unknown !== undefined)
     throw new Error(

@@ -1,39 +1,66 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
-import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import type { Claims } from './claims.ts'
+import { type Claims, sessionOf } from './claims.ts'
 import type { IssuedToken, IssueToken } from './issue-token.ts'
-import { isValidFor, revokedToken } from './token-validity.ts'
+import type { RevocationRepository } from './revocation-repository.ts'
+import { isReused, isValidFor, revokedToken, type TokenValidity } from './token-validity.ts'
 
 export interface RefreshTokenDependencies {
-  users: Pick<UserRepository, 'findById'>
+  revocations: Pick<RevocationRepository, 'endRefreshed'>
+  /** Receives a token that is refreshed again after its grace. */
+  endReused: (claims: Claims) => Promise<void>
+  validity: Pick<TokenValidity, 'forget'>
   issueToken: IssueToken
   refreshWindowSeconds: number
+  /** Time after the login in which tokens are refreshed; 0 sets no limit. */
+  sessionLifetimeSeconds: number
   clock: Clock
 }
 
 export type RefreshToken = ReturnType<typeof createRefreshToken>
 
+/** How long a refreshed token stays valid: for requests in flight, and for a second tab that refreshes it too. */
+const GRACE_MS = 10_000
+
 /**
- * Exchanges a verified token in its last `refreshWindowSeconds` for a new one, with the user's current name and role.
- * Throws `token_not_refreshable` before that, and `invalid_token` when the user is deleted or the token was revoked.
+ * Exchanges a signed token in its last `refreshWindowSeconds` for a new one of the same session, with the user's current
+ * name and role. The old token ends after a grace. Throws `token_not_refreshable` before that time, and `invalid_token`
+ * when the session is too old or has ended, when the user is deleted, or when the token was revoked.
  */
-export function createRefreshToken({
-  users,
-  issueToken,
-  refreshWindowSeconds,
-  clock,
-}: RefreshTokenDependencies) {
+export function createRefreshToken(dependencies: RefreshTokenDependencies) {
+  const { revocations, endReused, validity, issueToken, clock } = dependencies
+
   return async (claims: Claims): Promise<IssuedToken> => {
     const now = clock()
-    if (claims.exp - now / 1000 > refreshWindowSeconds) {
-      throw new AppError(
-        'token_not_refreshable',
-        `A token can be refreshed in its last ${refreshWindowSeconds} seconds; try again then`,
-      )
+    refuseOutsideWindow(claims, now, dependencies)
+    const { user, hasSessionEnded, ...standing } = await revocations.endRefreshed(
+      claims,
+      new Date(now + GRACE_MS),
+    )
+    validity.forget(claims)
+    if (hasSessionEnded || !isValidFor(user, claims)) throw revokedToken()
+    if (isReused(standing, now)) {
+      await endReused(claims)
+      throw revokedToken()
     }
-    const user = await users.findById(claims.sub)
-    if (!isValidFor(user, claims)) throw revokedToken()
-    return issueToken(user, toNumericDate(now))
+    return issueToken(user, toNumericDate(now), sessionOf(claims))
   }
+}
+
+function refuseOutsideWindow(
+  claims: Claims,
+  now: number,
+  {
+    refreshWindowSeconds,
+    sessionLifetimeSeconds,
+  }: Pick<RefreshTokenDependencies, 'refreshWindowSeconds' | 'sessionLifetimeSeconds'>,
+): void {
+  const sessionEnd = sessionOf(claims).authTime + sessionLifetimeSeconds
+  if (sessionLifetimeSeconds > 0 && now / 1000 >= sessionEnd)
+    throw new AppError('invalid_token', 'The session is too old to be refreshed; log in again')
+  if (claims.exp - now / 1000 > refreshWindowSeconds)
+    throw new AppError(
+      'token_not_refreshable',
+      `A token can be refreshed in its last ${refreshWindowSeconds} seconds; try again then`,
+    )
 }

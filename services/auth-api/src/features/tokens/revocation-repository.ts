@@ -30,6 +30,20 @@ const SELECT_STANDING = `select ${USER_COLUMNS},
 
 const FIND_STANDING: Statement = { name: 'token-standing', text: SELECT_STANDING }
 
+const END_REFRESHED = `insert into token_revocation (id, revoked_from, expires_at)
+    select $2, $4, $5 from users where userid = $1 and deleted_at is null`
+
+const END_REFRESHED_ALONE: Statement = {
+  name: 'token-end-refreshed',
+  text: ({ keepExisting }) => `${END_REFRESHED} ${keepExisting('id')}`,
+}
+
+/** The query does not see what the insert of the same statement adds. */
+const END_AND_FIND_STANDING: Statement = {
+  name: 'token-refresh',
+  text: ({ keepExisting }) => `with refreshed as (${END_REFRESHED} ${keepExisting('id')}) ${SELECT_STANDING}`,
+}
+
 export type RevocationRepository = ReturnType<typeof createRevocationRepository>
 
 /** Tokens and sessions that ended before their time. */
@@ -39,6 +53,19 @@ export function createRevocationRepository(db: Queryable) {
     async findStanding(claims: Claims): Promise<TokenStanding> {
       const rows = await db.query<StandingRow>(FIND_STANDING, standingKeys(db, claims))
       return toStanding(db, rows)
+    },
+
+    /**
+     * Ends a token of an existing user that is being refreshed, from `until` on, unless that has been done already. Reads its standing, by one
+     * statement where the database has that.
+     */
+    async endRefreshed(claims: Claims, until: Date): Promise<TokenStanding> {
+      const keys = standingKeys(db, claims)
+      const end = [until, new Date(claims.exp * 1000)]
+      if (db.dialect.sql.hasModifyingWith)
+        return toStanding(db, await db.query<StandingRow>(END_AND_FIND_STANDING, [...keys, ...end]))
+      await db.execute(END_REFRESHED_ALONE, [...keys, ...end])
+      return toStanding(db, await db.query<StandingRow>(FIND_STANDING, keys))
     },
 
     /** Ends every token of a session; `expiresAt` is the end of the last of them. */

@@ -31,12 +31,24 @@ function aValidity(cacheSeconds: number) {
     properties: [],
   }
   let hasSessionEnded = false
-  const findStanding = vi.fn(
-    async (): Promise<TokenStanding> => ({ user, refreshedUntil: undefined, hasSessionEnded }),
-  )
+  let refreshedUntil: Date | undefined
+  const endReused = vi.fn(async () => {
+    hasSessionEnded = true
+  })
+  const findStanding = vi.fn(async (): Promise<TokenStanding> => ({ user, refreshedUntil, hasSessionEnded }))
   return {
-    validity: createTokenValidity({ revocations: { findStanding }, cacheSeconds, monotonic: () => now }),
+    validity: createTokenValidity({
+      revocations: { findStanding },
+      endReused,
+      cacheSeconds,
+      clock: () => now,
+      monotonic: () => now,
+    }),
     findStanding,
+    endReused,
+    refreshUntil: (milliseconds: number) => {
+      refreshedUntil = new Date(milliseconds)
+    },
     setRole: (role: string) => {
       if (user) user = { ...user, role }
     },
@@ -93,6 +105,21 @@ describe('the validity of a token', () => {
     validity.forget(CLAIMS)
     expect(validity.recall(CLAIMS)).toBeUndefined()
     await expect(validity.check(CLAIMS)).rejects.toMatchObject({ code: 'invalid_token' })
+    expect(validity.recall(CLAIMS)).toBe('revoked')
+  })
+
+  it('ends with the grace after its refresh, and a use after that ends its session once', async () => {
+    const { validity, refreshUntil, endReused, passSeconds } = aValidity(5)
+    refreshUntil(1_002_000)
+    expect(await validity.check(CLAIMS)).toBe(CLAIMS)
+    passSeconds(1.999)
+    expect(validity.recall(CLAIMS), 'within the grace').toBe(CLAIMS)
+    expect(endReused).not.toHaveBeenCalled()
+    passSeconds(0.001)
+    expect(validity.recall(CLAIMS)).toBeUndefined()
+    for (const attempt of ['first', 'second'])
+      await expect(validity.check(CLAIMS), attempt).rejects.toMatchObject({ code: 'invalid_token' })
+    expect(endReused).toHaveBeenCalledExactlyOnceWith(CLAIMS)
     expect(validity.recall(CLAIMS)).toBe('revoked')
   })
 

@@ -1,5 +1,5 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
-import type { MonotonicClock } from '@latchkey/shared/clock.ts'
+import type { Clock, MonotonicClock } from '@latchkey/shared/clock.ts'
 import { roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
 import { LRUCache } from 'lru-cache'
 import type { Claims } from './claims.ts'
@@ -7,8 +7,11 @@ import type { RevocationRepository, TokenStanding } from './revocation-repositor
 
 export interface TokenValidityOptions {
   revocations: Pick<RevocationRepository, 'findStanding'>
+  /** Receives a token that was used after it had been refreshed: two clients have it, and one of them may be a thief. */
+  endReused: (claims: Claims) => Promise<void>
   /** How long a token's mark is remembered, in seconds. 0 reads it for each request. */
   cacheSeconds: number
+  clock: Clock
   /** Not the wall clock: set back, it would prolong what is remembered. */
   monotonic: MonotonicClock
   /** Tokens remembered at most. */
@@ -18,7 +21,7 @@ export interface TokenValidityOptions {
 export type TokenValidity = ReturnType<typeof createTokenValidity>
 
 /** What is remembered of a token. */
-interface Mark {
+interface Mark extends Pick<TokenStanding, 'refreshedUntil'> {
   /** Seconds since the epoch; `Infinity` for a user who does not exist, and for a session that has ended. */
   issuedFrom: number
   role: string
@@ -26,13 +29,15 @@ interface Mark {
 
 /**
  * Checks that a signed token has not been revoked: its user exists, its session has not ended, and it was issued after
- * the user's valid-from mark. Gives its claims with the role that the user has now, which is the one that a route's
- * required role is compared with. Reads a token's mark at most once per `cacheSeconds`, however many requests need it at
- * the same time.
+ * the user's valid-from mark. A token that was refreshed is refused after a grace, and its use then ends its session.
+ * Gives its claims with the role that the user has now, which is the one that a route's required role is compared with.
+ * Reads a token's mark at most once per `cacheSeconds`, however many requests need it at the same time.
  */
 export function createTokenValidity({
   revocations,
+  endReused,
   cacheSeconds,
+  clock,
   monotonic,
   maxTokens = 50_000,
 }: TokenValidityOptions) {
@@ -49,7 +54,10 @@ export function createTokenValidity({
     /** The current claims, `revoked`, or undefined when that takes a query. */
     recall(claims: Claims): Claims | 'revoked' | undefined {
       const mark = cacheSeconds > 0 ? marks.get(claims.jti) : undefined
-      return mark && (currentClaims(claims, mark) ?? 'revoked')
+      if (!mark) return undefined
+      const current = currentClaims(claims, mark)
+      if (!current) return 'revoked'
+      return isReused(mark, clock()) ? undefined : current
     },
 
     /** The current claims; throws `invalid_token` when the user does not exist or the token was revoked. */
@@ -57,7 +65,10 @@ export function createTokenValidity({
       const mark = await marks.fetch(claims.jti, { forceRefresh: cacheSeconds === 0, context: claims })
       const current = mark && currentClaims(claims, mark)
       if (!current) throw revokedToken()
-      return current
+      if (!isReused(mark, clock())) return current
+      await endReused(claims)
+      marks.delete(claims.jti)
+      throw revokedToken()
     },
 
     /** Reads the token again at its next request. */
@@ -67,6 +78,10 @@ export function createTokenValidity({
 
 export const revokedToken = () => new AppError('invalid_token', 'The token was revoked')
 
+/** Whether a token is used after the grace that followed its refresh. */
+export const isReused = ({ refreshedUntil }: Pick<TokenStanding, 'refreshedUntil'>, now: number): boolean =>
+  refreshedUntil !== undefined && now >= refreshedUntil.getTime()
+
 /** Whether a token with these claims is valid for a user who has just been read. */
 export const isValidFor = (user: User | undefined, claims: Claims): user is User =>
   claims.iat >= markOf(user).issuedFrom
@@ -75,9 +90,10 @@ export const isValidFor = (user: User | undefined, claims: Claims): user is User
 export async function requireValid(
   revocations: Pick<RevocationRepository, 'findStanding'>,
   claims: Claims,
+  now: number,
 ): Promise<User> {
   const standing = await revocations.findStanding(claims)
-  const isValid = currentClaims(claims, readMark(standing)) !== undefined
+  const isValid = currentClaims(claims, readMark(standing)) !== undefined && !isReused(standing, now)
   if (!standing.user || !isValid) throw revokedToken()
   return standing.user
 }
@@ -88,10 +104,12 @@ function currentClaims(claims: Claims, { issuedFrom, role }: Mark): Claims | und
   return claims.data.role === role ? claims : { ...claims, data: { ...claims.data, role } }
 }
 
-const readMark = ({ user, hasSessionEnded }: TokenStanding): Mark =>
-  hasSessionEnded ? markOf(undefined) : markOf(user)
+const readMark = ({ user, refreshedUntil, hasSessionEnded }: TokenStanding): Mark => ({
+  ...markOf(hasSessionEnded ? undefined : user),
+  refreshedUntil,
+})
 
-const markOf = (user: User | undefined): Mark =>
+const markOf = (user: User | undefined): Omit<Mark, 'refreshedUntil'> =>
   !user || user.deletedAt
     ? { issuedFrom: Number.POSITIVE_INFINITY, role: '' }
     : { issuedFrom: validFromOf(user), role: roleOf(user) }

@@ -1,0 +1,46 @@
+import { decodeJwt } from 'jose'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { aToken, aUser, bearer, startApp, type TestApp } from './support/start-app.ts'
+
+let app: TestApp
+beforeAll(async () => {
+  app = await startApp({
+    settings: { RATE_LIMIT_LOGIN: '10', RATE_LIMIT_RESET: '5' },
+  })
+})
+afterEach(() => app.setClock(undefined))
+afterAll(() => app[Symbol.asyncDispose]())
+
+const post = (url: string, payload: object, token?: string) =>
+  app.server.inject({ method: 'POST', url, payload, headers: token ? bearer(token) : {} })
+const ping = async (token: string) =>
+  (await app.server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })).statusCode
+
+describe('a stolen token', () => {
+  it('cannot be refreshed without end beside the token of its owner', async () => {
+    const user = await aUser(app)
+    const stolen = await aToken(app, user)
+    let [owners, thiefs] = [stolen, stolen]
+    const refresh = async (token: string): Promise<string> => {
+      const response = await post('/refreshtoken', {}, token)
+      return response.statusCode === 200 ? response.json().token : token
+    }
+    for (let round = 0; round < 3; round++) {
+      const exp = decodeJwt(owners).exp ?? 0
+      app.setClock((exp - 200) * 1000)
+      owners = await refresh(owners)
+      app.setClock((exp - 100) * 1000)
+      thiefs = await refresh(thiefs)
+    }
+    expect(await ping(thiefs)).toBe(401)
+  })
+
+  it('does not stay valid beside its successor', async () => {
+    const stolen = await aToken(app, await aUser(app))
+    const exp = decodeJwt(stolen).exp ?? 0
+    app.setClock((exp - 200) * 1000)
+    expect((await post('/refreshtoken', {}, stolen)).statusCode).toBe(200)
+    app.setClock((exp - 100) * 1000)
+    expect(await ping(stolen)).toBe(401)
+  })
+})
