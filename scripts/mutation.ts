@@ -1,0 +1,137 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { parseArgs } from 'node:util'
+import shareServers from '../services/test/servers/shared-servers.ts'
+import { AREAS, type Area } from './mutation/areas.ts'
+import { changedLines, previousCommit } from './mutation/changed-lines.ts'
+import { SERVERS_URL } from './mutation/provide-servers.ts'
+import { compareSurvivors, readSurvivors, scoreOf, type TestedMutant } from './mutation/survivors.ts'
+import { testMutants } from './mutation/test-mutants.ts'
+
+const USAGE = `npm run test:mutation -- [<area>...] [--changed] [--since <commit>]
+
+Changes the code in one place at a time and runs the tests that reach that place. A mutant survives if they still pass.
+
+  <area>            ${AREAS.map(({ name }) => name).join(', ')}; all by default
+  --changed         only lines that have changed since the branch left main; on main, in its last ten commits
+  --since <commit>  only lines that have changed since <commit>
+`
+
+/** The least share of mutants that the tests kill, in per cent. */
+const THRESHOLD = 90
+/** Of the changed lines. An area that began earlier is finished. */
+const LAST_BEGIN_MINUTES = 4
+/** Unlisted survivors, to be copied into the list with their reason. */
+const UNLISTED_FILE = '.stryker-tmp/survivors.json'
+
+const { areas, since } = readArguments()
+const stopServers = await shareServers({
+  provide(_name, url) {
+    process.env[SERVERS_URL] = String(url)
+  },
+})
+try {
+  const mutants = since ? await testChanges(areas, since) : await testAll(areas)
+  process.exitCode = report(mutants) ? 0 : 1
+} finally {
+  await stopServers()
+}
+
+function readArguments(): { areas: readonly Area[]; since: string | undefined } {
+  const { values, positionals } = parseArguments()
+  const unknown = positionals.find((name) => !AREAS.some((area) => area.name === name))
+  if (unknown !== undefined) exitWithUsage(`Unknown area: ${unknown}`)
+  return {
+    areas: positionals.length === 0 ? AREAS : AREAS.filter(({ name }) => positionals.includes(name)),
+    since: values.since ?? (values.changed ? previousCommit() : undefined),
+  }
+}
+
+function parseArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: { changed: { type: 'boolean' }, since: { type: 'string' } },
+    })
+  } catch (error) {
+    return exitWithUsage(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function exitWithUsage(message: string): never {
+  process.stderr.write(`${message}\n\n${USAGE}`)
+  process.exit(2)
+}
+
+async function testAll(areas: readonly Area[]): Promise<TestedMutant[]> {
+  const tested: TestedMutant[] = []
+  for (const area of areas) tested.push(...(await testArea(area)))
+  return tested
+}
+
+async function testChanges(areas: readonly Area[], since: string): Promise<TestedMutant[]> {
+  console.log(`Mutants in lines that have changed since ${since}:`)
+  const begunUntil = Date.now() + LAST_BEGIN_MINUTES * 60_000
+  const tested: TestedMutant[] = []
+  for (const area of areas) {
+    const { ranges, leftOut } = changedLines(area, since)
+    if (ranges.length === 0) continue
+    if (Date.now() > begunUntil) console.log(`${area.name}: left out, for lack of time`)
+    else tested.push(...(await testArea(area, ranges)))
+    if (leftOut > 0) console.log(`${area.name}: ${leftOut} changed lines left out`)
+  }
+  return tested
+}
+
+async function testArea(area: Area, ranges?: readonly string[]): Promise<TestedMutant[]> {
+  const mutants = await testMutants(area, ranges)
+  console.log(`${area.name}: ${describeScore(mutants)}`)
+  return mutants
+}
+
+function report(mutants: readonly TestedMutant[]): boolean {
+  const files = new Set(mutants.map(({ file }) => file))
+  const { unlisted, killed, gone } = compareSurvivors(
+    mutants,
+    readSurvivors().filter(({ file }) => files.has(file)),
+  )
+  const timedOut = mutants.filter(({ verdict }) => verdict === 'timed out')
+  printMutants('Timed out, which does not count as killed', timedOut)
+  printMutants(
+    'Survived: write a test that fails, or list the mutant with the reason why it is harmless',
+    unlisted,
+  )
+  printMutants('Listed as survivors, but killed: remove them from the list', killed)
+  if (!since) printMutants('Listed as survivors, but not in the code: remove them from the list', gone)
+  mkdirSync(dirname(UNLISTED_FILE), { recursive: true })
+  writeFileSync(UNLISTED_FILE, JSON.stringify(unlisted.map(toEntry), undefined, 2))
+  console.log(`\nAll: ${describeScore(mutants)}; at least ${THRESHOLD} % have to be killed`)
+  const isListUpToDate = unlisted.length === 0 && killed.length === 0 && (since || gone.length === 0)
+  return Boolean(isListUpToDate) && scoreOf(mutants) >= THRESHOLD
+}
+
+function printMutants(
+  title: string,
+  mutants: readonly (TestedMutant | Omit<TestedMutant, 'lineNumber' | 'verdict'>)[],
+): void {
+  if (mutants.length === 0) return
+  console.log(`\n${title}:`)
+  for (const mutant of mutants) {
+    const place = 'lineNumber' in mutant ? `${mutant.file}:${mutant.lineNumber}` : mutant.file
+    console.log(`  ${place}: ${mutant.line}\n      ${mutant.original} → ${mutant.replacement}`)
+  }
+}
+
+const toEntry = ({ file, line, original, replacement }: TestedMutant) => ({
+  file,
+  line,
+  original,
+  replacement,
+  reason: '',
+})
+
+function describeScore(mutants: readonly TestedMutant[]): string {
+  const count = (verdict: TestedMutant['verdict']) =>
+    mutants.filter((each) => each.verdict === verdict).length
+  return `${scoreOf(mutants).toFixed(1)} % of ${mutants.length} mutants killed; ${count('survived')} survived, ${count('timed out')} timed out`
+}

@@ -1,0 +1,25 @@
+import { join } from 'node:path'
+import { defineConfig } from 'vitest/config'
+import { project } from '../../vitest.config.ts'
+import { areaOfEnvironment } from './areas.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** The tests of one area, for Stryker, which runs them in a copy of the project. */
+export default defineConfig({
+  test: {
+    root: ROOT,
+    globalSetup: [join(import.meta.dirname, 'provide-servers.ts')],
+    projects: [
+      project('mutation', {
+        include: areaOfEnvironment().tests,
+        provide: { engine: 'embedded' },
+        // The link in node_modules leads to the original, which has no mutants.
+        alias: { '@latchkey/shared': join(ROOT, 'shared') },
+        // A mutant by which nothing ever comes true is killed by an assertion, not by the limit of Stryker.
+        expect: { poll: { timeout: 20_000 } },
+        testTimeout: 60_000,
+      }),
+    ],
+  },
+})
