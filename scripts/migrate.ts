@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { errorMessage } from '@latchkey/shared/error-message.ts'
+import { ExtensionError } from '@latchkey/shared/extensions/extension-error.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
 import { ArgumentError } from '../admin/console/whole-number.ts'
 import { Migrations } from '../admin/migrations.ts'
@@ -65,5 +66,5 @@ function report(error: unknown): number {
     process.stderr.write(`\n${USAGE}`)
     return 2
   }
-  return error instanceof SettingsError ? EXIT_CONFIGURATION : 1
+  return error instanceof SettingsError || error instanceof ExtensionError ? EXIT_CONFIGURATION : 1
 }

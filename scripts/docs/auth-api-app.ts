@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { configureExtensions } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { getExtension, SHIPPED_EXTENSION } from '@latchkey/shared/extensions/find-extensions.ts'
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
@@ -27,7 +28,7 @@ export async function describeAuthApi(issuer = 'http://localhost:8080') {
     logger: createLogger('auth-api', 'silent'),
     registry,
     // Extensions of a team are not in Latchkey's own reference.
-    extensions: await loadExtensions([getExtension(SHIPPED_EXTENSION)]),
+    extensions: configureExtensions(await loadExtensions([getExtension(SHIPPED_EXTENSION)]), {}),
   })
   await server.ready()
   const openapi: unknown = server.swagger()

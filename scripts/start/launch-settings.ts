@@ -1,3 +1,5 @@
+import { configureExtensions } from '@latchkey/shared/extensions/configure-extensions.ts'
+import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import { loadConfig } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
@@ -15,19 +17,24 @@ const PROVIDED = {
 /** Only this machine: in every environment `npm start` shows everything to whoever can connect. */
 const HOST = '127.0.0.1'
 
-/** Reads the environment of `npm start`; throws one `SettingsError` with its faults and those of both services. */
+/**
+ * Reads the environment of `npm start`; throws one `SettingsError` with its faults, those of both services and of the
+ * extensions, or `ExtensionError`.
+ */
 export async function loadLaunchEnvironment(processEnvironment: NodeJS.ProcessEnv): Promise<Environment> {
   const { environment: given } = await loadConfig(refuseFaults, processEnvironment)
   return { ...given, HOST: given.HOST || HOST }
 }
 
-function refuseFaults(environment: Environment): void {
+async function refuseFaults(environment: Environment): Promise<void> {
   const given = Object.entries(environment).filter(([, value]) => value)
   const complete: Environment = { ...PROVIDED, ...Object.fromEntries(given) }
+  const extensions = await loadExtensions()
   const faults = collectFaults(
     () => parseSettings(['DATA_DIR'], complete),
     () => parseAuthApi(complete),
     () => parseMailerWorker(complete),
+    () => configureExtensions(extensions, complete),
   )
   if (faults.length > 0) throw new SettingsError(faults)
 }

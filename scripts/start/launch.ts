@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { errorMessage } from '@latchkey/shared/error-message.ts'
+import { ExtensionError } from '@latchkey/shared/extensions/extension-error.ts'
 import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
@@ -48,7 +49,7 @@ export async function launch(processEnvironment: NodeJS.ProcessEnv): Promise<num
     return 1
   } catch (error) {
     complain(errorMessage(error))
-    return error instanceof SettingsError ? EXIT_CONFIGURATION : 1
+    return error instanceof SettingsError || error instanceof ExtensionError ? EXIT_CONFIGURATION : 1
   } finally {
     for (const stop of stops.reverse()) await stop().catch((error: unknown) => complain(String(error)))
     if (stops.length > 0) say('Stopped.')

@@ -1,23 +1,10 @@
-import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { Umzug } from 'umzug'
 import { chooseFixes, findSharedAccounts } from './adopt.ts'
 import type { Difference } from './adoption/difference.ts'
 import { inspectDatabase } from './adoption/inspect-database.ts'
 import { readSchema } from './adoption/read-schema.ts'
 import type { Database, Queryable, Statement } from './database.ts'
-
-/** The folder `migrations/` of this checkout or image. */
-const MIGRATIONS_DIR = join(import.meta.dirname, '..', '..', 'migrations')
-
-export interface Migration {
-  name: string
-  upSql: string
-  downSql: string
-  /** SHA-256 of `upSql`, which must not change once it is applied. */
-  checksum: string
-}
+import { type Migration, readAllMigrations } from './migration-files.ts'
 
 export interface MigrationStatus {
   name: string
@@ -66,12 +53,13 @@ const CREATES_TABLES = '0000_makes_the_tables'
 export type Migrator = ReturnType<typeof createMigrator>
 
 /**
- * Runs the numbered migrations of `migrations/<dialect>/` under the database's own lock, so that two runs at the same
- * time apply each migration once. A database that already has the specified tables is adopted.
+ * Runs the numbered migrations of `migrations/<dialect>/`, then those of each extension, under the database's own lock,
+ * so that two runs at the same time apply each migration once. A database that already has the specified tables is
+ * adopted.
  */
 export function createMigrator(
   db: Database,
-  migrations: readonly Migration[] = readMigrations(db.dialect.name),
+  migrations: readonly Migration[] = readAllMigrations(db.dialect.name),
 ) {
   async function readApplied(): Promise<Applied[]> {
     const [found] = await db.query(FIND_RECORD_TABLE)
@@ -115,10 +103,9 @@ export function createMigrator(
     down: (steps = 1) =>
       withLock(async (applied) => {
         await db.runScript(CREATE_RECORD)
-        const reverted = await createUmzug(db, migrations, { applied, isAdopting: false }).down({
-          step: steps,
-        })
-        return reverted.map(({ name }) => name)
+        const names = newestFirst(migrations, applied).slice(0, steps)
+        const umzug = createUmzug(db, migrations, { applied, isAdopting: false })
+        return (await umzug.down({ migrations: names })).map(({ name }) => name)
       }),
     async status(): Promise<MigrationStatus[]> {
       const applied = new Map((await readApplied()).map((each) => [each.name, each]))
@@ -229,16 +216,12 @@ function refuseChanged(migrations: readonly Migration[], applied: readonly Appli
   }
 }
 
-/** Reads `migrations/<dialect>/NNNN_name.{up,down}.sql` in order. */
-export function readMigrations(dialect: string, root: string = MIGRATIONS_DIR): Migration[] {
-  const folder = join(root, dialect)
-  const names = readdirSync(folder)
-    .filter((file) => file.endsWith('.up.sql'))
-    .map((file) => file.slice(0, -'.up.sql'.length))
-    .sort()
-  return names.map((name) => {
-    const upSql = readFileSync(join(folder, `${name}.up.sql`), 'utf8').replaceAll('\r\n', '\n')
-    const downSql = readFileSync(join(folder, `${name}.down.sql`), 'utf8')
-    return { name, upSql, downSql, checksum: createHash('sha256').update(upSql).digest('hex') }
-  })
+/** The applied migrations of this release, the newest first; those that one run applied in the reverse of its order. */
+function newestFirst(migrations: readonly Migration[], applied: readonly Applied[]): string[] {
+  const order = new Map(migrations.map(({ name }, index) => [name, index]))
+  const orderOf = ({ name }: Applied) => order.get(name) ?? 0
+  return applied
+    .filter(({ name }) => order.has(name))
+    .toSorted((a, b) => b.applied_at.getTime() - a.applied_at.getTime() || orderOf(b) - orderOf(a))
+    .map(({ name }) => name)
 }

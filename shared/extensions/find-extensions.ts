@@ -11,6 +11,10 @@ export const SHIPPED_EXTENSION = 'sample-protected'
 /** The file that makes a folder an extension. */
 export const ENTRY = 'extension.ts'
 
+/** The folders in an extension that services find without its code. */
+export const EMAILS = 'emails'
+export const MIGRATIONS = 'migrations'
+
 /** The folder of one extension, which is named like it. */
 export interface ExtensionFolder {
   name: string
@@ -42,3 +46,9 @@ export function getExtension(name: string, root: string = EXTENSIONS_DIR): Exten
     throw new ExtensionError(name, `extensions/${name}/${ENTRY} does not exist`)
   return { name, dir }
 }
+
+/** What the names of its settings begin with: `NOTES_` for the extension `notes`. */
+export const settingPrefix = (name: string): string => `${name.toUpperCase().replaceAll('-', '_')}_`
+
+/** What the names of its mail templates begin with. */
+export const mailPrefix = (name: string): string => `${name}-`

@@ -1,54 +1,77 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
+import type { MailTemplates } from '../mail-outbox/mail-templates.ts'
+import type { Setting } from '../settings/setting.ts'
 import { MAX_LENGTH } from '../users/user.ts'
 import { explainFailure } from './explain-failure.ts'
-import type { ExtensionRoutes } from './extension.ts'
+import type { ExtensionRoutes, SettingDeclarations } from './extension.ts'
 import { ExtensionError } from './extension-error.ts'
 import { ENTRY, type ExtensionFolder, findExtensions } from './find-extensions.ts'
+import { refuseForeignNames } from './refuse-foreign-names.ts'
+import { refuseMissingTemplates } from './refuse-missing-templates.ts'
+
+/** The routes of any extension. */
+export type LoadedRoutes = ExtensionRoutes<SettingDeclarations, MailTemplates>
 
 export interface LoadedExtension extends ExtensionFolder {
   roles: readonly string[]
+  settings: SettingDeclarations
+  mails: MailTemplates
   /** Loads the plugin with its routes; undefined where it has none. Throws `ExtensionError`. */
-  loadRoutes(): Promise<ExtensionRoutes | undefined>
+  loadRoutes(): Promise<LoadedRoutes | undefined>
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
+/** Not `instanceof`: an extension may have a zod of its own. */
+const isSchema = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'safeParse' in value
+const isSetting = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'schema' in value && isSchema(value.schema)
 
-const Entry = z.strictObject(
-  {
-    roles: z
-      .array(
-        z.string().min(1).max(MAX_LENGTH.role),
-        `must be an array of names of at most ${MAX_LENGTH.role} characters`,
-      )
-      .default([]),
-    routes: z
-      .custom<() => Promise<unknown>>(isFunction, 'must be a function that imports a module')
-      .optional(),
-  },
-  {
-    error: ({ code, keys }) =>
-      code === 'unrecognized_keys'
-        ? `${ENTRY} declares ${keys}, but an extension has roles and routes only`
-        : `${ENTRY} must export defineExtension({ … }) as its default`,
-  },
-)
+const PARTS = {
+  roles: z
+    .array(
+      z.string().min(1).max(MAX_LENGTH.role),
+      `must be an array of names of at most ${MAX_LENGTH.role} characters`,
+    )
+    .default([]),
+  settings: z
+    .record(z.string(), z.custom<Setting<unknown>>(isSetting, 'must be a setting, such as text({ … })'))
+    .default({}),
+  mails: z.record(z.string(), z.custom<MailTemplates[string]>(isSchema, 'must be a zod schema')).default({}),
+  routes: z.custom<() => Promise<unknown>>(isFunction, 'must be a function that imports a module').optional(),
+}
+const Entry = z.strictObject(PARTS, {
+  error: ({ code, keys }) =>
+    code === 'unrecognized_keys'
+      ? `${ENTRY} declares ${keys}; an extension has ${Object.keys(PARTS).join(', ')}`
+      : `${ENTRY} must export defineExtension({ … }) as its default`,
+})
 const RoutesModule = z.object({
-  routes: z.custom<ExtensionRoutes>(isFunction, 'must be a function that is exported'),
+  routes: z.custom<LoadedRoutes>(isFunction, 'must be a function that is exported'),
 })
 
-/** Loads `extension.ts` of each extension, in the order of their names; throws `ExtensionError`. */
-export const loadExtensions = (folders: readonly ExtensionFolder[] = findExtensions()) =>
-  Promise.all(folders.map(loadExtension))
+/**
+ * Loads `extension.ts` of each extension; throws `ExtensionError` for one that fails, or declares a name that is not its
+ * own.
+ */
+export async function loadExtensions(
+  folders: readonly ExtensionFolder[] = findExtensions(),
+): Promise<LoadedExtension[]> {
+  const extensions = await Promise.all(folders.map(loadExtension))
+  refuseForeignNames(extensions)
+  refuseMissingTemplates(extensions)
+  return extensions
+}
 
 function loadExtension(folder: ExtensionFolder): Promise<LoadedExtension> {
   return explainFailure(folder, async () => {
     const module: { default?: unknown } = await import(pathToFileURL(join(folder.dir, ENTRY)).href)
-    const { roles, routes } = parse(folder, Entry, module.default)
+    const { routes, ...declared } = parse(folder, Entry, module.default)
     return {
       ...folder,
-      roles,
+      ...declared,
       loadRoutes: async () =>
         routes && explainFailure(folder, async () => parse(folder, RoutesModule, await routes()).routes),
     }

@@ -1,7 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { findExtensions } from '../extensions/find-extensions.ts'
+import { someExtensions } from '../extensions/test/extension-folders.ts'
 import { loadConfig, loadEnvironment } from './environment.ts'
 import { parseSettings } from './parse-settings.ts'
 import { SettingsError } from './settings-error.ts'
@@ -54,6 +56,29 @@ describe('a name that no setting has', () => {
 
   it('is left alone in the process environment', () => {
     expect(loadEnvironment({ APP_ENV: 'prod', TOKEN_LIFETME: '1' })).toMatchObject({ TOKEN_LIFETME: '1' })
+  })
+})
+
+describe('config/<env>/settings.env of an extension', () => {
+  const load = async (text: string, processEnvironment: NodeJS.ProcessEnv = {}) => {
+    const root = await someExtensions({
+      'my-notes/extension.ts': '',
+      'my-notes/config/prod/settings.env': text,
+    })
+    onTestFinished(() => root.remove())
+    const environment = { APP_ENV: 'prod', ...processEnvironment }
+    return () => loadEnvironment(environment, undefined, findExtensions(root.path))
+  }
+
+  it('is read under every other source', async () => {
+    const read = await load('MY_NOTES_A=1\nMY_NOTES_B=2\n', { MY_NOTES_B: '3' })
+    expect(read()).toMatchObject({ MY_NOTES_A: '1', MY_NOTES_B: '3' })
+  })
+
+  it('cannot set what is not its own', async () => {
+    expect(await load('MY_NOTES_A=1\nLOG_LEVEL=trace\n')).toThrow(
+      'LOG_LEVEL in extensions/my-notes/config/prod/settings.env does not begin with MY_NOTES_.',
+    )
   })
 })
 

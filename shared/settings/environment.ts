@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
+import { type ExtensionFolder, findExtensions, settingPrefix } from '../extensions/find-extensions.ts'
 import { findMisspelt } from './misspelt.ts'
 import { parseSettings } from './parse-settings.ts'
 import type { Environment } from './setting.ts'
@@ -10,15 +11,16 @@ import { collectFaults, SettingsError } from './settings-error.ts'
 export const CONFIG_DIR: string = join(import.meta.dirname, '..', '..', 'config')
 
 /**
- * The environment that a service runs with. Later sources win: `config/<APP_ENV>/settings.env`, `credentials.env`
- * beside it, the file that `CREDENTIALS_FILE` names (for example a mounted secret), the process environment.
- * A missing `credentials.env` is not a fault, since the process may have the secrets. Throws `SettingsError`.
+ * The environment that a service runs with. Later sources win: `config/<APP_ENV>/settings.env` of each extension,
+ * which has names of its own prefix only, `config/<APP_ENV>/settings.env`, `credentials.env` beside it, the file that
+ * `CREDENTIALS_FILE` names (for example a mounted secret), the process environment. A missing `credentials.env` is not a fault, since the process may have the secrets. Throws `SettingsError`.
  */
 export function loadEnvironment(
   processEnvironment: NodeJS.ProcessEnv,
   configDir: string = CONFIG_DIR,
+  extensions: readonly ExtensionFolder[] = findExtensions(),
 ): Environment {
-  const { environment, faults } = readEnvironment(processEnvironment, configDir)
+  const { environment, faults } = readEnvironment(processEnvironment, configDir, extensions)
   if (faults.length > 0) throw new SettingsError(faults)
   return environment
 }
@@ -31,7 +33,7 @@ export async function loadConfig<Config>(
   parse: (environment: Environment) => Config | Promise<Config>,
   processEnvironment: NodeJS.ProcessEnv,
 ): Promise<{ config: Config; environment: Environment }> {
-  const { environment, faults } = readEnvironment(processEnvironment, CONFIG_DIR)
+  const { environment, faults } = readEnvironment(processEnvironment, CONFIG_DIR, findExtensions())
   try {
     const config = await parse(environment)
     if (faults.length === 0) return { config, environment }
@@ -47,13 +49,18 @@ interface Read {
   faults: readonly string[]
 }
 
-function readEnvironment(processEnvironment: NodeJS.ProcessEnv, configDir: string): Read {
+function readEnvironment(
+  processEnvironment: NodeJS.ProcessEnv,
+  configDir: string,
+  extensions: readonly ExtensionFolder[],
+): Read {
   const given = Object.fromEntries(Object.entries(processEnvironment).filter(([, value]) => value !== ''))
   const { APP_ENV = 'dev', CREDENTIALS_FILE } = given
   // Checked before it becomes part of a path.
   const faults = collectFaults(() => parseSettings(['APP_ENV'], { APP_ENV }))
   if (faults.length > 0) return { environment: given, faults }
   const files = [
+    ...extensions.map((extension) => readExtensionFile(extension, APP_ENV)),
     ...['settings.env', 'credentials.env'].map((file) =>
       readFile(join(configDir, APP_ENV, file), `config/${APP_ENV}/${file}`, { isOptional: true }),
     ),
@@ -63,6 +70,15 @@ function readEnvironment(processEnvironment: NodeJS.ProcessEnv, configDir: strin
     environment: Object.assign({}, ...files.map((file) => file.environment), given, { APP_ENV }),
     faults: files.flatMap((file) => file.faults),
   }
+}
+
+function readExtensionFile({ name, dir }: ExtensionFolder, environment: string): Read {
+  const path = join('config', environment, 'settings.env')
+  const shownAs = `extensions/${name}/${path}`
+  const read = readFile(join(dir, path), shownAs, { isOptional: true })
+  const prefix = settingPrefix(name)
+  const foreign = Object.keys(read.environment).filter((given) => !given.startsWith(prefix))
+  return { ...read, faults: foreign.map((given) => `${given} in ${shownAs} does not begin with ${prefix}.`) }
 }
 
 function readFile(path: string, shownAs: string, { isOptional = false } = {}): Read {

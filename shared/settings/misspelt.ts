@@ -3,10 +3,10 @@ import { SETTINGS } from './definitions.ts'
 /** Shorter names have too many neighbours. */
 const SHORTEST = 6
 
-/** The setting that `name` is most likely a misspelling of: one letter added, left out, changed or swapped. */
-export function findMisspelt(name: string): string | undefined {
-  if (Object.hasOwn(SETTINGS, name)) return undefined
-  return Object.keys(SETTINGS).find((known) => known.length >= SHORTEST && isOneEditAway(name, known))
+/** The one of `settings` that `name` is most likely a misspelling of: one letter added, left out, changed or swapped. */
+export function findMisspelt(name: string, settings: object = SETTINGS): string | undefined {
+  if (Object.hasOwn(settings, name)) return undefined
+  return Object.keys(settings).find((known) => known.length >= SHORTEST && isOneEditAway(name, known))
 }
 
 function isOneEditAway(a: string, b: string): boolean {

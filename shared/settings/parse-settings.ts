@@ -29,13 +29,24 @@ export function readSettings<Name extends SettingName>(
   const values: { [Key in SettingName]?: unknown } = {}
   const faults = new Map<SettingName, string>()
   for (const name of names) {
-    const text = environment[name] || defaultOf(name, environment, service)
-    const parsed = SETTINGS[name].schema.safeParse(text)
-    const fault = parsed.success ? findPublished(name, environment) : toFault(parsed.error.issues[0])
-    if (fault) faults.set(name, describeFault(name, fault))
-    else values[name] = parsed.data
+    const { value, fault } = readSetting(name, SETTINGS[name], environment, service)
+    if (fault) faults.set(name, fault)
+    else values[name] = value
   }
   return { values: values as Settings<Name>, faults }
+}
+
+/** Reads one setting as `setting` declares it: its value, or what is wrong. */
+export function readSetting(
+  name: string,
+  setting: Setting<unknown>,
+  environment: Environment,
+  service?: string,
+): { value?: unknown; fault?: string } {
+  const parsed = setting.schema.safeParse(environment[name] || defaultOf(setting, environment, service))
+  const fault = parsed.success ? findPublished(name, environment) : toFault(parsed.error.issues[0])
+  if (fault) return { fault: toLine(name, setting, fault) }
+  return parsed.success ? { value: parsed.data } : {}
 }
 
 /** The setting, or undefined where it is neither given nor has a default; throws `SettingsError`. */
@@ -43,13 +54,16 @@ export const findSetting = <Name extends SettingName>(
   name: Name,
   environment: Environment,
 ): SettingValue<Name> | undefined =>
-  environment[name] || defaultOf(name, environment) !== undefined
+  environment[name] || defaultOf(SETTINGS[name], environment) !== undefined
     ? parseSettings([name], environment)[name]
     : undefined
 
 /** The text of a setting that is not given; undefined where it has no default. */
-function defaultOf(name: SettingName, environment: Environment, service?: string): string | undefined {
-  const { default: fallback }: Setting<unknown> = SETTINGS[name]
+function defaultOf(
+  { default: fallback }: Setting<unknown>,
+  environment: Environment,
+  service?: string,
+): string | undefined {
   return typeof fallback === 'object' ? fallback.derive(environment, service) : fallback
 }
 
@@ -59,13 +73,13 @@ function toFault(issue: z.core.$ZodIssue | undefined): Fault {
   return typeof remedy === 'string' ? { message, remedy } : { message }
 }
 
-function findPublished(name: SettingName, environment: Environment): Fault | undefined {
+function findPublished(name: string, environment: Environment): Fault | undefined {
   if (environment.APP_ENV !== 'prod' || !isPublishedSecret(environment[name] ?? '')) return undefined
   return { message: "is published in Latchkey's own repository, so anyone can know it" }
 }
 
 /** One line: the name, what is wrong, and what to do. */
-export function describeFault(name: SettingName, fault: Fault): string {
-  const { remedy, example }: Setting<unknown> = SETTINGS[name]
-  return `${name} ${fault.message}. ${fault.remedy ?? remedy ?? `For example: ${name}=${example}`}`
-}
+export const describeFault = (name: SettingName, fault: Fault): string => toLine(name, SETTINGS[name], fault)
+
+const toLine = (name: string, { remedy, example }: Setting<unknown>, fault: Fault): string =>
+  `${name} ${fault.message}. ${fault.remedy ?? remedy ?? `For example: ${name}=${example}`}`

@@ -2,11 +2,11 @@ import { type Clock, type MonotonicClock, monotonicClock } from '@latchkey/share
 import { describeSharedAccounts } from '@latchkey/shared/database/adoption/describe-differences.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator, type Migrator } from '@latchkey/shared/database/migrations.ts'
-import type { LoadedExtension } from '@latchkey/shared/extensions/load-extensions.ts'
+import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
 import { createMails, type Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import type { MailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
-import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
+import { MAIL_TEMPLATES, type MailTemplates } from '@latchkey/shared/mail-outbox/mail-templates.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
@@ -72,7 +72,7 @@ export interface AppDependencies {
   queue: Pick<MailQueue, 'ping'>
   logger: FastifyBaseLogger
   /** Default: none. */
-  extensions?: readonly LoadedExtension[]
+  extensions?: readonly ConfiguredExtension[]
   /** Where all replicas count limits together. */
   limitStore?: LimitStore | undefined
   /** Creates a span for each request; absent when traces are off. */
@@ -114,7 +114,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
 
   const { field } = config.login
   const logIn = createLogIn({ users, replaceHash: replaceHashIn(db), passwords, issueToken, clock, field })
-  const mails = buildMails(config, dependencies, clock)
+  const mails = buildMails(MAIL_TEMPLATES, config, dependencies, clock)
   const { requestReset, confirmCode, setPassword } = buildPasswordReset(
     config,
     { ...dependencies, mails },
@@ -171,8 +171,9 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     metricsPort: config.http.metricsPort,
     loginField: field,
   })
+  const mailsOf = ({ mails }: ConfiguredExtension) => buildMails(mails, config, dependencies, clock)
   for (const extension of extensions)
-    await addExtensionRoutes(server, owners, extension, { db, users, clock })
+    await addExtensionRoutes(server, owners, extension, { db, users, clock, mailsOf })
   return { server, readiness }
 }
 
@@ -291,8 +292,12 @@ async function buildLimits(
 const replaceHashIn = (db: Database) => (userid: string, oldHash: string, newHash: string) =>
   db.transaction((transaction) => createUserRepository(transaction).replaceHash(userid, oldHash, newHash))
 
-const buildMails = ({ mail }: Config, { dispatcher }: AppDependencies, clock: Clock): Mails =>
-  createMails({ templates: MAIL_TEMPLATES, sealer: createSealer(mail.secret), dispatcher, clock })
+const buildMails = <Templates extends MailTemplates>(
+  templates: Templates,
+  { mail }: Config,
+  { dispatcher }: AppDependencies,
+  clock: Clock,
+): Mails<Templates> => createMails({ templates, sealer: createSealer(mail.secret), dispatcher, clock })
 
 function buildPasswordReset(
   { tokens, reset, policy }: Config,

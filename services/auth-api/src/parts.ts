@@ -1,4 +1,5 @@
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { configureExtensions } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import { announceReady } from '@latchkey/shared/lifecycle/announce-ready.ts'
 import { listen } from '@latchkey/shared/lifecycle/listen.ts'
@@ -8,6 +9,8 @@ import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import type { Environment } from '@latchkey/shared/settings/setting.ts'
+import { parseBoth } from '@latchkey/shared/settings/settings-error.ts'
 import { buildApp } from './app.ts'
 import { type Config, parseConfig } from './config.ts'
 import { buildMetricsServer } from './metrics-server.ts'
@@ -18,10 +21,7 @@ import { createRequestTracing } from './plugins/trace-requests.ts'
 export async function openParts(lifecycle: Lifecycle): Promise<void> {
   const context = await openContext(lifecycle, {
     name: 'auth-api',
-    readSettings: async (environment) => ({
-      config: parseConfig(environment),
-      extensions: await loadExtensions(),
-    }),
+    readSettings,
     timeoutMessage: 'requests were still in flight at the end of SHUTDOWN_GRACE',
   })
   const { config, extensions, logger, tracing, registry } = context
@@ -91,4 +91,12 @@ async function openClients(
     (dispatcher) => dispatcher.close(),
   )
   return { db, passwords, limitStore, queue, dispatcher }
+}
+
+async function readSettings(environment: Environment) {
+  const [config, extensions] = await parseBoth(
+    () => parseConfig(environment),
+    async () => configureExtensions(await loadExtensions(), environment),
+  )
+  return { config, extensions }
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Database } from '@latchkey/shared/database/database.ts'
-import { createMigrator, readMigrations } from '@latchkey/shared/database/migrations.ts'
+import { readAllMigrations } from '@latchkey/shared/database/migration-files.ts'
+import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { describe, expect, it } from 'vitest'
 import { isPostgres } from './support/engine.ts'
@@ -8,7 +9,7 @@ import { dumpSchema, OLDER_SCHEMAS, type OlderSchema, olderSchema } from './supp
 import { bearer, logIn, PASSWORD, startApp } from './support/start-app.ts'
 import { createEmptyDatabase } from './support/test-database.ts'
 
-const NAMES = readMigrations('postgres').map(({ name }) => name)
+const NAMES = readAllMigrations('postgres').map(({ name }) => name)
 
 const INSERT = {
   name: 'test-insert',

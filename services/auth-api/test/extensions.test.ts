@@ -1,22 +1,9 @@
-import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { findExtensions, getExtension } from '@latchkey/shared/extensions/find-extensions.ts'
-import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
+import { entry, someExtensions } from '@latchkey/shared/extensions/test/extension-folders.ts'
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { describe, expect, it } from 'vitest'
 import { aToken, aUser, bearer, startApp } from './support/start-app.ts'
 
 const ENTRY = `export default { routes: () => import('./routes.ts') }`
-
-/** A folder of extensions: for each path the text of its file. */
-async function someExtensions(files: Readonly<Record<string, string>>) {
-  const folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-extensions-'))
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(dirname(join(folder.path, path)), { recursive: true })
-    await writeFile(join(folder.path, path), text)
-  }
-  return folder
-}
 
 /** An extension with these routes. */
 const withRoutes = (name: string, routes: string) => ({
@@ -134,55 +121,61 @@ describe('the routes of an extension', () => {
   })
 })
 
-describe('an extension that cannot be loaded', () => {
-  it.each([
-    {
-      why: 'no entry',
-      files: { 'notes/routes.ts': '' },
-      fault: 'notes cannot be used: extensions/notes/extension.ts does not exist',
-    },
-    {
-      why: 'a name that cannot be one',
-      files: { 'My_Notes/extension.ts': ENTRY },
-      fault: /^The extension My_Notes cannot be used: rename its folder/,
-    },
-    {
-      why: 'no default export',
-      files: { 'notes/extension.ts': 'export const notes = {}' },
-      fault: /must export defineExtension/,
-    },
-    {
-      why: 'an unknown part',
-      files: { 'notes/extension.ts': 'export default { route: 1 }' },
-      fault: 'notes cannot be used: extension.ts declares route, but an extension has roles and routes only',
-    },
-    {
-      why: 'a missing package',
-      files: { 'notes/extension.ts': `import 'no-such-package'` },
-      fault: /no-such-package/,
-    },
-    {
-      why: 'an error',
-      files: { 'notes/extension.ts': `\nthrow new TypeError('boom')` },
-      fault: /: boom \(extension\.ts:2\)$/,
-    },
-    {
-      why: 'no routes in their module',
-      files: { 'notes/extension.ts': ENTRY, 'notes/routes.ts': '' },
-      fault: /routes must be a function that is exported/,
-    },
-  ])('is refused by name, in one line: $why', async ({ files, fault }) => {
-    await using folder = await someExtensions(files)
-    const loading = (async () => {
-      for (const extension of await loadExtensions(findExtensions(folder.path))) await extension.loadRoutes()
-    })()
-    await expect(loading).rejects.toThrow(fault)
-    await expect(loading).rejects.toThrow(/^The extension [^\n]+ cannot be used: [^\n]+$/)
+describe('the settings and mails of an extension', () => {
+  const FILES = {
+    'notes/extension.ts': entry(`{
+      settings: { NOTES_PER_USER: wholeNumber({ description: 'Notes.', minimum: 1, default: 100 }) },
+      mails: { 'notes-added': z.strictObject({ text: z.string() }) },
+      routes: () => import('./routes.ts'),
+    }`),
+    'notes/routes.ts': `export const routes = async (app, { db, mails, settings, clock }) => {
+      app.get('/notes', async () => settings)
+      app.post('/notes', async ({ body }) =>
+        db.transaction((transaction) =>
+          mails.accept(transaction, {
+            template: body.template,
+            to: 'ada@example.com',
+            language: 'fr',
+            variables: { text: body.text },
+            expiresAt: new Date(clock() + 60_000),
+          }),
+        ),
+      )
+    }`,
+    ...Object.fromEntries(
+      ['subject', 'html', 'text'].map((part) => [`notes/emails/en/notes-added.${part}`, '{{text}}']),
+    ),
+  }
+
+  it('reach its routes', async () => {
+    await using folder = await someExtensions(FILES)
+    await using app = await startApp({
+      extensions: ['notes'],
+      extensionsDir: folder.path,
+      settings: { NOTES_PER_USER: '7' },
+    })
+    expect((await app.server.inject('/notes')).json()).toEqual({ NOTES_PER_USER: 7 })
+
+    const post = (payload: object) => app.server.inject({ method: 'POST', url: '/notes', payload })
+    expect((await post({ template: 'notes-added', text: 'Milk' })).statusCode).toBe(200)
+    await expect.poll(() => app.queued.size).toBe(1)
+    const [job] = app.queued.values()
+    expect(job).toMatchObject({ template: 'notes-added', language: 'fr' })
+    const variables = await createSealer(app.config.mail.secret).open(job?.variables ?? '')
+    expect(variables).toEqual({ text: 'Milk' })
+    // Not even by a mistake does it send a mail of Latchkey.
+    expect((await post({ template: 'password-reset', text: 'x' })).statusCode).toBe(500)
   })
 
-  it('is not one for a file, or a folder that no one can see', async () => {
-    await using folder = await someExtensions({ 'README.md': '', '.git/x': '', 'notes/extension.ts': ENTRY })
-    expect(findExtensions(folder.path)).toEqual([getExtension('notes', folder.path)])
-    expect(findExtensions(join(folder.path, 'absent'))).toEqual([])
+  it('are refused with all other faults', async () => {
+    await using folder = await someExtensions(FILES)
+    const starting = startApp({
+      extensions: ['notes'],
+      extensionsDir: folder.path,
+      settings: { NOTES_PER_USER: 'many' },
+    })
+    await expect(starting).rejects.toThrow(
+      'NOTES_PER_USER must be a whole number, at least 1. For example: NOTES_PER_USER=100',
+    )
   })
 })

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import { createMigrator, readMigrations } from '@latchkey/shared/database/migrations.ts'
+import { readAllMigrations } from '@latchkey/shared/database/migration-files.ts'
+import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { describe, expect, it } from 'vitest'
 import { isPostgres } from './support/engine.ts'
@@ -7,7 +8,7 @@ import { olderSchema } from './support/older-schemas.ts'
 import { aToken, aUser, bearer, logIn, PASSWORD, startApp } from './support/start-app.ts'
 import { createEmptyDatabase, createTestDatabase } from './support/test-database.ts'
 
-const NAMES = readMigrations('postgres').map(({ name }) => name)
+const NAMES = readAllMigrations('postgres').map(({ name }) => name)
 
 const handMade = (): string => olderSchema('the specification')
 
@@ -76,7 +77,7 @@ describe('migrations', () => {
   it('that failed to create the tables adopt those created by hand since, and drop nothing', async () => {
     await using database = await createEmptyDatabase()
     const { db } = database
-    const [first, ...rest] = readMigrations(db.dialect.name)
+    const [first, ...rest] = readAllMigrations(db.dialect.name)
     if (!first) throw new Error('There are no migrations')
     const failing = createMigrator(db, [
       { ...first, upSql: 'create table nowhere.users (userid integer)' },
@@ -96,7 +97,7 @@ describe('migrations', () => {
 
   it('refuse a file that was edited after it had been applied', async () => {
     await using database = await createTestDatabase()
-    const [first, ...rest] = readMigrations(database.db.dialect.name)
+    const [first, ...rest] = readAllMigrations(database.db.dialect.name)
     if (!first) throw new Error('There are no migrations')
     const changed = createMigrator(database.db, [{ ...first, checksum: '0'.repeat(64) }, ...rest])
     await expect(changed.up()).rejects.toThrow(`Migration ${first.name} was edited after it had been applied`)
@@ -104,7 +105,7 @@ describe('migrations', () => {
 
   it('leave the migrations of a newer release alone', async () => {
     await using database = await createTestDatabase()
-    const older = createMigrator(database.db, readMigrations(database.db.dialect.name).slice(0, 2))
+    const older = createMigrator(database.db, readAllMigrations(database.db.dialect.name).slice(0, 2))
     expect(await older.up()).toEqual([])
   })
 

@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from '@latchkey/shared/clock.ts'
+import { configureExtensions } from '@latchkey/shared/extensions/configure-extensions.ts'
 import {
   EXTENSIONS_DIR,
   getExtension,
@@ -34,7 +35,7 @@ export interface TestApp extends AsyncDisposable {
 }
 
 export interface StartAppOptions {
-  /** Settings by their names, over those of the tests. */
+  /** Settings of Latchkey and of the extensions by their names, over those of the tests. */
   settings?: Record<string, string>
   database?: TestDatabase
   limitStore?: AppDependencies['limitStore']
@@ -55,8 +56,9 @@ export async function startApp({
   extensionsDir = EXTENSIONS_DIR,
   time,
 }: StartAppOptions = {}): Promise<TestApp> {
+  const loaded = await loadExtensions(extensions.map((name) => getExtension(name, extensionsDir)))
   const ownDatabase = database ?? (await createTestDatabase())
-  const config = parseConfig({
+  const environment = {
     APP_ENV: 'test',
     API_SERVER: 'http://localhost:8080',
     JWT_SECRET: randomBytes(64).toString('base64'),
@@ -73,7 +75,8 @@ export async function startApp({
     RATE_LIMIT_RESET: '0',
     RATE_LIMIT_REQUESTS: '0',
     ...settings,
-  })
+  }
+  const config = parseConfig(environment)
   const logLines: string[] = []
   showErrorsIfTestFails(logLines)
   const logger = createLogger('auth-api', 'debug', { write: (line) => void logLines.push(line) })
@@ -96,8 +99,8 @@ export async function startApp({
     logger,
     limitStore,
     clock,
-    extensions: await loadExtensions(extensions.map((name) => getExtension(name, extensionsDir))),
     monotonic: () => time?.elapsed ?? clock(),
+    extensions: configureExtensions(loaded, environment),
   })
   readiness.serve()
   return {

@@ -3,8 +3,8 @@ import { basename, join } from 'node:path'
 import { errorMessage } from '@latchkey/shared/error-message.ts'
 import Handlebars from 'handlebars'
 import { PermanentFailure } from '../permanent-failure.ts'
+import { findEmailFolders } from './email-folders.ts'
 
-const TEMPLATES_DIR = join(import.meta.dirname, '..', '..', '..', '..', 'templates', 'emails')
 const FALLBACK_LANGUAGE = 'en'
 
 export interface Rendered {
@@ -18,11 +18,13 @@ export type RenderTemplate = ReturnType<typeof createTemplateRenderer>
 
 /**
  * Renders `<dir>/<language>/<template>.{subject,html,text}`; HTML escapes what it inserts. The files `<dir>/*.html` are
- * partials: `{{#> layout}}…{{/layout}}` wraps a mail in `layout.html`. A language without the template falls back to its
+ * partials: `{{#> layout}}…{{/layout}}` wraps a mail in `layout.html`. Without `dirs` these are `templates/emails/` and
+ * `emails/` of each extension. A language without the template falls back to its
  * main language (`pt-BR` to `pt`), then to English. An unknown template and a missing variable are a `PermanentFailure`.
  */
-export function createTemplateRenderer(dir: string = TEMPLATES_DIR) {
-  const loader = createTemplateLoader(dir)
+export function createTemplateRenderer(...given: string[]) {
+  const dirs = given.length > 0 ? given : findEmailFolders()
+  const loader = createTemplateLoader(dirs)
   return async (
     template: string,
     language: string,
@@ -35,7 +37,7 @@ export function createTemplateRenderer(dir: string = TEMPLATES_DIR) {
       if (found) return render(found, template, variables)
     }
     throw new PermanentFailure(
-      `The mail template ${template} does not exist; create ${template}.subject, .html and .text in ${join(dir, FALLBACK_LANGUAGE)}`,
+      `The mail template ${template} does not exist; create ${template}.subject, .html and .text in ${dirs.map((dir) => join(dir, FALLBACK_LANGUAGE)).join(' or ')}`,
     )
   }
 }
@@ -48,13 +50,17 @@ function candidateLanguages(language: string): string[] {
 }
 
 /** Reads and compiles each template once. */
-function createTemplateLoader(dir: string) {
+function createTemplateLoader(dirs: readonly string[]) {
   const loaded = new Map<string, Promise<Template | undefined>>()
   let handlebars: Promise<typeof Handlebars> | undefined
 
   async function compile(language: string, name: string): Promise<Template | undefined> {
-    handlebars ??= createHandlebars(dir)
-    return compileFiles(await handlebars, join(dir, language, name), language)
+    handlebars ??= createHandlebars(dirs)
+    for (const dir of dirs) {
+      const found = await compileFiles(await handlebars, join(dir, language, name), language)
+      if (found) return found
+    }
+    return undefined
   }
 
   return {
@@ -75,13 +81,15 @@ function createTemplateLoader(dir: string) {
 }
 
 /** A separate environment, so that other helpers registered with Handlebars do not reach these templates. */
-async function createHandlebars(dir: string): Promise<typeof Handlebars> {
+async function createHandlebars(dirs: readonly string[]): Promise<typeof Handlebars> {
   const handlebars = Handlebars.create()
   // Splits a code into readable groups: {{#each (groups code)}}.
   handlebars.registerHelper('groups', (text: unknown) => String(text).match(/.{1,3}/gsu) ?? [])
-  const files = await readdir(dir)
-  for (const file of files.filter((name) => name.endsWith('.html')))
-    handlebars.registerPartial(basename(file, '.html'), await readFile(join(dir, file), 'utf8'))
+  for (const dir of dirs) {
+    const files = await readdir(dir)
+    for (const file of files.filter((name) => name.endsWith('.html')))
+      handlebars.registerPartial(basename(file, '.html'), await readFile(join(dir, file), 'utf8'))
+  }
   return handlebars
 }
 

@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { describeUserRepository } from '../../../users/test/user-repository.suite.ts'
 import type { Database } from '../../database.ts'
 import { DIALECTS, findDialect } from '../../dialects.ts'
-import { createMigrator, readMigrations } from '../../migrations.ts'
+import { readMigrations } from '../../migration-files.ts'
+import { createMigrator } from '../../migrations.ts'
 import { sqlite } from './dialect.ts'
 
 const MIGRATIONS = readMigrations('migrations', import.meta.dirname)

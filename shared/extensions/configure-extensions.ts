@@ -1,0 +1,37 @@
+import { findMisspelt } from '../settings/misspelt.ts'
+import { readSetting } from '../settings/parse-settings.ts'
+import type { Environment } from '../settings/setting.ts'
+import { SettingsError } from '../settings/settings-error.ts'
+import { settingPrefix } from './find-extensions.ts'
+import type { LoadedExtension } from './load-extensions.ts'
+
+/** An extension with the values of its settings. */
+export interface ConfiguredExtension extends LoadedExtension {
+  values: Readonly<Record<string, unknown>>
+}
+
+/** Reads the settings of the extensions; throws one `SettingsError` with all faults. */
+export function configureExtensions(
+  extensions: readonly LoadedExtension[],
+  environment: Environment,
+): ConfiguredExtension[] {
+  const faults: string[] = extensions.flatMap((extension) => findMisspeltNames(extension, environment))
+  const configured = extensions.map((extension) => {
+    const read = Object.entries(extension.settings).map(
+      ([name, setting]) => [name, readSetting(name, setting, environment)] as const,
+    )
+    faults.push(...read.flatMap(([, { fault }]) => fault ?? []))
+    return { ...extension, values: Object.fromEntries(read.map(([name, { value }]) => [name, value])) }
+  })
+  if (faults.length > 0) throw new SettingsError(faults)
+  return configured
+}
+
+/** In the process environment too: the prefix is the extension's. */
+function findMisspeltNames({ name, settings }: LoadedExtension, environment: Environment): string[] {
+  const given = Object.keys(environment).filter((each) => each.startsWith(settingPrefix(name)))
+  return given.flatMap((each) => {
+    const meant = findMisspelt(each, settings)
+    return meant ? [`${each} is not a setting. Did you mean ${meant}?`] : []
+  })
+}
