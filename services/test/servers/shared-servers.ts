@@ -26,7 +26,9 @@ export type SharedServer = keyof typeof SERVERS
  * A Vitest global set-up: starts each server when a test file first calls `sharedServer(name)`, and stops them all at the
  * end of the run. A run that needs no server starts none, and no file waits for a server that it does not use.
  */
-export default async function shareServers(project: Pick<TestProject, 'provide'>): Promise<() => Promise<void>> {
+export default async function shareServers(
+  project: Pick<TestProject, 'provide'>,
+): Promise<() => Promise<void>> {
   const started = new Map<SharedServer, Promise<StartedServer>>()
   const find = (name: SharedServer): Promise<StartedServer> => {
     const server = started.get(name) ?? SERVERS[name]().then(({ start }) => start())

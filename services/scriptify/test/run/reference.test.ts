@@ -73,6 +73,32 @@ describe('a reference', () => {
     expect((await resolve('Job::run', { rootdir: two })).className).toBe(`${two}/two/Job.ts#Job`)
   })
 
+  it('is looked for in every folder of its prefix, and refused where two have it', async () => {
+    const rootdir = aProject({
+      'package.json': '{"scriptify": {"namespaces": {"": ["admin/", "extensions/*/admin/"]}}}',
+      'admin/users.ts': '',
+      'extensions/notes/admin/notes.ts': '',
+      'extensions/notes/admin/tags.ts': '',
+      'extensions/plain/routes.ts': '',
+      'extensions/tags/admin/Tags.ts': '',
+      'extensions/tags/admin/users.ts': '',
+    })
+    expect((await resolve('Notes::list', { rootdir })).className).toBe(
+      `${rootdir}/extensions/notes/admin/notes.ts#Notes`,
+    )
+    await expect(resolve('Users::list', { rootdir })).rejects.toMatchObject({
+      exitCode: 2,
+      message: 'The class Users exists in admin/users.ts and extensions/tags/admin/users.ts; rename one',
+    })
+    await expect(resolve('Tags::list', { rootdir })).rejects.toMatchObject({
+      message: expect.stringContaining('extensions/notes/admin/tags.ts and extensions/tags/admin/Tags.ts'),
+    })
+    await expect(resolve('None::list', { rootdir })).rejects.toMatchObject({
+      exitCode: 3,
+      message: expect.stringContaining('admin/None.{ts,mts,js,mjs}, admin/none.{ts'),
+    })
+  })
+
   it('that could be of either language wants --runtime', async () => {
     const rootdir = aProject({ ...MAPPED, ...AUTOLOADER, 'composer.json': '{}', 'src/Job.ts': '' })
     await expect(resolve('App\\Job::run', { rootdir })).rejects.toMatchObject({

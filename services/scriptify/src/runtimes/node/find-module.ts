@@ -1,5 +1,5 @@
-import { readFileSync, realpathSync, statSync } from 'node:fs'
-import { join, relative, resolve, sep } from 'node:path'
+import { globSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { z } from 'zod'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
@@ -9,7 +9,10 @@ interface Project {
   allowOutside: boolean
 }
 
-const Namespaces = z.record(z.string(), z.string())
+/** A folder or several for each prefix; `*` stands for any folder name. */
+const Folders = z.union([z.string(), z.array(z.string())])
+const Namespaces = z.record(z.string(), Folders)
+type Namespaces = z.output<typeof Namespaces>
 const EXTENSIONS = ['ts', 'mts', 'js', 'mjs']
 
 /** The absolute path of a module named by its path; throws 3 where there is none, 4 where it is outside the project. */
@@ -21,7 +24,8 @@ export function getModule(path: string, project: Project): string {
 
 /**
  * Finds the module and export of a class by the project's map of namespaces to folders, `{"App\\": "src/"}`:
- * `scriptify.config.json`, else `scriptify.namespaces` in package.json. `lookedFor` is empty if no prefix fits.
+ * `scriptify.config.json`, else `scriptify.namespaces` in package.json. `lookedFor` is empty if no prefix fits. Throws 2
+ * for a class that exists in several folders of a prefix.
  */
 export function findModule(className: string, project: Project): { found?: string; lookedFor: string[] } {
   const namespaces = readNamespaces(project.rootdir)
@@ -30,16 +34,36 @@ export function findModule(className: string, project: Project): { found?: strin
     .sort((one, other) => other.length - one.length)
   const lookedFor: string[] = []
   for (const prefix of prefixes) {
-    const folder = resolve(project.rootdir, namespaces[prefix] ?? '')
-    for (const base of bases(folder, className.slice(prefix.length))) {
-      const path = EXTENSIONS.map((extension) => `${base}.${extension}`).find(isFile)
-      if (path !== undefined) {
-        return { found: `${stayInside(path, project)}#${className.split('\\').at(-1)}`, lookedFor }
-      }
-      lookedFor.push(`${relative(project.rootdir, base)}.{${EXTENSIONS}}`)
+    const folders = foldersOf(namespaces[prefix] ?? [], project.rootdir)
+    const candidates = folders.flatMap((folder) => [...bases(folder, className.slice(prefix.length))])
+    const [path, ...others] = candidates.flatMap((base) => findFile(base) ?? [])
+    if (path !== undefined) {
+      refuseSecond(className, [path, ...others], project.rootdir)
+      return { found: `${stayInside(path, project)}#${className.split('\\').at(-1)}`, lookedFor }
     }
+    lookedFor.push(...candidates.map((base) => `${relative(project.rootdir, base)}.{${EXTENSIONS}}`))
   }
   return { lookedFor }
+}
+
+/** The folders that exist, where a name has a `*`. */
+const foldersOf = (patterns: string | string[], rootdir: string): string[] =>
+  [patterns]
+    .flat()
+    .flatMap((pattern) =>
+      pattern.includes('*') ? globSync(pattern.replace(/\/+$/, ''), { cwd: rootdir }).sort() : pattern,
+    )
+    .map((folder) => resolve(rootdir, folder))
+
+const findFile = (base: string): string | undefined =>
+  EXTENSIONS.map((extension) => `${base}.${extension}`).find(isFile)
+
+/** One folder may have `UserList.ts` and `user-list.ts`, of which the first counts. */
+function refuseSecond(className: string, paths: readonly string[], rootdir: string): void {
+  const folders = new Set(paths.map((path) => relative(rootdir, dirname(path))))
+  if (folders.size < 2) return
+  const files = paths.map((path) => relative(rootdir, path)).join(' and ')
+  throw new CliError(`The class ${className} exists in ${files}; rename one`, EXIT.usage)
 }
 
 /** `Import\UserList` may be `Import/UserList.ts` or `import/user-list.ts`. */
@@ -49,7 +73,7 @@ function bases(folder: string, name: string): Set<string> {
   return new Set([parts, kebab].map((path) => join(folder, ...path)))
 }
 
-function readNamespaces(rootdir: string): Record<string, string> {
+function readNamespaces(rootdir: string): Namespaces {
   const own = readJson(
     join(rootdir, 'scriptify.config.json'),
     z.object({ namespaces: Namespaces.optional() }),
