@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process'
+import { copyFile, mkdtempDisposable, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import { generateSource } from 'oazapfts'
+import openapiTypescript, { astToString } from 'openapi-typescript'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aUser, PASSWORD, startApp, type TestApp } from '../support/start-app.ts'
+import type { Connect } from './api.ts'
+
+const TSC = join(import.meta.dirname, '../../../../node_modules/typescript/bin/tsc')
+const NEW_PASSWORD = 'an0ther-Horse!'
+
+/** As an application that is strict about types has it. */
+const COMPILER_OPTIONS = {
+  target: 'es2024',
+  lib: ['es2024', 'dom', 'dom.iterable'],
+  module: 'preserve',
+  noEmit: true,
+  allowImportingTsExtensions: true,
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  skipLibCheck: true,
+  types: [],
+}
+
+let app: TestApp
+let url: string
+let folder: Awaited<ReturnType<typeof mkdtempDisposable>>
+beforeAll(async () => {
+  app = await startApp()
+  url = await app.server.listen({ host: '127.0.0.1', port: 0 })
+  // Inside the project, where the clients find the libraries they import; a dot hides it from every other tool.
+  folder = await mkdtempDisposable(join(import.meta.dirname, '.generated-'))
+  await generateClients()
+})
+afterAll(async () => {
+  await folder.remove()
+  await app[Symbol.asyncDispose]()
+})
+
+/** Writes the two clients, from the document that the running service serves. */
+async function generateClients(): Promise<void> {
+  const types = await openapiTypescript(new URL('/openapi.json', url))
+  await writeFile(join(folder.path, 'openapi-typescript.ts'), astToString(types))
+  await writeFile(join(folder.path, 'oazapfts.ts'), await generateSource(`${url}/openapi.json`, {}))
+  const files = ['openapi-fetch.client.ts', 'oazapfts.client.ts']
+  for (const file of files) await copyFile(join(import.meta.dirname, file), join(folder.path, file))
+  await writeFile(
+    join(folder.path, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files }),
+  )
+}
+
+/** The code of the newest mail to `email`, which mailer-worker would have sent. */
+async function readCode(email: string): Promise<string> {
+  const mails = () => [...app.queued.values()].filter(({ to }) => to === email)
+  await expect.poll(mails).toHaveLength(1)
+  const { code } = await createSealer(app.config.mail.secret).open(mails()[0]?.variables ?? '')
+  return String(code)
+}
+
+describe('a generated client', () => {
+  it('passes the type checker', async () => {
+    await promisify(execFile)(process.execPath, [TSC, '--project', folder.path]).catch(({ stdout }) => {
+      throw new Error(stdout)
+    })
+  })
+
+  it.each(['openapi-fetch', 'oazapfts'])('does all that an application needs: %s', async (name) => {
+    const { connect }: { connect: Connect } = await import(join(folder.path, `${name}.client.ts`))
+    const api = connect(url)
+    const user = await aUser(app)
+    expect(await api.describeRefusal(user.email)).toBe('The username or the password is wrong')
+    const token = await api.logIn(user.email, PASSWORD)
+    expect(await api.readProfile(token)).toMatchObject({ email: user.email, name: 'Ada' })
+    expect(await api.rename(token, 'Grace')).toBe('Grace')
+    await expect(api.refresh(token)).rejects.toThrow()
+
+    const { lifetimeSeconds, refreshWindowSeconds } = app.config.tokens
+    app.setClock(Date.now() + (lifetimeSeconds - refreshWindowSeconds + 5) * 1000)
+    const refreshed = await api.refresh(token)
+    expect(refreshed).not.toBe(token)
+    await api.logOut(refreshed)
+    await expect(api.readProfile(refreshed)).rejects.toThrow()
+
+    const requested = await api.requestReset(user.email)
+    const code = await readCode(user.email)
+    const confirmed = await api.confirmCode({ email: user.email, code, token: requested })
+    await api.resetPassword({ email: user.email, token: confirmed, password: NEW_PASSWORD })
+    await expect(api.logIn(user.email, PASSWORD)).rejects.toThrow()
+    expect(await api.logIn(user.email, NEW_PASSWORD)).toBeTruthy()
+    app.setClock(undefined)
+  })
+})
