@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'invalid_input'
   | 'reset_refused'
   | 'password_refused'
+  | 'wrong_password'
   | 'rate_limited'
   | 'overloaded'
   | 'unavailable'

@@ -1,3 +1,5 @@
+import { AppError } from '../app-error.ts'
+
 /** The specification's settings. REQUIRE_* are minimum counts; ALLOW_* are 1 or 0. */
 export const POLICY_SETTINGS = [
   'MINIMUM_CHARS',
@@ -34,6 +36,15 @@ export function findViolations(password: string, policy: PasswordPolicy): Policy
     ALLOW_REPEATED: policy.ALLOW_REPEATED === 0 && REPEATED.test(text),
   }
   return (Object.keys(broken) as PolicyRule[]).filter((rule) => broken[rule])
+}
+
+/** Throws `password_refused` with the `violations` of a password that breaks the policy. */
+export function requirePolicy(password: string, policy: PasswordPolicy): void {
+  const violations = findViolations(password, policy)
+  if (violations.length === 0) return
+  throw new AppError('password_refused', 'The password breaks the password policy', {
+    details: { violations },
+  })
 }
 
 /** One or two characters three times in a row: `aaa`, `ababab`. */

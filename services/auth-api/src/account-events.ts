@@ -1,6 +1,6 @@
 /** What happened to an account, under a stable name. It contains no secret. */
 export interface AccountEvent {
-  name: 'session.logged_out' | 'sessions.logged_out' | 'token.reused'
+  name: 'session.logged_out' | 'sessions.logged_out' | 'token.reused' | 'password.changed'
   userid: string
 }
 

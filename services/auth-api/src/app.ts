@@ -1,6 +1,6 @@
 import { type Clock, type MonotonicClock, monotonicClock } from '@latchkey/shared/clock.ts'
 import { describeSharedAccounts } from '@latchkey/shared/database/adoption/describe-differences.ts'
-import type { Database } from '@latchkey/shared/database/database.ts'
+import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { createMigrator, type Migrator } from '@latchkey/shared/database/migrations.ts'
 import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
@@ -17,12 +17,15 @@ import {
 } from '@latchkey/shared/users/published-password.ts'
 import { ROLES } from '@latchkey/shared/users/roles.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import type { FastifyBaseLogger, FastifyInstance, FastifyPluginCallback } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyPluginCallback, FastifyRequest } from 'fastify'
 import { Registry } from 'prom-client'
 import type { ReportEvent } from './account-events.ts'
 import type { Config } from './config.ts'
 import { createServer } from './create-server.ts'
 import { addExtensionRoutes } from './extension-routes.ts'
+import { createChangePassword } from './features/change-password/change-password.ts'
+import { changePasswordRoutes } from './features/change-password/routes.ts'
+import { createPasswordClient, type PasswordClient } from './features/current-password/password-client.ts'
 import { createDatabaseCheck } from './features/health/check-database.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { createLogOut } from './features/log-out/log-out.ts'
@@ -126,10 +129,27 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     transaction,
     usersOf: createUserRepository,
     resetsOf: createResetRepository,
-    requireValid: (transaction, claims) =>
-      requireValid(createRevocationRepository(transaction), claims, clock()),
+    requireValid: requireValidAt(clock),
     clock,
   })
+  const changePassword = createChangePassword({
+    db,
+    usersOf: createUserRepository,
+    resetsOf: createResetRepository,
+    requireValid: requireValidAt(clock),
+    validity: verification.validity,
+    issueToken,
+    policy: config.policy,
+    report,
+    clock,
+  })
+  const passwordClientOf = (request: FastifyRequest): PasswordClient =>
+    createPasswordClient({
+      passwords,
+      field,
+      limit: (account, attempt) => limitLogin(request, account, attempt),
+      address: addressKey(request),
+    })
 
   await server.register(healthRoutes, { readiness })
   await server.register(loginRoutes, {
@@ -154,6 +174,9 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
       const update = () => updateProfile(request.jwt, change)
       return change.email === undefined ? update() : limitEmailChange(request, request.jwt.sub, update)
     },
+  })
+  await server.register(changePasswordRoutes, {
+    changePassword: (claims, change, request) => changePassword(claims, change, passwordClientOf(request)),
   })
   await server.register(passwordResetRoutes, {
     requestReset: async (email, request) => {
@@ -285,9 +308,12 @@ async function buildLimits(
     createCounter,
     limitLogin: createLoginLimiter(options),
     limitReset: createResetLimiter(options),
-    limitEmailChange: createFailureLimiter({ ...options, name: 'email', failure: 'email_taken' }),
+    limitEmailChange: createFailureLimiter({ ...options, name: 'email', failures: ['email_taken'] }),
   }
 }
+
+const requireValidAt = (clock: Clock) => (db: Queryable, claims: Claims) =>
+  requireValid(createRevocationRepository(db), claims, clock())
 
 const replaceHashIn = (db: Database) => (userid: string, oldHash: string, newHash: string) =>
   db.transaction((transaction) => createUserRepository(transaction).replaceHash(userid, oldHash, newHash))

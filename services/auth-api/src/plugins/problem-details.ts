@@ -16,6 +16,7 @@ export const PROBLEMS = {
   invalid_input: { status: 400, title: 'Invalid request' },
   reset_refused: { status: 422, title: 'Password reset refused' },
   password_refused: { status: 422, title: 'Password refused' },
+  wrong_password: { status: 422, title: 'Wrong current password' },
   rate_limited: { status: 429, title: 'Too many requests' },
   overloaded: { status: 503, title: 'Too many requests in progress' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },

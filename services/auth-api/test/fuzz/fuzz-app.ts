@@ -103,6 +103,7 @@ async function knownValues(app: TestApp): Promise<KnownValues> {
     members: {
       email,
       username: [...email, user.username],
+      currentPassword: [PASSWORD, 'wrong'],
       password: [PASSWORD, 'An0ther-Good!Pass', 'short'],
       token: [reset.json().token],
       code: ['123456', '000000'],

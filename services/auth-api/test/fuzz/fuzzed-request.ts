@@ -54,7 +54,7 @@ const HOSTILE = [
 ]
 
 /** These end the caller's tokens. */
-const LAST_REQUESTS = ['/logout']
+const LAST_REQUESTS = ['/logout', '/profile/password']
 
 /** Requests to the operations: most of the declared form, the rest with anything else in one place or in each. */
 export function fuzzedRequests(

@@ -1,9 +1,8 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
-import { findViolations, type PasswordPolicy } from '@latchkey/shared/passwords/password-policy.ts'
+import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
@@ -61,14 +60,6 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     return reset
   }
 
-  function checkPolicy(password: string): void {
-    const violations = findViolations(password, policy)
-    if (violations.length === 0) return
-    throw new AppError('password_refused', 'The password breaks the password policy', {
-      details: { violations },
-    })
-  }
-
   /** The database counts before the password is hashed, so that concurrent calls cannot exceed the maximum. */
   async function hashCounted(reset: Reset, password: string, client: HashClient): Promise<string> {
     if (!(await resets.countHash(reset.id, attempts + MAX_HASHES, new Date(clock())))) throw resetRefused()
@@ -84,7 +75,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
   return async ({ email, token, password }: NewPassword, client: HashClient): Promise<string> => {
     const reset = await findUsable(email, token)
     const { userid } = reset
-    checkPolicy(password)
+    requirePolicy(password, policy)
     const passwordHash = await hashCounted(reset, password, client)
     await transaction(async (db) => {
       const users = usersOf(db)

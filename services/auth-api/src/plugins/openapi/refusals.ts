@@ -32,6 +32,7 @@ const EXAMPLES: Partial<Record<ErrorCode, { detail: string; members?: Record<str
     detail: 'The password breaks the password policy',
     members: { violations: ['MINIMUM_CHARS', 'REQUIRE_SYMBOLS'] },
   },
+  wrong_password: { detail: 'The current password is wrong' },
   rate_limited: { detail: 'Too many requests; try again later' },
   overloaded: { detail: 'Too many logins are waiting; try again shortly' },
   unavailable: { detail: 'The database cannot be reached' },

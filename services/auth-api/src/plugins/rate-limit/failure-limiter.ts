@@ -17,7 +17,7 @@ export interface FailureLimiterOptions {
   /** Of the counters. */
   name: string
   /** What an attempt throws when it fails; other errors are not counted. */
-  failure: ErrorCode
+  failures: readonly ErrorCode[]
   createCounter: CreateCounter
   accountKey: (account: string) => string
   /** Failures per account, and per address; 0 sets no limit. */
@@ -41,7 +41,14 @@ const NO_EARLIER_ATTEMPTS: EarlierAttempts = new Map()
 
 /** Limits failures by address and by account. Attempts that may still succeed wait for earlier ones. */
 export function createFailureLimiter(options: FailureLimiterOptions): LimitFailures {
-  const { name, failure, createCounter, accountKey, failedLoginsPerMinute: limit, waitingLogins } = options
+  const {
+    name,
+    failures: counted,
+    createCounter,
+    accountKey,
+    failedLoginsPerMinute: limit,
+    waitingLogins,
+  } = options
   if (limit === 0) return (_request, _account, attempt) => attempt(undefined)
   const failures = createRecentFailures(name, createCounter)
   const pending = createPendingAttempts(limit)
@@ -53,7 +60,7 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
     try {
       return await attempt(await admit(request, keys, begun, mayWait))
     } catch (error) {
-      if (error instanceof AppError && error.code === failure) await failures.count(request, keys)
+      if (error instanceof AppError && counted.includes(error.code)) await failures.count(request, keys)
       throw error
     } finally {
       begun.end()

@@ -5,12 +5,13 @@ import type { KnownClients } from './known-clients.ts'
 import { addressKey } from './limit-keys.ts'
 import type { RecentFailures } from './recent-failures.ts'
 
-export interface LoginLimiterOptions extends Omit<FailureLimiterOptions, 'name' | 'failure'> {
+export interface LoginLimiterOptions extends Omit<FailureLimiterOptions, 'name' | 'failures'> {
   knownClients: KnownClients
 }
 
 /**
- * Runs a login unless too many have failed, and counts it when it fails with `invalid_credentials`. Throws
+ * Runs a login, or a check of the current password, unless too many have failed, and counts it when the password is
+ * wrong. Throws
  * `rate_limited`, and `overloaded` when too many logins of the address wait.
  */
 export type LimitLogin = <Result>(
@@ -21,7 +22,8 @@ export type LimitLogin = <Result>(
 
 /** Limits failed logins by address and by account, and remembers the clients whose logins succeed. */
 export function createLoginLimiter({ knownClients, ...options }: LoginLimiterOptions): LimitLogin {
-  const limitFailures = createFailureLimiter({ ...options, name: 'login', failure: 'invalid_credentials' })
+  const failures = ['invalid_credentials', 'wrong_password'] as const
+  const limitFailures = createFailureLimiter({ ...options, name: 'login', failures })
 
   async function standingOf(
     request: FastifyRequest,

@@ -1,0 +1,69 @@
+import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
+import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
+import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
+import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { endTokens } from '@latchkey/shared/users/valid-from.ts'
+import type { ReportEvent } from '../../account-events.ts'
+import type { PasswordClient } from '../current-password/password-client.ts'
+import type { ResetRepository } from '../password-reset/reset-repository.ts'
+import type { Claims } from '../tokens/claims.ts'
+import type { IssuedToken, IssueToken } from '../tokens/issue-token.ts'
+import type { TokenValidity } from '../tokens/token-validity.ts'
+
+export interface ChangePasswordDependencies {
+  db: Pick<Database, 'transaction'> & Queryable
+  usersOf: (transaction: Queryable) => UserRepository
+  resetsOf: (transaction: Queryable) => Pick<ResetRepository, 'endAll'>
+  /** The user of a token; throws `invalid_token` when the token has ended. */
+  requireValid: (db: Queryable, claims: Claims) => Promise<User>
+  validity: Pick<TokenValidity, 'forget'>
+  issueToken: IssueToken
+  policy: PasswordPolicy
+  report: ReportEvent
+  clock: Clock
+}
+
+export interface PasswordChange {
+  currentPassword: string
+  password: string
+}
+
+export type ChangePassword = ReturnType<typeof createChangePassword>
+
+/**
+ * Changes the password of a token's user, ends the open resets and every token issued so far, and returns a new one.
+ * Throws `password_refused` with `violations`, `wrong_password`, and `invalid_token` when the token has ended.
+ */
+export function createChangePassword(dependencies: ChangePasswordDependencies) {
+  const { db, usersOf, resetsOf, requireValid, validity, issueToken, policy, report, clock } = dependencies
+
+  /** Of two changes at the same time the second finds that its token has ended. */
+  const store = (claims: Claims, passwordHash: string): Promise<User> =>
+    db.transaction(async (transaction) => {
+      const users = usersOf(transaction)
+      await users.lock(claims.sub)
+      const user = await requireValid(transaction, claims)
+      const { userid } = user
+      await users.setPassword(userid, passwordHash)
+      await endTokens(users, userid, clock())
+      await resetsOf(transaction).endAll(userid, new Date(clock()))
+      return (await users.findById(userid)) ?? user
+    })
+
+  return async (
+    claims: Claims,
+    { currentPassword, password }: PasswordChange,
+    client: PasswordClient,
+  ): Promise<IssuedToken> => {
+    // Cheaper than the hash of a guess, and says nothing about the current password.
+    requirePolicy(password, policy)
+    await client.verify(await requireValid(db, claims), currentPassword)
+    const passwordHash = await client.hash(password)
+    const readAt = toNumericDate(clock())
+    const user = await store(claims, passwordHash)
+    validity.forget(claims)
+    report({ name: 'password.changed', userid: user.userid })
+    return issueToken(user, readAt)
+  }
+}

@@ -1,0 +1,51 @@
+import type { FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import type { Claims } from '../tokens/claims.ts'
+import type { IssuedToken } from '../tokens/issue-token.ts'
+import { TokenResponse } from '../tokens/token-response.ts'
+import type { PasswordChange } from './change-password.ts'
+
+const PasswordChangeBody = z
+  .object(
+    {
+      currentPassword: z.string('must be a string').min(1, 'must not be empty'),
+      password: z
+        .string('must be a string')
+        .refine((text) => text.isWellFormed(), 'must be whole characters')
+        .describe('The new password.'),
+    },
+    'must be a JSON object',
+  )
+  .meta({
+    id: 'PasswordChange',
+    examples: [{ currentPassword: '!P4ssw0rdstr!', password: 'N3w-p4ssw0rd!' }],
+  })
+
+export interface ChangePasswordRoutesOptions {
+  /** `request` identifies the client, whose wrong passwords are limited. */
+  changePassword: (claims: Claims, change: PasswordChange, request: FastifyRequest) => Promise<IssuedToken>
+}
+
+export const changePasswordRoutes: FastifyPluginAsyncZod<ChangePasswordRoutesOptions> = async (
+  app,
+  { changePassword },
+) => {
+  app.put(
+    '/profile/password',
+    {
+      auth: 'authenticated',
+      problems: ['wrong_password', 'password_refused', 'overloaded'],
+      schema: {
+        operationId: 'changePassword',
+        summary: "Change the caller's password",
+        description:
+          'Ends every token of the user, the one of this request too; the response has a new one. A wrong current password counts as a failed login.',
+        tags: ['profile'],
+        body: PasswordChangeBody,
+        response: { 200: TokenResponse },
+      },
+    },
+    (request) => changePassword(request.jwt, request.body, request),
+  )
+}
