@@ -5,7 +5,13 @@ import shareServers from '../services/test/servers/shared-servers.ts'
 import { AREAS, type Area } from './mutation/areas.ts'
 import { changedLines, previousCommit } from './mutation/changed-lines.ts'
 import { SERVERS_URL } from './mutation/provide-servers.ts'
-import { compareSurvivors, readSurvivors, scoreOf, type TestedMutant } from './mutation/survivors.ts'
+import {
+  compareSurvivors,
+  readSurvivors,
+  type Survivor,
+  scoreOf,
+  type TestedMutant,
+} from './mutation/survivors.ts'
 import { testMutants } from './mutation/test-mutants.ts'
 
 const USAGE = `npm run test:mutation -- [<area>...] [--changed] [--since <commit>]
@@ -110,10 +116,7 @@ function report(mutants: readonly TestedMutant[]): boolean {
   return Boolean(isListUpToDate) && scoreOf(mutants) >= THRESHOLD
 }
 
-function printMutants(
-  title: string,
-  mutants: readonly (TestedMutant | Omit<TestedMutant, 'lineNumber' | 'verdict'>)[],
-): void {
+function printMutants(title: string, mutants: readonly (TestedMutant | Survivor)[]): void {
   if (mutants.length === 0) return
   console.log(`\n${title}:`)
   for (const mutant of mutants) {
@@ -122,13 +125,9 @@ function printMutants(
   }
 }
 
-const toEntry = ({ file, line, original, replacement }: TestedMutant) => ({
-  file,
-  line,
-  original,
-  replacement,
-  reason: '',
-})
+function toEntry({ file, line, original, replacement }: TestedMutant): Survivor {
+  return { file, line, original, replacement, reason: '' }
+}
 
 function describeScore(mutants: readonly TestedMutant[]): string {
   const count = (verdict: TestedMutant['verdict']) =>
