@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { Stryker } from '@stryker-mutator/core'
 import type { Area } from './areas.ts'
 import type { TestedMutant, Verdict } from './survivors.ts'
@@ -16,6 +16,8 @@ export async function testMutants(
   const stryker = new Stryker({
     testRunner: 'vitest',
     vitest: { configFile: 'scripts/mutation/vitest.config.ts', related: false },
+    plugins: ['@stryker-mutator/vitest-runner', join(import.meta.dirname, 'ignore-prose.ts')],
+    ignorers: ['prose'],
     mutate: [...mutate, '!**/*.test.ts'],
     coverageAnalysis: 'perTest',
     concurrency: availableParallelism(),
@@ -43,20 +45,20 @@ function verdictOf({ status }: MutantResult): Verdict | undefined {
   return undefined
 }
 
-/** Stryker counts lines and columns from 0. */
 function describe({
   fileName,
   location: { start, end },
   replacement,
 }: MutantResult): Omit<TestedMutant, 'verdict'> {
   const lines = readFileSync(fileName, 'utf8').split('\n')
-  const original = lines.slice(start.line, end.line + 1).join('\n')
-  const afterEnd = (lines[end.line]?.length ?? 0) - end.column
+  const [first = ''] = lines.slice(start.line - 1)
+  const part = lines.slice(start.line - 1, end.line).join('\n')
+  const afterEnd = (lines[end.line - 1]?.length ?? 0) - (end.column - 1)
   return {
     file: relative(process.cwd(), fileName),
-    lineNumber: start.line + 1,
-    line: lines[start.line]?.trim() ?? '',
-    original: onOneLine(original.slice(start.column, original.length - afterEnd)),
+    lineNumber: start.line,
+    line: first.trim(),
+    original: onOneLine(part.slice(start.column - 1, part.length - afterEnd)),
     replacement: onOneLine(replacement ?? ''),
   }
 }

@@ -1,0 +1,38 @@
+import { declareValuePlugin, PluginKind } from '@stryker-mutator/api/plugin'
+import type { babel } from '@stryker-mutator/core'
+
+/** Keys of the OpenAPI document that no client acts on. */
+const PROSE_KEYS = ['summary', 'description', 'tags', 'examples']
+/** Methods whose text is for people: `describe` of Zod, and the levels of the log. */
+const PROSE_METHODS = ['describe', 'debug', 'info', 'warn', 'error']
+
+/** Leaves out the text that no behaviour depends on: descriptions of the API, log messages, names of prepared statements. */
+const ignoreProse = {
+  shouldIgnore(path: babel.NodePath): string | undefined {
+    if (isProseProperty(path) || isProseArgument(path)) return 'text for people'
+    return isStatementName(path) ? 'the name of a prepared statement' : undefined
+  },
+}
+
+export const strykerPlugins = [declareValuePlugin(PluginKind.Ignore, 'prose', ignoreProse)]
+
+const isProseProperty = (path: babel.NodePath): boolean => PROSE_KEYS.includes(keyOf(path) ?? '')
+
+function isProseArgument({ node, parent, listKey }: babel.NodePath): boolean {
+  if (node.type !== 'StringLiteral' && node.type !== 'TemplateLiteral') return false
+  if (listKey !== 'arguments' || parent?.type !== 'CallExpression') return false
+  const { callee } = parent
+  if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier') return false
+  return PROSE_METHODS.includes(callee.property.name)
+}
+
+function isStatementName(path: babel.NodePath): boolean {
+  if (keyOf(path) !== 'name' || path.parent?.type !== 'ObjectExpression') return false
+  return path.parent.properties.some(
+    (each) => each.type === 'ObjectProperty' && each.key.type === 'Identifier' && each.key.name === 'text',
+  )
+}
+
+function keyOf({ node }: babel.NodePath): string | undefined {
+  return node.type === 'ObjectProperty' && node.key.type === 'Identifier' ? node.key.name : undefined
+}
