@@ -48,7 +48,7 @@ const projects: TestProjectInlineConfiguration[] = [
     provide: { engine: ANY_ENGINE },
   }),
   project('unit', {
-    include: ['{admin,k8s,shared,scripts}/**/*.test.ts', 'services/*/src/**/*.test.ts'],
+    include: ['{admin,bench,k8s,shared,scripts}/**/*.test.ts', 'services/*/src/**/*.test.ts'],
     exclude: ['admin/test/**', ...LAUNCHER, SOAK],
   }),
 ]

@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto'
+import type { Database } from '@latchkey/shared/database/database.ts'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { createResetRepository } from '../../services/auth-api/src/features/password-reset/reset-repository.ts'
+import { createResetSecrets } from '../../services/auth-api/src/features/password-reset/reset-secrets.ts'
+import type { TimedRequest } from './time-requests.ts'
+
+/** What an e-mail may be. Requests about all kinds of a row must take the same time. */
+export type Kind = 'unknown' | 'known' | 'deleted'
+
+export interface Row {
+  name: string
+  /** `unknown` is the one that the others are compared with. */
+  kinds: readonly Kind[]
+  /** The status of every response. */
+  status: number
+  /** Requests in flight at the same time; more than one where a request mostly waits. */
+  lanes: number
+  prepare(emails: Emails): Promise<void>
+  request(email: string): TimedRequest
+}
+
+export type Emails = Readonly<Record<Kind, readonly string[]>>
+
+const OWN_TOKEN = 'the token of the reset request'
+const WRONG_CODE = '000000'
+const CODE = '123456'
+const PASSWORD = 'N3w-p4ssw0rd!'
+
+interface ResetState {
+  /** That of the reset by default. */
+  token?: string
+  expiresInMs?: number
+  attempts?: number
+}
+
+/** The states in which a request finds the reset of an e-mail; undefined for none. */
+const STATES: Record<string, ResetState | undefined> = {
+  'no reset': undefined,
+  'open reset': {},
+  'open reset, another token': { token: 'another token' },
+  'expired reset': { expiresInMs: -1_000 },
+  'reset out of attempts': { attempts: 5 },
+}
+
+/** Every route and state in which an e-mail may be known or not. PUT /profile answers 409 for a known one. */
+export function createRows(db: Database, jwtSecret: Uint8Array): Row[] {
+  const secrets = createResetSecrets(jwtSecret)
+  const prepareNothing = async () => undefined
+
+  async function insertResets(emails: Emails, { expiresInMs = 600_000, attempts = 0 }: ResetState) {
+    const users = createUserRepository(db)
+    const now = new Date()
+    const owners = new Map(
+      await Promise.all(
+        emails.known.map(
+          async (email) => [email, (await users.findByLogin('email', email))?.userid] as const,
+        ),
+      ),
+    )
+    await db.transaction(async (transaction) => {
+      const resets = createResetRepository(transaction)
+      // In turn, so that no kind has pages of its own.
+      for (const email of emails.unknown.flatMap((unknown, index) => [unknown, emails.known[index] ?? ''])) {
+        const [id, userid] = [randomUUID(), owners.get(email)]
+        const codeHash = secrets.hash(id, CODE)
+        await resets.insert(
+          {
+            id,
+            userid: userid ?? randomUUID(),
+            email,
+            tokenHash: secrets.hash(id, OWN_TOKEN),
+            codeHash: userid ? codeHash : secrets.hashOfNothing(),
+            expiresAt: new Date(now.getTime() + expiresInMs),
+          },
+          now,
+        )
+      }
+    })
+    await db.execute({ name: 'bench-attempts', text: 'update password_reset set attempts = $1' }, [attempts])
+  }
+
+  const resetRows = Object.entries(STATES).flatMap(([state, given]) => {
+    const token = given?.token ?? OWN_TOKEN
+    const shared = {
+      kinds: ['unknown', 'known'] as const,
+      status: 422,
+      lanes: 1,
+      async prepare(emails: Emails) {
+        await db.execute({ name: 'bench-clear', text: 'delete from password_reset' })
+        if (given) await insertResets(emails, given)
+        await db.runScript('vacuum analyze password_reset')
+      },
+    }
+    return [
+      {
+        ...shared,
+        name: `confirmcode, ${state}`,
+        request: (email: string) => post('/login/confirmcode', { email, code: WRONG_CODE, token }),
+      },
+      {
+        ...shared,
+        name: `confirmcode without a token, ${state}`,
+        request: (email: string) => post('/login/confirmcode', { email, code: WRONG_CODE }),
+      },
+      {
+        ...shared,
+        name: `resetpassword, ${state}`,
+        request: (email: string) => post('/login/resetpassword', { email, token, password: PASSWORD }),
+      },
+    ]
+  })
+  return [
+    {
+      name: 'login, wrong password',
+      kinds: ['unknown', 'known', 'deleted'],
+      status: 401,
+      lanes: 1,
+      prepare: prepareNothing,
+      request: (username) => post('/login', { username, password: 'not the password' }),
+    },
+    {
+      name: 'resetrequest',
+      kinds: ['unknown', 'known', 'deleted'],
+      status: 200,
+      lanes: 4,
+      prepare: prepareNothing,
+      request: (email) => post('/login/resetrequest', { email }),
+    },
+    ...resetRows,
+  ]
+}
+
+const post = (path: string, body: object): TimedRequest => ({
+  method: 'POST',
+  path,
+  body: JSON.stringify(body),
+})
