@@ -126,6 +126,7 @@ const STEPS: Record<string, { weight: number; run: StepRun }> = {
   confirmRightCode: { weight: 4, run: confirmRightCode },
   confirmWrongCode: { weight: 2, run: confirmWrongCode },
   setPassword: { weight: 4, run: setPassword },
+  resetPassword: { weight: 4, run: resetPassword },
   setWeakPassword: { weight: 1, run: setWeakPassword },
   guessTogether: { weight: 1, run: guessTogether },
   confirmTogether: { weight: 1, run: confirmTogether },
@@ -266,6 +267,14 @@ async function setPassword({ model, post, email, reset, choice, newPassword }: S
   expectStatus(answer, 200)
   newest.attempts++
   model.setPassword(newest.user, password)
+}
+
+/** All steps of a reset: by chance alone they seldom follow each other. */
+async function resetPassword(step: StepContext): Promise<void> {
+  await requestReset(step)
+  const atNewest = () => ({ ...step, reset: step.model.resets.at(-1) })
+  await confirmRightCode(atNewest())
+  await setPassword(atNewest())
 }
 
 async function setWeakPassword({ model, post, reset }: StepContext): Promise<void> {
