@@ -7,6 +7,7 @@ import { createPasswordHasher, type PasswordHasher } from '@latchkey/shared/pass
 import { type PasswordPolicy, POLICY_SETTINGS } from '@latchkey/shared/passwords/password-policy.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
+import { acceptedSchemes, hashScheme } from '@latchkey/shared/settings/password-settings.ts'
 
 /** The number of hashes that may wait for a thread: more than a batch of an import. */
 const HASH_QUEUE = 100_000
@@ -16,6 +17,8 @@ export interface AdminContext {
   db: Database
   policy: PasswordPolicy
   hashPassword: PasswordHasher['hash']
+  /** The schemes of stored hashes with which a login succeeds. */
+  acceptedSchemes: readonly string[]
   clock: Clock
 }
 
@@ -25,14 +28,17 @@ export async function withAdminContext<Result>(
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<Result> {
   const settings = parseSettings(
-    ['DATABASE_URL', 'PASSWORD_HASH', 'HASH_CONCURRENCY', ...POLICY_SETTINGS],
+    ['DATABASE_URL', ...hashScheme.names, ...acceptedSchemes.names, 'HASH_CONCURRENCY', ...POLICY_SETTINGS],
     loadEnvironment(environment),
   )
+  const scheme = hashScheme.derive(settings)
+  const accepted = acceptedSchemes.derive(settings)
   let hasher: PasswordHasher | undefined
   // Created on demand: its threads cost memory and time, and most commands hash nothing.
   const acquireHasher = () => {
     hasher ??= createPasswordHasher({
-      scheme: settings.PASSWORD_HASH,
+      scheme,
+      accepted,
       concurrency: settings.HASH_CONCURRENCY,
       queueLimit: HASH_QUEUE,
     })
@@ -43,7 +49,13 @@ export async function withAdminContext<Result>(
     return await withDatabase(settings.DATABASE_URL, async (db) => {
       const shared = await createMigrator(db).findSharedAccounts()
       if (shared.length > 0) throw new Error(describeSharedAccounts(shared))
-      return work({ db, policy: settings, hashPassword, clock: Date.now })
+      return work({
+        db,
+        policy: settings,
+        hashPassword,
+        acceptedSchemes: [scheme, ...accepted],
+        clock: Date.now,
+      })
     })
   } finally {
     await hasher?.close()

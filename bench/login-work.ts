@@ -4,20 +4,26 @@
  * lengthen. The hash takes several milliseconds; the kinds may differ by much less than one. The least of each kind is
  * what the process itself disturbs least.
  *
- *   npm run bench:login [-- --rounds 25]
+ *   npm run bench:login [-- --rounds 25 --accepted sha1,argon2id,bcrypt]
  */
 import { hash, randomBytes } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { ACCEPTED_BY_DEFAULT, getScheme } from '@latchkey/shared/passwords/schemes.ts'
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { buildApp } from '../services/auth-api/src/app.ts'
 import { parseConfig } from '../services/auth-api/src/config.ts'
 import { withPostgres } from './with-postgres.ts'
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '25' } } })
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '25' },
+    accepted: { type: 'string', default: ACCEPTED_BY_DEFAULT.join(',') },
+  },
+})
 
 await withPostgres(run)
 
@@ -28,6 +34,7 @@ async function run(databaseUrl: string): Promise<void> {
     JWT_SECRET: randomBytes(64).toString('base64'),
     MAIL_SECRET: randomBytes(32).toString('base64'),
     PASSWORD_HASH: 'argon2id',
+    PASSWORD_HASH_ACCEPTED: values.accepted,
     DATABASE_URL: databaseUrl,
     RATE_LIMIT_LOGIN: '0',
   })
@@ -48,12 +55,16 @@ async function run(databaseUrl: string): Promise<void> {
     await users.insert({ name: 'Ada', email, username, passwordHash, role: 'user' })
     return email
   }
-  const emails = {
+  const emails: Record<string, string> = {
     'wrong password': await aUser('argon2id', await passwords.hash('the password')),
     'SHA-1 user': await aUser('sha1', hash('sha1', 'the password')),
     'unknown user': 'nobody@example.com',
     'deleted user': await aUser('deleted', await passwords.hash('the password')),
   }
+  for (const scheme of config.passwords.accepted.filter((name) => !ACCEPTED_BY_DEFAULT.includes(name)))
+    emails[`${scheme} user`] = await aUser(scheme, getScheme(scheme).hash('the password'))
+  if (config.passwords.accepted.includes('bcrypt'))
+    emails['bcrypt user, cost 10'] = await aUser('bcrypt10', `$2y$10$${'.'.repeat(53)}`)
   await db.execute({
     name: 'bench-delete',
     text: "update users set deleted_at = current_timestamp where username = 'deleted'",

@@ -1,4 +1,4 @@
-import { PASSWORD_SCHEMES } from '@latchkey/shared/passwords/schemes.ts'
+import { findSchemeName, getScheme } from '@latchkey/shared/passwords/schemes.ts'
 import { INTERNAL_PROPERTY_PREFIX, roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
 import { formatFields, formatTable } from '../console/columns.ts'
 import type { ListedUser } from './user-list-repository.ts'
@@ -6,7 +6,6 @@ import type { ListedUser } from './user-list-repository.ts'
 /** Everything an administrator may see of a user: the scheme of the hash, never the hash. */
 export function describeAccount(user: User): string {
   const validFrom = validFromOf(user)
-  const scheme = Object.entries(PASSWORD_SCHEMES).find(([, { recognises }]) => recognises(user.passwordHash))
   const properties = user.properties.filter(({ name }) => !name.startsWith(INTERNAL_PROPERTY_PREFIX))
   return formatFields([
     ['userid', user.userid],
@@ -14,7 +13,7 @@ export function describeAccount(user: User): string {
     ['email', user.email ?? ''],
     ['name', user.name ?? ''],
     ['role', roleOf(user)],
-    ['password', scheme ? `hashed by ${scheme[0]}` : 'cannot be verified: the scheme of the hash is unknown'],
+    ['password', describeHash(user.passwordHash)],
     ['created', toText(user.createdAt)],
     ['updated', toText(user.updatedAt)],
     ['deleted', toText(user.deletedAt)],
@@ -35,5 +34,12 @@ export const describeAccounts = (users: readonly ListedUser[]): string =>
       user.deletedAt ? `deleted ${toText(user.deletedAt)}` : 'active',
     ]),
   )
+
+function describeHash(stored: string): string {
+  const scheme = findSchemeName(stored)
+  if (!scheme) return 'cannot be verified: the scheme of the hash is unknown'
+  const fault = getScheme(scheme).findFault(stored)
+  return fault ? `cannot be verified: the hash ${fault}` : `hashed by ${scheme}`
+}
 
 const toText = (moment: Date | null): string => moment?.toISOString() ?? ''

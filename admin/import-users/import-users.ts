@@ -68,7 +68,7 @@ async function importLines(
       isHeader = false
       continue
     }
-    const row = parseRecord(record, { columns, policy: context.policy })
+    const row = parseRecord(record, { ...context, columns })
     if (Array.isArray(row)) refused.push({ line: record.line, faults: row })
     else batch.push(row)
     if (batch.length + refused.length === BATCH_LINES) await store(end)

@@ -36,6 +36,7 @@ beforeAll(async () => {
     db: database.db,
     policy: DEFAULT_POLICY,
     hashPassword: async (password) => hash('sha1', password),
+    acceptedSchemes: ['sha1', 'argon2id'],
     clock: () => NOW,
   }
 })

@@ -1,38 +1,44 @@
-import { getScheme, PASSWORD_SCHEMES } from './schemes.ts'
+import { findSchemeName, getScheme } from './schemes.ts'
 
 export type HashTask =
   | { kind: 'hash'; scheme: string; password: string }
-  | { kind: 'verify'; scheme: string; password: string; stored: string | undefined }
+  | {
+      kind: 'verify'
+      scheme: string
+      /** The schemes of stored hashes that may match, `scheme` among them. */
+      accepted: readonly string[]
+      password: string
+      stored: string | undefined
+    }
 
-/** `rehashed` is set when the password matches and its stored hash is not what `scheme` creates now. */
-export type Verification = { matches: false } | { matches: true; rehashed?: string }
+/**
+ * `rehashed` is set when the password matches and its stored hash is not what `scheme` creates now; `unusable` when no
+ * password could match, as a predicate of the stored hash.
+ */
+export type Verification = { matches: false; unusable?: string } | { matches: true; rehashed?: string }
 
 /** Runs one task in a hashing thread; piscina calls the default export. */
 export default function runHashTask(task: HashTask): string | Verification {
   return task.kind === 'hash' ? getScheme(task.scheme).hash(task.password) : verify(task)
 }
 
-function verify({ scheme, password, stored }: Extract<HashTask, { kind: 'verify' }>): Verification {
-  const configured = getScheme(scheme)
-  const own = Object.values(PASSWORD_SCHEMES).find((candidate) => stored && candidate.recognises(stored))
-  if (own && stored && isHashOf(own, password, stored)) {
-    const isCurrent = own === configured && own.isCurrent(stored)
-    return isCurrent ? { matches: true } : { matches: true, rehashed: configured.hash(password) }
+function verify({ scheme, accepted, password, stored }: Extract<HashTask, { kind: 'verify' }>): Verification {
+  const unusable = stored === undefined ? undefined : findFault(stored, accepted)
+  const own = stored === undefined || unusable ? undefined : findSchemeName(stored)
+  if (own && stored && getScheme(own).verify(password, stored)) {
+    const isCurrent = own === scheme && getScheme(own).isCurrent(stored)
+    return isCurrent ? { matches: true } : { matches: true, rehashed: getScheme(scheme).hash(password) }
   }
-  // A refusal costs one verification of every scheme, so that an unknown user, a wrong password, an old SHA-1 row and
-  // a new Argon2id row take the same time.
-  for (const other of Object.values(PASSWORD_SCHEMES)) {
-    if (other !== own) other.verify(password, other.decoy)
-  }
-  return { matches: false }
+  // A refusal costs one verification of every accepted scheme, so that an unknown user, a wrong password, an old SHA-1
+  // row and a new Argon2id row take the same time.
+  for (const name of accepted) getScheme(name).completeRefusal(password, name === own ? stored : undefined)
+  return unusable ? { matches: false, unusable } : { matches: false }
 }
 
-function isHashOf(scheme: (typeof PASSWORD_SCHEMES)[string], password: string, stored: string): boolean {
-  try {
-    return scheme.verify(password, stored)
-  } catch {
-    // A hash that was truncated or edited in the database matches no password.
-    scheme.verify(password, scheme.decoy)
-    return false
-  }
+/** Why no password can match: a hash that was truncated or edited, costs too much, or has another scheme. */
+function findFault(stored: string, accepted: readonly string[]): string | undefined {
+  const name = findSchemeName(stored)
+  if (name === undefined) return 'has no known scheme'
+  if (!accepted.includes(name)) return `is ${name}, which PASSWORD_HASH_ACCEPTED does not name`
+  return getScheme(name).findFault(stored)
 }

@@ -4,10 +4,13 @@ import { Piscina } from 'piscina'
 import { AppError } from '../app-error.ts'
 import { createFairQueue, type HashClient } from './fair-queue.ts'
 import type { HashTask, Verification } from './hash-thread.ts'
+import { ACCEPTED_BY_DEFAULT } from './schemes.ts'
 
 export interface PasswordHasherOptions {
   /** The scheme of new hashes, by its name in the registry. */
   scheme: string
+  /** Further schemes of stored hashes, each of which adds its work to every refusal. Default: sha1 and argon2id. */
+  accepted?: readonly string[]
   /** Hashes computed at the same time. Default: the number of cores. */
   concurrency?: number | undefined
   /** Calls that may wait for a free thread; one of any more is refused. With 0 none may wait. */
@@ -36,6 +39,7 @@ export type PasswordHasher = ReturnType<typeof createPasswordHasher>
  */
 export function createPasswordHasher({
   scheme,
+  accepted = ACCEPTED_BY_DEFAULT,
   concurrency = availableParallelism(),
   queueLimit,
 }: PasswordHasherOptions) {
@@ -45,6 +49,7 @@ export function createPasswordHasher({
     maxThreads: concurrency,
     niceIncrement: 10,
   })
+  const verified = [...new Set([...accepted, scheme])]
   const waiting = createFairQueue<Call>(queueLimit)
   let running = 0
 
@@ -69,7 +74,7 @@ export function createPasswordHasher({
       run({ kind: 'hash', scheme, password }, client) as Promise<string>,
     /** `stored` is undefined for an unknown user, which takes as long as a wrong password. */
     verify: (password: string, stored: string | undefined, client = OPERATOR): Promise<Verification> =>
-      run({ kind: 'verify', scheme, password, stored }, client) as Promise<Verification>,
+      run({ kind: 'verify', scheme, accepted: verified, password, stored }, client) as Promise<Verification>,
     close: (): Promise<void> => threads.close(),
   }
 }

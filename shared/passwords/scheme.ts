@@ -3,12 +3,23 @@
  * threads, never on the event loop.
  */
 export interface PasswordScheme {
-  /** Whether a stored hash has the form of this scheme. */
+  /** What a stored hash looks like, for the message that refuses another one. */
+  readonly form: string
+  /** Whether a stored hash begins like one of this scheme. */
   recognises(stored: string): boolean
+  /** Why a stored hash cannot be verified, as a predicate: it is malformed, or costs too much. */
+  findFault(stored: string): string | undefined
   hash(password: string): string
+  /** `stored` has no fault. */
   verify(password: string, stored: string): boolean
   /** Whether a stored hash of this scheme has the parameters of new ones. */
   isCurrent(stored: string): boolean
-  /** A hash that no password matches; verifying against it takes as long as against a real one. */
-  readonly decoy: string
+  /**
+   * Does the work that the scheme adds to each refusal, less what verifying `stored` has done already, so that all
+   * refusals take the same time.
+   */
+  completeRefusal(password: string, stored?: string): void
 }
+
+/** Passwords that another program hashed from the bytes as sent, which need not have been NFC. */
+export const spellingsOf = (password: string): string[] => [...new Set([password.normalize('NFC'), password])]

@@ -1,9 +1,13 @@
-import { argon2id } from './argon2id.ts'
+import { argon2i, argon2id } from './argon2.ts'
+import { bcrypt } from './bcrypt.ts'
 import type { PasswordScheme } from './scheme.ts'
 import { sha1 } from './sha1.ts'
 
-/** The schemes of stored hashes, by their names in PASSWORD_HASH. A new one is a file and a line here. */
-export const PASSWORD_SCHEMES: Readonly<Record<string, PasswordScheme>> = { sha1, argon2id }
+/** The schemes of stored hashes, by their names in settings. A new one is a file and a line here. */
+export const PASSWORD_SCHEMES: Readonly<Record<string, PasswordScheme>> = { sha1, argon2id, bcrypt, argon2i }
+
+/** The schemes that are verified unless PASSWORD_HASH_ACCEPTED names others. */
+export const ACCEPTED_BY_DEFAULT: readonly string[] = ['sha1', 'argon2id']
 
 /** The scheme called `name`. Settings are checked, so an unknown name is a bug in Latchkey. */
 export function getScheme(name: string): PasswordScheme {
@@ -11,3 +15,7 @@ export function getScheme(name: string): PasswordScheme {
   if (!scheme) throw new Error(`No password scheme is called ${name}`)
   return scheme
 }
+
+/** The name of the scheme that a stored hash has. */
+export const findSchemeName = (stored: string): string | undefined =>
+  Object.keys(PASSWORD_SCHEMES).find((name) => getScheme(name).recognises(stored))

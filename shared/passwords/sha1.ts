@@ -1,21 +1,26 @@
 import { hash, timingSafeEqual } from 'node:crypto'
-import type { PasswordScheme } from './scheme.ts'
+import { type PasswordScheme, spellingsOf } from './scheme.ts'
+
+const SHA1 = /^[0-9a-f]{40}$/i
+const DECOY = '0'.repeat(40)
 
 /**
  * The specification's default: SHA-1 of the password as 40 lower-case hexadecimal digits.
  * For databases that have such hashes; choose argon2id for new ones.
  */
 export const sha1: PasswordScheme = {
-  recognises: (stored) => /^[0-9a-f]{40}$/i.test(stored),
+  form: 'SHA-1 as 40 hexadecimal digits',
+  recognises: (stored) => SHA1.test(stored),
+  findFault: () => undefined,
   hash: (password) => hash('sha1', password.normalize('NFC')),
-  verify(password, stored) {
-    // Old rows were hashed from the bytes as sent, which need not have been NFC.
-    const normalised = isHashOf(password.normalize('NFC'), stored)
-    const asSent = isHashOf(password, stored)
-    return normalised || asSent
-  },
+  verify: (password, stored) =>
+    spellingsOf(password)
+      .map((spelling) => isHashOf(spelling, stored))
+      .includes(true),
   isCurrent: () => true,
-  decoy: '0'.repeat(40),
+  completeRefusal(password, stored) {
+    if (stored === undefined) this.verify(password, DECOY)
+  },
 }
 
 const isHashOf = (password: string, stored: string): boolean =>

@@ -2,10 +2,11 @@ import { availableParallelism } from 'node:os'
 import type { z } from 'zod'
 import { DATABASE_PROTOCOLS } from '../database/dialects.ts'
 import { postgres } from '../database/postgres/dialect.ts'
-import { PASSWORD_SCHEMES } from '../passwords/schemes.ts'
+import { ACCEPTED_BY_DEFAULT, PASSWORD_SCHEMES } from '../passwords/schemes.ts'
 import { hasDemoUsers } from '../users/demo-users.ts'
 import { INTERNAL_PROPERTY_PREFIX, MAX_LENGTH } from '../users/user.ts'
 import { findCorsFault, findIssuerFault, findProxyFault } from './addresses.ts'
+import { findSchemeFault } from './hash-schemes.ts'
 import {
   checked,
   type Environment,
@@ -115,9 +116,19 @@ const passwords = {
   }),
   // The specification's default; each settings.env that ships sets argon2id.
   PASSWORD_HASH: oneOf(Object.keys(PASSWORD_SCHEMES), {
-    description: 'Scheme of new password hashes; hashes of the other schemes still verify.',
+    description: 'Scheme of new password hashes. A login replaces a stored hash of another scheme.',
     default: 'sha1',
     example: 'argon2id',
+  }),
+  PASSWORD_HASH_ACCEPTED: list(findSchemeFault, {
+    description:
+      'Schemes of stored hashes that verify, beside `PASSWORD_HASH`, separated by commas; each adds its time to every refused login.',
+    default: ACCEPTED_BY_DEFAULT.join(','),
+  }),
+  PASSWORD_HASH_SHARED: list(findSchemeFault, {
+    description:
+      'Schemes that another system on the same database can verify, separated by commas; `PASSWORD_HASH` must be one of them. Empty where no other system reads the hashes.',
+    example: 'sha1',
   }),
   HASH_CONCURRENCY: wholeNumber({
     description: 'Passwords hashed at the same time.',

@@ -116,7 +116,16 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await addPlugins(server, config, { readiness, tokens, createCounter, registry, traceRequests })
 
   const { field } = config.login
-  const logIn = createLogIn({ users, replaceHash: replaceHashIn(db), passwords, issueToken, clock, field })
+  const logIn = createLogIn({
+    users,
+    replaceHash: replaceHashIn(db),
+    passwords,
+    reportUnusableHash: (userid, reason) =>
+      logger.warn({ userid }, `no password matches the stored hash of a user: it ${reason}`),
+    issueToken,
+    clock,
+    field,
+  })
   const mails = buildMails(MAIL_TEMPLATES, config, dependencies, clock)
   const { requestReset, confirmCode, setPassword } = buildPasswordReset(
     config,

@@ -1,4 +1,5 @@
 import { declareConfig } from '@latchkey/shared/settings/declare-config.ts'
+import { acceptedSchemes, hashScheme } from '@latchkey/shared/settings/password-settings.ts'
 
 /** The settings of auth-api, grouped by what needs them; throws `SettingsError`. */
 export const parseConfig = declareConfig('auth-api', {
@@ -28,7 +29,12 @@ export const parseConfig = declareConfig('auth-api', {
     revocationCacheSeconds: 'REVOCATION_CACHE',
   },
   login: { field: 'LOGIN_FIELD' },
-  passwords: { scheme: 'PASSWORD_HASH', concurrency: 'HASH_CONCURRENCY', queueLimit: 'HASH_QUEUE' },
+  passwords: {
+    scheme: hashScheme,
+    accepted: acceptedSchemes,
+    concurrency: 'HASH_CONCURRENCY',
+    queueLimit: 'HASH_QUEUE',
+  },
   policy: {
     MINIMUM_CHARS: 'MINIMUM_CHARS',
     REQUIRE_UPPERCASE: 'REQUIRE_UPPERCASE',

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { PHP_HASHES } from '@latchkey/shared/passwords/test/php-hashes.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aUser, logIn, PASSWORD, softDelete, startApp, type TestApp } from './support/start-app.ts'
 
@@ -43,6 +44,37 @@ describe('POST /login', () => {
       (await logIn(rehashing, user.email, decomposed.normalize('NFC'))).statusCode,
       'and normalises it then',
     ).toBe(200)
+  })
+
+  it('accepts a hash of PHP where its scheme is accepted, and replaces it', async () => {
+    await using accepting = await startApp({
+      database: app.database,
+      settings: { PASSWORD_HASH_ACCEPTED: 'bcrypt' },
+    })
+    const [{ password, hashes }] = PHP_HASHES
+    const user = await aUser(app, { passwordHash: hashes.bcrypt })
+    expect((await logIn(app, user.email, password)).statusCode).toBe(401)
+    expect(app.logLines.join('')).toContain(
+      'no password matches the stored hash of a user: it is bcrypt, which PASSWORD_HASH_ACCEPTED does not name',
+    )
+    expect((await logIn(accepting, user.email, password)).statusCode).toBe(200)
+    expect((await app.users.findById(user.userid))?.passwordHash).toBe(hash('sha1', password))
+  })
+
+  it.each([
+    `$2y$31$${'.'.repeat(53)}`,
+    `$argon2id$v=19$m=4194304,t=4,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`,
+  ])('refuses %s without verifying it, and logs why without the hash', async (passwordHash) => {
+    await using accepting = await startApp({
+      database: app.database,
+      settings: { PASSWORD_HASH_ACCEPTED: 'bcrypt,argon2id' },
+    })
+    const user = await aUser(app, { passwordHash })
+    expect((await logIn(accepting, user.email)).statusCode).toBe(401)
+    const log = accepting.logLines.join('\n')
+    expect(log).toMatch(/"level":"warn".*no password matches the stored hash of a user: it has /)
+    expect(log).toContain(user.userid)
+    expect(log).not.toContain(passwordHash)
   })
 
   it('does not take the stored hash for the password', async () => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
-import { PASSWORD_SCHEMES } from '@latchkey/shared/passwords/schemes.ts'
+import { ACCEPTED_BY_DEFAULT } from '@latchkey/shared/passwords/schemes.ts'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, it } from 'vitest'
@@ -56,7 +56,7 @@ async function beginLogIn(url: string): Promise<() => Promise<number | undefined
 describe.concurrent('the published password of the demo users', () => {
   const hasher = (scheme: string) => createPasswordHasher({ scheme, concurrency: 1, queueLimit: 1 })
 
-  it.for(Object.keys(PASSWORD_SCHEMES))(
+  it.for(ACCEPTED_BY_DEFAULT)(
     'ends the service where an account has it as %s',
     async (scheme, { expect }) => {
       await using own = await createTestDatabase()
@@ -128,6 +128,16 @@ describe.concurrent('settings', () => {
       why: 'an unknown database',
       settings: { DATABASE_URL: 'oracle://scott:tiger@db/x' },
       says: /DATABASE_URL must be a URL/,
+    },
+    {
+      why: 'hashes that the other system cannot read',
+      settings: { PASSWORD_HASH: 'argon2id', PASSWORD_HASH_SHARED: 'sha1' },
+      says: /PASSWORD_HASH is none of PASSWORD_HASH_SHARED: .*Set it to one of them/,
+    },
+    {
+      why: 'a scheme that does not exist',
+      settings: { PASSWORD_HASH_ACCEPTED: 'md5,sha256' },
+      says: /PASSWORD_HASH_ACCEPTED must be some of sha1, argon2id, bcrypt, argon2i/,
     },
     {
       why: 'a proxy that is not an address',

@@ -32,6 +32,7 @@ describe('a refused login', () => {
       users: { findByLogin: async () => user },
       passwords: { verify },
       replaceHash: async () => undefined,
+      reportUnusableHash: () => undefined,
       issueToken: () => Promise.reject(new Error('No token for a refused login')),
       field: 'email',
       clock: Date.now,

@@ -10,6 +10,8 @@ export interface LogInDependencies {
   /** Stores a new hash of the same password, unless the stored one has changed since it was verified. */
   replaceHash: (userid: string, oldHash: string, newHash: string) => Promise<void>
   passwords: Pick<PasswordHasher, 'verify'>
+  /** Called where no password can match; `reason` is a predicate of the stored hash. */
+  reportUnusableHash: (userid: string, reason: string) => void
   issueToken: IssueToken
   field: LoginField
   clock: Clock
@@ -24,12 +26,22 @@ export interface Credentials {
 export type LogIn = ReturnType<typeof createLogIn>
 
 /** Exchanges credentials for a token; throws `invalid_credentials`, whatever is wrong with them. */
-export function createLogIn({ users, replaceHash, passwords, issueToken, field, clock }: LogInDependencies) {
+export function createLogIn({
+  users,
+  replaceHash,
+  passwords,
+  reportUnusableHash,
+  issueToken,
+  field,
+  clock,
+}: LogInDependencies) {
   return async ({ username, password }: Credentials, client: HashClient): Promise<IssuedToken> => {
     const readAt = toNumericDate(clock())
     const user = await users.findByLogin(field, username)
     // Verified for unknown and deleted users too: the time must not reveal which users exist.
     const verification = await passwords.verify(password, user?.passwordHash, client)
+    if (user && !verification.matches && verification.unusable)
+      reportUnusableHash(user.userid, verification.unusable)
     if (!user || user.deletedAt || !verification.matches) {
       throw new AppError('invalid_credentials', 'The username or the password is wrong')
     }

@@ -1,0 +1,70 @@
+import { hashSync, verifySync } from '@node-rs/argon2'
+import { type PasswordScheme, spellingsOf } from './scheme.ts'
+
+interface Parameters {
+  /** KiB. */
+  memoryCost: number
+  timeCost: number
+  parallelism: number
+}
+
+/** `@node-rs/argon2` numbers the algorithms in a `const enum`, which erasable TypeScript cannot import. */
+const ALGORITHMS = { argon2i: 1, argon2id: 2 } as const
+
+/** Each login with a stored hash costs what the hash says, so that is limited: 256 MiB and ten passes. */
+const MAX_MEMORY_KIB = 262_144
+const MAX_PASSES = 10
+const MAX_LANES = 16
+
+/** Argon2 (RFC 9106), stored as a PHC string. */
+function argon2(
+  name: keyof typeof ALGORITHMS,
+  parameters: Parameters,
+  spell: (password: string) => string[],
+) {
+  const { memoryCost, timeCost, parallelism } = parameters
+  const currentPrefix = `$${name}$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$`
+  const decoy = `${currentPrefix}${'A'.repeat(22)}$${'A'.repeat(43)}`
+  const phc = new RegExp(
+    `^\\$${name}\\$v=19\\$m=(\\d{1,7}),t=(\\d{1,3}),p=(\\d{1,3})\\$[A-Za-z0-9+/]{11,86}\\$[A-Za-z0-9+/]{16,86}$`,
+  )
+  // Each spelling is verified: the time must not tell which one matched.
+  const verify = (password: string, stored: string): boolean =>
+    spell(password)
+      .map((spelling) => verifySync(stored, spelling))
+      .includes(true)
+
+  return {
+    form: `an ${name} PHC string`,
+    recognises: (stored) => stored.startsWith(`$${name}$`),
+    findFault(stored) {
+      const [, memoryKib, passes, lanes] = (phc.exec(stored) ?? []).map(Number)
+      if (memoryKib === undefined || passes === undefined || lanes === undefined)
+        return `is not a whole ${name} PHC string`
+      const isWithin = memoryKib <= MAX_MEMORY_KIB && passes <= MAX_PASSES && lanes <= MAX_LANES
+      const isPossible = passes > 0 && lanes > 0 && memoryKib >= 8 * lanes
+      if (isWithin && isPossible) return undefined
+      return `has ${name} parameters out of bounds: at most m=${MAX_MEMORY_KIB}, t=${MAX_PASSES}`
+    },
+    hash: (password) => hashSync(password.normalize('NFC'), { algorithm: ALGORITHMS[name], ...parameters }),
+    verify,
+    isCurrent: (stored) => stored.startsWith(currentPrefix),
+    completeRefusal(password, stored) {
+      if (stored === undefined) verify(password, decoy)
+    },
+  } satisfies PasswordScheme
+}
+
+/** Latchkey's own, with OWASP's parameters: 19 MiB, two passes, one lane. */
+export const argon2id: PasswordScheme = argon2(
+  'argon2id',
+  { memoryCost: 19_456, timeCost: 2, parallelism: 1 },
+  (password) => [password.normalize('NFC')],
+)
+
+/** PHP's `PASSWORD_ARGON2I` with the parameters that it has by default. */
+export const argon2i: PasswordScheme = argon2(
+  'argon2i',
+  { memoryCost: 65_536, timeCost: 4, parallelism: 1 },
+  spellingsOf,
+)

@@ -1,0 +1,42 @@
+import { hashSync, verifySync } from '@node-rs/bcrypt'
+import { type PasswordScheme, spellingsOf } from './scheme.ts'
+
+/** PHP's since 8.4; 10 before. */
+const COST = 12
+/** Each login with a stored hash costs what the hash says: about a second with this. */
+const MAX_COST = 14
+const MIN_COST = 4
+
+/** `$2y$` is PHP's prefix, `$2b$` OpenBSD's, and `$2a$` that of older libraries. `$2x$` marks a bug of PHP 5.3. */
+const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
+
+const costOf = (stored: string): number => Number(BCRYPT.exec(stored)?.[1])
+
+const decoy = (cost: number): string => `$2y$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
+
+// Each spelling is verified: the time must not tell which one matched.
+const verify = (password: string, stored: string): boolean =>
+  spellingsOf(password)
+    .map((spelling) => verifySync(spelling, stored))
+    .includes(true)
+
+/** bcrypt, which reads the first 72 bytes of a password, as PHP's `PASSWORD_BCRYPT` stores it. */
+export const bcrypt: PasswordScheme = {
+  form: 'a bcrypt hash ($2y$, $2b$ or $2a$)',
+  recognises: (stored) => /^\$2[aby]\$/.test(stored),
+  findFault(stored) {
+    const cost = costOf(stored)
+    if (Number.isNaN(cost)) return 'is not a whole bcrypt hash'
+    if (cost >= MIN_COST && cost <= MAX_COST) return undefined
+    return `has the bcrypt cost ${cost}, and it must be from ${MIN_COST} to ${MAX_COST}`
+  },
+  // The prefixes name one algorithm; older versions of PHP know their own alone.
+  hash: (password) => `$2y${hashSync(password.normalize('NFC'), COST).slice('$2b'.length)}`,
+  verify,
+  isCurrent: (stored) => costOf(stored) === COST,
+  completeRefusal(password, stored) {
+    if (stored === undefined) verify(password, decoy(COST))
+    // Work doubles with each cost: 2^c, and 2^c + 2^(c+1) + … + 2^11, are 2^12 together.
+    else for (let cost = costOf(stored); cost < COST; cost++) verify(password, decoy(cost))
+  },
+}

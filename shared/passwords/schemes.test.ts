@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest'
+import runHashTask, { type Verification } from './hash-thread.ts'
+import { findSchemeName, getScheme, PASSWORD_SCHEMES } from './schemes.ts'
+import { PHP_HASHES } from './test/php-hashes.ts'
+
+const PASSWORD = 'c0rrect-Horse!'
+const ALL = Object.keys(PASSWORD_SCHEMES)
+
+const verify = (
+  password: string,
+  stored: string | undefined,
+  scheme = 'argon2id',
+  accepted: readonly string[] = ALL,
+) => runHashTask({ kind: 'verify', scheme, accepted, password, stored }) as Verification
+
+describe('a hash of PHP', () => {
+  const hashes = PHP_HASHES.flatMap(({ password, hashes }) =>
+    Object.entries(hashes).map(([scheme, stored]) => ({ password, scheme, stored })),
+  )
+
+  it.each(hashes)('by $scheme matches $password alone', ({ password, scheme, stored }) => {
+    // Our argon2id is of the normal form.
+    const isDecomposed = password !== password.normalize('NFC')
+    const matches = !(isDecomposed && scheme === 'argon2id')
+    expect(verify(password, stored, 'sha1', [scheme]).matches).toBe(matches)
+    expect(verify(`${password}x`, stored, 'sha1', [scheme])).toEqual({ matches: false })
+  })
+
+  it.each(hashes.filter(({ password }) => password === PASSWORD))(
+    'by $scheme is replaced',
+    ({ scheme, stored }) => {
+      expect(verify(PASSWORD, stored)).toEqual({
+        matches: true,
+        rehashed: expect.stringMatching(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/),
+      })
+      const others = ALL.filter((name) => name !== scheme)
+      expect(verify(PASSWORD, stored, others[0], others.slice(0, 1))).toEqual({
+        matches: false,
+        unusable: `is ${scheme}, which PASSWORD_HASH_ACCEPTED does not name`,
+      })
+    },
+  )
+
+  it.each(['2y', '2b', '2a'])('by bcrypt may begin with $%s$', (prefix) => {
+    const stored = PHP_HASHES[0].hashes.bcrypt.replace('2y', prefix)
+    expect(verify(PASSWORD, stored, 'sha1', ['bcrypt']).matches).toBe(true)
+  })
+})
+
+describe('a hash of Latchkey', () => {
+  it.each(ALL)('by %s is kept', (scheme) => {
+    const stored = getScheme(scheme).hash(PASSWORD)
+    expect(verify(PASSWORD, stored, scheme, [scheme])).toEqual({ matches: true })
+    expect(getScheme(scheme).findFault(stored)).toBeUndefined()
+  })
+})
+
+describe('a stored hash that costs too much, or is not whole', () => {
+  const salt = 'A'.repeat(22)
+  const tag = 'A'.repeat(43)
+  it.each([
+    [`$2y$31$${'.'.repeat(53)}`, 'has the bcrypt cost 31, and it must be from 4 to 14'],
+    [`$2y$15$${'.'.repeat(53)}`, 'has the bcrypt cost 15, and it must be from 4 to 14'],
+    [`$2y$03$${'.'.repeat(53)}`, 'has the bcrypt cost 3, and it must be from 4 to 14'],
+    [`$2y$+4$${'.'.repeat(53)}`, 'is not a whole bcrypt hash'],
+    [`$2y$10$${'.'.repeat(52)}`, 'is not a whole bcrypt hash'],
+    [`$2x$10$${'.'.repeat(53)}`, 'has no known scheme'],
+    [
+      `$argon2i$v=19$m=4194304,t=4,p=1$${salt}$${tag}`,
+      'has argon2i parameters out of bounds: at most m=262144, t=10',
+    ],
+    [
+      `$argon2id$v=19$m=4194304,t=1,p=1$${salt}$${tag}`,
+      'has argon2id parameters out of bounds: at most m=262144, t=10',
+    ],
+    [
+      `$argon2id$v=19$m=262144,t=11,p=1$${salt}$${tag}`,
+      'has argon2id parameters out of bounds: at most m=262144, t=10',
+    ],
+    [
+      `$argon2id$v=19$m=1024,t=0,p=1$${salt}$${tag}`,
+      'has argon2id parameters out of bounds: at most m=262144, t=10',
+    ],
+    [
+      `$argon2id$v=19$m=1024,t=1,p=17$${salt}$${tag}`,
+      'has argon2id parameters out of bounds: at most m=262144, t=10',
+    ],
+    [
+      `$argon2id$v=19$m=7,t=1,p=1$${salt}$${tag}`,
+      'has argon2id parameters out of bounds: at most m=262144, t=10',
+    ],
+    [`$argon2id$v=19$m=19456,t=2,p=1$${salt}$`, 'is not a whole argon2id PHC string'],
+    ['5f4dcc3b5aa765d61d8327deb882cf99', 'has no known scheme'],
+    ['', 'has no known scheme'],
+  ])('%s %s', (stored, fault) => {
+    const scheme = findSchemeName(stored)
+    expect(scheme ? getScheme(scheme).findFault(stored) : 'has no known scheme').toBe(fault)
+  })
+
+  it.each([
+    { stored: `$2y$31$${'.'.repeat(53)}`, accepted: ['bcrypt'] },
+    { stored: `$argon2i$v=19$m=4194304,t=4,p=1$${salt}$${tag}`, accepted: ['argon2i'] },
+    { stored: `$argon2id$v=19$m=4194304,t=4,p=1$${salt}$${tag}`, accepted: ['argon2id'] },
+  ])('$stored is not verified', ({ stored, accepted }) => {
+    expect(verify(PASSWORD, stored, accepted[0], accepted)).toEqual({
+      matches: false,
+      unusable: expect.stringMatching(/^has .*must be|out of bounds/),
+    })
+  })
+
+  it.each([
+    `$2y$14$${'.'.repeat(53)}`,
+    `$argon2i$v=19$m=262144,t=10,p=16$${salt}$${tag}`,
+    `$argon2id$v=19$m=8,t=1,p=1$${salt}$${tag}`,
+  ])('is not %s', (stored) => {
+    const scheme = Object.values(PASSWORD_SCHEMES).find(({ recognises }) => recognises(stored))
+    expect(scheme?.findFault(stored)).toBeUndefined()
+  })
+})
