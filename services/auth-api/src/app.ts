@@ -10,7 +10,7 @@ import { MAIL_TEMPLATES, type MailTemplates } from '@latchkey/shared/mail-outbox
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
-import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
+import { DEMO_PASSWORD, DEMO_USERS, hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import {
   describePublishedPasswords,
   findPublishedPasswords,
@@ -235,7 +235,15 @@ async function addPlugins(
   await server.register(ownRefusals)
   await server.register(jsonBody)
   await server.register(authenticate, tokens)
-  await server.register(openapi, { publicUrl: config.http.publicUrl })
+  await server.register(openapi, { publicUrl: config.http.publicUrl, examples: demoExamples(config) })
+}
+
+/** Where there are demo users, the examples log one of them in. */
+function demoExamples({ environment, login }: Config): Record<string, unknown> {
+  const user = DEMO_USERS.find(({ role }) => role === 'user')
+  return user && hasDemoUsers(environment)
+    ? { login: { username: user[login.field], password: DEMO_PASSWORD } }
+    : {}
 }
 
 function buildReadiness(config: Config, dependencies: AppDependencies, clock: Clock): Readiness {

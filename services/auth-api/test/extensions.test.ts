@@ -83,8 +83,8 @@ describe('the routes of an extension', () => {
       fault: 'PUT /profile matches',
     },
     {
-      routes: `app.all('/docs/static/extra', async () => 1)`,
-      fault: '/docs/static/extra matches URLs of HEAD /docs/static/*',
+      routes: `app.all('/docs/page/:file', async () => 1)`,
+      fault: '/docs/page/:file matches URLs of GET /docs/page/page.css',
     },
   ])('cannot take a path of Latchkey: $routes', async ({ routes, fault }) => {
     await using folder = await someExtensions(withRoutes('notes', routes))

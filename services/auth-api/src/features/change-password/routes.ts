@@ -19,7 +19,7 @@ const PasswordChangeBody = z
   )
   .meta({
     id: 'PasswordChange',
-    examples: [{ currentPassword: '!P4ssw0rdstr!', password: 'N3w-p4ssw0rd!' }],
+    examples: [{ currentPassword: 'c0rrect-Horse!', password: 'N3w-p4ssw0rd!' }],
   })
 
 export interface ChangePasswordRoutesOptions {

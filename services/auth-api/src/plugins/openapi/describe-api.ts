@@ -5,25 +5,32 @@ import { createNamedSchemas } from './named-schemas.ts'
 import { createResponses } from './responses.ts'
 import { orderTags } from './tags.ts'
 
+export interface ApiDescriptionOptions {
+  /** Bodies of requests by operationId, instead of the examples of their schemas. */
+  examples?: Readonly<Record<string, unknown>>
+}
+
 /**
  * Describes what @fastify/swagger collects: bodies and parameters from the schemas that validate, responses and
  * `security` from what a route has.
  */
-export function createApiDescription() {
+export function createApiDescription({ examples = {} }: ApiDescriptionOptions = {}) {
   const schemas = createNamedSchemas()
   const responses = createResponses(schemas)
 
-  function describeBody(body: z.ZodType) {
+  function describeBody(body: z.ZodType, operationId = '') {
     const isOptional = body instanceof z.ZodOptional
     const media = schemas.toMediaType(isOptional ? body.unwrap() : body, 'input')
-    return { required: !isOptional, content: { 'application/json': media } }
+    const example = examples[operationId]
+    const content = { 'application/json': example === undefined ? media : { ...media, example } }
+    return { required: !isOptional, content }
   }
 
   /** What replaces the parts of an operation for which @fastify/swagger has no place: headers, examples, references. */
   function describeOperation(route: RouteOptions) {
     const body = route.schema?.body
     return {
-      ...(body instanceof z.ZodType ? { requestBody: describeBody(body) } : {}),
+      ...(body instanceof z.ZodType ? { requestBody: describeBody(body, route.schema?.operationId) } : {}),
       security: route.auth === undefined ? [] : [{ bearer: [] }],
       responses: responses.describe(route),
     }

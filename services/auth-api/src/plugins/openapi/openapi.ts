@@ -1,19 +1,8 @@
-import helmet from '@fastify/helmet'
 import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import { isHttpUrl } from '@latchkey/shared/settings/addresses.ts'
 import fp from 'fastify-plugin'
-import { createApiDescription } from './describe-api.ts'
-
-/** The page may load its own files only. No `upgrade-insecure-requests`, which would break it on plain HTTP. */
-const DOCS_POLICY = {
-  'default-src': ["'self'"],
-  'img-src': ["'self'", 'data:'],
-  'style-src': ["'self'", "'unsafe-inline'"],
-  'object-src': ["'none'"],
-  'base-uri': ["'none'"],
-  'frame-ancestors': ["'none'"],
-}
+import { type ApiDescriptionOptions, createApiDescription } from './describe-api.ts'
+import { docsPage } from './docs-page.ts'
 
 const INFO = {
   title: 'Latchkey',
@@ -35,9 +24,13 @@ const BEARER = {
   description: 'The `token` of a login or a refresh.',
 } as const
 
+export interface OpenapiOptions extends ApiDescriptionOptions {
+  publicUrl: string
+}
+
 /** Serves `/openapi.json`, from the schemas that validate, and `/docs`, a page to try requests. */
-export const openapi = fp<{ publicUrl: string }>(
-  async (app, { publicUrl }) => {
+export const openapi = fp<OpenapiOptions>(
+  async (app, { publicUrl, ...options }) => {
     await app.register(swagger, {
       openapi: {
         openapi: '3.1.0',
@@ -48,21 +41,12 @@ export const openapi = fp<{ publicUrl: string }>(
       },
       // Routes are below the server's path: they do not repeat it.
       stripBasePath: false,
-      ...createApiDescription(),
+      ...createApiDescription(options),
     })
 
     app.get('/openapi.json', { schema: { hide: true }, config: { isCacheable: true } }, () => app.swagger())
 
-    await app.register(async (docs) => {
-      await docs.register(helmet, { contentSecurityPolicy: { useDefaults: false, directives: DOCS_POLICY } })
-      await docs.register(swaggerUi, {
-        routePrefix: '/docs',
-        uiConfig: { persistAuthorization: false },
-        // The page may only call its own origin, which publicUrl need not be: 127.0.0.1 for localhost, another port.
-        // Relative to /docs/json, so that it works below a path prefix too.
-        transformSpecification: (document) => ({ ...document, servers: [{ url: '../' }] }),
-      })
-    })
+    await app.register(docsPage)
   },
   { name: 'openapi' },
 )

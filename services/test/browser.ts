@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+
+const EXECUTABLES = [
+  process.env.CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+]
+
+const executablePath = EXECUTABLES.find((path) => path !== undefined && existsSync(path))
+
+/** Whether pages can be tested. REQUIRE_CHROMIUM=1 makes it an error that they cannot. */
+export const hasBrowser = executablePath !== undefined
+
+if (!hasBrowser && process.env.REQUIRE_CHROMIUM === '1')
+  throw new Error('REQUIRE_CHROMIUM=1, but there is no Chromium; install it, or name it in CHROMIUM')
+
+/** Starts Chromium without a window. */
+export const openBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    ...(executablePath === undefined ? {} : { executablePath }),
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--disable-background-networking',
+      '--disable-sync',
+    ],
+  })
+
+export interface WatchedPage extends AsyncDisposable {
+  page: Page
+  /** Errors on the console, uncaught ones too, and requests to other origins than `origin`. */
+  faults: string[]
+}
+
+/** Opens a page in a context of its own, and notes what goes wrong on it. */
+export async function openPage(
+  browser: Browser,
+  origin: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text())
+  })
+  page.on('pageerror', (error) => faults.push(error.message))
+  page.on('request', (request) => {
+    const url = new URL(request.url())
+    if (url.protocol !== 'data:' && url.protocol !== 'blob:' && url.origin !== origin)
+      faults.push(`${request.method()} ${url.href}`)
+  })
+  return { page, faults, [Symbol.asyncDispose]: () => context.close() }
+}
