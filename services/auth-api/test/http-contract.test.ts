@@ -206,6 +206,7 @@ describe('cross-origin requests', () => {
     expect(headers['access-control-allow-origin']).toBe('https://app.example.com')
     expect(String(headers['access-control-allow-methods']).split(', ')).toContain(method)
     expect(headers['access-control-allow-headers']).toBe('authorization,content-type')
+    expect(headers['access-control-max-age']).toBe('600')
   })
 
   it('may read the headers that describe a response', async () => {

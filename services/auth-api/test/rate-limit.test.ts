@@ -309,12 +309,6 @@ describe('RATE_LIMIT_REQUESTS', () => {
 
   it.each([
     { what: 'bodies that are not JSON', method: 'POST', type: { 'content-type': 'text/plain' }, status: 415 },
-    {
-      what: 'preflights',
-      method: 'OPTIONS',
-      type: { 'access-control-request-method': 'POST' },
-      status: 200,
-    },
     { what: 'OPTIONS that ask for no method', method: 'OPTIONS', type: {}, status: 200 },
   ] as const)(
     'counts $what, and lets a page of another origin read the refusal',
@@ -332,4 +326,23 @@ describe('RATE_LIMIT_REQUESTS', () => {
       for (const { headers } of answers) expect(headers['access-control-allow-origin']).toBe(ORIGIN)
     },
   )
+
+  it.each([
+    {
+      origin: ORIGIN,
+      what: 'counts no preflight of a page that may call the API',
+      statuses: [200, 200, 200],
+    },
+    { origin: 'https://evil.example', what: 'counts the preflights of any other', statuses: [200, 200, 429] },
+  ])('$what', async ({ origin, statuses }) => {
+    await using app = await start({ RATE_LIMIT_REQUESTS: '2', CORS_ORIGINS: ORIGIN })
+    const preflight = () =>
+      app.server.inject({
+        method: 'OPTIONS',
+        url: '/login',
+        headers: { origin, 'access-control-request-method': 'POST' },
+      })
+    const answers = [await preflight(), await preflight(), await preflight()]
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual(statuses)
+  })
 })
