@@ -1,0 +1,74 @@
+import { createSession } from './session.js'
+
+const api = document.querySelector('meta[name="latchkey-api"]').content
+const session = createSession({ api, onChange: show })
+const reset = {}
+
+const forms = {
+  login: ({ username, password }) => session.logIn(username, password),
+  rename: async ({ name }) => showProfile(await session.request('PUT', '/profile', { name })),
+  forgot: async ({ email }) => {
+    const { token } = await session.request('POST', '/login/resetrequest', { email })
+    Object.assign(reset, { email, token })
+    showStep('code', 'If this address has an account, a code is on its way.')
+  },
+  code: async ({ code }) => {
+    const { email, token } = reset
+    Object.assign(reset, await session.request('POST', '/login/confirmcode', { email, token, code }))
+    showStep('password', 'Choose a new password.')
+  },
+  password: async ({ password }) => {
+    await session.request('POST', '/login/resetpassword', { ...reset, password })
+    showStep('login', 'The password is changed. Log in with the new one.')
+  },
+}
+
+for (const form of document.forms) {
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault()
+    say('')
+    try {
+      await forms[form.id](Object.fromEntries(new FormData(form)))
+      form.reset()
+    } catch (problem) {
+      say(describe(problem))
+    }
+  })
+}
+document.querySelector('#logout').addEventListener('click', () => session.logOut())
+for (const link of document.querySelectorAll('[data-step]'))
+  link.addEventListener('click', () => showStep(link.dataset.step, ''))
+
+session.resume()
+await show(session.isLoggedIn())
+
+async function show(isLoggedIn) {
+  document.body.dataset.state = isLoggedIn ? 'in' : 'out'
+  if (!isLoggedIn) return showStep('login', '')
+  try {
+    showProfile(await session.request('GET', '/profile'))
+  } catch (problem) {
+    say(describe(problem))
+  }
+}
+
+function showProfile({ name, email, role }) {
+  document.querySelector('#name').textContent = name ?? ''
+  document.querySelector('#account').textContent = `${email}, ${role}`
+}
+
+function showStep(id, text) {
+  for (const form of document.querySelectorAll('#out form')) form.hidden = form.id !== id
+  say(text)
+}
+
+/** What a problem says to a user (RFC 9457); an error of the network has no title. */
+function describe({ title, detail, errors = [], violations = [] }) {
+  if (!title) return 'The server cannot be reached.'
+  const reasons = [...errors.map(({ path, message }) => `${path} ${message}`), ...violations]
+  return [detail ?? title, ...reasons].join(' · ')
+}
+
+function say(text) {
+  document.querySelector('#message').textContent = text
+}

@@ -1,0 +1,102 @@
+const STORAGE_KEY = 'latchkey-session'
+/** REFRESH_WINDOW: how long before its expiry a token can be refreshed, in milliseconds. */
+const REFRESH_WINDOW_MS = 300_000
+/** Spreads the refreshes of pages that were opened at the same moment. */
+const SPREAD_MS = 60_000
+const RETRY_MS = 15_000
+
+/**
+ * Keeps the token of this tab and refreshes it in its last minutes. `onChange` is called with true after a login and
+ * with false when the session has ended, for whatever reason.
+ */
+export function createSession({ api, onChange }) {
+  let timer
+
+  function start(token) {
+    const { iat, exp } = readClaims(token)
+    // From the lifetime, not from `exp`: the clock of this machine may be wrong.
+    store({ token, expiresAt: Date.now() + (exp - iat) * 1000 })
+    schedule(Math.random() * SPREAD_MS)
+  }
+
+  function end() {
+    clearTimeout(timer)
+    sessionStorage.removeItem(STORAGE_KEY)
+    onChange(false)
+  }
+
+  function schedule(delayMs = 0) {
+    clearTimeout(timer)
+    const session = load()
+    if (!session) return
+    const left = session.expiresAt - Date.now()
+    if (left <= 0) return end()
+    timer = setTimeout(refresh, Math.max(left - REFRESH_WINDOW_MS, 0) + delayMs)
+  }
+
+  async function refresh() {
+    const session = load()
+    if (!session) return
+    const response = await send('POST', '/refreshtoken').catch(() => undefined)
+    // A login or a logout meanwhile wins.
+    if (load()?.token !== session.token) return
+    if (response?.ok) return start((await response.json()).token)
+    // The server is unavailable or busy, or its clock is behind: try again while the token is valid.
+    schedule(RETRY_MS)
+  }
+
+  async function send(method, path, body) {
+    const headers = {}
+    const session = load()
+    if (session) headers.Authorization = `Bearer ${session.token}`
+    if (body) headers['Content-Type'] = 'application/json'
+    const response = await fetch(`${api}${path}`, { method, headers, body: body && JSON.stringify(body) })
+    const isCurrent = session !== undefined && load()?.token === session.token
+    if (isCurrent && (await isRefused(response))) end()
+    return response
+  }
+
+  /** Sends a request with the token, if there is one; throws the problem that it is answered with. */
+  async function request(method, path, body) {
+    const response = await send(method, path, body)
+    if (response.ok) return response.status === 204 ? undefined : response.json()
+    throw Object.assign(new Error(), await response.json())
+  }
+
+  // A timer is late after the machine has slept.
+  document.addEventListener('visibilitychange', () => document.hidden || schedule())
+
+  return {
+    request,
+    isLoggedIn: () => load() !== undefined,
+    /** Goes on with the session of this tab after a reload. */
+    resume: () => schedule(),
+    async logIn(username, password) {
+      const { token } = await request('POST', '/login', { username, password })
+      start(token)
+      onChange(true)
+    },
+    async logOut() {
+      await send('POST', '/logout', {}).catch(() => undefined)
+      if (load()) end()
+    },
+  }
+}
+
+/** Of this tab only, and gone with it. A script of another origin cannot read it; one on this page can. */
+const store = (session) => sessionStorage.setItem(STORAGE_KEY, JSON.stringify(session))
+const load = () => JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? 'null') ?? undefined
+
+/** Whether the token has expired or was revoked; one that is refreshed too early is valid. */
+async function isRefused(response) {
+  if (response.status !== 401) return false
+  const { type } = await response.clone().json()
+  return type !== 'urn:latchkey:problem:token-not-refreshable'
+}
+
+/** The payload of a token. Only the server can tell whether it is genuine. */
+function readClaims(token) {
+  const payload = token.split('.')[1].replaceAll('-', '+').replaceAll('_', '/')
+  const bytes = Uint8Array.from(atob(payload), (character) => character.charCodeAt(0))
+  return JSON.parse(new TextDecoder().decode(bytes))
+}

@@ -1,0 +1,140 @@
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasBrowser, openBrowser } from '../../test/browser.ts'
+import { aUser, bearer, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+
+const EXAMPLE = join(import.meta.dirname, '../../../docs/examples/browser-app')
+const NEW_PASSWORD = 'an0ther-Horse!'
+
+/** The example as a server of another origin serves it. */
+async function servePage(api: () => string) {
+  const server = createServer(async ({ url = '/' }, response) => {
+    const file = url === '/' ? 'index.html' : url.slice(1)
+    const text = await readFile(join(EXAMPLE, file), 'utf8').catch(() => undefined)
+    if (text === undefined) return response.writeHead(404).end()
+    const type = file.endsWith('.js') ? 'text/javascript' : 'text/html'
+    return response.writeHead(200, { 'content-type': type }).end(text.replace('http://localhost:8080', api()))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return { origin: `http://localhost:${port}`, close: () => server.close() }
+}
+
+describe.skipIf(!hasBrowser)('the example of a browser app', () => {
+  let app: TestApp
+  let browser: Browser
+  let site: Awaited<ReturnType<typeof servePage>>
+  let api = ''
+  beforeAll(async () => {
+    site = await servePage(() => api)
+    app = await startApp({ settings: { CORS_ORIGINS: site.origin } })
+    api = await app.server.listen({ host: '127.0.0.1', port: 0 })
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    site.close()
+    await app[Symbol.asyncDispose]()
+  })
+
+  async function openExample(): Promise<Page> {
+    const page = await browser.newPage()
+    await page.clock.install()
+    await page.goto(site.origin)
+    return page
+  }
+
+  async function logIn(page: Page, email: string, password = PASSWORD): Promise<void> {
+    await fieldOf(page, 'E-mail').fill(email)
+    await fieldOf(page, 'Password').fill(password)
+    await page.getByRole('button', { name: 'Log in' }).click()
+  }
+
+  /** The visible field; forms of other steps have fields of the same name. */
+  const fieldOf = (page: Page, label: string) =>
+    page.getByLabel(label, { exact: true }).filter({ visible: true })
+
+  const tokenOf = async (page: Page): Promise<string | undefined> =>
+    (
+      JSON.parse((await page.evaluate(() => sessionStorage.getItem('latchkey-session'))) ?? '{}') as {
+        token?: string
+      }
+    ).token
+
+  const statusOf = async (token = '') =>
+    (await app.server.inject({ url: '/profile', headers: bearer(token) })).statusCode
+
+  it('logs in, refreshes its token by itself, lasts a reload and logs out', async () => {
+    const user = await aUser(app)
+    const page = await openExample()
+    await logIn(page, user.email, 'wrong')
+    await page.getByText('The username or the password is wrong').waitFor()
+    await logIn(page, user.email)
+    await page.getByRole('heading', { name: 'Ada' }).waitFor()
+    const first = await tokenOf(page)
+
+    await fieldOf(page, 'Another name').fill('Zoë 🗝')
+    await page.getByRole('button', { name: 'Rename' }).click()
+    await page.getByRole('heading', { name: 'Zoë 🗝' }).waitFor()
+
+    const { lifetimeSeconds } = app.config.tokens
+    app.setClock(Date.now() + (lifetimeSeconds - 200) * 1000)
+    await page.clock.fastForward((lifetimeSeconds - 200) * 1000)
+    await expect.poll(() => tokenOf(page)).not.toBe(first)
+    const second = await tokenOf(page)
+    expect(await statusOf(second)).toBe(200)
+
+    await page.reload()
+    await page.getByRole('heading', { name: 'Zoë 🗝' }).waitFor()
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByRole('button', { name: 'Log in' }).waitFor()
+    expect(await tokenOf(page)).toBeUndefined()
+    expect(await statusOf(second)).toBe(401)
+    app.setClock(undefined)
+  })
+
+  it('goes back to its login when the token was revoked', async () => {
+    const user = await aUser(app)
+    const page = await openExample()
+    await logIn(page, user.email)
+    await page.getByRole('heading', { name: 'Ada' }).waitFor()
+    await app.server.inject({
+      method: 'POST',
+      url: '/logout',
+      headers: bearer((await tokenOf(page)) ?? ''),
+      payload: { everywhere: true },
+    })
+    await fieldOf(page, 'Another name').fill('Eve')
+    await page.getByRole('button', { name: 'Rename' }).click()
+    await page.getByRole('button', { name: 'Log in' }).waitFor()
+    expect(await tokenOf(page)).toBeUndefined()
+  })
+
+  it('resets a password, and says what the policy requires', async () => {
+    const user = await aUser(app)
+    const page = await openExample()
+    await page.getByRole('button', { name: 'I forgot my password' }).click()
+    await fieldOf(page, 'E-mail').fill(user.email)
+    await page.getByRole('button', { name: 'Send me a code' }).click()
+    await page.getByText('a code is on its way').waitFor()
+    const mails = () => [...app.queued.values()].filter(({ to }) => to === user.email)
+    await expect.poll(mails).toHaveLength(1)
+    const { code } = await createSealer(app.config.mail.secret).open(mails()[0]?.variables ?? '')
+
+    await fieldOf(page, 'Code').fill(String(code))
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    await fieldOf(page, 'New password').fill('short')
+    await page.getByRole('button', { name: 'Set the password' }).click()
+    await page.getByText('MINIMUM_CHARS').waitFor()
+    await fieldOf(page, 'New password').fill(NEW_PASSWORD)
+    await page.getByRole('button', { name: 'Set the password' }).click()
+    await page.getByText('The password is changed').waitFor()
+    await logIn(page, user.email, NEW_PASSWORD)
+    await page.getByRole('heading', { name: 'Ada' }).waitFor()
+  })
+})

@@ -1,0 +1,138 @@
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findFreePort } from '../../mailer-worker/test/support/free-port.ts'
+import { aToken, aUser, signToken, startApp, type TestApp, type TestUser } from './support/start-app.ts'
+
+const PAGE = await readFile(join(import.meta.dirname, '../../../docs/how-to/use-from-your-app.md'), 'utf8')
+/** Where Debian's golang-github-golang-jwt-jwt-dev has its source. */
+const GOPATH = '/usr/share/gocode'
+
+const blocksOf = (language: string): string[] =>
+  [...PAGE.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(
+    ([, block = '']) => block,
+  )
+
+let app: TestApp
+let api: string
+let user: TestUser
+let token: string
+beforeAll(async () => {
+  app = await startApp()
+  api = await app.server.listen({ host: '127.0.0.1', port: 0 })
+  user = await aUser(app, { role: 'admin' })
+  token = await aToken(app, user)
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+function canRun(command: string, ...args: string[]): boolean {
+  try {
+    execFileSync(command, args, { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+const hasGo = canRun('go', 'version') && canRun('test', '-d', `${GOPATH}/src/github.com/golang-jwt/jwt`)
+
+/** How each program of the page is run on a token. */
+const PROGRAMS = [
+  {
+    name: 'Node and jose',
+    isHere: true,
+    // Inside the project, which has jose.
+    folder: () => mkdtempDisposable(join(import.meta.dirname, '.generated-')),
+    file: 'verify.mjs',
+    source: () => blocksOf('js').find((block) => block.includes('jwtVerify')) ?? '',
+    command: process.execPath,
+    args: [],
+    env: {},
+  },
+  {
+    name: 'Go and golang-jwt',
+    isHere: hasGo,
+    folder: () => mkdtempDisposable(join(tmpdir(), 'latchkey-go-')),
+    file: 'main.go',
+    // Debian has v4, without modules.
+    source: () => (blocksOf('go')[0] ?? '').replace('jwt/jwt/v5', 'jwt/jwt'),
+    command: 'go',
+    args: ['run'],
+    env: { GO111MODULE: 'off', GOPATH, GOCACHE: join(tmpdir(), 'latchkey-go-cache') },
+  },
+]
+
+describe.each(PROGRAMS)('the program that verifies a token with $name', (program) => {
+  it.runIf(program.isHere)('accepts a token of Latchkey, and no other', async () => {
+    await using folder = await program.folder()
+    const file = join(folder.path, program.file)
+    await writeFile(file, program.source())
+    const env = {
+      PATH: process.env.PATH,
+      JWT_SECRET: Buffer.from(app.config.tokens.secret).toString('base64'),
+      API_SERVER: app.config.tokens.issuer,
+      ...program.env,
+    }
+    const verify = (given: string) =>
+      new Promise<string>((resolve) =>
+        execFile(program.command, [...program.args, file, given], { env }, (error, stdout) =>
+          resolve(error ? 'refused' : stdout),
+        ),
+      )
+    expect(await verify(token)).toBe(`${user.userid} admin\n`)
+    const bad = [
+      token.replace(/.$/, (last) => (last === 'A' ? 'Q' : 'A')),
+      await signToken(app, user, { claims: { iss: 'https://another.example' } }),
+      await signToken(app, user, { claims: { exp: 1 } }),
+      await signToken(app, user, { claims: { exp: undefined } }),
+      await signToken(app, user, { header: { alg: 'HS256' } }),
+    ]
+    expect(await Promise.all(bad.map(verify))).toEqual(bad.map(() => 'refused'))
+  })
+})
+
+it('asks Latchkey for the user of a token', async () => {
+  const source = (blocksOf('js')[0] ?? '').replace('http://localhost:8080', api)
+  const findUser = new Function(`${source}; return findUser`)() as (authorization: string) => Promise<unknown>
+  expect(await findUser(`Bearer ${token}`)).toMatchObject({ userid: user.userid, role: 'admin' })
+  expect(await findUser('Bearer x')).toBeUndefined()
+})
+
+it.runIf(canRun('nginx', '-v'))('guards another server with nginx', async () => {
+  const guarded = createServer((_request, response) => response.end('guarded')).listen(0, '127.0.0.1')
+  await once(guarded, 'listening')
+  const port = await findFreePort()
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-nginx-'))
+  await mkdir(join(folder.path, 'temp'))
+  const server = (blocksOf('nginx')[0] ?? '')
+    .replace('127.0.0.1:8081', `127.0.0.1:${port}`)
+    .replace('127.0.0.1:9000', `127.0.0.1:${(guarded.address() as AddressInfo).port}`)
+    .replace('http://127.0.0.1:8080', api)
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path temp/${name};`,
+  )
+  await writeFile(
+    join(folder.path, 'nginx.conf'),
+    `daemon off; pid nginx.pid; error_log stderr; events {}\nhttp { access_log off; ${paths.join(' ')}\n${server} }`,
+  )
+  const nginx = spawn('nginx', ['-p', folder.path, '-c', 'nginx.conf', '-e', 'stderr'], { stdio: 'ignore' })
+  try {
+    const ask = (headers: Record<string, string> = {}) =>
+      fetch(`http://127.0.0.1:${port}/page`, { headers }).catch(() => undefined)
+    await expect.poll(async () => (await ask())?.status).toBe(401)
+    const open = await ask({ authorization: `Bearer ${token}` })
+    expect([open?.status, await open?.text()]).toEqual([200, 'guarded'])
+    const refused = await ask({ authorization: 'Bearer x' })
+    expect(refused?.status).toBe(401)
+    expect(refused?.headers.get('www-authenticate')).toContain('Bearer')
+  } finally {
+    nginx.kill('SIGTERM')
+    await once(nginx, 'exit')
+    guarded.close()
+  }
+})
