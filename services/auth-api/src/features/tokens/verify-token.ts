@@ -12,12 +12,17 @@ export interface VerifyTokenOptions {
   clock: Clock
   /** Verified tokens remembered at most. */
   maxTokens?: number
+  /** Memory that they take at most. Default 16 MiB: ten thousand tokens of the usual length. */
+  maxBytes?: number
 }
 
 export type TokenVerifier = ReturnType<typeof createTokenVerifier>
 
-/** Longer tokens are verified each time, which bounds the memory. */
+/** Longer tokens are verified each time. */
 const MAX_REMEMBERED_LENGTH = 2048
+const MAX_REMEMBERED_BYTES = 16 * 1024 * 1024
+/** What a remembered token takes besides its text, which its claims repeat. */
+const ENTRY_BYTES = 500
 /** How far the clock of the issuing replica may be ahead (RFC 7519 §4.1.5). `exp` has no leeway. */
 const NOT_BEFORE_LEEWAY_SECONDS = 5
 
@@ -25,8 +30,18 @@ const NOT_BEFORE_LEEWAY_SECONDS = 5
  * Verifies tokens: signature, issuer, times and the shape of the claims. A verified token is remembered until it
  * expires, so that its signature is checked once.
  */
-export function createTokenVerifier({ keys, issuer, clock, maxTokens = 10_000 }: VerifyTokenOptions) {
-  const verified = new LRUCache<string, Claims>({ max: maxTokens })
+export function createTokenVerifier({
+  keys,
+  issuer,
+  clock,
+  maxTokens = 10_000,
+  maxBytes = MAX_REMEMBERED_BYTES,
+}: VerifyTokenOptions) {
+  const verified = new LRUCache<string, Claims>({
+    max: maxTokens,
+    maxSize: maxBytes,
+    sizeCalculation: (_claims, token) => ENTRY_BYTES + 2 * token.length,
+  })
 
   async function verify(token: string): Promise<Claims> {
     const claims = await verifySignedBy(keys, token, { issuer, now: clock() })
