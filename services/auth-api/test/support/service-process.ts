@@ -12,8 +12,11 @@ export interface Service extends AsyncDisposable {
 }
 
 /** auth-api as it runs in production: its own process, settings from the environment. */
-export function startServiceProcess(settings: Record<string, string>): Service {
-  const child = spawn(process.execPath, [MAIN], {
+export function startServiceProcess(
+  settings: Record<string, string>,
+  nodeOptions: readonly string[] = [],
+): Service {
+  const child = spawn(process.execPath, [...nodeOptions, MAIN], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: {
       PATH: process.env.PATH,

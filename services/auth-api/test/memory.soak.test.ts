@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { queueUrl } from './support/engine.ts'
+import { addressOf, type Service, startServiceProcess } from './support/service-process.ts'
+import { aUser } from './support/start-app.ts'
+import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
+
+/** What clients may leave behind: the caches, which are bounded. */
+const MAX_LEFT_BYTES = 60 * 1024 * 1024
+const TOKENS = 30_000
+const CONNECTIONS = 10_000
+/** How much of what a client sends at the same time. */
+const CONCURRENCY = 20
+const REPORT_MEMORY = join(import.meta.dirname, 'support', 'report-memory.ts')
+const ISSUER = 'https://login.example.com'
+
+const secret = randomBytes(64)
+let database: TestDatabase
+let service: Service
+let origin: URL
+beforeAll(async () => {
+  database = await createTestDatabase()
+  service = startServiceProcess(
+    {
+      DATABASE_URL: database.url,
+      QUEUE_URL: await queueUrl(),
+      API_SERVER: ISSUER,
+      JWT_SECRET: secret.toString('base64'),
+      RATE_LIMIT_REQUESTS: '1000000',
+    },
+    ['--import', REPORT_MEMORY],
+  )
+  origin = new URL(await addressOf(service))
+})
+afterAll(async () => {
+  await service[Symbol.asyncDispose]()
+  await database[Symbol.asyncDispose]()
+})
+
+interface Memory {
+  rss: number
+  /** The heap and what it refers to outside, after a collection. */
+  used: number
+}
+
+async function readMemory(): Promise<Memory> {
+  service.process.send('report memory')
+  const [memory] = await once(service.process, 'message')
+  return memory as Memory
+}
+
+const inMegabytes = ({ rss, used }: Memory) =>
+  `${Math.round(used / 2 ** 20)} MB used, ${Math.round(rss / 2 ** 20)} MB resident`
+
+/** Buffers and closed sockets are freed a moment after the last response. */
+async function expectLittleLeft(before: Memory, what: string): Promise<void> {
+  const left = async () => (await readMemory()).used - before.used
+  await expect.poll(left, { interval: 1_000 }).toBeLessThan(MAX_LEFT_BYTES)
+  console.log(`${what}: before ${inMegabytes(before)}, after ${inMegabytes(await readMemory())}`)
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY })
+afterAll(() => agent.destroy())
+
+async function ping(token: string): Promise<number | undefined> {
+  const headers = { authorization: `Bearer ${token}` }
+  const sent = request(new URL('/sampleprotected/ping', origin), { agent, headers }).end()
+  const [response] = await once(sent, 'response')
+  response.resume()
+  await once(response, 'end')
+  return response.statusCode
+}
+
+/** A token of about 2 KB: the earlier system's, or one of a table with long names. */
+async function aLongToken(userid: string): Promise<string> {
+  const now = Math.floor(Date.now() / 1000)
+  const data = { userid, name: randomBytes(580).toString('hex'), role: 'user' }
+  return new SignJWT({ data })
+    .setProtectedHeader({ alg: 'HS512', typ: 'JWT' })
+    .setIssuer(ISSUER)
+    .setSubject(userid)
+    .setIssuedAt(now)
+    .setNotBefore(now)
+    .setExpirationTime(now + 3600)
+    .setJti(crypto.randomUUID())
+    .sign(secret)
+}
+
+describe('a service', () => {
+  it(`keeps little of ${TOKENS} tokens of 2 KB`, async () => {
+    const { userid } = await aUser({ users: createUserRepository(database.db) })
+    const pingWithNew = async () => {
+      const token = await aLongToken(userid)
+      expect(token.length).toBeGreaterThan(1_900)
+      expect(token.length).toBeLessThanOrEqual(2_048)
+      expect(await ping(token)).toBe(200)
+    }
+    for (let warm = 0; warm < 200; warm++) await pingWithNew()
+    const before = await readMemory()
+    const turns = Array.from({ length: TOKENS }).values()
+    const lane = async () => {
+      for (const _ of turns) await pingWithNew()
+    }
+    await Promise.all(Array.from({ length: CONCURRENCY }, lane))
+    await expectLittleLeft(before, `${TOKENS} tokens`)
+  })
+
+  it(`keeps little of ${CONNECTIONS} connections that were idle`, async () => {
+    const before = await readMemory()
+    const sockets: Socket[] = []
+    const turns = Array.from({ length: CONNECTIONS }).values()
+    const lane = async () => {
+      for (const _ of turns) sockets.push(await anIdleConnection())
+    }
+    await Promise.all(Array.from({ length: CONCURRENCY }, lane))
+    console.log(`${CONNECTIONS} idle connections: ${inMegabytes(await readMemory())}`)
+    for (const socket of sockets) socket.destroy()
+    await expectLittleLeft(before, `${CONNECTIONS} connections`)
+  })
+})
+
+/** A connection on which one request was answered. */
+async function anIdleConnection(): Promise<Socket> {
+  const socket = connect(Number(origin.port), origin.hostname)
+  socket.on('error', () => undefined)
+  socket.write('GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n')
+  const [response] = await once(socket, 'data')
+  expect(String(response)).toContain('200 OK')
+  return socket
+}
