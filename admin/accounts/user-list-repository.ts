@@ -1,5 +1,4 @@
 import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
-import { fold } from '@latchkey/shared/users/fold.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 
 export type ListedUser = Omit<User, 'passwordHash' | 'properties' | 'updatedAt'>
@@ -26,7 +25,7 @@ export function createUserListRepository(db: Queryable) {
   return {
     /** Users whose username, e-mail or name contains `search`, ordered by username; all users if it is empty. */
     async list(search: string, limit: number): Promise<ListedUser[]> {
-      const literal = fold(search).replace(/[!%_]/g, '!$&')
+      const literal = search.normalize('NFC').toLowerCase().replace(/[!%_]/g, '!$&')
       // As text: mysql2 sends numbers as doubles, which LIMIT does not take.
       const rows = await db.query<ListedRow>(LIST, [`%${literal}%`, String(limit)])
       return rows.map((row) => ({

@@ -25,6 +25,13 @@ it('compares without regard to case and to the form of Unicode', () => {
   )
 })
 
+it.each(['ΟΔΥΣΣΕΥΣ@x.example', 'Οδυσσευς@x.example', 'οδυσσευσ@x.example'])(
+  'takes the sigmas of %s for one letter',
+  (text) => {
+    expect(fold(text)).toBe('οδυσσευσ@x.example')
+  },
+)
+
 it('tells apart what differs by its accents only', () => {
   const accents = fc.array(fc.constantFrom('', '\u0301', '\u0308', '\u0327'), { minLength: 1, maxLength: 8 })
   fc.assert(
