@@ -28,8 +28,10 @@ export async function findRowFaults(db: Queryable, given: Given): Promise<Differ
     const examples = rows.map(({ example }) => quote(example))
     if (examples.length > 0) faults.push({ ...difference, examples: bounded(examples) })
   }
-  for (const column of LOGIN_COLUMNS)
+  for (const column of LOGIN_COLUMNS) {
+    if (!(await hasAlike(db, given, column))) continue
     for (const likeness of LIKENESSES) faults.push(...(await findAlike(db, given, column, likeness)))
+  }
   return faults
 }
 
@@ -156,6 +158,13 @@ const FAULTS: Readonly<Record<Likeness, string>> = {
   case: 'is the same, except for case, for several users',
   space: 'is the same, except for white space, for several users',
   accent: 'is the same, except for accents, for several users',
+}
+
+/** Whether any search can find something: what differs by case or white space alone is alike but for accents too. */
+async function hasAlike(db: Queryable, { adoption }: Given, column: string): Promise<boolean> {
+  const alike = adoption.likeness(column, 'accent')
+  const text = `select 1 as found from users where ${column} is not null group by ${alike} having count(*) > 1 limit 1`
+  return (await db.query({ name: statementName('any', 'alike', column), text })).length > 0
 }
 
 async function findAlike(
