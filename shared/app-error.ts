@@ -10,6 +10,7 @@ export type ErrorCode =
   | 'reset_refused'
   | 'password_refused'
   | 'wrong_password'
+  | 'email_change_refused'
   | 'rate_limited'
   | 'overloaded'
   | 'unavailable'

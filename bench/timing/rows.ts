@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { createCodeSecrets } from '../../services/auth-api/src/codes/code-secrets.ts'
 import { createResetRepository } from '../../services/auth-api/src/features/password-reset/reset-repository.ts'
-import { createResetSecrets } from '../../services/auth-api/src/features/password-reset/reset-secrets.ts'
 import type { TimedRequest } from './time-requests.ts'
 
 /** What an e-mail may be. Requests about all kinds of a row must take the same time. */
@@ -45,7 +45,7 @@ const STATES: Record<string, ResetState | undefined> = {
 
 /** Every route and state in which an e-mail may be known or not. PUT /profile answers 409 for a known one. */
 export function createRows(db: Database, jwtSecret: Uint8Array): Row[] {
-  const secrets = createResetSecrets(jwtSecret)
+  const secrets = createCodeSecrets('reset', jwtSecret)
   const prepareNothing = async () => undefined
 
   async function insertResets(emails: Emails, { expiresInMs = 600_000, attempts = 0 }: ResetState) {

@@ -184,9 +184,13 @@ const passwords = {
 }
 
 const passwordReset = {
-  RESET_TTL: seconds({ description: 'Lifetime of a password reset and its code.', minimum: 1, default: 600 }),
+  RESET_TTL: seconds({
+    description: 'Lifetime of a password reset and its code, and of a requested change of e-mail.',
+    minimum: 1,
+    default: 600,
+  }),
   RESET_ATTEMPTS: wholeNumber({
-    description: 'Codes that may be tried before a reset is closed.',
+    description: 'Codes that may be tried before a reset, or a change of e-mail, is closed.',
     unit: 'attempts',
     minimum: 1,
     default: 5,
@@ -199,6 +203,13 @@ const profile = {
       'Properties of a user that `/profile` shows, separated by commas; `*` shows all but internal ones.',
     default: 'picture',
     example: 'picture,department',
+  }),
+  // The specification's behaviour; each settings.env that ships sets confirmed.
+  EMAIL_CHANGE: oneOf(['immediate', 'confirmed'], {
+    description:
+      'How `PUT /profile` changes the e-mail: at once, or by the current password and a code to the new address.',
+    default: 'immediate',
+    example: 'confirmed',
   }),
 }
 
@@ -296,12 +307,13 @@ const limits = {
   }),
   RATE_LIMIT_LOGIN: wholeNumber({
     description:
-      'Failed logins, and refused changes of e-mail, per account and per address, at most; 0 sets no limit.',
+      'Failed logins, wrong current passwords, and refused changes of e-mail, per account and per address, at most; 0 sets no limit.',
     unit: 'logins per minute',
     default: 10,
   }),
   RATE_LIMIT_RESET: wholeNumber({
-    description: 'Reset requests per account and hour, and per address and minute, at most; 0 sets no limit.',
+    description:
+      'Reset requests, and requested changes of e-mail, per account and hour, and per address and minute, at most; 0 sets no limit.',
     unit: 'requests',
     default: 5,
   }),

@@ -32,6 +32,12 @@ export const INTERNAL_PROPERTY_PREFIX = 'latchkey.'
 /** Tokens issued before this moment (whole seconds since the epoch) are refused. */
 export const VALID_FROM_PROPERTY = `${INTERNAL_PROPERTY_PREFIX}valid_from`
 
+/** The token that the last valid-from mark does not end. */
+export const EXEMPT_TOKEN_PROPERTY = `${INTERNAL_PROPERTY_PREFIX}exempt_token`
+
+/** The exemption of a token from one mark: the next mark ends the token too. */
+export const exemptionOf = (mark: number, jti: string): string => `${mark} ${jti}`
+
 /** The user's first property called `name`. */
 export const findProperty = (user: User, name: string): string | undefined =>
   user.properties.find((property) => property.name === name)?.value ?? undefined
@@ -44,6 +50,12 @@ export function languageOf(user: User): Language {
 
 /** Tokens issued before this moment, in seconds since the epoch, are invalid; 0 where none is set. */
 export const validFromOf = (user: User): number => Number(findProperty(user, VALID_FROM_PROPERTY) ?? 0)
+
+/** Whether the user's valid-from mark leaves a token valid. `iat` is in seconds since the epoch. */
+export function isAfterMark(user: User, { iat, jti }: { iat: number; jti: string }): boolean {
+  const mark = validFromOf(user)
+  return iat >= mark || findProperty(user, EXEMPT_TOKEN_PROPERTY) === exemptionOf(mark, jti)
+}
 
 /** The role that handlers check; an empty role is `user`. */
 export const roleOf = (user: User): string => user.role || 'user'

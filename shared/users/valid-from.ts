@@ -1,19 +1,21 @@
 import { toNumericDate } from '../clock.ts'
-import { VALID_FROM_PROPERTY, validFromOf } from './user.ts'
+import { EXEMPT_TOKEN_PROPERTY, exemptionOf, VALID_FROM_PROPERTY, validFromOf } from './user.ts'
 import type { UserRepository } from './user-repository.ts'
 
 /**
- * Ends every token issued to the user until `now`, in milliseconds, by the valid-from mark. Needs a transaction that has
- * locked the user.
+ * Ends every token issued to the user until `now`, in milliseconds, by the valid-from mark; `except` is the `jti` of a
+ * token that stays valid. Needs a transaction that has locked the user.
  */
 export async function endTokens(
   users: Pick<UserRepository, 'findById' | 'setProperty'>,
   userid: string,
   now: number,
+  { except }: { except?: string } = {},
 ): Promise<void> {
   const user = await users.findById(userid)
   const mark = validFromAfter(now, user ? validFromOf(user) : 0)
   await users.setProperty(userid, VALID_FROM_PROPERTY, String(mark))
+  if (except !== undefined) await users.setProperty(userid, EXEMPT_TOKEN_PROPERTY, exemptionOf(mark, except))
 }
 
 /**

@@ -1,6 +1,12 @@
 /** What happened to an account, under a stable name. It contains no secret. */
 export interface AccountEvent {
-  name: 'session.logged_out' | 'sessions.logged_out' | 'token.reused' | 'password.changed'
+  name:
+    | 'session.logged_out'
+    | 'sessions.logged_out'
+    | 'token.reused'
+    | 'password.changed'
+    | 'email.change_requested'
+    | 'email.changed'
   userid: string
 }
 

@@ -16,13 +16,25 @@ import {
   findPublishedPasswords,
 } from '@latchkey/shared/users/published-password.ts'
 import { ROLES } from '@latchkey/shared/users/roles.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyBaseLogger, FastifyInstance, FastifyPluginCallback, FastifyRequest } from 'fastify'
 import { Registry } from 'prom-client'
 import type { ReportEvent } from './account-events.ts'
+import { createCodeSecrets } from './codes/code-secrets.ts'
 import type { Config } from './config.ts'
 import { createServer } from './create-server.ts'
 import { addExtensionRoutes } from './extension-routes.ts'
+import { createChangeRepository } from './features/change-email/change-repository.ts'
+import { createConfirmChange } from './features/change-email/confirm-change.ts'
+import { createGuardChange } from './features/change-email/guard-change.ts'
+import {
+  createMakeEmailChange,
+  isSameMailbox,
+  type MakeEmailChange,
+} from './features/change-email/make-change.ts'
+import { createRequestChange } from './features/change-email/request-change.ts'
+import { changeEmailRoutes } from './features/change-email/routes.ts'
 import { createChangePassword } from './features/change-password/change-password.ts'
 import { changePasswordRoutes } from './features/change-password/routes.ts'
 import { createPasswordClient, type PasswordClient } from './features/current-password/password-client.ts'
@@ -35,10 +47,10 @@ import { loginRoutes } from './features/login/routes.ts'
 import { createConfirmCode } from './features/password-reset/confirm-code.ts'
 import { createRequestReset } from './features/password-reset/request-reset.ts'
 import { createResetRepository } from './features/password-reset/reset-repository.ts'
-import { createResetSecrets } from './features/password-reset/reset-secrets.ts'
 import { passwordResetRoutes } from './features/password-reset/routes.ts'
 import { createSetPassword } from './features/password-reset/set-password.ts'
-import { profileRoutes } from './features/profile/routes.ts'
+import { createProfileRepository } from './features/profile/profile-repository.ts'
+import { type ProfileUpdate, profileRoutes } from './features/profile/routes.ts'
 import { createUpdateProfile } from './features/profile/update-profile.ts'
 import { startPageRoutes } from './features/start-page/routes.ts'
 import { type AuthenticateOptions, authenticate } from './features/tokens/authenticate.ts'
@@ -107,11 +119,8 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     report,
   )
   const tokens = { ...verification, roles: [...ROLES, ...extensions.flatMap(({ roles }) => roles)] }
-  const { createCounter, limitLogin, limitReset, limitEmailChange } = await buildLimits(
-    server,
-    config,
-    dependencies,
-  )
+  const limits = await buildLimits(server, config, dependencies)
+  const { createCounter, limitLogin, limitReset } = limits
 
   await addPlugins(server, config, { readiness, tokens, createCounter, registry, traceRequests })
 
@@ -133,25 +142,6 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     clock,
   )
   const transaction: Database['transaction'] = (work) => db.transaction(work)
-
-  const updateProfile = createUpdateProfile({
-    transaction,
-    usersOf: createUserRepository,
-    resetsOf: createResetRepository,
-    requireValid: requireValidAt(clock),
-    clock,
-  })
-  const changePassword = createChangePassword({
-    db,
-    usersOf: createUserRepository,
-    resetsOf: createResetRepository,
-    requireValid: requireValidAt(clock),
-    validity: verification.validity,
-    issueToken,
-    policy: config.policy,
-    report,
-    clock,
-  })
   const passwordClientOf = (request: FastifyRequest): PasswordClient =>
     createPasswordClient({
       passwords,
@@ -159,6 +149,22 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
       limit: (account, attempt) => limitLogin(request, account, attempt),
       address: addressKey(request),
     })
+  const { updateProfile, confirmChange } = buildProfile(
+    config,
+    { ...dependencies, ...limits, mails, report, passwordClientOf },
+    clock,
+  )
+  const changePassword = createChangePassword({
+    db,
+    usersOf: createUserRepository,
+    endCodes,
+    requireValid: requireValidAt(clock),
+    validity: verification.validity,
+    issueToken,
+    policy: config.policy,
+    report,
+    clock,
+  })
 
   await server.register(healthRoutes, { readiness })
   await server.register(loginRoutes, {
@@ -176,14 +182,13 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
       clock,
     }),
   })
+  const shownProperties = config.profile.properties
   await server.register(profileRoutes, {
-    users,
-    shownProperties: config.profile.properties,
-    updateProfile: (request, change) => {
-      const update = () => updateProfile(request.jwt, change)
-      return change.email === undefined ? update() : limitEmailChange(request, request.jwt.sub, update)
-    },
+    findProfile: (userid) => createProfileRepository(db).find(userid, new Date(clock())),
+    shownProperties,
+    updateProfile,
   })
+  await server.register(changeEmailRoutes, { confirmChange, shownProperties })
   await server.register(changePasswordRoutes, {
     changePassword: (claims, change, request) => changePassword(claims, change, passwordClientOf(request)),
   })
@@ -324,7 +329,9 @@ async function buildLimits(
   return {
     createCounter,
     limitLogin: createLoginLimiter(options),
-    limitReset: createResetLimiter(options),
+    limitReset: createResetLimiter({ ...options, name: 'reset' }),
+    limitChanges: createResetLimiter({ ...options, name: 'email-change' }),
+    limitChangesTo: createResetLimiter({ ...options, name: 'email-change-to' }),
     limitEmailChange: createFailureLimiter({ ...options, name: 'email', failures: ['email_taken'] }),
   }
 }
@@ -342,6 +349,54 @@ const buildMails = <Templates extends MailTemplates>(
   clock: Clock,
 ): Mails<Templates> => createMails({ templates, sealer: createSealer(mail.secret), dispatcher, clock })
 
+interface ProfileParts extends AppDependencies, Awaited<ReturnType<typeof buildLimits>> {
+  mails: Mails
+  report: ReportEvent
+  passwordClientOf: (request: FastifyRequest) => PasswordClient
+}
+
+function buildProfile({ tokens, reset, profile }: Config, parts: ProfileParts, clock: Clock) {
+  const { db, mails, report, limitEmailChange, limitChanges, limitChangesTo, passwordClientOf } = parts
+  const transaction: Database['transaction'] = (work) => db.transaction(work)
+  const usersOf = createUserRepository
+  const changesOf = createChangeRepository
+  const secrets = createCodeSecrets('email', tokens.secret, tokens.previousSecret)
+  const required = { requireValid: requireValidAt(clock), clock }
+  const makeEmailChange = createMakeEmailChange({ usersOf, endCodes, mails, report, clock })
+  const requestChange = createRequestChange({ ...reset, usersOf, changesOf, mails, secrets, report, clock })
+  const isConfirmed = profile.emailChange === 'confirmed'
+  const changeEmail: MakeEmailChange = (db, user, email, claims) =>
+    isConfirmed && !isSameMailbox(user, email)
+      ? requestChange(db, user, email)
+      : makeEmailChange(db, user, email, claims)
+  const profilesOf = createProfileRepository
+  const updateProfile = createUpdateProfile({ ...required, transaction, usersOf, profilesOf, changeEmail })
+  const guardChange = createGuardChange({ ...required, db, updateProfile })
+  const { attempts } = reset
+  const inTransaction = { transaction, usersOf, changesOf, makeEmailChange, secrets, attempts }
+  return {
+    confirmChange: createConfirmChange({ ...required, ...inTransaction, changes: changesOf(db) }),
+    updateProfile: (request: FastifyRequest, { currentPassword, ...change }: ProfileUpdate) => {
+      const client = {
+        ...passwordClientOf(request),
+        async limitMail({ userid }: User, email: string) {
+          await limitChanges(request, userid)
+          await limitChangesTo(request, email)
+        },
+      }
+      if (isConfirmed) return guardChange(request.jwt, { currentPassword, ...change }, client)
+      const update = () => updateProfile(request.jwt, change)
+      return change.email === undefined ? update() : limitEmailChange(request, request.jwt.sub, update)
+    },
+  }
+}
+
+/** Ends every code that was mailed to a user. */
+async function endCodes(transaction: Queryable, userid: string, now: Date): Promise<void> {
+  await createResetRepository(transaction).endAll(userid, now)
+  await createChangeRepository(transaction).endAll(userid, now)
+}
+
 function buildPasswordReset(
   { tokens, reset, policy }: Config,
   { db, passwords, mails }: AppDependencies & { mails: Mails },
@@ -349,9 +404,14 @@ function buildPasswordReset(
 ) {
   const users = createUserRepository(db)
   const resets = createResetRepository(db)
-  const secrets = createResetSecrets(tokens.secret, tokens.previousSecret)
+  const secrets = createCodeSecrets('reset', tokens.secret, tokens.previousSecret)
   const transaction: Database['transaction'] = (work) => db.transaction(work)
-  const inTransaction = { transaction, resetsOf: createResetRepository, usersOf: createUserRepository }
+  const inTransaction = {
+    transaction,
+    resetsOf: createResetRepository,
+    usersOf: createUserRepository,
+    endCodes,
+  }
   const { ttlSeconds, attempts } = reset
   return {
     requestReset: createRequestReset({ ...inTransaction, users, mails, secrets, ttlSeconds, clock }),

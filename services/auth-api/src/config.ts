@@ -45,7 +45,7 @@ export const parseConfig = declareConfig('auth-api', {
     ALLOW_SEQUENTIAL: 'ALLOW_SEQUENTIAL',
     ALLOW_REPEATED: 'ALLOW_REPEATED',
   },
-  profile: { properties: 'PROFILE_PROPERTIES' },
+  profile: { properties: 'PROFILE_PROPERTIES', emailChange: 'EMAIL_CHANGE' },
   reset: { ttlSeconds: 'RESET_TTL', attempts: 'RESET_ATTEMPTS' },
   mail: { secret: 'MAIL_SECRET', queueUrl: 'QUEUE_URL', inboxUrl: 'INBOX_URL' },
   database: { url: 'DATABASE_URL', poolSize: 'DATABASE_POOL' },

@@ -1,11 +1,12 @@
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { aToken, aUser, bearer, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, aUser, bearer, logIn, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
 beforeAll(async () => {
   app = await startApp({
-    settings: { RATE_LIMIT_LOGIN: '10', RATE_LIMIT_RESET: '5' },
+    settings: { EMAIL_CHANGE: 'confirmed', RATE_LIMIT_LOGIN: '10', RATE_LIMIT_RESET: '5' },
   })
 })
 afterEach(() => app.setClock(undefined))
@@ -17,6 +18,29 @@ const ping = async (token: string) =>
   (await app.server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })).statusCode
 
 describe('a stolen token', () => {
+  it('does not take the account: another e-mail, then a reset sent there', async () => {
+    const user = await aUser(app)
+    const stolen = await aToken(app, user)
+    const mailbox = `thief-of-${user.email}`
+    await app.server.inject({
+      method: 'PUT',
+      url: '/profile',
+      headers: bearer(stolen),
+      payload: { email: mailbox },
+    })
+
+    const { token } = (await post('/login/resetrequest', { email: mailbox })).json()
+    await expect.poll(async () => (await outboxRows()).length).toBe(0)
+    const job = [...app.queued.values()].find(
+      ({ to, template }) => to === mailbox && template === 'password-reset',
+    )
+    const { code = '000000' } = job ? await createSealer(app.config.mail.secret).open(job.variables) : {}
+    await post('/login/confirmcode', { email: mailbox, code, token })
+    await post('/login/resetpassword', { email: mailbox, token, password: 'Th3-thief-was-here!' })
+    expect((await logIn(app, mailbox, 'Th3-thief-was-here!')).statusCode).toBe(401)
+    expect((await logIn(app, user.email)).statusCode, 'the owner').toBe(200)
+  })
+
   it('cannot be refreshed without end beside the token of its owner', async () => {
     const user = await aUser(app)
     const stolen = await aToken(app, user)
@@ -44,3 +68,9 @@ describe('a stolen token', () => {
     expect(await ping(stolen)).toBe(401)
   })
 })
+
+const outboxRows = () =>
+  app.database.db.query({
+    name: 'test-undispatched',
+    text: 'select id from mail_outbox where dispatched_at is null',
+  })

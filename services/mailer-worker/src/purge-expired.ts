@@ -2,7 +2,7 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
 
 /** For a day, admins can look up what was requested. */
-const KEEP_RESETS_MS = 24 * 3_600_000
+const KEEP_REQUESTS_MS = 24 * 3_600_000
 /** How far the clock of another process may be behind: for it, a token lives on that long. */
 const CLOCK_LEEWAY_MS = 60_000
 
@@ -10,13 +10,18 @@ const PURGE_RESETS: Statement = {
   name: 'reset-purge',
   text: 'delete from password_reset where expires_at < $1',
 }
+const PURGE_EMAIL_CHANGES: Statement = {
+  name: 'email-change-purge',
+  text: 'delete from email_change where expires_at < $1',
+}
 const PURGE_REVOCATIONS: Statement = {
   name: 'token-revocation-purge',
   text: 'delete from token_revocation where expires_at < $1',
 }
 
-/** Deletes resets that expired more than a day ago, and revocations whose tokens have expired. */
+/** Deletes resets and changes of e-mail that expired more than a day ago, and revocations whose tokens have expired. */
 export const createPurge = (db: Pick<Queryable, 'execute'>, clock: Clock) => async (): Promise<void> => {
-  await db.execute(PURGE_RESETS, [new Date(clock() - KEEP_RESETS_MS)])
+  for (const purge of [PURGE_RESETS, PURGE_EMAIL_CHANGES])
+    await db.execute(purge, [new Date(clock() - KEEP_REQUESTS_MS)])
   await db.execute(PURGE_REVOCATIONS, [new Date(clock() - CLOCK_LEEWAY_MS)])
 }

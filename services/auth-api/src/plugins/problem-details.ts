@@ -17,6 +17,7 @@ export const PROBLEMS = {
   reset_refused: { status: 422, title: 'Password reset refused' },
   password_refused: { status: 422, title: 'Password refused' },
   wrong_password: { status: 422, title: 'Wrong current password' },
+  email_change_refused: { status: 422, title: 'Change of e-mail refused' },
   rate_limited: { status: 429, title: 'Too many requests' },
   overloaded: { status: 503, title: 'Too many requests in progress' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },

@@ -40,7 +40,7 @@ export interface ModelToken {
   /** Once it was refreshed: when its grace ends by the wall clock, and when that was by the other one. */
   refreshed: { readonly until: number; readonly at: number } | undefined
   readonly user: ModelUser
-  readonly generation: number
+  generation: number
   readonly issuedAt: number
   /** Milliseconds since the epoch, of whole seconds. */
   readonly notBefore: number
@@ -215,16 +215,26 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean 
     setPassword(user: ModelUser, password: string): void {
       user.oldPasswords.push(user.password)
       user.password = password
+      this.endTokens(user)
+      endResetsOf(user)
+    },
+
+    endTokens(user: ModelUser): void {
       this.change(user, { generation: user.generation + 1 })
       // Its clock was ahead: no mark of this moment can tell whether it was issued before.
       const isFromTheFuture = ({ user: { userid }, issuedAt }: ModelToken) =>
         userid === user.userid && issuedAt > time.now
       tokens.splice(0, tokens.length, ...tokens.filter((token) => !isFromTheFuture(token)))
-      endResetsOf(user)
     },
 
-    setEmail(user: ModelUser, email: string): void {
-      if (fold(user.email) !== fold(email)) endResetsOf(user)
+    /** By a token, which stays valid. */
+    setEmail(token: ModelToken, email: string): void {
+      const { user } = token
+      if (fold(user.email) !== fold(email)) {
+        endResetsOf(user)
+        this.endTokens(user)
+        token.generation = user.generation
+      }
       user.email = email
     },
   }

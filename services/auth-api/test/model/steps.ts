@@ -213,7 +213,7 @@ async function changeEmail(step: StepContext): Promise<void> {
     model.limits.countFailure('email', call)
     return expectStatus(answer, 409)
   }
-  model.setEmail(token.user, email)
+  model.setEmail(token, email)
   expectProfile(answer, token.user)
 }
 

@@ -6,7 +6,6 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { ReportEvent } from '../../account-events.ts'
 import type { PasswordClient } from '../current-password/password-client.ts'
-import type { ResetRepository } from '../password-reset/reset-repository.ts'
 import type { Claims } from '../tokens/claims.ts'
 import type { IssuedToken, IssueToken } from '../tokens/issue-token.ts'
 import type { TokenValidity } from '../tokens/token-validity.ts'
@@ -14,7 +13,8 @@ import type { TokenValidity } from '../tokens/token-validity.ts'
 export interface ChangePasswordDependencies {
   db: Pick<Database, 'transaction'> & Queryable
   usersOf: (transaction: Queryable) => UserRepository
-  resetsOf: (transaction: Queryable) => Pick<ResetRepository, 'endAll'>
+  /** Ends every code that was mailed to the user. */
+  endCodes: (transaction: Queryable, userid: string, now: Date) => Promise<void>
   /** The user of a token; throws `invalid_token` when the token has ended. */
   requireValid: (db: Queryable, claims: Claims) => Promise<User>
   validity: Pick<TokenValidity, 'forget'>
@@ -36,7 +36,7 @@ export type ChangePassword = ReturnType<typeof createChangePassword>
  * Throws `password_refused` with `violations`, `wrong_password`, and `invalid_token` when the token has ended.
  */
 export function createChangePassword(dependencies: ChangePasswordDependencies) {
-  const { db, usersOf, resetsOf, requireValid, validity, issueToken, policy, report, clock } = dependencies
+  const { db, usersOf, endCodes, requireValid, validity, issueToken, policy, report, clock } = dependencies
 
   /** Of two changes at the same time the second finds that its token has ended. */
   const store = (claims: Claims, passwordHash: string): Promise<User> =>
@@ -47,7 +47,7 @@ export function createChangePassword(dependencies: ChangePasswordDependencies) {
       const { userid } = user
       await users.setPassword(userid, passwordHash)
       await endTokens(users, userid, clock())
-      await resetsOf(transaction).endAll(userid, new Date(clock()))
+      await endCodes(transaction, userid, new Date(clock()))
       return (await users.findById(userid)) ?? user
     })
 

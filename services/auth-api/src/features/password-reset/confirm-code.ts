@@ -1,12 +1,12 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
+import type { CodeSecrets } from '../../codes/code-secrets.ts'
 import { resetRefused } from './reset-refused.ts'
 import type { ResetRepository } from './reset-repository.ts'
-import type { ResetSecrets } from './reset-secrets.ts'
 
 export interface ConfirmCodeDependencies {
   resets: Pick<ResetRepository, 'findNewest' | 'countAttempt' | 'confirm'>
-  secrets: Pick<ResetSecrets, 'newToken' | 'hash' | 'isHashOf'>
+  secrets: Pick<CodeSecrets, 'newToken' | 'hash' | 'isHashOf'>
   attempts: number
   clock: Clock
 }

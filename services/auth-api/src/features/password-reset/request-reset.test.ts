@@ -5,9 +5,9 @@ import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
+import { createCodeSecrets } from '../../codes/code-secrets.ts'
 import { createRequestReset } from './request-reset.ts'
 import { createResetRepository } from './reset-repository.ts'
-import { createResetSecrets } from './reset-secrets.ts'
 
 const ADA: User = {
   userid: '6f3f7f0e-0000-4000-8000-000000000000',
@@ -39,7 +39,7 @@ async function variablesFor(user: User | undefined, ttlSeconds: number) {
     transaction: (work) => work(transaction),
     resetsOf: () => ({ insert: async () => undefined, closeOlder: async () => 0 }),
     mails: { accept, acceptDecoy },
-    secrets: createResetSecrets(new Uint8Array(64)),
+    secrets: createCodeSecrets('reset', new Uint8Array(64)),
     ttlSeconds,
     clock: Date.now,
   })
@@ -94,7 +94,7 @@ async function workFor(user: User | undefined): Promise<string[]> {
       dispatcher: { dispatch: () => undefined, discard: () => undefined },
       clock: Date.now,
     }),
-    secrets: createResetSecrets(new Uint8Array(64)),
+    secrets: createCodeSecrets('reset', new Uint8Array(64)),
     ttlSeconds: 600,
     clock: Date.now,
   })('ada@example.com')

@@ -1,34 +1,26 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
 import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
 import { languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { lifetimeOf } from '../../codes/code-lifetime.ts'
+import type { CodeSecrets } from '../../codes/code-secrets.ts'
+import { endOnQuantum } from '../../codes/end-on-quantum.ts'
 import type { ResetRepository } from './reset-repository.ts'
-import type { ResetSecrets } from './reset-secrets.ts'
 
 export interface RequestResetDependencies {
   users: Pick<UserRepository, 'findByLogin'>
   transaction: Database['transaction']
   resetsOf: (transaction: Queryable) => Pick<ResetRepository, 'insert' | 'closeOlder'>
   mails: Mails
-  secrets: Pick<ResetSecrets, 'newToken' | 'newCode' | 'hash' | 'hashOfNothing'>
+  secrets: Pick<CodeSecrets, 'newToken' | 'newCode' | 'hash' | 'hashOfNothing'>
   ttlSeconds: number
   clock: Clock
 }
 
 export type RequestReset = ReturnType<typeof createRequestReset>
-
-/**
- * Responses leave at the next multiple of this time, which a request normally stays well below. Finding a row takes
- * slightly longer than finding none, and enough requests would show it.
- */
-const RESPONSE_QUANTUM_MS = 25
-
-/** Below this, whole minutes are too coarse for the mail. */
-const SHORT_TTL_SECONDS = 120
 
 /**
  * Begins a reset for `email` and accepts its mail; returns the reset's token. An unknown e-mail and a deleted user cause
@@ -86,19 +78,4 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
   }
 
   return (email: string): Promise<string> => endOnQuantum(() => request(email))
-}
-
-/** How long the code works, as the mail says it: never longer than it does, unless that is less than a minute. */
-const lifetimeOf = (ttlSeconds: number): { minutes: number; seconds?: number } => ({
-  minutes: Math.max(1, Math.floor(ttlSeconds / 60)),
-  ...(ttlSeconds < SHORT_TTL_SECONDS ? { seconds: ttlSeconds } : {}),
-})
-
-async function endOnQuantum<Result>(work: () => Promise<Result>): Promise<Result> {
-  const start = performance.now()
-  try {
-    return await work()
-  } finally {
-    await wait(RESPONSE_QUANTUM_MS - ((performance.now() - start) % RESPONSE_QUANTUM_MS))
-  }
 }

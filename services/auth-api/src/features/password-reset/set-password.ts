@@ -7,17 +7,19 @@ import { fold } from '@latchkey/shared/users/fold.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
+import type { CodeSecrets } from '../../codes/code-secrets.ts'
 import { resetRefused } from './reset-refused.ts'
 import type { Reset, ResetRepository } from './reset-repository.ts'
-import type { ResetSecrets } from './reset-secrets.ts'
 
 export interface SetPasswordDependencies {
   transaction: Database['transaction']
   users: Pick<UserRepository, 'findById'>
   usersOf: (transaction: Queryable) => UserRepository
   resets: Pick<ResetRepository, 'findNewest' | 'countHash'>
-  resetsOf: (transaction: Queryable) => Pick<ResetRepository, 'use' | 'endAll'>
-  secrets: Pick<ResetSecrets, 'isHashOf'>
+  resetsOf: (transaction: Queryable) => Pick<ResetRepository, 'use'>
+  /** Ends every code that was mailed to the user. */
+  endCodes: (transaction: Queryable, userid: string, now: Date) => Promise<void>
+  secrets: Pick<CodeSecrets, 'isHashOf'>
   passwords: Pick<PasswordHasher, 'hash'>
   policy: PasswordPolicy
   /** Codes that may be tried; they are counted together with the new passwords. */
@@ -41,8 +43,19 @@ const MAX_HASHES = 5
  * `reset_refused`, or `password_refused` with `violations`, after which the reset stays usable.
  */
 export function createSetPassword(dependencies: SetPasswordDependencies) {
-  const { transaction, users, usersOf, resets, resetsOf, secrets, passwords, policy, attempts, clock } =
-    dependencies
+  const {
+    transaction,
+    users,
+    usersOf,
+    resets,
+    resetsOf,
+    endCodes,
+    secrets,
+    passwords,
+    policy,
+    attempts,
+    clock,
+  } = dependencies
 
   /** Refuses what it can before the password is hashed, which is expensive. */
   async function findUsable(email: string, token: string): Promise<Reset> {
@@ -85,7 +98,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
       await useReset(db, reset, new Date(now))
       await users.setPassword(userid, passwordHash)
       await endTokens(users, userid, now)
-      await resetsOf(db).endAll(userid, new Date(now))
+      await endCodes(db, userid, new Date(now))
     })
     return token
   }

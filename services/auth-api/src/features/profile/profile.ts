@@ -6,6 +6,7 @@ import {
   type User,
 } from '@latchkey/shared/users/user.ts'
 import { z } from 'zod'
+import type { ProfileRecord } from './profile-repository.ts'
 
 const ALL_PROPERTIES = '*'
 
@@ -15,6 +16,7 @@ export const Profile = z
     userid: z.guid(),
     name: z.string().nullable(),
     email: z.string().nullable(),
+    pendingEmail: z.string().optional().describe('The new address, until its code has confirmed it.'),
     username: z.string(),
     role: z.string(),
     language: z.enum(LANGUAGES).describe('The language of the mails.'),
@@ -45,10 +47,14 @@ export const Profile = z
 export type Profile = z.output<typeof Profile>
 
 /** `shownProperties`: the names that `properties` contains; `*` stands for all but internal ones. */
-export const toProfile = (user: User, shownProperties: readonly string[]): Profile => ({
+export const toProfile = (
+  { user, pendingEmail }: ProfileRecord,
+  shownProperties: readonly string[],
+): Profile => ({
   userid: user.userid,
   name: user.name,
   email: user.email,
+  ...(pendingEmail === undefined ? {} : { pendingEmail }),
   username: user.username,
   role: roleOf(user),
   language: languageOf(user),

@@ -1,36 +1,41 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import { boundedText } from '@latchkey/shared/users/storable-text.ts'
-import { LANGUAGES, MAX_LENGTH, type User } from '@latchkey/shared/users/user.ts'
-import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { LANGUAGES, MAX_LENGTH } from '@latchkey/shared/users/user.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { Profile, toProfile } from './profile.ts'
-import type { ProfileChange } from './update-profile.ts'
+import type { ProfileRecord } from './profile-repository.ts'
 
 const ProfileUpdate = z
   .object(
     {
       name: boundedText(MAX_LENGTH.name).optional(),
       email: emailAddress().optional(),
+      currentPassword: z
+        .string('must be a string')
+        .optional()
+        .describe('Required to change the e-mail where EMAIL_CHANGE is `confirmed`.'),
       language: z.enum(LANGUAGES, `must be one of ${LANGUAGES.join(', ')}`).optional(),
     },
     'must be a JSON object',
   )
   .meta({ id: 'ProfileUpdate', examples: [{ name: 'Ada Lovelace', language: 'fr' }] })
 
+export type ProfileUpdate = z.output<typeof ProfileUpdate>
+
 export interface ProfileRoutesOptions {
-  users: Pick<UserRepository, 'findById'>
+  findProfile: (userid: string) => Promise<ProfileRecord | undefined>
   /** The names of the properties that a profile shows; `*` for all but internal ones. */
   shownProperties: readonly string[]
   /** `request` identifies the client, whose refused changes of e-mail are limited. */
-  updateProfile: (request: FastifyRequest, change: ProfileChange) => Promise<User | undefined>
+  updateProfile: (request: FastifyRequest, change: ProfileUpdate) => Promise<ProfileRecord | undefined>
 }
 
 export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async (
   app,
-  { users, shownProperties, updateProfile },
+  { findProfile, shownProperties, updateProfile },
 ) => {
   app.get(
     '/profile',
@@ -44,18 +49,19 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async 
         response: { 200: Profile },
       },
     },
-    async (request) => present(await users.findById(request.jwt.sub), shownProperties),
+    async (request) => present(await findProfile(request.jwt.sub), shownProperties),
   )
 
   app.put(
     '/profile',
     {
       auth: 'authenticated',
-      problems: ['email_taken'],
+      problems: ['email_taken', 'wrong_password', 'overloaded'],
       schema: {
         operationId: 'updateProfile',
         summary: "Change the caller's name, e-mail or language",
-        description: 'Only the given fields change. A change of e-mail ends open password resets.',
+        description:
+          'Only the given fields change. A change of e-mail ends open password resets and all tokens but the one of this request. Where EMAIL_CHANGE is `confirmed`, it requires the current password, and takes place once the code of a mail to the new address is confirmed.',
         tags: ['profile'],
         body: ProfileUpdate,
         response: { 200: Profile },
@@ -65,8 +71,9 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async 
   )
 }
 
-function present(user: User | undefined, shownProperties: readonly string[]): Profile {
+function present(found: ProfileRecord | undefined, shownProperties: readonly string[]): Profile {
   // Deleted since the token was checked.
-  if (!user || user.deletedAt) throw new AppError('invalid_token', 'The user of this token no longer exists')
-  return toProfile(user, shownProperties)
+  if (!found || found.user.deletedAt)
+    throw new AppError('invalid_token', 'The user of this token no longer exists')
+  return toProfile(found, shownProperties)
 }

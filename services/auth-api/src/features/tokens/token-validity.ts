@@ -1,6 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock, MonotonicClock } from '@latchkey/shared/clock.ts'
-import { roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
+import { isAfterMark, roleOf, type User } from '@latchkey/shared/users/user.ts'
 import { LRUCache } from 'lru-cache'
 import type { Claims } from './claims.ts'
 import type { RevocationRepository, TokenStanding } from './revocation-repository.ts'
@@ -22,8 +22,8 @@ export type TokenValidity = ReturnType<typeof createTokenValidity>
 
 /** What is remembered of a token. */
 interface Mark extends Pick<TokenStanding, 'refreshedUntil'> {
-  /** Seconds since the epoch; `Infinity` for a user who does not exist, and for a session that has ended. */
-  issuedFrom: number
+  /** Its user exists, its session has not ended, and the valid-from mark leaves it valid. */
+  isValid: boolean
   role: string
 }
 
@@ -47,7 +47,8 @@ export function createTokenValidity({
     ttl: Math.max(cacheSeconds * 1000, 1),
     ttlResolution: 0,
     perf: { now: monotonic },
-    fetchMethod: async (_jti, _stale, { context }) => readMark(await revocations.findStanding(context)),
+    fetchMethod: async (_jti, _stale, { context }) =>
+      readMark(await revocations.findStanding(context), context),
   })
 
   return {
@@ -84,7 +85,7 @@ export const isReused = ({ refreshedUntil }: Pick<TokenStanding, 'refreshedUntil
 
 /** Whether a token with these claims is valid for a user who has just been read. */
 export const isValidFor = (user: User | undefined, claims: Claims): user is User =>
-  claims.iat >= markOf(user).issuedFrom
+  user !== undefined && !user.deletedAt && isAfterMark(user, claims)
 
 /** The user of a token, as both are in the database now; throws `invalid_token` when the token has ended. */
 export async function requireValid(
@@ -93,23 +94,19 @@ export async function requireValid(
   now: number,
 ): Promise<User> {
   const standing = await revocations.findStanding(claims)
-  const isValid = currentClaims(claims, readMark(standing)) !== undefined && !isReused(standing, now)
+  const isValid = currentClaims(claims, readMark(standing, claims)) !== undefined && !isReused(standing, now)
   if (!standing.user || !isValid) throw revokedToken()
   return standing.user
 }
 
 /** Undefined for a revoked token. */
-function currentClaims(claims: Claims, { issuedFrom, role }: Mark): Claims | undefined {
-  if (claims.iat < issuedFrom) return undefined
+function currentClaims(claims: Claims, { isValid, role }: Mark): Claims | undefined {
+  if (!isValid) return undefined
   return claims.data.role === role ? claims : { ...claims, data: { ...claims.data, role } }
 }
 
-const readMark = ({ user, refreshedUntil, hasSessionEnded }: TokenStanding): Mark => ({
-  ...markOf(hasSessionEnded ? undefined : user),
+const readMark = ({ user, refreshedUntil, hasSessionEnded }: TokenStanding, claims: Claims): Mark => ({
+  isValid: !hasSessionEnded && isValidFor(user, claims),
+  role: user ? roleOf(user) : '',
   refreshedUntil,
 })
-
-const markOf = (user: User | undefined): Omit<Mark, 'refreshedUntil'> =>
-  !user || user.deletedAt
-    ? { issuedFrom: Number.POSITIVE_INFINITY, role: '' }
-    : { issuedFrom: validFromOf(user), role: roleOf(user) }

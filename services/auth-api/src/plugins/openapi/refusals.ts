@@ -33,6 +33,7 @@ const EXAMPLES: Partial<Record<ErrorCode, { detail: string; members?: Record<str
     members: { violations: ['MINIMUM_CHARS', 'REQUIRE_SYMBOLS'] },
   },
   wrong_password: { detail: 'The current password is wrong' },
+  email_change_refused: { detail: 'Invalid or expired code; change the e-mail again' },
   rate_limited: { detail: 'Too many requests; try again later' },
   overloaded: { detail: 'Too many logins are waiting; try again shortly' },
   unavailable: { detail: 'The database cannot be reached' },

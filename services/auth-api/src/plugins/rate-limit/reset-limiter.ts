@@ -5,6 +5,8 @@ import { addressKey } from './limit-keys.ts'
 import { tooManyRequests } from './too-many-requests.ts'
 
 export interface ResetLimiterOptions {
+  /** Of the counters. */
+  name: string
   createCounter: CreateCounter
   accountKey: (account: string) => string
   knownClients: KnownClients
@@ -22,9 +24,9 @@ const CEILING_FACTOR = 3
 
 /** Limits reset requests by address and by account, so that neither floods a mailbox nor locks its owner out. */
 export function createResetLimiter(options: ResetLimiterOptions): LimitReset {
-  const { createCounter, accountKey, knownClients, resetRequests } = options
+  const { name: counters, createCounter, accountKey, knownClients, resetRequests } = options
   if (resetRequests === 0) return async () => undefined
-  const ofAddresses = createCounter('reset-address', MINUTE_MS)
+  const ofAddresses = createCounter(`${counters}-address`, MINUTE_MS)
   const limitAccount = createAccountLimiter(options)
 
   return async (request, name) => {
@@ -42,9 +44,9 @@ export function createResetLimiter(options: ResetLimiterOptions): LimitReset {
  * address can spend it. A refused request does not count: on this replica the account's hour might
  * begin with it, when all replicas together began it long before.
  */
-function createAccountLimiter({ createCounter, resetRequests }: ResetLimiterOptions) {
-  const ofAccounts = createCounter('reset-account', HOUR_MS)
-  const ofPairs = createCounter('reset-pair', HOUR_MS)
+function createAccountLimiter({ name, createCounter, resetRequests }: ResetLimiterOptions) {
+  const ofAccounts = createCounter(`${name}-account`, HOUR_MS)
+  const ofPairs = createCounter(`${name}-pair`, HOUR_MS)
   const ceiling = CEILING_FACTOR * resetRequests
 
   async function limitKnown(request: FastifyRequest, pair: string): Promise<void> {

@@ -1,0 +1,40 @@
+import { createHmac, hkdfSync, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
+
+export type CodeSecrets = ReturnType<typeof createCodeSecrets>
+
+/** Each purpose has its own key: a code for one is none for another. */
+const PURPOSES = { reset: 'latchkey password reset', email: 'latchkey email change' } as const
+
+/**
+ * Creates the tokens and codes of a purpose, and their keyed hashes. The database stores only the hashes. A code has a
+ * million values, so an unkeyed hash would be reversed at once; the key is derived from JWT_SECRET (HKDF, RFC 5869). New
+ * hashes use `current`; hashes with `previous` stay valid, so that a rotation ends nothing that is pending.
+ */
+export function createCodeSecrets(
+  purpose: keyof typeof PURPOSES,
+  current: Uint8Array,
+  previous?: Uint8Array,
+) {
+  const info = PURPOSES[purpose]
+  const hashWithCurrent = createKeyedHash(info, current)
+  const hashes = previous ? [hashWithCurrent, createKeyedHash(info, previous)] : [hashWithCurrent]
+  return {
+    /** 256 random bits. */
+    newToken: (): string => randomBytes(32).toString('base64url'),
+    /** Six digits. */
+    newCode: (): string => String(randomInt(1_000_000)).padStart(6, '0'),
+    /** A value that is not the hash of any code. */
+    hashOfNothing: (): string => randomBytes(32).toString('hex'),
+    hash: hashWithCurrent,
+    isHashOf: (stored: string, id: string, value: string): boolean =>
+      hashes.some((hash) =>
+        timingSafeEqual(Buffer.from(stored, 'latin1'), Buffer.from(hash(id, value), 'latin1')),
+      ),
+  }
+}
+
+function createKeyedHash(info: string, secret: Uint8Array) {
+  const key = Buffer.from(hkdfSync('sha256', secret, '', info, 32))
+  return (id: string, value: string): string =>
+    createHmac('sha256', key).update(`${id}\0${value}`).digest('hex')
+}

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '@latchkey/shared/clock.ts'
+import type { Queryable, Transaction } from '@latchkey/shared/database/database.ts'
+import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
+import { languageOf, type User } from '@latchkey/shared/users/user.ts'
+import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { ReportEvent } from '../../account-events.ts'
+import { lifetimeOf } from '../../codes/code-lifetime.ts'
+import type { CodeSecrets } from '../../codes/code-secrets.ts'
+import type { ChangeRepository } from './change-repository.ts'
+
+export interface RequestChangeDependencies {
+  usersOf: (transaction: Queryable) => Pick<UserRepository, 'findByLogin'>
+  changesOf: (transaction: Queryable) => Pick<ChangeRepository, 'insert' | 'endAll'>
+  mails: Pick<Mails, 'accept'>
+  secrets: Pick<CodeSecrets, 'newCode' | 'hash' | 'hashOfNothing'>
+  ttlSeconds: number
+  report: ReportEvent
+  clock: Clock
+}
+
+export type RequestChange = ReturnType<typeof createRequestChange>
+
+/**
+ * Creates the function that mails a code to the new address of a user, and ends the earlier changes. An address that
+ * another user has causes the same work and the same rows: its owner gets a mail that says so, and no code confirms the
+ * change.
+ */
+export function createRequestChange(dependencies: RequestChangeDependencies) {
+  const { usersOf, changesOf, mails, secrets, ttlSeconds, report, clock } = dependencies
+
+  function acceptMail(
+    transaction: Transaction,
+    { user, owner, email }: { user: User; owner: User | undefined; email: string },
+    { code, expiresAt }: { code: string; expiresAt: Date },
+  ): Promise<string> {
+    if (owner?.email)
+      return mails.accept(transaction, {
+        template: 'email-in-use',
+        to: owner.email,
+        language: languageOf(owner),
+        variables: { name: owner.name ?? '' },
+        expiresAt,
+      })
+    return mails.accept(transaction, {
+      template: 'email-change',
+      to: email,
+      language: languageOf(user),
+      variables: { code, ...lifetimeOf(ttlSeconds), name: user.name ?? '' },
+      expiresAt,
+    })
+  }
+
+  /** Needs a transaction that has locked the user. */
+  return async (transaction: Transaction, user: User, email: string): Promise<void> => {
+    const owner = await usersOf(transaction).findByLogin('email', email)
+    const now = new Date(clock())
+    const expiresAt = new Date(now.getTime() + ttlSeconds * 1000)
+    const id = randomUUID()
+    const code = secrets.newCode()
+    const codeHash = secrets.hash(id, code)
+    const changes = changesOf(transaction)
+    await changes.endAll(user.userid, now)
+    await changes.insert(
+      {
+        id,
+        userid: user.userid,
+        email,
+        // The code was sent to nobody, and no guess may match it.
+        codeHash: owner ? secrets.hashOfNothing() : codeHash,
+        expiresAt,
+      },
+      now,
+    )
+    await acceptMail(transaction, { user, owner, email }, { code, expiresAt })
+    transaction.afterCommit(() => report({ name: 'email.change_requested', userid: user.userid }))
+  }
+}

@@ -1,0 +1,41 @@
+import type { User } from '@latchkey/shared/users/user.ts'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { Profile, toProfile } from '../profile/profile.ts'
+import type { Claims } from '../tokens/claims.ts'
+
+const EmailConfirmation = z
+  .object(
+    { code: z.string('must be a string of six digits').regex(/^[0-9]{6}$/, 'must be six digits') },
+    'must be a JSON object',
+  )
+  .meta({ id: 'EmailConfirmation', examples: [{ code: '123456' }] })
+
+export interface ChangeEmailRoutesOptions {
+  confirmChange: (claims: Claims, code: string) => Promise<User>
+  /** The names of the properties that a profile shows; `*` for all but internal ones. */
+  shownProperties: readonly string[]
+}
+
+export const changeEmailRoutes: FastifyPluginAsyncZod<ChangeEmailRoutesOptions> = async (
+  app,
+  { confirmChange, shownProperties },
+) => {
+  app.post(
+    '/profile/confirmemail',
+    {
+      auth: 'authenticated',
+      problems: ['email_change_refused', 'email_taken'],
+      schema: {
+        operationId: 'confirmEmail',
+        summary: 'Confirm the new e-mail by the code of its mail',
+        description:
+          'Only where EMAIL_CHANGE is `confirmed`. Ends open password resets and all tokens but the one of this request. RESET_ATTEMPTS wrong codes end the change.',
+        tags: ['profile'],
+        body: EmailConfirmation,
+        response: { 200: Profile },
+      },
+    },
+    async ({ jwt, body }) => toProfile({ user: await confirmChange(jwt, body.code) }, shownProperties),
+  )
+}

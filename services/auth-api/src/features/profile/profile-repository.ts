@@ -1,0 +1,36 @@
+import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
+import { toUsers, USER_COLUMNS, USER_TABLES, type UserRow } from '@latchkey/shared/users/user-repository.ts'
+
+/** A user with what their profile shows beyond the user. */
+export interface ProfileRecord {
+  user: User
+  /** The address that a mailed code has still to confirm. */
+  pendingEmail?: string | undefined
+}
+
+interface ProfileRow extends UserRow {
+  pending_email: string | null
+}
+
+const FIND: Statement = {
+  name: 'profile-by-id',
+  text: `select ${USER_COLUMNS},
+    (select c.email from email_change c where c.userid = u.userid and c.used_at is null and c.expires_at > $2
+      order by c.created_at desc, c.id desc limit 1) as pending_email
+    from ${USER_TABLES} where u.userid = $1 order by p.id`,
+}
+
+export type ProfileRepository = ReturnType<typeof createProfileRepository>
+
+/** Given a transaction, it works inside that transaction. */
+export function createProfileRepository(db: Queryable) {
+  return {
+    /** Reads a user and the pending change of e-mail, by one statement. */
+    async find(userid: string, now: Date): Promise<ProfileRecord | undefined> {
+      const rows = await db.query<ProfileRow>(FIND, [db.toUuidValue(userid), now])
+      const [user] = toUsers(db, rows)
+      return user && { user, pendingEmail: rows[0]?.pending_email ?? undefined }
+    },
+  }
+}

@@ -1,0 +1,380 @@
+import type { Database, Queryable, Statement, Transaction } from '@latchkey/shared/database/database.ts'
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { aToken, aUser, bearer, logIn, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
+
+let statements: string[] = []
+/** The statement that fails, if any. */
+let failing: string | undefined
+let database: TestDatabase
+let app: TestApp
+beforeAll(async () => {
+  database = await createTestDatabase()
+  app = await startApp({
+    database: { ...database, db: recording(database.db) },
+    settings: {
+      EMAIL_CHANGE: 'confirmed',
+      RATE_LIMIT_LOGIN: '3',
+      RATE_LIMIT_RESET: '3',
+      TRUST_PROXY: '127.0.0.1',
+    },
+  })
+})
+beforeEach(() => newAddress())
+afterEach(() => {
+  app.setClock(undefined)
+  vi.restoreAllMocks()
+})
+afterAll(async () => {
+  await app[Symbol.asyncDispose]()
+  await database[Symbol.asyncDispose]()
+})
+
+function recording(db: Database): Database {
+  const record =
+    <Result>(run: (statement: Statement, values?: Parameters<Queryable['query']>[1]) => Promise<Result>) =>
+    (statement: Statement, values?: Parameters<Queryable['query']>[1]) => {
+      statements.push(statement.name)
+      if (statement.name === failing) throw new Error(`${statement.name} fails`)
+      return run(statement, values)
+    }
+  const recorded = <Given extends Queryable>(given: Given): Given => ({
+    ...given,
+    query: record((statement, values) => given.query(statement, values)),
+    execute: record((statement, values) => given.execute(statement, values)),
+  })
+  return {
+    ...recorded(db),
+    transaction: (run) => db.transaction((transaction: Transaction) => run(recorded(transaction))),
+  }
+}
+
+let hosts = 0
+let address = ''
+/** What a test counts, counts for an address of its own. */
+const newAddress = () => {
+  address = `10.2.${Math.floor(++hosts / 250)}.${hosts % 250}`
+}
+
+const send = (method: 'GET' | 'PUT' | 'POST', url: string, token: string, payload?: object) =>
+  app.server.inject({
+    method,
+    url,
+    headers: { ...bearer(token), 'x-forwarded-for': address },
+    ...(payload && { payload }),
+  })
+const change = (token: string, email: string, currentPassword: string | undefined = PASSWORD) =>
+  send('PUT', '/profile', token, { email, currentPassword })
+const confirm = (token: string, code: string) => send('POST', '/profile/confirmemail', token, { code })
+const read = async (token: string) => (await send('GET', '/profile', token)).json()
+const ping = async (token: string) => (await send('GET', '/sampleprotected/ping', token)).statusCode
+const otherThan = (code: string) => (code === '000000' ? '000001' : '000000')
+
+let names = 0
+const anEmail = () => `new${++names}-${crypto.randomUUID()}@example.com`
+
+/** The newest mail to an address, opened as mailer-worker opens it. */
+async function mailTo(to: string) {
+  const find = () => [...app.queued.values()].findLast((job) => job.to === to)
+  await expect.poll(find).toBeDefined()
+  const job = find()
+  if (!job) throw new Error('no mail')
+  return { ...job, opened: await createSealer(app.config.mail.secret).open(job.variables) }
+}
+
+/** A user with a requested change of e-mail. */
+async function aChange() {
+  const user = await aUser(app)
+  const token = await aToken(app, user)
+  const email = anEmail()
+  expect((await change(token, email)).statusCode).toBe(200)
+  return { user, token, email, code: (await mailTo(email)).opened.code ?? '' }
+}
+
+const expectRefused = (response: Awaited<ReturnType<typeof confirm>>) => {
+  const { instance: _instance, ...body } = response.json()
+  expect(body).toEqual({
+    type: 'urn:latchkey:problem:email-change-refused',
+    title: 'Change of e-mail refused',
+    status: 422,
+    detail: 'Invalid or expired code; change the e-mail again',
+  })
+}
+
+describe('a change of e-mail', () => {
+  it('takes place once the code of the mail to the new address is confirmed', async () => {
+    const user = await aUser(app, { name: 'Zoë' })
+    await app.users.setProperty(user.userid, 'language', 'fr')
+    const [token, other] = [await aToken(app, user), await aToken(app, user)]
+    const email = anEmail()
+    const requested = await change(token, email)
+    expect(requested.statusCode, requested.body).toBe(200)
+    expect(requested.json()).toMatchObject({ email: user.email, pendingEmail: email })
+    expect(await read(other)).toMatchObject({ email: user.email, pendingEmail: email })
+
+    const { template, language, opened, expiresAt } = await mailTo(email)
+    expect({ template, language }).toEqual({ template: 'email-change', language: 'fr' })
+    expect(opened).toMatchObject({ minutes: '10', name: 'Zoë' })
+    expect(Date.parse(expiresAt) - Date.now()).toBeGreaterThan(590_000)
+    expect((await logIn(app, email)).statusCode, 'not yet').toBe(401)
+
+    const confirmed = await confirm(token, opened.code ?? '')
+    expect(confirmed.statusCode, confirmed.body).toBe(200)
+    expect(confirmed.json()).toMatchObject({ userid: user.userid, email })
+    expect(confirmed.json()).not.toHaveProperty('pendingEmail')
+    expect(await read(token)).toEqual(confirmed.json())
+    expect((await logIn(app, email)).statusCode).toBe(200)
+    expect((await logIn(app, user.email)).statusCode).toBe(401)
+    expect(await mailTo(user.email)).toMatchObject({ template: 'email-changed', language: 'fr' })
+  })
+
+  it('ends all other tokens and the open resets, and keeps the token that confirmed it', async () => {
+    const { user, token, code } = await aChange()
+    const other = await aToken(app, user)
+    await app.server.inject({ method: 'POST', url: '/login/resetrequest', payload: { email: user.email } })
+    expect((await confirm(token, code)).statusCode).toBe(200)
+    app.setClock(Date.now() + 6_000)
+    expect(await ping(other)).toBe(401)
+    expect(await ping(token)).toBe(200)
+    const find = {
+      name: 'test-open-resets',
+      text: 'select id from password_reset where email = $1 and used_at is null',
+    }
+    expect(await database.db.query(find, [user.email])).toEqual([])
+  })
+
+  it('keeps that token only until all tokens end the next time', async () => {
+    const { user, token, code } = await aChange()
+    await confirm(token, code)
+    const other = await aToken(app, { ...user, email: (await read(token)).email })
+    expect((await send('POST', '/logout', other, { everywhere: true })).statusCode).toBe(204)
+    app.setClock(Date.now() + 6_000)
+    expect(await ping(token)).toBe(401)
+  })
+
+  it.each([undefined, 'wrong'])(
+    'answers 422 to the current password %s, and changes nothing',
+    async (given) => {
+      const user = await aUser(app)
+      const token = await aToken(app, user)
+      const email = anEmail()
+      const payload = { email, name: 'Never', ...(given && { currentPassword: given }) }
+      const refused = await send('PUT', '/profile', token, payload)
+      expect(refused.statusCode).toBe(422)
+      expect(refused.json().type).toBe('urn:latchkey:problem:wrong-password')
+      expect(await read(token)).toMatchObject({ email: user.email, name: 'Ada' })
+      expect(await read(token)).not.toHaveProperty('pendingEmail')
+      expect([...app.queued.values()].filter(({ to }) => to === email)).toEqual([])
+    },
+  )
+
+  it('counts a wrong current password like a failed login', async () => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    for (let guess = 0; guess < 3; guess++)
+      expect((await change(token, anEmail(), `wrong ${guess}`)).statusCode).toBe(422)
+    expect((await change(token, anEmail())).statusCode).toBe(429)
+    const headers = { 'x-forwarded-for': address }
+    const payload = { username: user.email, password: PASSWORD }
+    const login = await app.server.inject({ method: 'POST', url: '/login', headers, payload })
+    expect(login.statusCode).toBe(429)
+  })
+
+  it('needs no password for what is not another e-mail', async () => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const verify = vi.spyOn(app.passwords, 'verify')
+    const updated = await send('PUT', '/profile', token, { name: 'Grace', email: user.email.toUpperCase() })
+    expect(updated.statusCode).toBe(200)
+    expect(updated.json()).toMatchObject({ name: 'Grace', email: user.email.toUpperCase() })
+    expect(updated.json()).not.toHaveProperty('pendingEmail')
+    expect(verify).not.toHaveBeenCalled()
+    expect(await ping(token)).toBe(200)
+  })
+
+  it('mails at most RATE_LIMIT_RESET codes an hour for an account', async () => {
+    const token = await aToken(app, await aUser(app))
+    for (let mail = 0; mail < 3; mail++) {
+      newAddress()
+      expect((await change(token, anEmail())).statusCode).toBe(200)
+    }
+    const spent = anEmail()
+    const clients = Array.from({ length: 12 }, async () => {
+      newAddress()
+      return (await change(token, spent)).statusCode
+    })
+    const statuses = await Promise.all(clients)
+    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(6)
+    expect(statuses).toContain(429)
+  })
+})
+
+describe('an e-mail that another user has', () => {
+  it('is answered like a free one, with the same work and rows, and a mail to its owner', async () => {
+    const owner = await aUser(app, { name: 'Owner' })
+    await app.users.setProperty(owner.userid, 'language', 'pt')
+    const free = anEmail()
+    const observed = []
+    for (const email of [owner.email, free]) {
+      newAddress()
+      const user = await aUser(app)
+      const token = await aToken(app, user)
+      statements = []
+      const { statusCode, headers, body } = await change(token, email)
+      const work = statements.filter((name) => !/^outbox-(mark|remove)/.test(name))
+      const shape = body.replaceAll(email, 'new').replaceAll(user.email, 'old')
+      observed.push({
+        statusCode,
+        headers: Object.keys(headers).toSorted(),
+        shape: Object.keys(JSON.parse(shape)),
+        pending: JSON.parse(shape).pendingEmail,
+        work,
+      })
+    }
+    expect(observed[0]).toEqual(observed[1])
+    expect(observed[0]).toMatchObject({ statusCode: 200, pending: 'new' })
+    expect(observed[0]?.work).toContain('outbox-insert')
+    const mail = await mailTo(owner.email)
+    expect(mail).toMatchObject({ template: 'email-in-use', language: 'pt', opened: { name: 'Owner' } })
+    expect(mail.opened).not.toHaveProperty('code')
+  })
+
+  it('is confirmed by no code', async () => {
+    const owner = await aUser(app)
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    await change(token, owner.email)
+    for (let guess = 0; guess < 7; guess++) expectRefused(await confirm(token, `00000${guess}`))
+    expect((await read(token)).email).toBe(user.email)
+  })
+
+  it('is refused with 409 where it was taken after the code had been mailed', async () => {
+    const { user, token, email, code } = await aChange()
+    await aUser(app, { email })
+    const refused = await confirm(token, code)
+    expect(refused.statusCode).toBe(409)
+    expect(await read(token)).toMatchObject({ email: user.email })
+    expect(await ping(token)).toBe(200)
+  })
+})
+
+describe('one and the same refusal', () => {
+  it('meets a wrong code, a used one, an older one, an expired one, and none at all', async () => {
+    expectRefused(await confirm(await aToken(app, await aUser(app)), '123456'))
+    const { token, code } = await aChange()
+    expectRefused(await confirm(token, otherThan(code)))
+    const newer = anEmail()
+    await change(token, newer)
+    expectRefused(await confirm(token, code))
+    const second = (await mailTo(newer)).opened.code ?? ''
+    expect((await confirm(token, second)).statusCode).toBe(200)
+    expectRefused(await confirm(token, second))
+  })
+
+  it('meets the code from the end of RESET_TTL on', async () => {
+    const now = Date.now()
+    app.setClock(now)
+    const early = await aChange()
+    app.setClock(now + 599_999)
+    expect((await confirm(early.token, early.code)).statusCode).toBe(200)
+    newAddress()
+    const late = await aChange()
+    app.setClock(now + 599_999 + 600_000)
+    expectRefused(await confirm(late.token, late.code))
+    expect(await read(late.token)).not.toHaveProperty('pendingEmail')
+  })
+
+  it('meets the code of another user, and one that was mailed for a reset', async () => {
+    const [mine, yours] = [await aChange(), await aChange()]
+    if (mine.code !== yours.code) expectRefused(await confirm(yours.token, mine.code))
+    const { token } = (
+      await app.server.inject({
+        method: 'POST',
+        url: '/login/resetrequest',
+        payload: { email: mine.user.email },
+      })
+    ).json()
+    await expect.poll(async () => (await mailTo(mine.user.email)).template).toBe('password-reset')
+    const resetCode = (await mailTo(mine.user.email)).opened.code ?? ''
+    if (resetCode !== mine.code) {
+      expectRefused(await confirm(mine.token, resetCode))
+      const payload = { email: mine.user.email, token, code: mine.code }
+      const swapped = await app.server.inject({ method: 'POST', url: '/login/confirmcode', payload })
+      expect(swapped.statusCode).toBe(422)
+    }
+  })
+
+  it('meets the right code after RESET_ATTEMPTS wrong ones, however many come at once', async () => {
+    const { user, token, code } = await aChange()
+    const guesses = Array.from({ length: 40 }, (_, index) => String(index).padStart(6, '0'))
+    const answers = await Promise.all(
+      guesses.filter((guess) => guess !== code).map((guess) => confirm(token, guess)),
+    )
+    for (const answer of answers) expectRefused(answer)
+    expectRefused(await confirm(token, code))
+    const [row] = await database.db.query<{ attempts: number }>(
+      { name: 'test-attempts', text: 'select attempts from email_change where userid = $1' },
+      [database.db.toUuidValue(user.userid)],
+    )
+    expect(row?.attempts).toBe(5)
+  })
+
+  it('meets the code after the password was changed', async () => {
+    const { user, token, code } = await aChange()
+    const changed = await send('PUT', '/profile/password', token, {
+      currentPassword: PASSWORD,
+      password: 'N3w-p4ssw0rd!',
+    })
+    expectRefused(await confirm(changed.json().token, code))
+    expect((await read(changed.json().token)).email).toBe(user.email)
+  })
+})
+
+describe('a change that fails', () => {
+  it.each(['user-set-email', 'reset-end-all', 'property-insert', 'outbox-insert', 'email-change-use'])(
+    'on its way at %s leaves everything as it was, and the code usable',
+    async (statement) => {
+      const { user, token, email, code } = await aChange()
+      failing = statement
+      const failed = await confirm(token, code).finally(() => {
+        failing = undefined
+      })
+      expect(failed.statusCode).toBe(500)
+      expect(await read(token)).toMatchObject({ email: user.email, pendingEmail: email })
+      expect((await confirm(token, code)).statusCode).toBe(200)
+    },
+  )
+
+  it('on its way at the mail stores no change', async () => {
+    const token = await aToken(app, await aUser(app))
+    failing = 'outbox-insert'
+    const failed = await change(token, anEmail()).finally(() => {
+      failing = undefined
+    })
+    expect(failed.statusCode).toBe(500)
+    expect(await read(token)).not.toHaveProperty('pendingEmail')
+  })
+})
+
+describe('bad input', () => {
+  it.each([{}, { code: 123456 }, { code: '12345' }, { code: '1234567' }, { code: '１２３４５６' }])(
+    'is answered 400: %o',
+    async (payload) => {
+      const { token } = await aChange()
+      expect((await send('POST', '/profile/confirmemail', token, payload)).statusCode).toBe(400)
+    },
+  )
+
+  it('no code or password stands in the database or the log', async () => {
+    const { token, code, email } = await aChange()
+    await confirm(token, code)
+    const dump = []
+    for (const table of ['users', 'users_property', 'email_change', 'mail_outbox'])
+      dump.push(...(await database.db.query({ name: `test-dump-${table}`, text: `select * from ${table}` })))
+    const text = [...dump.map((row) => JSON.stringify(row)), ...app.logLines].join('\n')
+    expect(text).toContain(email)
+    expect(text).not.toContain(PASSWORD)
+    expect(text).not.toMatch(new RegExp(`(?<![0-9a-f])${code}(?![0-9a-f])`))
+  })
+})
