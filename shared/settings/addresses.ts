@@ -28,8 +28,8 @@ export function findCorsFault(items: readonly string[]): Fault | undefined {
 function originOf(text: string): string | undefined {
   const url = URL.parse(text)
   if (!url?.host) return undefined
-  // Schemes that are not of the web, such as capacitor://localhost, have the origin `null` there.
-  return url.origin === 'null' ? `${url.protocol}//${url.host}` : url.origin
+  // In `url.origin`, schemes that are not of the web, such as capacitor://localhost, have the origin `null`.
+  return `${url.protocol}//${url.host}`
 }
 
 /** What is wrong with Fastify's list of trusted proxies. Wide networks would, together, trust every client. */

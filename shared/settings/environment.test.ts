@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -6,13 +6,60 @@ import { findExtensions } from '../extensions/find-extensions.ts'
 import { someExtensions } from '../extensions/test/extension-folders.ts'
 import { loadConfig, loadEnvironment } from './environment.ts'
 import { parseSettings } from './parse-settings.ts'
-import { SettingsError } from './settings-error.ts'
+import { collectFaults, SettingsError } from './settings-error.ts'
 
 let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'latchkey-environment-'))
 })
 afterAll(() => rm(folder, { recursive: true }))
+
+describe('the environment of a service', () => {
+  /** A folder with the files of one environment. */
+  async function configWith(files: Record<string, string>): Promise<string> {
+    const configDir = await mkdtemp(join(folder, 'config-'))
+    await mkdir(join(configDir, 'prod'))
+    for (const [name, text] of Object.entries(files)) await writeFile(join(configDir, 'prod', name), text)
+    return configDir
+  }
+
+  it('is that of config/dev where APP_ENV is not given', () => {
+    expect(loadEnvironment({})).toMatchObject({ APP_ENV: 'dev', PASSWORD_HASH: expect.any(String) })
+  })
+
+  it('takes credentials.env over settings.env, and an empty variable as absent', async () => {
+    const configDir = await configWith({
+      'settings.env': 'PORT=1\nHOST=a\nLOG_LEVEL=warn\n',
+      'credentials.env': 'HOST=b\nLOG_LEVEL=error\n',
+    })
+    expect(loadEnvironment({ APP_ENV: 'prod', PORT: '', LOG_LEVEL: 'debug' }, configDir, [])).toEqual({
+      APP_ENV: 'prod',
+      PORT: '1',
+      HOST: 'b',
+      LOG_LEVEL: 'debug',
+    })
+  })
+
+  it('has a misspelling in one of its files named with that file', async () => {
+    const configDir = await configWith({ 'settings.env': 'TOKEN_LIFETME=1\n' })
+    expect(() => loadEnvironment({ APP_ENV: 'prod' }, configDir, [])).toThrow(
+      'TOKEN_LIFETME in config/prod/settings.env is not a setting.',
+    )
+  })
+
+  it('is refused when a file is there and cannot be read', async () => {
+    const configDir = await configWith({})
+    await mkdir(join(configDir, 'prod', 'credentials.env'))
+    expect(() => loadEnvironment({ APP_ENV: 'prod' }, configDir, [])).toThrow(
+      'config/prod/credentials.env cannot be read (EISDIR).',
+    )
+  })
+
+  it('is looked for below config/ only', () => {
+    const load = () => loadEnvironment({ APP_ENV: '../prod', CREDENTIALS_FILE: join(folder, 'absent.env') })
+    expect(collectFaults(load)).toEqual([expect.stringMatching(/^APP_ENV must be/)])
+  })
+})
 
 describe('CREDENTIALS_FILE', () => {
   it('is read over the files of config/, under the process environment', async () => {
@@ -43,6 +90,7 @@ describe('a name that no setting has', () => {
     ['MAIL_FORM', 'MAIL_FROM'],
     ['JWT_SECRETS', 'JWT_SECRET'],
     ['HASH_QUEUR', 'HASH_QUEUE'],
+    ['TOKKEN_LIFETIME', 'TOKEN_LIFETIME'],
   ])('is refused in a file where it is a misspelling: %s', async (name, meant) => {
     const read = await load(`${name}=hunter2\n`)
     expect(read).toThrow(`${name} in CREDENTIALS_FILE is not a setting. Did you mean ${meant}?`)
@@ -92,5 +140,23 @@ describe('loadConfig', () => {
     await expect(loading).rejects.toMatchObject({
       faults: ['CREDENTIALS_FILE cannot be read (ENOENT).', expect.stringMatching(/^PORT must be/)],
     })
+  })
+
+  it('reports the faults of the files where the settings have none', async () => {
+    const loading = loadConfig(() => 'a config', {
+      APP_ENV: 'prod',
+      CREDENTIALS_FILE: join(folder, 'absent.env'),
+    })
+    await expect(loading).rejects.toMatchObject({ faults: ['CREDENTIALS_FILE cannot be read (ENOENT).'] })
+  })
+
+  it('gives the config and the environment that it is of', async () => {
+    const loading = loadConfig(({ PORT }) => `port ${PORT}`, { APP_ENV: 'prod', PORT: '7' })
+    await expect(loading).resolves.toMatchObject({ config: 'port 7', environment: { PORT: '7' } })
+  })
+
+  it('passes on an error that is not a fault of the settings', async () => {
+    const broken = new TypeError('external.ts is broken')
+    await expect(loadConfig(() => Promise.reject(broken), { APP_ENV: 'prod' })).rejects.toBe(broken)
   })
 })

@@ -92,6 +92,8 @@ describe('CORS_ORIGINS', () => {
     ['https://a.example:443,http://b.example:80/', 'https://a.example,http://b.example'],
     ['https://user:hunter2@a.example', 'https://a.example'],
     ['https://bücher.example', 'https://xn--bcher-kva.example'],
+    ['https://a.example,https://b.example/', 'https://a.example,https://b.example'],
+    ['capacitor://localhost/', 'capacitor://localhost'],
   ])('refuses %s and says what would match', (value, right) => {
     expect(faultsOf('CORS_ORIGINS', value)).toEqual([
       expect.stringMatching(/^CORS_ORIGINS must be origins, .*\. Set CORS_ORIGINS=/),

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { parseSettings } from './parse-settings.ts'
+import { findSetting, parseSettings } from './parse-settings.ts'
 import { SettingsError } from './settings-error.ts'
 
 const faultsOf = (work: () => unknown): readonly string[] => {
@@ -97,6 +97,21 @@ describe('parseSettings', () => {
   ])('takes nothing else for one: %s', (text) => {
     expect(faultsOf(() => parseSettings(['TRUST_PROXY'], { TRUST_PROXY: text }))).toEqual([
       expect.stringMatching(/^TRUST_PROXY must be addresses or networks.*TRUST_PROXY=10\.0\.0\.0\/8$/),
+    ])
+  })
+})
+
+describe('findSetting', () => {
+  it('gives the value, else the default, else nothing', () => {
+    expect(findSetting('PORT', { PORT: '7' })).toBe(7)
+    expect(findSetting('PORT', {})).toBe(8080)
+    expect(findSetting('QUEUE_URL', { DATABASE_URL: 'postgres://db/x' })).toBe('postgres://db/x')
+    expect(findSetting('MAIL_URL', {})).toBeUndefined()
+  })
+
+  it('refuses what the setting refuses', () => {
+    expect(faultsOf(() => findSetting('PORT', { PORT: 'x' }))).toEqual([
+      expect.stringMatching(/^PORT must be/),
     ])
   })
 })

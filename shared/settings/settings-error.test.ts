@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseBoth, SettingsError } from './settings-error.ts'
+import { collectFaults, parseBoth, SettingsError } from './settings-error.ts'
 
 const refuse = (error: Error) => () => {
   throw error
@@ -32,4 +32,20 @@ it('passes on any other error, and both results', async () => {
       async () => 'two',
     ),
   ).resolves.toEqual([1, 'two'])
+})
+
+it('lists each fault once, a line each', () => {
+  const error = new SettingsError(['PORT is missing.', 'HOST is missing.', 'PORT is missing.'])
+  expect(String(error)).toBe(
+    'SettingsError: The settings cannot be used:\n  PORT is missing.\n  HOST is missing.',
+  )
+})
+
+it('collects the faults of all steps, and passes on any other error', () => {
+  const fine = () => undefined
+  expect(collectFaults(refuse(noPort), fine, refuse(noHost))).toEqual([
+    'PORT is missing.',
+    'HOST is missing.',
+  ])
+  expect(() => collectFaults(refuse(noPort), refuse(broken))).toThrow(broken)
 })

@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest'
+import { SETTINGS, type SettingName } from './definitions.ts'
+import { parseSettings } from './parse-settings.ts'
+import type { Setting } from './setting.ts'
+import { collectFaults } from './settings-error.ts'
+
+const REQUIRED = {
+  APP_ENV: 'dev',
+  JWT_SECRET: Buffer.alloc(64, 1).toString('base64'),
+  MAIL_SECRET: Buffer.alloc(32, 1).toString('base64'),
+  DATABASE_URL: 'postgres://db/x',
+  MAIL_URL: 'null:',
+  MAIL_FROM: 'a@example.com',
+}
+const NAMES = Object.keys(SETTINGS) as SettingName[]
+const faultsOf = (name: SettingName, environment: Record<string, string>) =>
+  collectFaults(() => parseSettings([name], environment))
+
+it('has these defaults', () => {
+  const required = Object.keys(REQUIRED)
+  const names = NAMES.filter((name) => !required.includes(name) && name !== 'HASH_CONCURRENCY')
+  expect(parseSettings(names, REQUIRED)).toEqual({
+    CREDENTIALS_FILE: undefined,
+    DATA_DIR: '.data',
+    HOST: '0.0.0.0',
+    PORT: 8080,
+    METRICS_PORT: 9464,
+    CORS_ORIGINS: [],
+    TRUST_PROXY: [],
+    API_SERVER: 'http://localhost:8080',
+    JWT_SECRET_PREVIOUS: undefined,
+    TOKEN_LIFETIME: 3600,
+    REFRESH_WINDOW: 300,
+    SESSION_LIFETIME: 2_592_000,
+    REVOCATION_CACHE: 5,
+    LOGIN_FIELD: 'email',
+    PASSWORD_HASH: 'sha1',
+    HASH_QUEUE: 128,
+    MINIMUM_CHARS: 12,
+    REQUIRE_UPPERCASE: 1,
+    REQUIRE_LOWERCASE: 1,
+    REQUIRE_SYMBOLS: 1,
+    REQUIRE_NUMBERS: 1,
+    ALLOW_WHITESPACE: 0,
+    ALLOW_SEQUENTIAL: 0,
+    ALLOW_REPEATED: 0,
+    RESET_TTL: 600,
+    RESET_ATTEMPTS: 5,
+    PROFILE_PROPERTIES: ['picture'],
+    DATABASE_POOL: 10,
+    QUEUE_URL: 'postgres://db/x',
+    INBOX_URL: undefined,
+    MAIL_CONCURRENCY: 8,
+    MAIL_RATE: 50,
+    OUTBOX_SWEEP: 5,
+    DKIM_DOMAIN: undefined,
+    DKIM_SELECTOR: undefined,
+    DKIM_KEY: undefined,
+    RATE_LIMIT_REQUESTS: 6000,
+    RATE_LIMIT_LOGIN: 10,
+    RATE_LIMIT_RESET: 5,
+    LOG_LEVEL: 'info',
+    SHUTDOWN_DELAY: 0,
+    SHUTDOWN_GRACE: 10,
+  })
+})
+
+it('requires what has no default', () => {
+  const missing = NAMES.filter((name) => faultsOf(name, { APP_ENV: 'prod' }).length > 0)
+  expect(missing).toEqual([
+    'API_SERVER',
+    'JWT_SECRET',
+    'DATABASE_URL',
+    'QUEUE_URL',
+    'MAIL_SECRET',
+    'MAIL_URL',
+    'MAIL_FROM',
+  ])
+})
+
+describe('a number', () => {
+  it.each<[SettingName, number, number?]>([
+    ['PORT', 0, 65_535],
+    ['METRICS_PORT', 0, 65_535],
+    ['TOKEN_LIFETIME', 1],
+    ['REFRESH_WINDOW', 1],
+    ['SESSION_LIFETIME', 0],
+    ['REVOCATION_CACHE', 0],
+    ['HASH_CONCURRENCY', 1],
+    ['HASH_QUEUE', 0],
+    ['MINIMUM_CHARS', 0],
+    ['RESET_TTL', 1],
+    ['RESET_ATTEMPTS', 1],
+    ['DATABASE_POOL', 1],
+    ['MAIL_CONCURRENCY', 1],
+    ['MAIL_RATE', 1],
+    ['OUTBOX_SWEEP', 1, 1_000_000],
+    ['RATE_LIMIT_REQUESTS', 0],
+    ['RATE_LIMIT_LOGIN', 0],
+    ['RATE_LIMIT_RESET', 0],
+    ['SHUTDOWN_DELAY', 0, 1_000_000],
+    ['SHUTDOWN_GRACE', 1, 1_000_000],
+  ])('is in its range: %s', (name, minimum, maximum = Number.MAX_SAFE_INTEGER) => {
+    const { unit }: Setting<unknown> = SETTINGS[name]
+    const kind = unit ? `whole number of ${unit}` : 'whole number'
+    const range =
+      maximum === Number.MAX_SAFE_INTEGER ? `, at least ${minimum}` : ` from ${minimum} to ${maximum}`
+    for (const good of [minimum, maximum]) expect(faultsOf(name, { [name]: String(good) })).toEqual([])
+    for (const bad of [minimum - 1, maximum + 1])
+      expect(faultsOf(name, { [name]: String(bad) })).toEqual([
+        expect.stringContaining(`${name} must be a ${kind}${range}. For example: ${name}=`),
+      ])
+  })
+
+  it('is not white space', () => {
+    expect(faultsOf('HASH_QUEUE', { HASH_QUEUE: '  ' })).toEqual([expect.stringContaining('must be a whole')])
+  })
+})
+
+describe('a URL', () => {
+  it.each<[SettingName, string[], string]>([
+    ['DATABASE_URL', ['postgres', 'postgresql', 'mysql', 'mariadb'], 'redis'],
+    ['QUEUE_URL', ['redis', 'rediss', 'postgres', 'postgresql'], 'mysql'],
+    ['INBOX_URL', ['http', 'https'], 'ftp'],
+  ])('has one of the schemes of %s', (name, schemes, other) => {
+    for (const scheme of schemes) {
+      expect(faultsOf(name, { [name]: `${scheme}://host/x` })).toEqual([])
+      expect(faultsOf(name, { [name]: `${other}://host/x` })).toEqual([
+        expect.stringContaining(`${scheme}://`),
+      ])
+    }
+    expect(faultsOf(name, { [name]: 'host' })).toHaveLength(1)
+  })
+
+  it('has any scheme in MAIL_URL', () => {
+    expect(faultsOf('MAIL_URL', { MAIL_URL: 'custom:x' })).toEqual([])
+    expect(faultsOf('MAIL_URL', { MAIL_URL: 'host' })).toEqual([expect.stringContaining('must be a URL.')])
+  })
+})
+
+describe('a list', () => {
+  it('leaves out what is empty', () => {
+    const { CORS_ORIGINS } = parseSettings(['CORS_ORIGINS'], { CORS_ORIGINS: ' https://a.example ,, ' })
+    expect(CORS_ORIGINS).toEqual(['https://a.example'])
+  })
+
+  it.each([
+    ['picture,latchkey.valid_from', 'must not name internal properties, which begin with latchkey.'],
+    ['["picture"]', 'must be names of at most'],
+    ['a'.repeat(300), 'must be names of at most'],
+  ])('of properties has names that a row can have and that are not internal: %s', (value, fault) => {
+    const faults = faultsOf('PROFILE_PROPERTIES', { PROFILE_PROPERTIES: value })
+    expect(faults).toEqual([expect.stringContaining(fault)])
+  })
+})
+
+describe('a choice', () => {
+  it.each<[SettingName, string[], string]>([
+    ['LOGIN_FIELD', ['email', 'username'], 'email or username'],
+    [
+      'LOG_LEVEL',
+      ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+      'fatal, error, warn, info, debug, trace or silent',
+    ],
+  ])('is one of %s', (name, choices, list) => {
+    for (const choice of choices)
+      expect(parseSettings([name], { [name]: choice })).toEqual({ [name]: choice })
+    expect(faultsOf(name, { [name]: 'other' })).toEqual([expect.stringContaining(`${name} must be ${list}.`)])
+  })
+})
+
+it.each<[SettingName, string | undefined]>([
+  ['JWT_SECRET', 'Generate one with `npm run secret`.'],
+  ['MAIL_SECRET', 'Generate one with `npm run secret 32`.'],
+  ['JWT_SECRET_PREVIOUS', 'Set it to the previous JWT_SECRET, or leave it empty.'],
+  ['DKIM_KEY', 'Give the whole file, from `-----BEGIN PRIVATE KEY-----` on.'],
+])('says where to get %s', (name, remedy) => {
+  expect(faultsOf(name, { [name]: 'x' })[0]?.endsWith(`. ${remedy}`)).toBe(true)
+})
+
+it('takes the line ends of a DKIM key as they are written in one line', () => {
+  const { DKIM_KEY } = parseSettings(['DKIM_KEY'], { DKIM_KEY: 'PRIVATE KEY\\nabc\\n' })
+  expect(DKIM_KEY).toBe('PRIVATE KEY\nabc\n')
+})
+
+it.each([
+  ['dev', undefined, 'http://localhost:8080'],
+  ['test', '3000', 'http://localhost:3000'],
+  ['dev', '0', 'http://localhost'],
+  ['dev', 'x y', 'http://localhost'],
+])('issues tokens for the local server in %s with PORT=%s', (APP_ENV, PORT, server) => {
+  expect(parseSettings(['API_SERVER'], { APP_ENV, ...(PORT ? { PORT } : {}) }).API_SERVER).toBe(server)
+})
+
+it('keeps the metrics of the two services apart', () => {
+  expect(parseSettings(['METRICS_PORT'], {}, 'auth-api').METRICS_PORT).toBe(9464)
+  expect(parseSettings(['METRICS_PORT'], {}, 'mailer-worker').METRICS_PORT).toBe(9465)
+})
