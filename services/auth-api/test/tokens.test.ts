@@ -162,6 +162,12 @@ const REFUSED: Record<string, () => Promise<string> | string> = {
   'data null': () => rawToken(HEADER, { ...goodClaims(), data: null }),
   'data without a role': () =>
     rawToken(HEADER, { ...goodClaims(), data: { userid: user.userid, name: 'Ada' } }),
+  'an empty role': () =>
+    rawToken(HEADER, { ...goodClaims(), data: { userid: user.userid, name: 'Ada', role: '' } }),
+  'data without a name': () =>
+    rawToken(HEADER, { ...goodClaims(), data: { userid: user.userid, role: 'user' } }),
+  'a sid that is a number': () => rawToken(HEADER, { ...goodClaims(), sid: 1 }),
+  'auth_time as text': () => rawToken(HEADER, { ...goodClaims(), auth_time: String(now()) }),
   'role as a list': () =>
     rawToken(HEADER, { ...goodClaims(), data: { userid: user.userid, name: 'Ada', role: ['admin'] } }),
   'a userid that is not a UUID': () =>
@@ -198,19 +204,29 @@ const REFUSED: Record<string, () => Promise<string> | string> = {
   'text that is not a token': () => 'abc',
 }
 
+/** What a response says of a token, where that is more than that it is not valid. */
+const DETAILS: Record<string, string> = {
+  expired: 'The token has expired',
+  'expires now': 'The token has expired',
+  'a user who does not exist': 'The token was revoked',
+}
+
 describe('a protected route', () => {
   it('accepts the token from which the refused ones below are derived', async () => {
     expect((await ping(bearer(await signToken(app, user)))).statusCode).toBe(200)
     expect((await ping(bearer(rawToken(HEADER, goodClaims())))).statusCode).toBe(200)
   })
 
-  it.each(Object.entries(REFUSED))('refuses a token with %s, on every call', async (_, make) => {
+  it.each(Object.entries(REFUSED))('refuses a token with %s, on every call', async (why, make) => {
     const token = await make()
     for (const attempt of ['first', 'second']) {
       const response = await ping(bearer(token))
       expect(response.statusCode, attempt).toBe(401)
       expect(response.headers['www-authenticate']).toContain('error="invalid_token"')
-      expect(response.json().type).toBe('urn:latchkey:problem:invalid-token')
+      expect(response.json()).toMatchObject({
+        type: 'urn:latchkey:problem:invalid-token',
+        detail: DETAILS[why] ?? 'The token is not valid',
+      })
     }
   })
 
@@ -233,6 +249,11 @@ describe('a protected route', () => {
       headers: { authorization: 'Bearer a.b.c d.e.f' },
       challenge: /error="invalid_token"/,
     },
+    {
+      why: 'a scheme that ends like ours',
+      headers: { authorization: 'XBearer a.b.c' },
+      challenge: 'Bearer realm="latchkey"',
+    },
   ])('challenges a request with $why', async ({ headers, challenge }) => {
     const response = await ping(headers as Record<string, string>)
     expect(response.statusCode).toBe(401)
@@ -241,8 +262,15 @@ describe('a protected route', () => {
     )
   })
 
-  it('accepts the scheme in any case', async () => {
+  it('says what an Authorization header is to be', async () => {
+    const detailOf = async (headers: Record<string, string>) => (await ping(headers)).json().detail
+    expect(await detailOf({})).toBe('Send a token as Authorization: Bearer <token>')
+    expect(await detailOf({ authorization: '' })).toBe('The Authorization header holds no bearer token')
+  })
+
+  it('accepts the scheme in any case, and any number of spaces after it', async () => {
     const token = await signToken(app, user)
+    expect((await ping({ authorization: `Bearer   ${token}` })).statusCode).toBe(200)
     expect((await ping({ authorization: `bearer ${token}` })).statusCode).toBe(200)
   })
 
@@ -263,6 +291,7 @@ describe('a protected route', () => {
     const refused = await pingadm(await aToken(app, user))
     expect(refused.statusCode).toBe(403)
     expect(refused.headers['www-authenticate']).toContain('insufficient_scope')
+    expect(refused.json().detail).toContain('admin')
     for (const role of ['Admin', 'superadmin', 'administrator', 'adm', 'admin,user']) {
       const lookalike = await aUser(app, { role })
       expect((await pingadm(await aToken(app, lookalike))).statusCode, role).toBe(403)
@@ -375,7 +404,11 @@ describe('POST /refreshtoken', () => {
       app.setClock((exp - left) * 1000)
       const response = await refresh(token)
       expect(response.statusCode).toBe(status)
-      if (left === 301) expect(response.json().type).toBe('urn:latchkey:problem:token-not-refreshable')
+      if (left === 301)
+        expect(response.json()).toMatchObject({
+          type: 'urn:latchkey:problem:token-not-refreshable',
+          detail: 'A token can be refreshed in its last 300 seconds; try again then',
+        })
       if (status === 200) expect((await ping(bearer(response.json().token))).statusCode).toBe(200)
     } finally {
       app.setClock(undefined)
