@@ -15,6 +15,7 @@ import { createAccount } from './accounts/create-account.ts'
 import { describeAccount, describeAccounts } from './accounts/describe-account.ts'
 import { getAccount } from './accounts/find-account.ts'
 import { generatePassword } from './accounts/generate-password.ts'
+import { createPendingEmailRepository, type PendingEmail } from './accounts/pending-email-repository.ts'
 import { createUserListRepository } from './accounts/user-list-repository.ts'
 import { type AdminContext, withAdminContext } from './admin-context.ts'
 import { readSecretLine } from './console/read-secret-line.ts'
@@ -107,6 +108,21 @@ export class Users {
     report(user, 'has to log in again; tokens issued so far are revoked')
   }
 
+  /** Logs a user out everywhere, as POST /logout with everywhere does: the same as Users::revoke. */
+  async logout(login: string): Promise<void> {
+    const user = await withAdminContext((context) => revokeTokens(context, login))
+    report(user, 'is logged out everywhere')
+  }
+
+  /** Shows the new address of a change of e-mail whose code is not confirmed yet. */
+  async pendingEmail(login: string): Promise<void> {
+    await withAdminContext(async ({ db, clock }) => {
+      const user = await getAccount(createUserRepository(db), login)
+      const pending = await createPendingEmailRepository(db).find(user.userid, new Date(clock()))
+      report(user, pending ? describePendingEmail(pending) : 'has no pending change of e-mail')
+    })
+  }
+
   /**
    * Imports users from a CSV file with the columns username, email, password or password_hash, and optionally name,
    * role and property:<name>. Fails when it refuses a line; it imports the other lines nevertheless.
@@ -121,6 +137,9 @@ async function listRoles(): Promise<string[]> {
   const extensions = await loadExtensions()
   return [...ROLES, ...extensions.flatMap(({ roles }) => roles)]
 }
+
+const describePendingEmail = ({ email, requestedAt, expiresAt }: PendingEmail): string =>
+  `asked at ${requestedAt.toISOString()} to change the e-mail to ${printable(email)}; the code ends at ${expiresAt.toISOString()}`
 
 const report = (user: User, what: string): void =>
   console.log(`${printable(user.username)} (${user.userid}) ${what}`)

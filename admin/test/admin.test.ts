@@ -156,12 +156,36 @@ describe('a user', () => {
     { what: 'a new password', args: ['Users::setPassword', 'mark-2'], username: 'mark-2' },
     { what: 'a revocation', args: ['Users::revoke', 'mark-3'], username: 'mark-3' },
     { what: 'a deletion', args: ['Users::delete', 'mark-4'], username: 'mark-4' },
+    { what: 'a logout', args: ['Users::logout', 'mark-5'], username: 'mark-5' },
   ])('loses its tokens by $what', async ({ args, username }) => {
     await aUser(username)
     const before = Math.floor(Date.now() / 1000)
     expect((await run(args)).code).toBe(0)
     const user = await find(username)
     expect(user && validFromOf(user)).toBeGreaterThan(before)
+  })
+
+  it('has a pending e-mail until its code ends', async () => {
+    await aUser('mover')
+    expect((await run(['Users::pendingEmail', 'mover'])).stdout).toContain('no pending change of e-mail')
+    const { userid = '' } = (await find('mover')) ?? {}
+    const insert = {
+      name: 'test-insert-change',
+      text: `insert into email_change (id, userid, email, code_hash, created_at, expires_at)
+        values ($1, $2, $3, $4, $5, $6)`,
+    }
+    const { db } = database
+    const insertChange = (email: string, endsInMs: number) => {
+      const ids = [db.toUuidValue(crypto.randomUUID()), db.toUuidValue(userid)]
+      const [requestedAt, expiresAt] = [new Date(Date.now() - 1_000), new Date(Date.now() + endsInMs)]
+      return db.execute(insert, [...ids, email, 'a'.repeat(64), requestedAt, expiresAt])
+    }
+    await insertChange('expired@example.com', -500)
+    expect((await run(['Users::pendingEmail', 'mover'])).stdout).toContain('no pending change of e-mail')
+    await insertChange('moved@example.com', 600_000)
+    const { stdout } = await run(['Users::pendingEmail', 'mover@example.com'])
+    expect(stdout).toContain('change the e-mail to moved@example.com; the code ends at')
+    expect((await run(['Users::pendingEmail', 'nobody'])).code).toBe(1)
   })
 
   it('keeps its password and its tokens when a new password breaks the policy', async () => {
