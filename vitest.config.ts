@@ -9,7 +9,9 @@ const hasDocker = dockerAnswers()
 const ENGINES: Engine[] = hasDocker ? ['postgres', 'mysql', 'mariadb'] : ['embedded']
 export const [ANY_ENGINE = 'embedded'] = ENGINES
 export const SOAK = '**/*.soak.test.ts'
-const ENGINE_TESTS = '{admin,services/auth-api}/test/**/*.engine.test.ts'
+/** Where tests run against a database: of auth-api, of the admin classes, and of each extension. */
+const DATABASE_TESTS = '{admin/test,services/auth-api/test,extensions/*}/**'
+const ENGINE_TESTS = `${DATABASE_TESTS}/*.engine.test.ts`
 /** Both services as processes, without their images. */
 export const MAIL_FLOWS = ['services/test/reset-flow.test.ts', 'services/test/tracing.test.ts']
 const MAIL_SUITES = ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS]
@@ -36,7 +38,7 @@ const projects: TestProjectInlineConfiguration[] = [
     exclude: [...MAIL_FLOWS, SOAK],
   }),
   project('api', {
-    include: ['{admin,services/auth-api}/test/**/*.test.ts'],
+    include: [`${DATABASE_TESTS}/*.test.ts`],
     exclude: ['services/auth-api/test/redis/**', ENGINE_TESTS, SOAK],
     provide: { engine: ANY_ENGINE },
   }),

@@ -1,7 +1,6 @@
 import { entry, someExtensions } from '@latchkey/shared/extensions/test/extension-folders.ts'
-import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { describe, expect, it } from 'vitest'
-import { aToken, aUser, bearer, startApp } from './support/start-app.ts'
+import { aToken, aUser, bearer, queuedMails, startApp } from './support/start-app.ts'
 
 const ENTRY = `export default { routes: () => import('./routes.ts') }`
 
@@ -158,11 +157,9 @@ describe('the settings and mails of an extension', () => {
 
     const post = (payload: object) => app.server.inject({ method: 'POST', url: '/notes', payload })
     expect((await post({ template: 'notes-added', text: 'Milk' })).statusCode).toBe(200)
-    await expect.poll(() => app.queued.size).toBe(1)
-    const [job] = app.queued.values()
-    expect(job).toMatchObject({ template: 'notes-added', language: 'fr' })
-    const variables = await createSealer(app.config.mail.secret).open(job?.variables ?? '')
-    expect(variables).toEqual({ text: 'Milk' })
+    await expect.poll(() => queuedMails(app)).toHaveLength(1)
+    const [mail] = await queuedMails(app)
+    expect(mail).toMatchObject({ template: 'notes-added', language: 'fr', variables: { text: 'Milk' } })
     // Not even by a mistake does it send a mail of Latchkey.
     expect((await post({ template: 'password-reset', text: 'x' })).statusCode).toBe(500)
   })

@@ -9,6 +9,7 @@ import {
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { createPasswordHasher, type PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
@@ -131,6 +132,14 @@ function showErrorsIfTestFails(logLines: readonly string[]): void {
     for (const { level, msg, err } of logLines.map((line) => JSON.parse(line)))
       if (level === 'error') console.error(`auth-api logged: ${msg}`, err?.stack ?? '')
   })
+}
+
+/** The mails that auth-api has put into the queue, with their variables. */
+export const queuedMails = ({ queued, config }: Pick<TestApp, 'queued' | 'config'>) => {
+  const { open } = createSealer(config.mail.secret)
+  return Promise.all(
+    [...queued.values()].map(async (job) => ({ ...job, variables: await open(job.variables) })),
+  )
 }
 
 export const PASSWORD = 'c0rrect-Horse!'

@@ -1,9 +1,13 @@
+import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
+import { dirname, join } from 'node:path'
+import { EMAILS } from '@latchkey/shared/extensions/find-extensions.ts'
+import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
+import { MAIL_TEMPLATES, type MailTemplates } from '@latchkey/shared/mail-outbox/mail-templates.ts'
 import { LANGUAGES } from '@latchkey/shared/users/user.ts'
 import Handlebars from 'handlebars'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 
 const DIR = join(import.meta.dirname, '..', '..', '..', '..', 'templates', 'emails')
 const PARTS = ['subject', 'html', 'text']
@@ -26,21 +30,44 @@ async function variablesOf(path: string): Promise<Set<string>> {
   }
   visitor.accept(Handlebars.parse(await readFile(path, 'utf8')))
   for (const partial of partials) {
-    for (const name of await variablesOf(join(DIR, `${partial}.html`))) names.add(name)
+    // Of the same extension, or Latchkey's.
+    const own = join(dirname(path), '..', `${partial}.html`)
+    for (const name of await variablesOf(existsSync(own) ? own : join(DIR, `${partial}.html`)))
+      names.add(name)
   }
   return names
 }
 
 const HELPERS = ['if', 'unless', 'each', 'with', 'groups']
 
-describe.each(Object.entries(MAIL_TEMPLATES))('the mail %s', (template, schema) => {
-  it.each(LANGUAGES)('inserts declared variables only, in %s', async (language) => {
+const extensions = await loadExtensions()
+const MAILS = [
+  ...Object.entries<MailTemplates[string]>(MAIL_TEMPLATES).map(([template, schema]) => ({
+    template,
+    schema,
+    dir: DIR,
+    languages: [...LANGUAGES],
+  })),
+  ...extensions.flatMap(({ dir, mails }) =>
+    Object.entries(mails).map(([template, schema]) => ({
+      template,
+      schema,
+      dir: join(dir, EMAILS),
+      languages: LANGUAGES.filter((language) =>
+        existsSync(join(dir, EMAILS, language, `${template}.subject`)),
+      ),
+    })),
+  ),
+]
+
+describe.each(MAILS)('the mail $template', ({ template, schema, dir, languages }) => {
+  it.each(languages)('inserts declared variables only, in %s', async (language) => {
+    const declared = [...(schema instanceof z.ZodObject ? Object.keys(schema.shape) : []), ...HELPERS]
     for (const part of PARTS) {
-      const used = await variablesOf(join(DIR, language, `${template}.${part}`))
-      const declared = [...Object.keys(schema.shape), ...HELPERS]
+      const used = await variablesOf(join(dir, language, `${template}.${part}`))
       expect(
         [...used].filter((name) => !declared.includes(name)),
-        `inserted by ${language}/${template}.${part}, but not declared in MAIL_TEMPLATES`,
+        `inserted by ${language}/${template}.${part}, but not declared`,
       ).toEqual([])
     }
   })

@@ -1,0 +1,183 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import {
+  appendFile,
+  copyFile,
+  mkdir,
+  mkdtempDisposable,
+  readdir,
+  readFile,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { startService } from '../../../scripts/start/service-process.ts'
+import { isPostgres } from './support/engine.ts'
+import { aUser, bearer, PASSWORD } from './support/start-app.ts'
+import { createEmptyDatabase } from './support/test-database.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..', '..')
+const WORKSPACES = ['admin', 'shared', 'services/auth-api', 'services/mailer-worker', 'services/scriptify']
+const run = promisify(execFile)
+
+/** The files in which a team would otherwise enter what its extension adds. */
+const CENTRAL_FILES = [
+  '.dockerignore',
+  'config/test/settings.env',
+  'docker-compose.yml',
+  'docs/reference/endpoints.md',
+  'k8s/overlays/prod/settings/kustomization.yaml',
+  'services/auth-api/Dockerfile',
+  'services/auth-api/src/app.ts',
+  'shared/mail-outbox/mail-templates.ts',
+  'shared/settings/definitions.ts',
+  'vitest.config.ts',
+]
+
+it('an extension survives a new version without a conflict', async () => {
+  await using clone = await aClone()
+  const { git, node } = clone
+  await git('checkout', '-q', '-b', 'team')
+  await followPage('docs/how-to/extend.md', clone.path)
+  await writeTo(clone.path, 'extensions/notes/config/test/settings.env', 'NOTES_MAX_LENGTH=8\n')
+  await commit(clone, 'add notes')
+  await node('scripts/docs.ts')
+  expect(await git('status', '--porcelain'), 'the reference of Latchkey has no extension of a team').toBe('')
+
+  await using database = await createEmptyDatabase()
+  const environment = anEnvironment(database.url)
+  await node('scripts/migrate.ts', environment)
+  const user = await aUser({ users: createUserRepository(database.db) })
+
+  await git('checkout', '-q', 'main')
+  await releaseNextVersion(clone)
+  await git('checkout', '-q', 'team')
+  await git('merge', '-q', '--no-edit', 'main')
+  expect(await node('scripts/migrate.ts', environment)).toBe('applied 0999_next\n')
+  expect(await addNotes(clone.path, environment, user.email, ['Milk', 'too long a text'])).toEqual(['Milk'])
+})
+
+/** A repository with the files of this checkout, and the packages that are installed here. */
+async function aClone() {
+  const folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-upgrade-'))
+  const listed = await run('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: ROOT })
+  for (const file of listed.stdout.split('\0').filter((name) => name && existsSync(join(ROOT, name)))) {
+    await mkdir(dirname(join(folder.path, file)), { recursive: true })
+    await copyFile(join(ROOT, file), join(folder.path, file))
+  }
+  await linkPackages(folder.path)
+  const identity = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com']
+  const clone = {
+    path: folder.path,
+    git: async (...args: string[]) => (await run('git', [...identity, ...args], { cwd: folder.path })).stdout,
+    node: async (script: string, env: NodeJS.ProcessEnv = {}) =>
+      (await run(process.execPath, [script], { cwd: folder.path, env: { ...process.env, ...env } })).stdout,
+    [Symbol.asyncDispose]: () => folder.remove(),
+  }
+  await clone.git('init', '-q', '-b', 'main')
+  await commit(clone, 'version 1')
+  return clone
+}
+
+type Clone = Awaited<ReturnType<typeof aClone>>
+
+async function commit({ git }: Pick<Clone, 'git'>, message: string): Promise<void> {
+  await git('add', '-A')
+  await git('commit', '-q', '-m', message)
+}
+
+async function linkPackages(root: string): Promise<void> {
+  await mkdir(join(root, 'node_modules', '@latchkey'), { recursive: true })
+  for (const name of await readdir(join(ROOT, 'node_modules')))
+    if (name !== '@latchkey')
+      await symlink(join(ROOT, 'node_modules', name), join(root, 'node_modules', name))
+  for (const workspace of WORKSPACES) {
+    await symlink(
+      join(root, workspace),
+      join(root, 'node_modules', '@latchkey', workspace.split('/').at(-1) ?? ''),
+    )
+    const own = join(ROOT, workspace, 'node_modules')
+    if (existsSync(own)) await symlink(own, join(root, workspace, 'node_modules'))
+  }
+}
+
+/** Creates each file for which a page has the text. */
+async function followPage(page: string, root: string): Promise<void> {
+  const text = await readFile(join(ROOT, page), 'utf8')
+  const steps = [...text.matchAll(/^Create `([^`]+)`[^`]*(?:`[^`]+`[^`]*)*?\n\n```\w*\n(.*?)^```$/gms)]
+  expect(steps.length).toBeGreaterThan(10)
+  for (const [, path = '', content = ''] of steps) await writeTo(root, path, content)
+}
+
+async function writeTo(root: string, path: string, content: string): Promise<void> {
+  await mkdir(dirname(join(root, path)), { recursive: true })
+  await writeFile(join(root, path), content)
+}
+
+/** Every central file has another end, and there is a further migration. */
+async function releaseNextVersion(clone: Clone): Promise<void> {
+  for (const file of CENTRAL_FILES) {
+    const comment = file.endsWith('.ts')
+      ? '// Version 2.'
+      : file.endsWith('.md')
+        ? 'Version 2.'
+        : '# Version 2.'
+    await appendFile(join(clone.path, file), `\n${comment}\n`)
+  }
+  for (const file of ['package.json', 'package-lock.json']) {
+    const manifest = await readFile(join(clone.path, file), 'utf8')
+    await writeFile(join(clone.path, file), manifest.replace(/"version": "[^"]+"/, '"version": "2.0.0"'))
+  }
+  for (const file of ['0999_next.up.sql', '0999_next.down.sql'])
+    for (const dialect of ['postgres', 'mysql'])
+      await writeTo(clone.path, `migrations/${dialect}/${file}`, 'select 1;\n')
+  await commit(clone, 'version 2')
+}
+
+function anEnvironment(databaseUrl: string): Record<string, string> {
+  expect(isPostgres(), 'the database keeps the queue too').toBe(true)
+  return {
+    APP_ENV: 'test',
+    API_SERVER: 'http://localhost',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    METRICS_PORT: '0',
+    DATABASE_URL: databaseUrl,
+    JWT_SECRET: randomBytes(64).toString('base64'),
+    MAIL_SECRET: randomBytes(32).toString('base64'),
+    LOG_LEVEL: 'error',
+  }
+}
+
+const Login = z.object({ token: z.string() })
+const Notes = z.object({ notes: z.array(z.object({ text: z.string() })) })
+
+/** Starts the auth-api of `root`, posts notes as a user, and returns the texts of those that are stored. */
+async function addNotes(root: string, environment: Record<string, string>, email: string, texts: string[]) {
+  const env = { ...process.env, ...environment }
+  const api = startService('auth-api', join(root, 'services/auth-api/src/main.ts'), env)
+  try {
+    const { address = '' } = await api.ready
+    const post = (path: string, body: object, headers = {}) => {
+      const type = { 'content-type': 'application/json' }
+      return fetch(address + path, {
+        method: 'POST',
+        headers: { ...type, ...headers },
+        body: JSON.stringify(body),
+      })
+    }
+    const login = await post('/login', { username: email, password: PASSWORD })
+    const headers = bearer(Login.parse(await login.json()).token)
+    for (const text of texts) await post('/notes', { text }, headers)
+    const { notes } = Notes.parse(await (await fetch(`${address}/notes`, { headers })).json())
+    return notes.map(({ text }) => text)
+  } finally {
+    await api.stop()
+  }
+}
