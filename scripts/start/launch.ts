@@ -13,7 +13,7 @@ import { loadLaunchEnvironment } from './launch-settings.ts'
 import { dataDirOf, type Stop, startOwnParts } from './own-parts.ts'
 import { prepareDatabase } from './prepare-database.ts'
 import { refuseTakenPorts, withApiAddress, workerPort } from './service-ports.ts'
-import { type ServiceProcess, startService } from './service-process.ts'
+import { type ServiceProcess, type StartService, startService } from './service-process.ts'
 import { startOnPort } from './start-on-free-ports.ts'
 import { type Addresses, describeAddresses, fromRoot } from './welcome.ts'
 
@@ -25,12 +25,15 @@ const OWN_PARTS_HINT =
  * Starts all of Latchkey and runs until a signal or until a part ends; returns the exit code. Stops every part that it
  * started, the last one first, however it ends.
  */
-export async function launch(processEnvironment: NodeJS.ProcessEnv): Promise<number> {
+export async function launch(
+  processEnvironment: NodeJS.ProcessEnv,
+  startOne: StartService = startService,
+): Promise<number> {
   const startedAt = performance.now()
   const signalled = untilSignal()
   const stops: Stop[] = []
   try {
-    const starting = start(processEnvironment, stops)
+    const starting = start(processEnvironment, stops, startOne)
     const running = await Promise.race([starting, signalled])
     if (!running) {
       // A part that is starting registers its stop once it has started.
@@ -74,7 +77,11 @@ interface Refused {
   isDatabaseOurs: boolean
 }
 
-async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Promise<Running | Refused> {
+async function start(
+  processEnvironment: NodeJS.ProcessEnv,
+  stops: Stop[],
+  startOne: StartService,
+): Promise<Running | Refused> {
   for (const name of ENVIRONMENTS) {
     if (await writeCredentials(CONFIG_DIR, name)) say(`Generated secrets: config/${name}/credentials.env`)
   }
@@ -83,7 +90,7 @@ async function start(processEnvironment: NodeJS.ProcessEnv, stops: Stop[]): Prom
   const given = await withApiAddress(settings)
 
   const { environment, inbox, databaseEnded } = await startOwnParts(given, stops)
-  const services = startServices(environment, stops)
+  const services = startServices(environment, stops, startOne)
   const adminFile = given.DATABASE_URL ? undefined : writeAdminFile(environment, stops)
   // The services load meanwhile; they are ready once the tables exist.
   const accounts = await prepareDatabase(environment).catch((error: unknown) => {
@@ -112,11 +119,15 @@ function describeRefusal(accounts: User[], { APP_ENV = '' }: Environment, adminF
   return { refusal: `${reason}\n${how}`, isDatabaseOurs: true }
 }
 
-function startServices(environment: Environment, stops: Stop[]): Promise<ServiceProcess>[] {
-  const api = startService('auth-api', join(ROOT, 'services/auth-api/src/main.ts'), environment)
+function startServices(
+  environment: Environment,
+  stops: Stop[],
+  startOne: StartService,
+): Promise<ServiceProcess>[] {
+  const api = startOne('auth-api', join(ROOT, 'services/auth-api/src/main.ts'), environment)
   const workers: ServiceProcess[] = []
   const worker = startOnPort(workerPort(environment), (port) => {
-    const process = startService('mailer-worker', join(ROOT, 'services/mailer-worker/src/main.ts'), {
+    const process = startOne('mailer-worker', join(ROOT, 'services/mailer-worker/src/main.ts'), {
       ...withoutSigningSecrets(environment),
       METRICS_PORT: String(port),
     })

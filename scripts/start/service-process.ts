@@ -16,6 +16,8 @@ export interface ServiceProcess {
   stop(): Promise<void>
 }
 
+export type StartService = (name: string, file: string, environment: NodeJS.ProcessEnv) => ServiceProcess
+
 /** Runs a TypeScript file in its own process. The IPC channel ends it with this process, however that ends. */
 export function startService(name: string, file: string, environment: NodeJS.ProcessEnv): ServiceProcess {
   const child = spawn(process.execPath, [file], {
