@@ -1,6 +1,15 @@
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { aToken, aUser, PASSWORD, signToken, startApp, type TestApp } from '../support/start-app.ts'
+import {
+  aToken,
+  aUser,
+  PASSWORD,
+  signToken,
+  startApp,
+  type TestApp,
+  type TestUser,
+} from '../support/start-app.ts'
 import { type Operation, parseDocument } from './api-document.ts'
 import { type FuzzedRequest, fuzzedRequests, type KnownValues } from './fuzzed-request.ts'
 import { exchangeRaw, framings, type RawResponse } from './raw-exchange.ts'
@@ -13,15 +22,19 @@ const INTERNALS =
   /\n\s+at |node_modules|\.ts:\d|\bselect [\w.*]+,? .*\bfrom\b|insert into|postgres(ql)?:\/\/|ECONN/i
 
 /** Users whose tokens a request may end. */
-const EXPENDABLE = 20
+const EXPENDABLE = 10
+/** Resets, each of a user: every second one is confirmed. */
+const RESETS = 10
 /** Requests in flight at the same time. */
 const BATCH = 50
-/** Requests generated at once: the first of each sample cost the most. */
-const SAMPLE = 5_000
+/** Requests generated at once for the same users, whose sessions and resets they end. */
+const SAMPLE = 1_000
 
 export interface FuzzSummary {
   /** Answers by their status. */
   statuses: Record<number, number>
+  /** The paths of operations that succeeded. */
+  succeeded: Set<string>
 }
 
 /** The seed and the number of requests, from the environment: the same seed sends the same requests. */
@@ -47,52 +60,72 @@ export const startFuzzedApp = (): Promise<TestApp> =>
 export async function createFuzz(app: TestApp) {
   const operations = parseDocument((await app.server.inject({ url: '/openapi.json' })).json())
   const { port } = new URL(await app.server.listen({ port: 0, host: '127.0.0.1' }))
-  const known = await knownValues(app)
-  const inputs = fc.oneof(
+
+  return async ({ seed, requests: count }: { seed: number; requests: number }): Promise<FuzzSummary> => {
+    const summary: FuzzSummary = { statuses: {}, succeeded: new Set() }
+    for (let made = 0; made < count; made += SAMPLE) {
+      const known = await knownValues(app)
+      const secrets = [
+        PASSWORD,
+        ...known.tokens,
+        ...known.records.map(({ token }) => token),
+        ...secretsOf(app),
+      ]
+      const options = { seed: seed + made, numRuns: Math.min(SAMPLE, count - made) }
+      for (const batch of batchesOf(fc.sample(inputsFor(operations, known), options))) {
+        const answered = await Promise.all(
+          batch.map((input) =>
+            Buffer.isBuffer(input)
+              ? sendRaw(Number(port), input, secrets)
+              : send(app, input, operations, secrets),
+          ),
+        )
+        for (const answer of answered.flat()) countAnswer(summary, answer)
+        // They would be the memory that grows.
+        checkLog(app.logLines.splice(0), secrets)
+        app.queued.clear()
+      }
+    }
+    return summary
+  }
+}
+
+interface Answered {
+  status: number
+  /** Of an operation. */
+  path?: string | undefined
+}
+
+function countAnswer({ statuses, succeeded }: FuzzSummary, { status, path }: Answered): void {
+  statuses[status] = (statuses[status] ?? 0) + 1
+  if (path && status < 300) succeeded.add(path)
+}
+
+const inputsFor = (operations: readonly Operation[], known: KnownValues) =>
+  fc.oneof(
     { weight: 9, arbitrary: fuzzedRequests(operations, known) },
     // Each is a connection of its own.
     { weight: 1, arbitrary: framings() },
   )
-  const secrets = [PASSWORD, ...known.tokens, ...secretsOf(app)]
 
-  return async ({ seed, requests: count }: { seed: number; requests: number }): Promise<FuzzSummary> => {
-    const statuses: FuzzSummary['statuses'] = {}
-    for (const batch of batchesOf(inputs, { seed, count })) {
-      const answered = await Promise.all(
-        batch.map((input) =>
-          Buffer.isBuffer(input)
-            ? sendRaw(Number(port), input, secrets)
-            : send(app, input, operations, secrets),
-        ),
-      )
-      for (const status of answered.flat()) statuses[status] = (statuses[status] ?? 0) + 1
-      // They would be the memory that grows.
-      checkLog(app.logLines.splice(0), secrets)
-      app.queued.clear()
-    }
-    return { statuses }
-  }
-}
-
-function* batchesOf<Input>(inputs: fc.Arbitrary<Input>, { seed, count }: { seed: number; count: number }) {
-  for (let made = 0; made < count; made += SAMPLE) {
-    const sample = fc.sample(inputs, { seed: seed + made, numRuns: Math.min(SAMPLE, count - made) })
-    for (let start = 0; start < sample.length; start += BATCH) yield sample.slice(start, start + BATCH)
-  }
+function* batchesOf<Input>(sample: readonly Input[]) {
+  for (let start = 0; start < sample.length; start += BATCH) yield sample.slice(start, start + BATCH)
 }
 
 async function knownValues(app: TestApp): Promise<KnownValues> {
   const [user, admin, other] = [await aUser(app), await aUser(app, { role: 'admin' }), await aUser(app)]
-  const reset = await app.server.inject({
-    method: 'POST',
-    url: '/login/resetrequest',
-    payload: { email: other.email },
-  })
+  const records = await Promise.all(
+    Array.from({ length: RESETS }, async (_, index) => aReset(app, await aUser(app), index % 2 === 0)),
+  )
   const tokens = [
     await aToken(app, user),
     await aToken(app, admin),
     await signToken(app, user, { claims: { exp: 1 } }),
   ]
+  const nearlyOver = { claims: { exp: Math.floor(Date.now() / 1000) + 200 } }
+  const refreshableTokens = await Promise.all(
+    Array.from({ length: EXPENDABLE }, async () => signToken(app, await aUser(app), nearlyOver)),
+  )
   const expendableTokens = await Promise.all(
     Array.from({ length: EXPENDABLE }, async () => aToken(app, await aUser(app))),
   )
@@ -100,17 +133,32 @@ async function knownValues(app: TestApp): Promise<KnownValues> {
   return {
     tokens,
     expendableTokens,
+    refreshableTokens,
+    records,
     members: {
       email,
       username: [...email, user.username],
       currentPassword: [PASSWORD, 'wrong'],
       password: [PASSWORD, 'An0ther-Good!Pass', 'short'],
-      token: [reset.json().token],
+      token: records.map(({ token }) => token),
       code: ['123456', '000000'],
       name: ['Ada', 'Ünïcödé'],
       language: ['en', 'fr'],
     },
   }
+}
+
+/** What the owner of the mailbox has: the code is confirmed, or not yet. */
+async function aReset(app: TestApp, { email }: TestUser, isConfirmed: boolean) {
+  const post = async (url: string, payload: object) =>
+    (await app.server.inject({ method: 'POST', url, payload })).json()
+  const { token } = await post('/login/resetrequest', { email })
+  const findMail = () => [...app.queued.values()].find(({ to }) => to === email)
+  await expect.poll(findMail, { interval: 5 }).toBeDefined()
+  const opened = await createSealer(app.config.mail.secret).open(findMail()?.variables ?? '')
+  const code = String(opened.code)
+  if (isConfirmed) await post('/login/confirmcode', { email, code, token })
+  return { email, code, token, password: 'An0ther-Good!Pass' }
 }
 
 const secretsOf = ({ config }: TestApp): string[] =>
@@ -121,7 +169,7 @@ async function send(
   request: FuzzedRequest,
   operations: readonly Operation[],
   secrets: readonly string[],
-) {
+): Promise<Answered[]> {
   const { method, url, headers, body } = request
   const {
     statusCode,
@@ -148,17 +196,17 @@ async function send(
   checkStatus(answer.status, operation, shown)
   checkAnswer(answer, secrets, shown)
   if (operation && method !== 'HEAD') checkSchema(answer, operation, shown)
-  return [answer.status]
+  return [{ status: answer.status, path: operation?.path }]
 }
 
-async function sendRaw(port: number, bytes: Buffer, secrets: readonly string[]): Promise<number[]> {
+async function sendRaw(port: number, bytes: Buffer, secrets: readonly string[]): Promise<Answered[]> {
   const shown = JSON.stringify(bytes.toString('latin1'))
   const answers = await exchangeRaw(port, bytes)
   for (const answer of answers) {
     expect(answer.status, shown).toBeLessThan(500)
     checkAnswer(answer, secrets, shown)
   }
-  return answers.map(({ status }) => status)
+  return answers.map(({ status }) => ({ status }))
 }
 
 function checkStatus(status: number, operation: Operation | undefined, shown: string): void {

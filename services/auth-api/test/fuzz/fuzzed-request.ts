@@ -16,6 +16,10 @@ export interface KnownValues {
   tokens: readonly string[]
   /** Tokens of users whom no other request needs, for requests that end tokens. */
   expendableTokens: readonly string[]
+  /** Tokens that can be refreshed, each of a user of its own. */
+  refreshableTokens: readonly string[]
+  /** Members that belong together: those of one reset. */
+  records: readonly Readonly<Record<'email' | 'code' | 'token' | 'password', string>>[]
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']
@@ -83,8 +87,10 @@ const queries = () =>
     fc.webQueryParameters().map((query) => `?${query}`),
   )
 
-const tokensFor = (path: string, { tokens, expendableTokens }: KnownValues): readonly string[] =>
-  LAST_REQUESTS.includes(path) ? expendableTokens : tokens
+function tokensFor(path: string, { tokens, expendableTokens, refreshableTokens }: KnownValues) {
+  if (path === '/refreshtoken') return refreshableTokens
+  return LAST_REQUESTS.includes(path) ? expendableTokens : tokens
+}
 
 const authorizations = (tokens: readonly string[]) =>
   fc
@@ -152,9 +158,14 @@ function bodies(members: readonly string[], known: KnownValues): fc.Arbitrary<Bu
       fc.option(added, { freq: 2 }),
     )
     .map(([usual, more]) => Buffer.from(JSON.stringify(more ? { ...usual, ...more } : usual)))
+  const together = fc.constantFrom(...known.records).map((record) => {
+    const values = Object.entries(record).filter(([name]) => members.includes(name))
+    return Buffer.from(JSON.stringify(Object.fromEntries(values)))
+  })
   if (members.length === 0) return fc.oneof({ weight: 6, arbitrary: fc.constant(undefined) }, json)
   return fc.oneof(
     { weight: 20, arbitrary: json },
+    { weight: 3, arbitrary: together },
     { weight: 1, arbitrary: fc.constant(undefined) },
     { weight: 1, arbitrary: fc.json().map((text) => Buffer.from(text)) },
     { weight: 1, arbitrary: fc.uint8Array({ maxLength: 64 }).map((bytes) => Buffer.from(bytes)) },
