@@ -19,7 +19,7 @@ const faultsOf = (name: SettingName, environment: Record<string, string>) =>
 it('has these defaults', () => {
   const required = Object.keys(REQUIRED)
   const names = NAMES.filter((name) => !required.includes(name) && name !== 'HASH_CONCURRENCY')
-  expect(parseSettings(names, REQUIRED)).toEqual({
+  expect(parseSettings(names, REQUIRED)).toMatchObject({
     CREDENTIALS_FILE: undefined,
     DATA_DIR: '.data',
     HOST: '0.0.0.0',
@@ -35,6 +35,9 @@ it('has these defaults', () => {
     REVOCATION_CACHE: 5,
     LOGIN_FIELD: 'email',
     PASSWORD_HASH: 'sha1',
+    PASSWORD_HASH_ACCEPTED: ['sha1', 'argon2id'],
+    PASSWORD_HASH_SHARED: [],
+    EMAIL_CHANGE: 'immediate',
     HASH_QUEUE: 128,
     MINIMUM_CHARS: 12,
     REQUIRE_UPPERCASE: 1,
