@@ -6,7 +6,7 @@ import { docker, ROOT, run } from './support/images.ts'
 
 const CHECKOUT = [
   ...['.dockerignore', '.npmrc', 'package.json', 'package-lock.json'],
-  ...['admin', 'config', 'migrations', 'scripts', 'services', 'shared', 'templates'],
+  ...['admin', 'config', 'extensions', 'migrations', 'scripts', 'services', 'shared', 'templates'],
 ]
 
 describe.each(['auth-api', 'mailer-worker', 'scriptify'])('the image of %s', (service) => {
