@@ -274,7 +274,7 @@ const findSharedNames = (given: Given): Difference[] =>
     .filter(
       ({ column }) => isLoginColumn(column) && !isUniqueIn(given, column.table, uniqueKeys(given, column)),
     )
-    .map(({ column }) => ({
+    .map(({ column, found }) => ({
       subject: nameOf(column),
       fault: 'has no unique index',
       consequence:
@@ -282,7 +282,7 @@ const findSharedNames = (given: Given): Difference[] =>
           ? 'A user can take the e-mail of an admin with PUT /profile; a login then opens either account.'
           : 'Two accounts can have one username; a login then opens either account.',
       ...BLOCKING_FIXABLE,
-      sql: addUniqueIndex(given, column),
+      sql: addUniqueIndex(given, column, found),
     }))
 
 /** The keys of which one must be unique, the wanted one first. */
@@ -292,11 +292,11 @@ function uniqueKeys(given: Given, { column }: SpecifiedColumn): string[] {
   return isPending(given, adoption.uniqueSince) ? [column, final] : [final]
 }
 
-function addUniqueIndex(given: Given, column: SpecifiedColumn): string {
+function addUniqueIndex(given: Given, column: SpecifiedColumn, found: Column): string {
   const [key = ''] = uniqueKeys(given, column)
   const name = `ix_${column.column}${key === column.column ? '' : '_folded'}`
   const isOccupied = given.schema.indexes.some(({ index_name }) => index_name === name)
-  return given.adoption.statements.addUniqueIndex(column, { name, key, isOccupied })
+  return given.adoption.statements.addUniqueIndex(column, found, { name, key, isOccupied })
 }
 
 /** A violated index is known by its name: the other one is that of the e-mail. */

@@ -106,6 +106,15 @@ describe('tables of another program', () => {
     },
   )
 
+  it('keep the defaults that the other program relies on', async () => {
+    await using database = await anOlderDatabase('another character set, shorter columns')
+    const { db } = database
+    await createMigrator(db).up({ adopt: true })
+    await addUser(db, 'ada', 'ada@example.com')
+    expect(await db.query({ name: 'test-role', text: 'select role from users' })).toEqual([{ role: 'user' }])
+    if (!isPostgres()) expect(await dumpSchema(db)).toContain("it's a role")
+  })
+
   it('continue where a killed adoption has stopped', async () => {
     await using database = await anOlderDatabase('another character set, shorter columns')
     const { db } = database

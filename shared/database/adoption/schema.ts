@@ -28,6 +28,8 @@ export interface Column {
   has_default: Flag
   /** Whether each update of a row sets the column. */
   is_set_on_update: Flag
+  /** The default and the comment, as a new definition of the column repeats them; empty where it need not. */
+  kept_clauses: string
   /** Null where the column has no text, or where the whole database has one character set. */
   charset_name: string | null
   collation_name: string | null
@@ -125,7 +127,7 @@ export interface FixStatements {
   /** Sets type, length, nullability, character set and collation. */
   redefine(column: SpecifiedColumn, found: Column): string
   dropNotNull(found: Column): string
-  addUniqueIndex(column: SpecifiedColumn, wanted: WantedIndex): string
+  addUniqueIndex(column: SpecifiedColumn, found: Column, wanted: WantedIndex): string
   addPrimaryKey(table: string, column: string): string
   renameIndex(table: string, from: string, to: string): string
   setCreatedAt(found: Column): string

@@ -27,8 +27,9 @@ function typeOf(column: SpecifiedColumn, found?: Column): string {
   return `${isVarying ? `varchar(${width})` : found.data_type} ${charset}`
 }
 
+/** `modify` states a whole column: what the specification leaves open has to be repeated. */
 const redefinition = (column: SpecifiedColumn, found?: Column): string =>
-  `${column.column} ${typeOf(column, found)}${column.isNullable ? ' null' : ' not null'}`
+  `${column.column} ${typeOf(column, found)}${column.isNullable ? ' null' : ' not null'}${found?.kept_clauses ?? ''}`
 
 const alter = (table: string, change: string): string => `alter table ${table} ${change};`
 
@@ -41,7 +42,13 @@ export const mysqlAdoption: Adoption = {
     columns: `select table_name as table_name, lower(column_name) as column_name, lower(data_type) as data_type,
         column_type as full_type, character_maximum_length as max_length, is_nullable = 'YES' as is_nullable,
         (extra like '%auto_increment%' or coalesce(column_default, 'NULL') <> 'NULL') as has_default,
-        extra like '%on update%' as is_set_on_update, character_set_name as charset_name,
+        extra like '%on update%' as is_set_on_update,
+        concat(
+          case when coalesce(column_default, 'NULL') = 'NULL' then ''
+            when version() like '%MariaDB%' then concat(' default ', column_default)
+            when extra like '%DEFAULT_GENERATED%' then concat(' default (', column_default, ')')
+            else concat(' default ', quote(column_default)) end,
+          if(column_comment = '', '', concat(' comment ', quote(column_comment)))) as kept_clauses, character_set_name as charset_name,
         collation_name as collation_name
       from information_schema.columns where ${IN_SCHEMA}`,
     // An index on a prefix or on an expression does not keep whole values unique.
@@ -80,8 +87,8 @@ export const mysqlAdoption: Adoption = {
   tooLong: (column, length) => `char_length(${column}) > ${length}`,
   // 0000-00-00, and a day or month 0.
   impossibleMoment: (column) => `cast(${column} as char) regexp '^0000|-00'`,
-  // A change of nothing needs the right to change, and a server that can be written to.
-  requireRights: 'alter table users',
+  // Neither changes anything, and both need the rights and a server that can be written to.
+  requireRights: 'alter table users; create table if not exists users (userid binary(16))',
   statements: {
     addColumn: (column) =>
       alter(
@@ -91,10 +98,10 @@ export const mysqlAdoption: Adoption = {
     redefine: (column, found) => alter(column.table, `modify ${redefinition(column, found)}`),
     dropNotNull: ({ table_name, column_name, full_type }) =>
       alter(table_name, `modify ${column_name} ${full_type} null`),
-    addUniqueIndex: (column, { name, key, isOccupied }) =>
+    addUniqueIndex: (column, found, { name, key, isOccupied }) =>
       alter(
         column.table,
-        `${isOccupied ? `drop index ${name}, ` : ''}modify ${redefinition(column)}, add unique index ${name} (${key})`,
+        `${isOccupied ? `drop index ${name}, ` : ''}modify ${redefinition(column, found)}, add unique index ${name} (${key})`,
       ),
     addPrimaryKey: (table, column) => alter(table, `add primary key (${column})`),
     renameIndex: (table, from, to) => alter(table, `rename index \`${from}\` to ${to}`),

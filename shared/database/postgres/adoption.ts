@@ -44,7 +44,7 @@ export const postgresAdoption: Adoption = {
           where relnamespace = ${IN_SCHEMA} and relname = columns.table_name
             and not tgisinternal and tgenabled <> 'D' and tgtype & 2 > 0 and tgtype & 16 > 0
         ) as is_set_on_update,
-        null as charset_name, null as collation_name
+        '' as kept_clauses, null as charset_name, null as collation_name
       from information_schema.columns where table_schema = current_schema()`,
     indexes: `select owner.relname as table_name, own.relname as index_name,
         indisunique and indisvalid and indpred is null as is_unique,
@@ -108,7 +108,7 @@ export const postgresAdoption: Adoption = {
     redefine: (column, found) => alter(column.table, redefinition(column, found)),
     dropNotNull: ({ table_name, column_name }) =>
       alter(table_name, `alter column ${column_name} drop not null`),
-    addUniqueIndex: ({ table }, { name, key, isOccupied }) =>
+    addUniqueIndex: ({ table }, _, { name, key, isOccupied }) =>
       `${isOccupied ? `drop index ${name}; ` : ''}create unique index ${name} on ${table} (${key});`,
     addPrimaryKey: (table, column) => alter(table, `add primary key (${column})`),
     renameIndex: (_, from, to) => `alter index "${from}" rename to ${to};`,

@@ -67,7 +67,7 @@ const LATIN = {
       email varchar(80) character set latin1 collate latin1_general_cs,
       username varchar(15) character set utf8mb3 collate utf8mb3_bin not null,
       password char(40) character set latin1,
-      role varchar(10) character set latin1 not null default 'user',
+      role varchar(10) character set latin1 not null default 'user' comment 'it''s a role',
       created_at timestamp null,
       updated_at datetime,
       deleted_at datetime,
@@ -143,7 +143,7 @@ export const olderSchema = (name: OlderSchema): string =>
 
 const EVERYTHING: Record<'mysql' | 'postgres', string> = {
   mysql: `select table_name as place, concat_ws(' ', column_name, column_type, is_nullable, column_default, extra,
-      collation_name) as what from information_schema.columns where table_schema = database()
+      collation_name, column_comment) as what from information_schema.columns where table_schema = database()
     union all select table_name, concat_ws(' ', index_name, seq_in_index, column_name, non_unique, sub_part)
       from information_schema.statistics where table_schema = database()
     union all select table_name, concat_ws(' ', engine, table_collation, table_comment)
