@@ -15,3 +15,9 @@ export interface Difference {
   /** Some of the values that cause it. */
   examples?: readonly string[]
 }
+
+/** Whether a difference stops everything, and whether `up --adopt` removes it. */
+export const HARMLESS = { isBlocking: false, isSafe: false } as const
+export const FIXABLE = { isBlocking: false, isSafe: true } as const
+export const BLOCKING = { isBlocking: true, isSafe: false } as const
+export const BLOCKING_FIXABLE = { isBlocking: true, isSafe: true } as const

@@ -1,9 +1,10 @@
 import { printable } from '../../printable.ts'
-import { findColumn, type Given, hasForeignKey, isRedefined, specified } from '../adopt.ts'
 import type { Queryable } from '../database.ts'
 import type { Difference } from './difference.ts'
+import { findColumn, type Given, isRedefined, specified } from './given.ts'
 import { LIKENESSES, type Likeness, type SpecifiedColumn } from './schema.ts'
 import { LOGIN_COLUMNS } from './specification.ts'
+import { hasForeignKey } from './table-rules.ts'
 
 /** Rows, or groups of alike values, that are listed at most. */
 const MAX_EXAMPLES = 10

@@ -1,8 +1,11 @@
-import { findDifferences, findForeign, hasTable, isMigrated, NO_FOREIGN_KEY } from '../adopt.ts'
+import { findDifferences } from '../adopt.ts'
 import type { Queryable } from '../database.ts'
 import type { Difference } from './difference.ts'
 import { findRowFaults, ORPHANS } from './find-row-faults.ts'
+import { findForeign } from './foreign-tables.ts'
+import { hasTable, isMigrated } from './given.ts'
 import { readSchema } from './read-schema.ts'
+import { NO_FOREIGN_KEY } from './table-rules.ts'
 
 /**
  * How the database differs from the specification, except for what the pending migrations change. Reads rows only while
