@@ -78,10 +78,20 @@ export function createResponses(schemas: NamedSchemas) {
   }
 
   function describeSuccess(status: string, schema: z.ZodType): Response {
-    const headers = { ...REQUEST_ID }
     const description = schema.description ?? STATUS_CODES[status] ?? status
-    if (BODILESS.has(schema.type)) return { description, headers }
-    return { description, headers, content: { 'application/json': schemas.toMediaType(schema, 'output') } }
+    if (BODILESS.has(schema.type)) return { description, headers: REQUEST_ID }
+    const content = { 'application/json': schemas.toMediaType(schema, 'output') }
+    return { description, headers: REQUEST_ID, content }
+  }
+
+  function describeSuccesses({ schema }: RouteOptions): Record<string, Response> {
+    const declared = Object.entries(schema?.response ?? {}).flatMap(([status, body]) =>
+      body instanceof z.ZodType ? [[status, describeSuccess(status, body)]] : [],
+    )
+    // What Fastify answers with unless a handler sets another status.
+    return declared.length > 0
+      ? Object.fromEntries(declared)
+      : { 200: { description: 'OK', headers: REQUEST_ID } }
   }
 
   return {
@@ -89,13 +99,9 @@ export function createResponses(schemas: NamedSchemas) {
     headers: HEADERS,
     /** By status, and `default` for the refusals of the protocol. */
     describe(route: RouteOptions): Record<string, Response> {
-      const declared = Object.entries(route.schema?.response ?? {})
-      const successes = declared.filter(
-        (entry): entry is [string, z.ZodType] => entry[1] instanceof z.ZodType,
-      )
       const refusals = Map.groupBy(refusalsOf(route), ({ status }) => status)
       return {
-        ...Object.fromEntries(successes.map(([status, schema]) => [status, describeSuccess(status, schema)])),
+        ...describeSuccesses(route),
         ...Object.fromEntries([...refusals].map(([status, problems]) => [status, refuse(status, problems)])),
         default: describeProtocolRefusals(),
       }
