@@ -50,49 +50,19 @@ const HEADERS_OF: Readonly<Record<number, Record<string, unknown>>> = {
 export function createResponses(schemas: NamedSchemas) {
   const components = new Map<string, Response>()
 
-  function describeRefusal(problems: readonly Problem[], headers: Record<string, unknown>): Response {
-    const examples = problems.map((problem) => [
-      slugOf(problem),
-      { summary: problem.title, value: { ...problem, instance: HEADERS.RequestId.example } },
-    ])
-    const schema = schemas.toJson(ProblemBody, 'output')
-    return {
-      description: problems.map(({ type, title }) => `${title}: \`${type}\`.`).join('\n\n'),
-      headers: { ...REQUEST_ID, ...headers },
-      content: { 'application/problem+json': { schema, examples: Object.fromEntries(examples) } },
-    }
-  }
-
-  function refuse(status: number, problems: readonly Problem[]): Response {
-    const response = describeRefusal(problems, HEADERS_OF[status] ?? {})
-    const [first, ...others] = problems
-    if (!first || others.length > 0) return response
-    const name = pascalCase(slugOf(first))
+  function share(name: string, response: Response): Response {
     components.set(name, response)
     return { $ref: `#/components/responses/${name}` }
   }
 
-  function describeProtocolRefusals(): Response {
-    components.set('Refused', describeRefusal(protocolRefusals(), { Allow: headerAt('Allow') }))
-    return { $ref: '#/components/responses/Refused' }
+  function refuse(status: number, problems: readonly Problem[]): Response {
+    const response = describeRefusal(problems, HEADERS_OF[status] ?? {}, schemas)
+    const [first, ...others] = problems
+    return first && others.length === 0 ? share(pascalCase(slugOf(first)), response) : response
   }
 
-  function describeSuccess(status: string, schema: z.ZodType): Response {
-    const description = schema.description ?? STATUS_CODES[status] ?? status
-    if (BODILESS.has(schema.type)) return { description, headers: REQUEST_ID }
-    const content = { 'application/json': schemas.toMediaType(schema, 'output') }
-    return { description, headers: REQUEST_ID, content }
-  }
-
-  function describeSuccesses({ schema }: RouteOptions): Record<string, Response> {
-    const declared = Object.entries(schema?.response ?? {}).flatMap(([status, body]) =>
-      body instanceof z.ZodType ? [[status, describeSuccess(status, body)]] : [],
-    )
-    // What Fastify answers with unless a handler sets another status.
-    return declared.length > 0
-      ? Object.fromEntries(declared)
-      : { 200: { description: 'OK', headers: REQUEST_ID } }
-  }
+  const refuseProtocol = (): Response =>
+    share('Refused', describeRefusal(protocolRefusals(), { Allow: headerAt('Allow') }, schemas))
 
   return {
     components,
@@ -101,11 +71,45 @@ export function createResponses(schemas: NamedSchemas) {
     describe(route: RouteOptions): Record<string, Response> {
       const refusals = Map.groupBy(refusalsOf(route), ({ status }) => status)
       return {
-        ...describeSuccesses(route),
+        ...describeSuccesses(route, schemas),
         ...Object.fromEntries([...refusals].map(([status, problems]) => [status, refuse(status, problems)])),
-        default: describeProtocolRefusals(),
+        default: refuseProtocol(),
       }
     },
+  }
+}
+
+function describeSuccesses({ schema }: RouteOptions, schemas: NamedSchemas): Record<string, Response> {
+  const declared = Object.entries(schema?.response ?? {}).flatMap(([status, body]) =>
+    body instanceof z.ZodType ? [[status, describeSuccess(status, body, schemas)]] : [],
+  )
+  // What Fastify answers with unless a handler sets another status.
+  return declared.length > 0
+    ? Object.fromEntries(declared)
+    : { 200: { description: 'OK', headers: REQUEST_ID } }
+}
+
+function describeSuccess(status: string, schema: z.ZodType, schemas: NamedSchemas): Response {
+  const description = schema.description ?? STATUS_CODES[status] ?? status
+  if (BODILESS.has(schema.type)) return { description, headers: REQUEST_ID }
+  const content = { 'application/json': schemas.toMediaType(schema, 'output') }
+  return { description, headers: REQUEST_ID, content }
+}
+
+function describeRefusal(
+  problems: readonly Problem[],
+  headers: Record<string, unknown>,
+  schemas: NamedSchemas,
+): Response {
+  const examples = problems.map((problem) => [
+    slugOf(problem),
+    { summary: problem.title, value: { ...problem, instance: HEADERS.RequestId.example } },
+  ])
+  const schema = schemas.toJson(ProblemBody, 'output')
+  return {
+    description: problems.map(({ type, title }) => `${title}: \`${type}\`.`).join('\n\n'),
+    headers: { ...REQUEST_ID, ...headers },
+    content: { 'application/problem+json': { schema, examples: Object.fromEntries(examples) } },
   }
 }
 
