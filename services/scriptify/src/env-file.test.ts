@@ -71,6 +71,22 @@ describe('an environment file', () => {
     expect(updateEnvFile(text, { A: 'two' })).toBe(over)
   })
 
+  it.each([
+    { why: 'a double quote', text: 'A=1\nB="hush\nC=2\n' },
+    { why: 'a single quote', text: "# B='x\nexport B='hush\n" },
+    { why: 'a quote that is escaped at the end', text: 'B="hush\\"\n' },
+  ])(
+    'refuses to add to a file that does not close $why: the new line would become part of the value',
+    ({ text }) => {
+      const update = () => updateEnvFile(text, { NEW: '1' })
+      expect(update).toThrow(
+        'The line B=… of the environment file begins a quote that is never closed; close it',
+      )
+      expect(update).not.toThrow('hush')
+      expect(update).toThrow(expect.objectContaining({ exitCode: 2 }))
+    },
+  )
+
   it('is shown without anything that may be a secret', () => {
     const text = `${MARK}# old: hush\nA=hush\nexport B="hush\nC=hush"\nD: hush\n`
     expect(maskEnvFile(text)).toBe(`${MARK}A="…"\nB="…"\n`)

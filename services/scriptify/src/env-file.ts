@@ -31,9 +31,13 @@ export function parseEnvFile(text: string): Record<string, string> {
   )
 }
 
-/** The text with the values of these variables replaced or added; everything else stays as it was written. */
+/**
+ * The text with the values of these variables replaced or added; everything else stays as it was written. Throws exit
+ * code 2 for a quote that is never closed: what follows would become part of its value.
+ */
 export function updateEnvFile(text: string, variables: Record<string, string>): string {
   const pieces = [...readPieces(text)]
+  if (Object.keys(variables).length > 0) refuseOpenQuote(pieces, variables)
   const isNew = ([name]: [string, string]) => pieces.every((piece) => piece.name !== name)
   const updated = pieces.map(({ name, source }) => {
     const value = name !== undefined && Object.hasOwn(variables, name) ? variables[name] : undefined
@@ -41,6 +45,17 @@ export function updateEnvFile(text: string, variables: Record<string, string>): 
   })
   const added = renderEnvFile(Object.fromEntries(Object.entries(variables).filter(isNew)))
   return updated.join('').replace(/[^\n]$/, '$&\n') + added
+}
+
+function refuseOpenQuote(pieces: readonly Piece[], variables: Record<string, string>): void {
+  const open = pieces.find(
+    ({ name, isOpen }) => isOpen && name !== undefined && !Object.hasOwn(variables, name),
+  )
+  if (!open) return
+  throw new CliError(
+    `The line ${open.name}=… of the environment file begins a quote that is never closed; close it`,
+    EXIT.usage,
+  )
 }
 
 /** Only the header and the names: a value may be a secret, and so may a comment. */
@@ -55,8 +70,8 @@ export function maskEnvFile(text: string): string {
 
 /** A variable or any other line, with its line break. */
 type Piece = { source: string } & (
-  | { name: string; value: string; isExported: boolean }
-  | { name?: undefined; value?: undefined; isExported?: undefined }
+  | { name: string; value: string; isExported: boolean; isOpen: boolean }
+  | { name?: undefined; value?: undefined; isExported?: undefined; isOpen?: undefined }
 )
 
 function* readPieces(text: string): Generator<Piece> {
@@ -68,7 +83,7 @@ function* readPieces(text: string): Generator<Piece> {
     if (entry) {
       const [, exported, name = '', quoted, single, bare = ''] = entry
       const value = quoted?.replace(/\\([\\"$`])/g, '$1') ?? single ?? bare.trim()
-      yield { source, name, value, isExported: exported !== undefined }
+      yield { source, name, value, isExported: exported !== undefined, isOpen: /^["']/.test(bare) }
     } else {
       yield { source }
     }
