@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
@@ -11,7 +12,12 @@ import { VALID_FROM_PROPERTY, validFromOf } from '@latchkey/shared/users/user.ts
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { UnrecoverableError } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../services/auth-api/test/support/test-database.ts'
+import { olderSchema } from '../../services/auth-api/test/support/older-schemas.ts'
+import {
+  createEmptyDatabase,
+  createTestDatabase,
+  type TestDatabase,
+} from '../../services/auth-api/test/support/test-database.ts'
 
 const SCRIPTIFY = join(import.meta.dirname, '../../services/scriptify/bin/scriptify')
 const ROOT = join(import.meta.dirname, '../..')
@@ -410,6 +416,30 @@ describe('the other classes', () => {
     expect(Buffer.from(stdout, 'base64')).toHaveLength(48)
     expect(Buffer.from((await run(['Secrets::generate'])).stdout, 'base64')).toHaveLength(64)
     expect((await run(['Secrets::generate', '1e3'])).code).toBe(1)
+  })
+
+  it('say how a database differs, what --adopt would do, and refuse an option that does not exist', async () => {
+    await using own = await createEmptyDatabase()
+    await own.db.runScript(olderSchema('plain indexes'))
+    const env = { DATABASE_URL: own.url, QUEUE_URL: '' }
+    const status = await run(['Migrations::status'], { env })
+    expect(status.stdout).toMatch(
+      /0001_users +pending[\s\S]*users\.email has no unique index\n {2}A user can take/,
+    )
+    expect(status).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^Nothing runs on this database: 2 of/),
+    })
+
+    const plan = await run(['Migrations::up', '--adopt', '--dry-run'], { env })
+    expect(plan.stdout).toMatch(/^-- users\.email has no unique index\n(create|alter) [^;]+ix_email[^;]+;\n/)
+    expect(plan.stdout).toContain('-- then the migration 0001_users\n')
+    expect((await run(['Migrations::up', '--adopt=yes'], { env })).stderr).toBe(
+      'Migrations::up knows --adopt and --dry-run, not --adopt=yes\n',
+    )
+    expect((await createMigrator(own.db).status()).every(({ appliedAt }) => appliedAt === undefined)).toBe(
+      true,
+    )
   })
 
   it('list the migrations', async () => {

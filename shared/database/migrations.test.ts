@@ -1,7 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { OWN_TABLES } from './adoption/specification.ts'
 import { DIALECTS } from './dialects.ts'
+import { readMigrations } from './migration-files.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', 'migrations')
 
@@ -17,3 +19,13 @@ it.each(DIALECTS)('every migration exists for $name, up and down', ({ name }) =>
     .filter((file) => !files.has(file))
   expect(missing, `create in migrations/${name}`).toEqual([])
 })
+
+it.each(DIALECTS)(
+  'every table that a migration creates for $name is known to the adoption of a database',
+  ({ name }) => {
+    const created = readMigrations(name).flatMap(({ upSql }) =>
+      [...upSql.matchAll(/^create table if not exists (\w+)/gm)].map(([, table]) => table),
+    )
+    expect(created.sort()).toEqual(['users', 'users_property', ...Object.keys(OWN_TABLES)].sort())
+  },
+)

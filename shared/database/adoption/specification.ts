@@ -27,4 +27,6 @@ export const LOGIN_COLUMNS = ['email', 'username'] as const
 export const OWN_TABLES: Readonly<Record<string, readonly string[]>> = {
   password_reset: ['id', 'userid', 'token_hash', 'code_hash', 'expires_at'],
   mail_outbox: ['id', 'payload', 'expires_at'],
+  token_revocation: ['id', 'revoked_from', 'expires_at'],
+  email_change: ['id', 'userid', 'code_hash', 'expires_at'],
 }
