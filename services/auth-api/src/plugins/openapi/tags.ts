@@ -8,7 +8,6 @@ const FIRST: readonly Tag[] = [
   { name: 'login', description: 'From credentials to a token, and its end.' },
   { name: 'token', description: 'A token in its last minutes is exchanged for a new one.' },
   { name: 'profile', description: "The caller's own data." },
-  { name: 'password', description: "The caller's own password." },
   {
     name: 'password reset',
     description:
