@@ -1,3 +1,5 @@
+import { matchesGlob } from 'node:path'
+
 /** Code whose mutants are tested together. */
 export interface Area {
   name: string
@@ -5,27 +7,35 @@ export interface Area {
   mutate: string[]
   /** Globs of the tests that may kill its mutants; a mutant in code that runs on load needs them all, so they are few. */
   tests: string[]
+  /** Whether every survivor is listed: a run then fails for another one. Of other areas it prints them. */
+  isListed?: boolean
 }
 
 const FEATURES = 'services/auth-api/src/features'
 const PLUGINS = 'services/auth-api/src/plugins'
 const API_TESTS = 'services/auth-api/test'
+const API_DESCRIPTION = `${API_TESTS}/api-description.test.ts`
 
 export const AREAS: readonly Area[] = [
   {
     name: 'tokens',
     mutate: [`${FEATURES}/tokens/*.ts`],
-    tests: [`${FEATURES}/tokens/*.test.ts`, `${API_TESTS}/tokens{,.engine}.test.ts`],
+    tests: [
+      `${FEATURES}/tokens/*.test.ts`,
+      `${API_TESTS}/{tokens,tokens.engine,refresh.engine,log-out.engine,stolen-token,rotation}.test.ts`,
+      API_DESCRIPTION,
+    ],
   },
   {
     name: 'limits',
     mutate: [`${PLUGINS}/rate-limit/*.ts`],
-    tests: [`${PLUGINS}/rate-limit/*.test.ts`, `${API_TESTS}/rate-limit.test.ts`],
+    tests: [`${PLUGINS}/rate-limit/*.test.ts`],
   },
   {
     name: 'login',
     mutate: [`${FEATURES}/login/*.ts`],
-    tests: [`${FEATURES}/login/*.test.ts`, `${API_TESTS}/login{,.engine}.test.ts`],
+    tests: [`${FEATURES}/login/*.test.ts`, `${API_TESTS}/login{,.engine}.test.ts`, API_DESCRIPTION],
+    isListed: true,
   },
   {
     name: 'password-reset',
@@ -33,17 +43,24 @@ export const AREAS: readonly Area[] = [
     tests: [
       `${FEATURES}/password-reset/*.test.ts`,
       `${API_TESTS}/{password-reset.engine,reset-transaction,reset-work}.test.ts`,
+      API_DESCRIPTION,
     ],
   },
   {
     name: 'profile',
     mutate: [`${FEATURES}/profile/*.ts`],
-    tests: [`${FEATURES}/profile/*.test.ts`, `${API_TESTS}/profile{,.engine}.test.ts`],
+    tests: [`${FEATURES}/profile/*.test.ts`, `${API_TESTS}/profile{,.engine}.test.ts`, API_DESCRIPTION],
+  },
+  {
+    name: 'sealing',
+    mutate: ['shared/mail-outbox/seal-variables.ts'],
+    tests: ['shared/mail-outbox/seal-variables.test.ts'],
+    isListed: true,
   },
   {
     name: 'outbox',
-    mutate: ['shared/mail-outbox/*.ts'],
-    tests: ['shared/mail-outbox/*.test.ts', `${API_TESTS}/mail-outbox.engine.test.ts`],
+    mutate: ['shared/mail-outbox/*.ts', '!shared/mail-outbox/seal-variables.ts'],
+    tests: ['shared/mail-outbox/*.test.ts'],
   },
   {
     name: 'settings',
@@ -59,4 +76,14 @@ export function areaOfEnvironment(): Area {
   if (!area)
     throw new Error(`MUTATION_AREA is ${name}; it is one of ${AREAS.map((each) => each.name).join(', ')}`)
   return area
+}
+
+/** Whether a file is one of the globs, of which one that begins with `!` excludes. */
+export function matchesAny(file: string, globs: readonly string[]): boolean {
+  const isIn = (glob: string) => matchesGlob(file, glob)
+  const [excluding, including] = [
+    globs.filter((glob) => glob.startsWith('!')),
+    globs.filter((glob) => !glob.startsWith('!')),
+  ]
+  return including.some(isIn) && !excluding.some((glob) => isIn(glob.slice(1)))
 }

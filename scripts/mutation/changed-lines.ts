@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, globSync } from 'node:fs'
-import type { Area } from './areas.ts'
+import { globSync } from 'node:fs'
+import { type Area, matchesAny } from './areas.ts'
 
-/** More would take longer than a few minutes. */
-const MAX_LINES = 300
+/** Of an area; more would take longer than a few minutes. */
+const MAX_LINES = 150
 
 /** The commit that changes are seen against: where the branch left main; on main, ten commits ago or the first. */
 export function previousCommit(): string {
@@ -21,7 +21,9 @@ export interface ChangedLines {
 
 /** The lines of an area's code that have changed since a commit, uncommitted ones included. */
 export function changedLines(area: Area, since: string, maxLines = MAX_LINES): ChangedLines {
-  const files = globSync(area.mutate).filter((file) => !file.endsWith('.test.ts') && existsSync(file))
+  const files = globSync(area.mutate.filter((glob) => !glob.startsWith('!'))).filter(
+    (file) => matchesAny(file, area.mutate) && !file.endsWith('.test.ts'),
+  )
   const hunks = files.flatMap((file) => hunksOf(file, git('diff', '--unified=0', since, '--', file)))
   const ranges: string[] = []
   let remaining = maxLines

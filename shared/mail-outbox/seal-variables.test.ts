@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { CompactEncrypt } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { createSealer } from './seal-variables.ts'
 
@@ -17,6 +18,14 @@ describe('sealed variables', () => {
     const parts = (await sealer.seal({ code: '123456' })).split('.')
     parts[3] = Buffer.from('other').toString('base64url')
     await expect(sealer.open(parts.join('.'))).rejects.toThrow()
+  })
+
+  it('do not open when sealed by another algorithm, even with the same key', async () => {
+    const key = randomBytes(32)
+    const sealed = await new CompactEncrypt(new TextEncoder().encode('{"code":"123456"}'))
+      .setProtectedHeader({ alg: 'dir', enc: 'A128CBC-HS256' })
+      .encrypt(key)
+    await expect(createSealer(key).open(sealed)).rejects.toThrow(/not allowed/)
   })
 
   it('require a key of 32 bytes', () => {

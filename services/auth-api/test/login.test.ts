@@ -79,7 +79,9 @@ describe('POST /login', () => {
 
   it('does not take the stored hash for the password', async () => {
     const user = await aUser(app)
-    expect((await logIn(app, user.email, hash('sha1', PASSWORD))).statusCode).toBe(401)
+    const refused = await logIn(app, user.email, hash('sha1', PASSWORD))
+    expect(refused.statusCode).toBe(401)
+    expect(refused.json().detail).toBe('The username or the password is wrong')
   })
 
   it('refuses unknown, wrong and deleted alike', async () => {
