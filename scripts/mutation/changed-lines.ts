@@ -5,11 +5,11 @@ import { type Area, matchesAny } from './areas.ts'
 /** Of an area; more would take longer than a few minutes. */
 const MAX_LINES = 150
 
-/** The commit that changes are seen against: where the branch left main; on main, ten commits ago or the first. */
+/** The commit that changes are seen against: where the branch left main; on main, or without a main, ten commits ago. */
 export function previousCommit(): string {
-  const base = git('merge-base', 'HEAD', 'main')
-  if (base !== git('rev-parse', 'HEAD')) return base
-  return git('rev-list', '--first-parent', '--max-count=11', 'HEAD').split('\n').at(-1) ?? base
+  const base = git('branch', '--list', 'main') ? git('merge-base', 'HEAD', 'main') : undefined
+  if (base !== undefined && base !== git('rev-parse', 'HEAD')) return base
+  return git('rev-list', '--first-parent', '--max-count=11', 'HEAD').split('\n').at(-1) ?? 'HEAD'
 }
 
 export interface ChangedLines {
