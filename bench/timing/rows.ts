@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { SignJWT } from 'jose'
 import { createCodeSecrets } from '../../services/auth-api/src/codes/code-secrets.ts'
 import { createResetRepository } from '../../services/auth-api/src/features/password-reset/reset-repository.ts'
 import type { TimedRequest } from './time-requests.ts'
@@ -43,7 +44,7 @@ const STATES: Record<string, ResetState | undefined> = {
   'reset out of attempts': { attempts: 5 },
 }
 
-/** Every route and state in which an e-mail may be known or not. PUT /profile answers 409 for a known one. */
+/** Every route and state in which an e-mail may be known or not. */
 export function createRows(db: Database, jwtSecret: Uint8Array): Row[] {
   const secrets = createCodeSecrets('reset', jwtSecret)
   const prepareNothing = async () => undefined
@@ -128,8 +129,44 @@ export function createRows(db: Database, jwtSecret: Uint8Array): Row[] {
       request: (email) => post('/login/resetrequest', { email }),
     },
     ...resetRows,
+    createChangeRow(db, jwtSecret),
   ]
 }
+
+/** The change of a user's e-mail to one that may be known, with EMAIL_CHANGE=confirmed. */
+function createChangeRow(db: Database, jwtSecret: Uint8Array): Row {
+  const currentPassword = 'the password'
+  let authorization = ''
+  return {
+    name: 'PUT /profile, another e-mail',
+    kinds: ['unknown', 'known', 'deleted'],
+    status: 200,
+    lanes: 1,
+    async prepare() {
+      const username = randomUUID().slice(0, 18)
+      const user = { username, email: `${username}@example.com`, passwordHash: hash('sha1', currentPassword) }
+      authorization = `Bearer ${await signToken(jwtSecret, await createUserRepository(db).insert(user))}`
+    },
+    request: (email) => ({
+      method: 'PUT',
+      path: '/profile',
+      body: JSON.stringify({ email, currentPassword }),
+      authorization,
+    }),
+  }
+}
+
+/** As the service would issue it, for longer than a run takes. */
+const signToken = (jwtSecret: Uint8Array, userid: string): Promise<string> =>
+  new SignJWT({ data: { userid, name: '', role: 'user' } })
+    .setProtectedHeader({ alg: 'HS512', typ: 'JWT' })
+    .setIssuer('http://bench')
+    .setSubject(userid)
+    .setIssuedAt()
+    .setNotBefore('0s')
+    .setExpirationTime('1d')
+    .setJti(randomUUID())
+    .sign(jwtSecret)
 
 const post = (path: string, body: object): TimedRequest => ({
   method: 'POST',

@@ -7,6 +7,7 @@ export interface TimedRequest {
   path: string
   /** JSON. */
   body: string
+  authorization?: string
 }
 
 /** The microseconds of each request, by kind. */
@@ -35,8 +36,17 @@ export async function timeRequests(origin: string, row: Row, emails: Emails): Pr
   return times
 }
 
-async function time(origin: string, agent: Agent, { method, path, body }: TimedRequest, status: number) {
-  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+async function time(
+  origin: string,
+  agent: Agent,
+  { method, path, body, authorization }: TimedRequest,
+  status: number,
+) {
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    ...(authorization === undefined ? {} : { authorization }),
+  }
   const sent = request(`${origin}${path}`, { method, agent, headers })
   const begun = performance.now()
   sent.end(body)

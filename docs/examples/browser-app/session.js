@@ -11,6 +11,9 @@ const RETRY_MS = 15_000
  */
 export function createSession({ api, onChange }) {
   let timer
+  /** A duplicated tab has a copy of the token: the tabs refresh it once. */
+  const tabs = new BroadcastChannel(STORAGE_KEY)
+  tabs.onmessage = ({ data: { from, to } }) => load()?.token === from && start(to)
 
   function start(token) {
     const { iat, exp } = readClaims(token)
@@ -40,7 +43,11 @@ export function createSession({ api, onChange }) {
     const response = await send('POST', '/refreshtoken').catch(() => undefined)
     // A login or a logout meanwhile wins.
     if (load()?.token !== session.token) return
-    if (response?.ok) return start((await response.json()).token)
+    if (response?.ok) {
+      const { token } = await response.json()
+      tabs.postMessage({ from: session.token, to: token })
+      return start(token)
+    }
     // The server is unavailable or busy, or its clock is behind: try again while the token is valid.
     schedule(RETRY_MS)
   }

@@ -94,10 +94,12 @@ describe('an immediate change of e-mail', () => {
     const changed = await change(token, `moved-${user.email}`, immediate)
     expect(changed.json()).toMatchObject({ email: `moved-${user.email}` })
     expect(changed.json()).not.toHaveProperty('pendingEmail')
+    immediate.setClock(Date.now() + 6_000)
     expect(await ping(other, immediate)).toBe(401)
     expect(await ping(token, immediate), 'the one that changed it').toBe(200)
     const notices = () => [...immediate.queued.values()].filter(({ to }) => to === user.email)
     await expect.poll(() => notices().map(({ template }) => template)).toEqual(['email-changed'])
+    immediate.setClock(undefined)
   })
 
   it('of its case alone ends nothing and tells nobody', async () => {

@@ -109,6 +109,36 @@ describe('a refreshed token', () => {
     },
   )
 
+  it('changes nothing after its grace on a replica that still remembers it', async () => {
+    await using replica = await startApp({
+      database,
+      settings: {
+        REVOCATION_CACHE: '60',
+        JWT_SECRET: Buffer.from(app.config.tokens.secret).toString('base64'),
+      },
+    })
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const rename = async () =>
+      (
+        await replica.server.inject({
+          method: 'PUT',
+          url: '/profile',
+          headers: bearer(token),
+          payload: { name: 'Thief' },
+        })
+      ).statusCode
+    const at = (left: number) => {
+      setLeft(token, left)
+      replica.setClock((expOf(token) - left) * 1000)
+    }
+    at(200)
+    expect(await rename(), 'remembered').toBe(200)
+    await refreshed(token)
+    at(200 - GRACE_SECONDS)
+    expect(await rename()).toBe(401)
+  })
+
   it('cannot be used to escape a logout', async () => {
     const { token, successor } = await aRefreshedToken()
     expect((await post('/logout', successor)).statusCode).toBe(204)
