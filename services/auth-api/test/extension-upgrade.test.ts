@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { SHIPPED_EXTENSION } from '@latchkey/shared/extensions/find-extensions.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
@@ -67,7 +68,7 @@ it('an extension survives a new version without a conflict', async () => {
 async function aClone() {
   const folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-upgrade-'))
   const listed = await run('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: ROOT })
-  for (const file of listed.stdout.split('\0').filter((name) => name && existsSync(join(ROOT, name)))) {
+  for (const file of listed.stdout.split('\0').filter(isLatchkeys)) {
     await mkdir(dirname(join(folder.path, file)), { recursive: true })
     await copyFile(join(ROOT, file), join(folder.path, file))
   }
@@ -84,6 +85,12 @@ async function aClone() {
   await commit(clone, 'version 1')
   return clone
 }
+
+/** Not of an extension that this checkout has besides, nor deleted. */
+const isLatchkeys = (file: string): boolean =>
+  file !== '' &&
+  existsSync(join(ROOT, file)) &&
+  (!file.startsWith('extensions/') || file.startsWith(`extensions/${SHIPPED_EXTENSION}/`))
 
 type Clone = Awaited<ReturnType<typeof aClone>>
 
