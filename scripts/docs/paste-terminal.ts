@@ -1,0 +1,97 @@
+import { stripVTControlCharacters } from 'node:util'
+import { spawn } from '@lydell/node-pty'
+import { vi } from 'vitest'
+
+/** How long a command of a page may take: `npm ci` on a busy machine. */
+const TIMEOUT_MS = 300_000
+/** What a program shows at the end of its output when it waits for a line, or runs until Ctrl-C. */
+const WAITING = /(?:(?:node|php)> |Password: |http:\/\/localhost:\d+\s+|(?:[\w+/=]{40,}\s+))$/
+
+/** At the end of what a terminal shows when its shell waits for a command. */
+export const SHELL_PROMPT = /shell\$ $/
+
+export interface PasteTerminal extends AsyncDisposable {
+  /** Pastes commands, answers what they ask, and waits for their end; throws with what a failed command showed. */
+  run(commands: string, input?: readonly string[]): Promise<string>
+  /** Pastes text into the program that runs, and waits until it shows the pattern. */
+  paste(text: string, until: RegExp): Promise<string>
+  /** Ends the program that runs, and waits for the shell. */
+  interrupt(): Promise<void>
+}
+
+/**
+ * Bash on a pseudo-terminal, into which text is pasted as terminals without bracketed paste do it: a program that reads
+ * its input takes the lines that were meant for the shell.
+ */
+export async function openPasteTerminal(cwd: string, env: Record<string, string>): Promise<PasteTerminal> {
+  const pty = spawn('bash', ['--noprofile', '--norc', '-i'], { name: 'xterm', cols: 500, rows: 50, cwd, env })
+  let output = ''
+  let ends = 0
+  let hasExited = false
+  pty.onData((data) => {
+    output += data
+  })
+  const exited = new Promise<void>((resolve) => pty.onExit(() => resolve()))
+  void exited.then(() => {
+    hasExited = true
+  })
+  const shown = () => stripVTControlCharacters(output).replaceAll('\r', '')
+
+  async function see(pattern: RegExp): Promise<string> {
+    const look = () => {
+      if (!pattern.test(shown()) && !hasExited) throw new Error(`waited for ${pattern}, saw:\n${shown()}`)
+    }
+    await vi.waitFor(look, { timeout: TIMEOUT_MS, interval: 50 })
+    return shown()
+  }
+
+  function type(text: string): void {
+    pty.write(text.replaceAll('\n', '\r'))
+  }
+
+  async function end(): Promise<string> {
+    ends++
+    // The line that is typed does not contain what it prints.
+    type(`echo "end"-${ends}\n`)
+    const text = await see(new RegExp(`^(?:.*[$#] )?end-${ends}$`, 'm'))
+    const [, failure] = /^failed (?!130)(\d+ .*)$/m.exec(text) ?? []
+    if (failure) throw new Error(`A command failed: ${failure}\n${text}`)
+    return text
+  }
+
+  async function run(commands: string, input: readonly string[] = []): Promise<string> {
+    output = ''
+    type(commands)
+    for (const line of input) {
+      await see(WAITING)
+      output = ''
+      if (line === '^C') pty.write('\x03')
+      else type(`${line}\n`)
+    }
+    // A program that reads may take what is typed until it has ended.
+    if (input.length > 0) await see(SHELL_PROMPT)
+    return end()
+  }
+
+  await run(
+    `bind 'set enable-bracketed-paste off'; PS1='shell$ '; trap 'echo "failed" $? $BASH_COMMAND' ERR\n`,
+  )
+  return {
+    run,
+    async paste(text, until) {
+      output = ''
+      type(text)
+      return see(until)
+    },
+    async interrupt() {
+      output = ''
+      pty.write('\x03')
+      await see(SHELL_PROMPT)
+      await end()
+    },
+    async [Symbol.asyncDispose]() {
+      pty.kill('SIGHUP')
+      await exited
+    },
+  }
+}

@@ -1,0 +1,26 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { findPages } from './broken-references.ts'
+import { ROOT } from './generated-pages.ts'
+import { readSnippets } from './snippets.ts'
+
+const code = findPages(ROOT).flatMap((page) => readSnippets(ROOT, page))
+const placeOf = ({ page, line }: { page: string; line: number }) => `${page}:${line}`
+
+it('finds the blocks of every page', () => {
+  expect(code.length).toBeGreaterThan(80)
+})
+
+it('is run, or has a reason why not: every block of code', () => {
+  expect(code.filter(({ plan }) => plan === undefined).map(placeOf)).toEqual([])
+})
+
+it('is run by a test that reads the page, where a block names one', () => {
+  const wrong = code.filter(({ page, plan }) => {
+    if (plan?.kind !== 'run by') return false
+    const test = join(ROOT, plan.test)
+    return !existsSync(test) || !readFileSync(test, 'utf8').includes(page)
+  })
+  expect(wrong.map(placeOf)).toEqual([])
+})
