@@ -16,6 +16,8 @@ const ENGINE_TESTS = `${DATABASE_TESTS}/*.engine.test.ts`
 export const MAIL_FLOWS = ['services/test/reset-flow.test.ts', 'services/test/tracing.test.ts']
 const MAIL_SUITES = ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS]
 const LAUNCHER = ['scripts/{start,embedded}/**/*.test.ts']
+/** Files that keep no state in a module: each loads the modules that the one before it in its worker has loaded. */
+const SHARED_MODULES = { isolate: false }
 // The suites start the services and scriptify a thousand times: each compiles only what has changed since.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules', '.cache', 'node')
 
@@ -38,18 +40,21 @@ const projects: TestProjectInlineConfiguration[] = [
     exclude: [...MAIL_FLOWS, SOAK],
   }),
   project('api', {
+    ...SHARED_MODULES,
     include: [`${DATABASE_TESTS}/*.test.ts`],
     exclude: ['services/auth-api/test/redis/**', ENGINE_TESTS, SOAK],
     provide: { engine: ANY_ENGINE },
   }),
   ...ENGINES.map((engine) =>
-    project(engine, { include: [ENGINE_TESTS], exclude: [SOAK], provide: { engine } }),
+    project(engine, { ...SHARED_MODULES, include: [ENGINE_TESTS], exclude: [SOAK], provide: { engine } }),
   ),
   project('redis', {
+    ...SHARED_MODULES,
     include: hasDocker ? ['services/auth-api/test/redis/**/*.test.ts'] : [],
     provide: { engine: ANY_ENGINE },
   }),
   project('unit', {
+    ...SHARED_MODULES,
     include: ['{admin,bench,k8s,shared,scripts}/**/*.test.ts', 'services/*/src/**/*.test.ts'],
     exclude: ['admin/test/**', ...LAUNCHER, SOAK],
   }),

@@ -4,7 +4,7 @@ import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import mysql from 'mysql2/promise'
 import pg from 'pg'
 import { describe, it } from 'vitest'
-import { isPostgres, queueUrl } from './support/engine.ts'
+import { type Engine, engine, isPostgres, queueUrl } from './support/engine.ts'
 import { startSeverableProxy } from './support/severable-proxy.ts'
 import { aToken, aUser, bearer, logIn, startApp } from './support/start-app.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './support/test-database.ts'
@@ -123,14 +123,21 @@ async function lockTable({ url }: TestDatabase, table: string): Promise<{ end():
   return client
 }
 
+const COUNT_ON_POSTGRES = 'select pid from pg_stat_activity where datname = $1'
+const COUNT_CONNECTIONS: Record<Engine, string> = {
+  embedded: COUNT_ON_POSTGRES,
+  postgres: COUNT_ON_POSTGRES,
+  // Its processlist fails on a statement of another session that holds binary values.
+  mysql: 'select thread_id from performance_schema.threads where processlist_db = $1',
+  mariadb: 'select id from information_schema.processlist where db = $1',
+}
+
 /** How many connections the server has to this database. */
 async function countConnections({ url, db }: TestDatabase): Promise<number> {
   const rows = await db.query(
     {
       name: 'count-connections',
-      text: isPostgres()
-        ? 'select pid from pg_stat_activity where datname = $1'
-        : 'select id from information_schema.processlist where db = $1',
+      text: COUNT_CONNECTIONS[engine()],
     },
     [new URL(url).pathname.slice(1)],
   )
