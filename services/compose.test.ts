@@ -1,22 +1,29 @@
 import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ROOT, run, VERSION } from './test/support/images.ts'
+import { parse } from 'yaml'
+import { type Ended, endedOf } from './scriptify/test/image.ts'
+import { docker, ROOT, run } from './test/support/images.ts'
 
 const PASSWORD = '!P4ssw0rdstr!'
 const NEW_PASSWORD = 'Qx7!mountain-Vr'
 const EMAIL = 'user@example.com'
+const CREDENTIALS = JSON.stringify({ username: EMAIL, password: PASSWORD })
 
 interface Mail {
   text: string
   to: { address: string }[]
 }
 
-// The README's command; it must need no step before it.
-describe.each(['postgres', 'mysql'])('docker compose up --build --wait on %s', (profile) => {
+describe.each(['postgres', 'mysql'])('docker compose on %s', (profile) => {
+  /** For what knows no database. */
+  const itOnce = it.runIf(profile === 'postgres')
   const project = `latchkey-test-${randomUUID().slice(0, 8)}`
   const compose = (...args: string[]) =>
     run('docker', ['compose', '-p', project, '--profile', profile, ...args], {
       cwd: ROOT,
+      maxBuffer: 64 * 1024 ** 2,
       // Below the hook's own limit, so that the containers are still removed.
       timeout: 280_000,
       env: {
@@ -24,7 +31,8 @@ describe.each(['postgres', 'mysql'])('docker compose up --build --wait on %s', (
         AUTH_API_PORT: '127.0.0.1:',
         MAILDEV_PORT: '127.0.0.1:',
         COMPOSE_PROFILES: '',
-        LATCHKEY_VERSION: VERSION,
+        // No image has this tag, as on a clean clone.
+        LATCHKEY_VERSION: project,
       },
     })
   const addressOf = async (service: string, port: number) =>
@@ -36,11 +44,111 @@ describe.each(['postgres', 'mysql'])('docker compose up --build --wait on %s', (
     api = await addressOf('auth-api', 8080)
     inbox = await addressOf('maildev', 1080)
   }
+
+  let admin = ''
+  /** In a container of the service scriptify that stays: compose takes longer to create one than all else here. */
+  const scriptify = (words: string[], input = ''): Promise<Ended> =>
+    endedOf('docker', ['exec', '--interactive', admin, 'scriptify', ...words], input)
+
+  // Each is a user's first command on one of the databases: it must need no step before it.
+  const starts: Record<string, () => Promise<void>> = {
+    async postgres() {
+      const { stdout } = await compose('run', '--rm', '-T', 'scriptify', 'run', 'Users::list')
+      expect(stdout).toMatch(/^No user was found\.\n$/m)
+      await compose('up', '--build', '--wait', '--scale', 'mailer-worker=3')
+    },
+    async mysql() {
+      await compose('up', '--build', '--wait')
+    },
+  }
   beforeAll(async () => {
-    await compose('up', '--build', '--wait', '--scale', 'mailer-worker=3')
+    await starts[profile]?.()
     await findAddresses()
   }, 300_000)
-  afterAll(() => compose('down', '--volumes', '--timeout', '5'))
+  afterAll(async () => {
+    if (admin) await docker('rm', '--force', admin)
+    await compose('--profile', 'tools', 'down', '--volumes', '--timeout', '5')
+    const images = ['auth-api', 'mailer-worker', 'scriptify'].map((name) => `latchkey/${name}:${project}`)
+    await docker('rmi', ...images)
+  })
+
+  it('does not start scriptify with the rest', async () => {
+    const { stdout } = await compose('ps', '--all', '--services')
+    expect(stdout.split('\n')).toContain('auth-api')
+    expect(stdout.split('\n')).not.toContain('scriptify')
+    const stay = ['--detach', '--no-deps', '--entrypoint', 'sleep', 'scriptify', 'infinity']
+    // Below what the build of its image prints.
+    admin = (await compose('run', '--rm', ...stay)).stdout.trim().split('\n').at(-1) ?? ''
+  })
+
+  itOnce('calls the API by scriptify', async () => {
+    const login = await scriptify(['endpoint', 'POST', 'http://auth-api:8080/login', '--body', CREDENTIALS])
+    expect(login).toMatchObject({ code: 0, stderr: '' })
+    const { token } = JSON.parse(login.stdout)
+    const bearer = ['--header', `Authorization: Bearer ${token}`]
+    const mine = await scriptify(['endpoint', 'GET', '/profile', '--base', 'http://auth-api:8080', ...bearer])
+    expect(JSON.parse(mine.stdout)).toMatchObject({ email: EMAIL, role: 'user' })
+    const nobody = await scriptify(['endpoint', 'GET', 'http://auth-api:8080/profile'])
+    expect(nobody).toMatchObject({ code: 22, stderr: 'HTTP/1.1 401 Unauthorized\n' })
+  })
+
+  it.each([
+    {
+      runtime: 'php',
+      code: "qq('select username from users where email = :email', ['email' => 'user@example.com'])",
+    },
+    {
+      runtime: 'node',
+      code: "qq('select username from users where email = :email', { email: 'user@example.com' })",
+    },
+  ])('queries the database in the terminal, in $runtime', async ({ runtime, code }) => {
+    const { code: exit, stdout } = await scriptify(['terminal', '--runtime', runtime, '--execute', code])
+    expect(exit).toBe(0)
+    expect(stdout).toMatch(/\buser\b/)
+  })
+
+  it('creates a user who can log in', async () => {
+    const args = (...values: string[]) => values.flatMap((value) => ['--arg', value])
+    const call = (method: string, ...values: string[]) => scriptify(['run', method, ...args(...values)])
+    const created = await call('Users::create', 'ada', 'ada@example.com', 'Ada Lovelace', 'admin')
+    expect(created).toMatchObject({ code: 0, stderr: '' })
+    const [, password] = /^Password: (.+)$/m.exec(created.stdout) ?? []
+    const body = JSON.stringify({ username: 'ada@example.com', password })
+    const login = await scriptify(['endpoint', 'POST', 'http://auth-api:8080/login', '--body', body])
+    expect(JSON.parse(login.stdout)).toMatchObject({ data: { name: 'Ada Lovelace', role: 'admin' } })
+    expect((await call('Users::list')).stdout).toMatch(/ada +ada@example\.com/)
+    const again = await call('Users::create', 'ada', 'ada@example.com')
+    expect({ ...again, stderr: again.stderr.split('\n').length }).toEqual({ code: 1, stdout: '', stderr: 2 })
+  })
+
+  itOnce('reads a password from standard input', async () => {
+    const words = ['run', 'Users::setPassword', '--arg', 'admin@example.com', '--arg', '-']
+    expect(await scriptify(words, 'Qx7!mountain-Vr\n')).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  it('runs Migrations::status', async () => {
+    expect(await scriptify(['run', 'Migrations::status'])).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  itOnce('runs Secrets::generate', async () => {
+    expect(await scriptify(['run', 'Secrets::generate'])).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  itOnce('runs what the CronJob of the cluster runs', async () => {
+    const job = parse(await readFile(join(ROOT, 'k8s/base/scriptify/cron-job.yaml'), 'utf8'))
+    const [container] = job.spec.jobTemplate.spec.template.spec.containers
+    const ended = await scriptify(container.args)
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    expect(ended.stdout).toContain('waiting')
+  })
+
+  itOnce('gives scriptify no key that signs tokens', async () => {
+    const read =
+      '(await import("node:fs")).readFileSync(process.env.CREDENTIALS_FILE, "utf8").match(/^\\w+/gm)'
+    const { stdout } = await scriptify(['terminal', '--runtime', 'node', '--no-preload', '--execute', read])
+    expect(stdout).toContain('DATABASE_URL')
+    expect(stdout).not.toContain('JWT_SECRET')
+  })
 
   const post = async (path: string, body: object) => {
     const response = await fetch(`${api}${path}`, {
@@ -74,23 +182,31 @@ describe.each(['postgres', 'mysql'])('docker compose up --build --wait on %s', (
     const inside = async (service: string, script: string) =>
       (await compose('exec', '-T', service, 'sh', '-c', script)).stdout.trim()
     const names = "sed 's/=.*//' /run/secrets/credentials.env | sort | paste -sd,"
-    expect(await inside('auth-api', names)).toBe('DATABASE_URL,JWT_SECRET,MAIL_SECRET,QUEUE_URL')
     expect(await inside('mailer-worker', names)).toBe('DATABASE_URL,MAIL_SECRET,QUEUE_URL')
-    expect(await inside('auth-api', 'touch /app/x 2>/dev/null; echo $?; id -un')).toBe('1\nnode')
+    const [ofApi, secret = '', ...account] = (
+      await inside(
+        'auth-api',
+        `${names}; sed -n 's/^MAIL_SECRET=//p' /run/secrets/credentials.env; touch /app/x 2>/dev/null; echo $?; id -un`,
+      )
+    ).split('\n')
+    expect(ofApi).toBe('DATABASE_URL,JWT_SECRET,MAIL_SECRET,QUEUE_URL')
+    expect(account).toEqual(['1', 'node'])
     // `docker inspect` shows no secret.
     const ids = (await compose('ps', '--all', '--quiet')).stdout.trim().split('\n')
-    const secret = await inside('auth-api', "sed -n 's/^MAIL_SECRET=//p' /run/secrets/credentials.env")
     expect(secret.length).toBeGreaterThan(40)
     expect((await run('docker', ['inspect', ...ids])).stdout).not.toContain(secret)
   })
 
-  it('sends a mail that was accepted while Redis was down, and keeps the secrets after a second up', async () => {
-    const before = (await mails()).length
-    await compose('kill', 'redis')
-    expect((await post('/login/resetrequest', { email: EMAIL })).status).toBe(200)
-    await compose('up', '--wait', '--scale', 'mailer-worker=3')
-    await findAddresses()
-    await expect.poll(async () => (await mails()).length, { timeout: 60_000 }).toBe(before + 1)
-    expect(await logIn(NEW_PASSWORD)).toBe(200)
-  })
+  itOnce(
+    'sends a mail that was accepted while Redis was down, and keeps the secrets after a second up',
+    async () => {
+      const before = (await mails()).length
+      await compose('kill', 'redis')
+      expect((await post('/login/resetrequest', { email: EMAIL })).status).toBe(200)
+      await compose('up', '--wait', '--scale', 'mailer-worker=3')
+      await findAddresses()
+      await expect.poll(async () => (await mails()).length, { timeout: 60_000 }).toBe(before + 1)
+      expect(await logIn(NEW_PASSWORD)).toBe(200)
+    },
+  )
 })
