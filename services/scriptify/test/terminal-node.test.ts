@@ -1,7 +1,6 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { MAIN, ROOT } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
@@ -31,8 +30,7 @@ describe.concurrent('the node terminal', () => {
   it('is freed by Ctrl-C, twice, from what a timer does for ever', async () => {
     await using terminal = await openTerminal()
     await terminal.enter('setTimeout(() => { while (true); }, 0);;')
-    terminal.type('cons\t')
-    await sleep(1500)
+    await terminal.complete('cons')
     terminal.type(CTRL_C)
     await terminal.see(/node> $/)
     terminal.type('1 + 1\r')
@@ -152,7 +150,7 @@ describe.concurrent('the node terminal', () => {
   it('takes a paste as one unit, tabs and all', async () => {
     await using terminal = await openTerminal()
     terminal.type('\x1b[200~if (false) {\n\t1\n}\nelse {\n\t"other"\n}\x1b[201~')
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await terminal.see(/"other"\s+node\* \}$/)
     terminal.type('\r')
     expect(await terminal.see(/node> $/)).not.toContain('Error')
     expect(await terminal.enter('"a\tb".length')).toContain('=> 3')
@@ -184,16 +182,13 @@ describe.concurrent('the node terminal', () => {
     await terminal.enter(
       'const thing = { get explosive() { console.log("BANG"); return 1 }, expression: { deep: 1 } }',
     )
-    await terminal.typeShown('thin')
-    terminal.type('\t')
+    await terminal.complete('thin')
     await terminal.see('thing')
-    await terminal.typeShown('.explo')
-    terminal.type('\t')
+    await terminal.complete('.explo')
     expect(await terminal.see('explosive')).not.toContain('BANG')
     terminal.type(CTRL_C)
     await terminal.see(/node> $/)
-    await terminal.typeShown('thing.expression.d')
-    terminal.type('\t')
+    await terminal.complete('thing.expression.d')
     await terminal.see('thing.expression.deep')
   })
 

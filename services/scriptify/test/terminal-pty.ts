@@ -10,6 +10,8 @@ export interface Typist extends AsyncDisposable {
   type(text: string): void
   /** Types text and waits until it is shown, which is not looked at yet: a key that follows is no part of a paste. */
   typeShown(text: string): Promise<void>
+  /** Types text and a Tab in one piece: once the text is shown, the Tab is read too and cannot merge with the next key. */
+  complete(text: string): Promise<void>
   /** Types a line and waits for the next prompt; gives what appeared between. */
   enter(line: string): Promise<string>
   /** Waits until what appeared since the last look holds the text; gives all of it. */
@@ -57,7 +59,6 @@ export function startTypist(
 
   const see = async (what: string | RegExp): Promise<string> => {
     await waitFor(what)
-    await sleep(30)
     const text = stripVTControlCharacters(state.seen)
       .replace(/ {100,}\r/g, '\n')
       .replaceAll('\r', '')
@@ -70,6 +71,10 @@ export function startTypist(
     type: (text) => pty.write(text),
     typeShown(text) {
       pty.write(text)
+      return waitFor(text)
+    },
+    complete(text) {
+      pty.write(`${text}\t`)
       return waitFor(text)
     },
     see,

@@ -1,7 +1,6 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { MAIN } from '../terminal-docker.ts'
 import { startTypist } from '../terminal-pty.ts'
@@ -172,7 +171,8 @@ describe.concurrent('a method in TypeScript', () => {
     const typist = startTypist(process.execPath, [MAIN, ...words], { prompt: /never/, cwd: node.project })
     await typist.see('begin')
     typist.type('\x03')
-    await sleep(300)
+    // The terminal shows it when it sends the signal.
+    await typist.see('^C')
     writeFileSync(go, '')
     await typist.see('end')
     expect(await typist.exited).toBe(0)
