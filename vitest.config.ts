@@ -18,6 +18,8 @@ const MAIL_SUITES = ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS]
 const LAUNCHER = ['scripts/{start,embedded}/**/*.test.ts']
 /** Files that keep no state in a module: each loads the modules that the one before it in its worker has loaded. */
 const SHARED_MODULES = { isolate: false }
+/** These replace a module (vi.mock), which no file before them may have loaded. */
+const MOCKING = ['shared/passwords/equal-work.test.ts', 'services/auth-api/test/reset-work.test.ts']
 // The suites start the services and scriptify a thousand times: each compiles only what has changed since.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules', '.cache', 'node')
 
@@ -42,7 +44,7 @@ const projects: TestProjectInlineConfiguration[] = [
   project('api', {
     ...SHARED_MODULES,
     include: [`${DATABASE_TESTS}/*.test.ts`],
-    exclude: ['services/auth-api/test/redis/**', ENGINE_TESTS, SOAK],
+    exclude: ['services/auth-api/test/redis/**', ENGINE_TESTS, ...MOCKING, SOAK],
     provide: { engine: ANY_ENGINE },
   }),
   ...ENGINES.map((engine) =>
@@ -56,8 +58,9 @@ const projects: TestProjectInlineConfiguration[] = [
   project('unit', {
     ...SHARED_MODULES,
     include: ['{admin,bench,k8s,shared,scripts}/**/*.test.ts', 'services/*/src/**/*.test.ts'],
-    exclude: ['admin/test/**', ...LAUNCHER, SOAK],
+    exclude: ['admin/test/**', ...LAUNCHER, ...MOCKING, SOAK],
   }),
+  project('mocking', { include: MOCKING, provide: { engine: ANY_ENGINE } }),
 ]
 
 export default configOf(projects)

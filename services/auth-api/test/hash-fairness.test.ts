@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aUser, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
-const ATTACKERS = 200
+const ATTACKERS = 80
 /** How long an attacker that was refused for lack of room waits; the longest Retry-After would be a second. */
 const RETRY_MS = 100
 
@@ -36,7 +36,7 @@ function startFlood(app: TestApp) {
   let isOver = false
   const guess = async (attacker: number) => {
     for (let account = 0; !isOver; account++) {
-      const address = `198.51.${100 + (attacker % 2)}.${attacker >> 1}`
+      const address = `198.51.100.${attacker}`
       const status = await logIn(app, `nobody-${attacker}-${account}@example.com`, 'a guess', address)
       statuses.push(status)
       if (status === 429) return
@@ -53,7 +53,7 @@ function startFlood(app: TestApp) {
   }
 }
 
-it('a client that has logged in before is not refused while 200 addresses guess', async () => {
+it('a client that has logged in before is not refused while many addresses guess', async () => {
   await using app = await start()
   const owner = await aUser(app)
   expect(await logIn(app, owner.email, PASSWORD, '192.0.2.1')).toBe(200)
