@@ -60,7 +60,7 @@ export const AREAS: readonly Area[] = [
   {
     name: 'outbox',
     mutate: ['shared/mail-outbox/*.ts', '!shared/mail-outbox/seal-variables.ts'],
-    tests: ['shared/mail-outbox/*.test.ts'],
+    tests: ['shared/mail-outbox/*.test.ts', `${API_TESTS}/mail-outbox.engine.test.ts`],
   },
   {
     name: 'settings',

@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it, vi } from 'vitest'
+import { createSettlement } from './settle-mail.ts'
+
+/** A settlement over an outbox that holds these mails. */
+function settlementOf(...ids: string[]) {
+  const rows = new Set(ids)
+  const outbox = {
+    has: vi.fn(async (id: string) => rows.has(id)),
+    remove: vi.fn(async (id: string) => rows.delete(id)),
+  }
+  const warn = vi.fn()
+  return { rows, outbox, warn, settlement: createSettlement({ outbox, logger: { warn } }) }
+}
+
+describe('a mail', () => {
+  it('is settled once its row is deleted', async () => {
+    const id = randomUUID()
+    const { settlement } = settlementOf(id)
+    expect(await settlement.isSettled(id)).toBe(false)
+    expect(await settlement.settle(id), 'by the first worker').toBe(true)
+    expect(await settlement.settle(id), 'by another one').toBe(false)
+    expect(await settlement.isSettled(id)).toBe(true)
+  })
+
+  it('that was added by hand has no row, and is never settled before it is sent', async () => {
+    const { settlement, outbox } = settlementOf()
+    expect(await settlement.isSettled('by-hand')).toBe(false)
+    expect(await settlement.settle('by-hand')).toBe(true)
+    expect(outbox.has).not.toHaveBeenCalled()
+    expect(outbox.remove).not.toHaveBeenCalled()
+  })
+
+  it('whose row cannot be deleted is settled later, once', async () => {
+    const id = randomUUID()
+    const { settlement, outbox, rows, warn } = settlementOf(id)
+    const failure = new Error('the database is unavailable')
+    outbox.remove.mockRejectedValueOnce(failure)
+    expect(await settlement.settle(id)).toBe(false)
+    expect(warn).toHaveBeenCalledWith({ err: failure, mailId: id }, expect.any(String))
+    outbox.remove.mockRejectedValueOnce(failure)
+    await expect(settlement.settlePending()).rejects.toBe(failure)
+    await settlement.settlePending()
+    expect(rows.size).toBe(0)
+    await settlement.settlePending()
+    expect(outbox.remove).toHaveBeenCalledTimes(3)
+  })
+})
