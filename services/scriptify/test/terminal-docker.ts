@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { GenericContainer, type StartedNetwork, type StartedTestContainer } from 'testcontainers'
+import { GenericContainer, type StartedTestContainer } from 'testcontainers'
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
 export const MAIN = `${ROOT}/services/scriptify/src/main.ts`
@@ -23,8 +23,11 @@ export async function hasDocker(): Promise<boolean> {
 /** The environment of a machine whose Node compiles each file once, for what the tests run there. */
 export const COMPILED_ONCE = { NODE_COMPILE_CACHE: '/var/cache/node' }
 
+/** By this name the machine reaches what listens on the host, such as the shared servers. */
+export const HOST = 'host.docker.internal'
+
 /** A machine with Node 24 and php 8.4, this project at its own path, and nothing running. */
-export async function startPhpMachine(network?: StartedNetwork): Promise<StartedTestContainer> {
+export async function startPhpMachine(): Promise<StartedTestContainer> {
   const here = dirname(fileURLToPath(import.meta.url))
   const image = await GenericContainer.fromDockerfile(here, 'terminal-php.Dockerfile').build(
     'latchkey-test/php:8.4',
@@ -32,10 +35,11 @@ export async function startPhpMachine(network?: StartedNetwork): Promise<Started
       deleteOnExit: false,
     },
   )
-  const machine = image
+  return image
     .withBindMounts([{ source: ROOT, target: ROOT, mode: 'ro' }])
     .withEnvironment(COMPILED_ONCE)
     .withWorkingDir(ROOT)
+    .withExtraHosts([{ host: HOST, ipAddress: 'host-gateway' }])
     .withCommand(['sleep', 'infinity'])
-  return (network ? machine.withNetwork(network) : machine).start()
+    .start()
 }

@@ -1,28 +1,24 @@
-import { MariaDbContainer } from '@testcontainers/mariadb'
-import { MySqlContainer } from '@testcontainers/mysql'
-import { Network, type StartedNetwork, type StartedTestContainer } from 'testcontainers'
+import type { Database } from '@latchkey/shared/database/database.ts'
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import type { StartedTestContainer } from 'testcontainers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { postgresContainer } from '../../test/support/postgres-container.ts'
-import { hasDocker, MAIN, ROOT, startPhpMachine } from './terminal-docker.ts'
+import { waitFor } from '../../mailer-worker/test/support/wait-for.ts'
+import { sharedServer } from '../../test/servers/shared-server.ts'
+import type { SharedServer } from '../../test/servers/shared-servers.ts'
+import { HOST, hasDocker, MAIN, ROOT, startPhpMachine } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
 
 const CTRL_C = '\x03'
 const CTRL_D = '\x04'
 const prompt = /php[>*] /
-const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
-  let network: StartedNetwork
   let machine: StartedTestContainer
 
   beforeAll(async () => {
-    network = await new Network().start()
-    machine = await startPhpMachine(network)
+    machine = await startPhpMachine()
   })
-  afterAll(async () => {
-    await machine?.stop()
-    await network?.stop()
-  })
+  afterAll(() => machine?.stop())
 
   const openTerminal = async (args: string[] = ['--no-preload'], env: Record<string, string> = {}) => {
     const settings = Object.entries({ NO_COLOR: '1', TERM: 'xterm', ...env }).flatMap(([name, value]) => [
@@ -304,66 +300,67 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     expect(await terminal.enter("qq('select 1')")).toContain(says)
   })
 
-  describe.each([
+  describe.each<{
+    server: SharedServer
+    /** Of a database whose name has to be quoted. */
+    name: string
+    quoted: string
+    database: string
+    sleep: string
+    sleeping: string
+    dsn: (address: URL) => string
+  }>([
     {
-      engine: 'PostgreSQL',
-      start: () =>
-        postgresContainer()
-          .withDatabase("my db's")
-          .withNetwork(network)
-          .withNetworkAliases('postgres')
-          .start(),
-      url: "postgres://test:test@postgres:5432/my%20db's",
-      name: 'select current_database() as name',
+      server: 'postgres',
+      name: "my db's",
+      quoted: `"my db's"`,
+      database: 'select current_database() as name',
       sleep: 'select pg_sleep(4)',
-      dsn: "'pgsql:host=postgres;dbname=postgres'",
+      sleeping: `select pid from pg_stat_activity where state = 'active' and datname = $1 and query = $2`,
+      dsn: ({ port }) => `pgsql:host=${HOST};port=${port};dbname=postgres`,
     },
-    {
-      engine: 'MySQL',
-      start: () =>
-        new MySqlContainer('mysql:9')
-          .withUsername('test')
-          .withUserPassword('test')
-          .withDatabase("my; db's")
-          .withNetwork(network)
-          .withNetworkAliases('mysql')
-          .start(),
-      url: "mysql://test:test@mysql:3306/my;%20db's",
-      name: 'select database() as name',
+    ...(['mysql', 'mariadb'] as const).map((server) => ({
+      server,
+      name: "my; db's",
+      quoted: "`my; db's`",
+      database: 'select database() as name',
       sleep: 'select sleep(4)',
-      dsn: "'mysql:host=mysql'",
-    },
-    {
-      engine: 'MariaDB',
-      start: () =>
-        new MariaDbContainer('mariadb:11.8')
-          .withUsername('test')
-          .withUserPassword('test')
-          .withDatabase("my; db's")
-          .withNetwork(network)
-          .withNetworkAliases('mariadb')
-          .start(),
-      url: "mariadb://test:test@mariadb:3306/my;%20db's",
-      name: 'select database() as name',
-      sleep: 'select sleep(4)',
-      dsn: "'mysql:host=mariadb'",
-    },
-  ])('on $engine', ({ start, url, name, sleep, dsn }) => {
+      sleeping: `select id from information_schema.processlist where db = $1 and info = $2`,
+      dsn: ({ port }: URL) => `mysql:host=${HOST};port=${port}`,
+    })),
+  ])('on $server', ({ server, name, quoted, database, sleep, sleeping, dsn }) => {
+    let admin: Database
+    let address: URL
+    beforeAll(async () => {
+      address = new URL(await sharedServer(server))
+      admin = await openDatabase(address.href, { poolSize: 1 })
+      await admin.runScript(`create database ${quoted}`)
+    })
+    afterAll(async () => {
+      await admin?.runScript(`drop database ${quoted}${server === 'postgres' ? ' with (force)' : ''}`)
+      await admin?.close()
+    })
+    const untilItRuns = (query: string) =>
+      waitFor(async () => (await admin.query({ name: 'sleeping', text: sleeping }, [name, query])).length > 0)
+
     it('answers each query with its own rows, whatever ended the one before', {
       timeout: 180_000,
     }, async () => {
-      await using _database = await start()
+      const url = new URL(address)
+      url.hostname = HOST
+      url.pathname = `/${encodeURIComponent(name)}`
       await using terminal = await openTerminal([
         '--preload',
         'templates/scriptify/scriptify.php',
         '--env',
-        `DATABASE_URL=${url}`,
+        `DATABASE_URL=${url.href}`,
       ])
       expect(
         await terminal.enter("qq('select 1 as one, null as nothing, :v as given', ['v' => 'é'])"),
       ).toMatch(/one \| nothing \| given\n-+\S*\n1 +\| NULL +\| é\n1 row\(s\)/)
-      expect(await terminal.enter(`qq('${name}')`)).toMatch(/name\n-+\nmy;? db's\n1 row/)
-      await terminal.enter(`$own = new PDO(${dsn}, 'test', 'test');`)
+      expect(await terminal.enter(`qq('${database}')`)).toMatch(/name\n-+\nmy;? db's\n1 row/)
+      const { username, password } = address
+      await terminal.enter(`$own = new PDO('${dsn(address)}', '${username}', '${password}');`)
       const answers = async (number: number) => {
         expect(await terminal.enter(`qq('select ${number} as answer')`)).toMatch(
           new RegExp(`answer\\n-+\\n${number}\\n`),
@@ -372,14 +369,15 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
       await answers(2)
       terminal.type(`echo 'be', 'gun'; qq('${sleep}')\r`)
       await terminal.see('begun')
-      await pause(700)
+      await untilItRuns(sleep)
       terminal.type(CTRL_C)
       await terminal.see(/Interrupted[\s\S]*php> $/)
       await answers(3)
       // Only by force, for as long as this test could wait.
-      terminal.type(`echo 'be', 'gun'; qq('${sleep.replace('4', '600')}')\r`)
+      const long = sleep.replace('4', '600')
+      terminal.type(`echo 'be', 'gun'; qq('${long}')\r`)
       await terminal.see('begun')
-      await pause(700)
+      await untilItRuns(long)
       terminal.type(CTRL_C)
       await terminal.see('Ctrl-C again')
       terminal.type(CTRL_C)
