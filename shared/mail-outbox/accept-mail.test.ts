@@ -76,6 +76,7 @@ describe('accepting a mail', () => {
   it.each([
     { why: 'a missing variable', variables: { minutes: 10 }, says: 'code' },
     { why: 'a wrong one', variables: { code: 'abc123', minutes: 10 }, says: 'code' },
+    { why: 'a code that is too long', variables: { code: '1234567', minutes: 10 }, says: 'code: ' },
     { why: 'one of the wrong type', variables: { code: '123456', minutes: '10' }, says: 'minutes' },
     { why: 'an undeclared one', variables: { code: '123456', minutes: 10, link: 'x' }, says: 'link' },
   ])('refuses $why before anything is written, without showing a value', async ({ variables, says }) => {

@@ -42,4 +42,20 @@ describe('dispatching a mail', () => {
     expect(queue.add).toHaveBeenCalledExactlyOnceWith('mail', job)
     expect(outbox.remove).toHaveBeenCalledExactlyOnceWith('decoy')
   })
+
+  it('leaves what exceeds its bound to the sweep while the queue hangs, and takes mail again afterwards', async () => {
+    const outbox = { markDispatched: vi.fn(async () => undefined), remove: vi.fn(async () => true) }
+    const hanging = Promise.withResolvers<void>()
+    const queue = { add: vi.fn(() => hanging.promise) }
+    const dispatcher = createMailDispatcher({ outbox, queue, logger, maxDelayMs: 0 })
+    for (let each = 0; each < 1_000 + 5; each++) dispatcher.dispatch(`mail-${each}`, job)
+    await vi.waitFor(() => expect(queue.add).toHaveBeenCalledTimes(1_000))
+    hanging.resolve()
+    await vi.waitFor(() => expect(outbox.markDispatched).toHaveBeenCalledTimes(1_000))
+    await vi.waitFor(() => {
+      dispatcher.discard('decoy')
+      expect(outbox.remove).toHaveBeenCalled()
+    })
+    await dispatcher.close()
+  })
 })
