@@ -1,5 +1,5 @@
 /** The limits of the model's replicas. */
-export const LIMITS = { failures: 6, resets: 4 } as const
+export const LIMITS = { failures: 3, resets: 3 } as const
 
 /** Beyond its limit an account is granted one reset from each further address, up to this multiple of the limit. */
 const CEILING_FACTOR = 3

@@ -117,7 +117,7 @@ const otherThan = (code: string | undefined) => (code === '000000' ? '000001' : 
 /** The steps, by name; `weight` says how often each occurs. */
 const STEPS: Record<string, { weight: number; run: StepRun }> = {
   logIn: { weight: 4, run: logIn },
-  logInWrongly: { weight: 2, run: logInWrongly },
+  logInWrongly: { weight: 4, run: logInWrongly },
   refresh: { weight: 3, run: refresh },
   readProfile: { weight: 1, run: readProfile },
   changeProfile: { weight: 1, run: changeProfile },
