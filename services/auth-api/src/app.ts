@@ -1,9 +1,7 @@
 import { type Clock, type MonotonicClock, monotonicClock } from '@latchkey/shared/clock.ts'
-import { describeSharedAccounts } from '@latchkey/shared/database/adoption/describe-differences.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
-import { createMigrator, type Migrator } from '@latchkey/shared/database/migrations.ts'
 import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
-import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
+import type { Readiness } from '@latchkey/shared/health/readiness.ts'
 import { createMails, type Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import type { MailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { MAIL_TEMPLATES, type MailTemplates } from '@latchkey/shared/mail-outbox/mail-templates.ts'
@@ -11,16 +9,13 @@ import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { DEMO_PASSWORD, DEMO_USERS, hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
-import {
-  describePublishedPasswords,
-  findPublishedPasswords,
-} from '@latchkey/shared/users/published-password.ts'
 import { ROLES } from '@latchkey/shared/users/roles.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyBaseLogger, FastifyInstance, FastifyPluginCallback, FastifyRequest } from 'fastify'
 import { Registry } from 'prom-client'
 import type { ReportEvent } from './account-events.ts'
+import { createAppReadiness } from './app-readiness.ts'
 import { createCodeSecrets } from './codes/code-secrets.ts'
 import type { Config } from './config.ts'
 import { createServer } from './create-server.ts'
@@ -38,7 +33,6 @@ import { changeEmailRoutes } from './features/change-email/routes.ts'
 import { createChangePassword } from './features/change-password/change-password.ts'
 import { changePasswordRoutes } from './features/change-password/routes.ts'
 import { createPasswordClient, type PasswordClient } from './features/current-password/password-client.ts'
-import { createDatabaseCheck } from './features/health/check-database.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { createLogOut } from './features/log-out/log-out.ts'
 import { logOutRoutes } from './features/log-out/routes.ts'
@@ -106,25 +100,72 @@ export interface App {
 
 /** Joins the parts of auth-api. Opens and closes nothing: `parts.ts` does. */
 export async function buildApp(config: Config, dependencies: AppDependencies): Promise<App> {
-  const { db, passwords, logger, traceRequests, clock = Date.now, registry = new Registry() } = dependencies
   const { extensions = [] } = dependencies
-  const users = createUserRepository(db)
-  const report = buildReport(logger)
-  const server = createServer({ trustedProxies: config.http.trustedProxies, logger })
+  const parts = await buildParts(config, dependencies)
+  const { db, server, readiness, tokens, users, clock } = parts
   const owners = trackRouteOwners(server, 'Latchkey')
-  const readiness = buildReadiness(config, dependencies, clock)
-  const { issueToken, refreshToken, endSession, ...verification } = await buildTokens(
-    config.tokens,
-    dependencies,
-    report,
-  )
-  const tokens = { ...verification, roles: [...ROLES, ...extensions.flatMap(({ roles }) => roles)] }
+  const roles = [...ROLES, ...extensions.flatMap(({ roles }) => roles)]
+  const { verifier, validity } = tokens
+  await addPlugins(server, config, { ...parts, tokens: { verifier, validity, roles } })
+  await addRoutes(config, parts)
+  const mailsOf = ({ mails }: ConfiguredExtension) => buildMails(mails, config, parts)
+  for (const extension of extensions)
+    await addExtensionRoutes(server, owners, extension, { db, users, clock, mailsOf })
+  return { server, readiness }
+}
+
+type Parts = Awaited<ReturnType<typeof buildParts>>
+
+/** What the features share. */
+async function buildParts(config: Config, dependencies: AppDependencies) {
+  const { db, passwords, logger, clock = Date.now, registry = new Registry() } = dependencies
+  const server = createServer({ trustedProxies: config.http.trustedProxies, logger })
+  const report = buildReport(logger)
   const limits = await buildLimits(server, config, dependencies)
-  const { createCounter, limitLogin, limitReset } = limits
+  const passwordClientOf = (request: FastifyRequest): PasswordClient =>
+    createPasswordClient({
+      passwords,
+      field: config.login.field,
+      limit: (account, attempt) => limits.limitLogin(request, account, attempt),
+      address: addressKey(request),
+    })
+  const transaction: Database['transaction'] = (work) => db.transaction(work)
+  return {
+    ...dependencies,
+    ...limits,
+    clock,
+    registry,
+    server,
+    report,
+    transaction,
+    passwordClientOf,
+    users: createUserRepository(db),
+    readiness: createAppReadiness(config, { ...dependencies, clock }),
+    tokens: await buildTokens(config.tokens, dependencies, report),
+    mails: buildMails(MAIL_TEMPLATES, config, { ...dependencies, clock }),
+    requireValid: requireValidAt(clock),
+  }
+}
 
-  await addPlugins(server, config, { readiness, tokens, createCounter, registry, traceRequests })
+async function addRoutes(config: Config, parts: Parts): Promise<void> {
+  const { server, readiness } = parts
+  await server.register(healthRoutes, { readiness })
+  await addTokenRoutes(config, parts)
+  await addProfileRoutes(config, parts)
+  await addPasswordRoutes(config, parts)
+  await server.register(startPageRoutes, {
+    hasPage: hasDemoUsers(config.environment),
+    environment: config.environment,
+    inboxUrl: config.mail.inboxUrl,
+    metricsPort: config.http.metricsPort,
+    loginField: config.login.field,
+  })
+}
 
-  const { field } = config.login
+/** Login, refresh and logout. */
+async function addTokenRoutes({ login: { field } }: Config, parts: Parts): Promise<void> {
+  const { db, users, passwords, logger, server, clock, limitLogin } = parts
+  const { issueToken, refreshToken, endSession, validity } = parts.tokens
   const logIn = createLogIn({
     users,
     replaceHash: replaceHashIn(db),
@@ -135,53 +176,19 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     clock,
     field,
   })
-  const mails = buildMails(MAIL_TEMPLATES, config, dependencies, clock)
-  const { requestReset, confirmCode, setPassword } = buildPasswordReset(
-    config,
-    { ...dependencies, mails },
-    clock,
-  )
-  const transaction: Database['transaction'] = (work) => db.transaction(work)
-  const passwordClientOf = (request: FastifyRequest): PasswordClient =>
-    createPasswordClient({
-      passwords,
-      field,
-      limit: (account, attempt) => limitLogin(request, account, attempt),
-      address: addressKey(request),
-    })
-  const { updateProfile, confirmChange } = buildProfile(
-    config,
-    { ...dependencies, ...limits, mails, report, passwordClientOf },
-    clock,
-  )
-  const changePassword = createChangePassword({
-    db,
-    usersOf: createUserRepository,
-    endCodes,
-    requireValid: requireValidAt(clock),
-    validity: verification.validity,
-    issueToken,
-    policy: config.policy,
-    report,
-    clock,
-  })
-
-  await server.register(healthRoutes, { readiness })
   await server.register(loginRoutes, {
     logIn: (credentials, request) =>
       limitLogin(request, credentials.username, (client) => logIn(credentials, client)),
   })
   await server.register(tokenRoutes, { refreshToken })
-  await server.register(logOutRoutes, {
-    logOut: createLogOut({
-      endSession,
-      validity: verification.validity,
-      transaction,
-      usersOf: createUserRepository,
-      report,
-      clock,
-    }),
-  })
+  const usersOf = createUserRepository
+  await server.register(logOutRoutes, { logOut: createLogOut({ ...parts, usersOf, endSession, validity }) })
+}
+
+/** The profile, and the confirmation of a new e-mail. */
+async function addProfileRoutes(config: Config, parts: Parts): Promise<void> {
+  const { db, server, clock } = parts
+  const { updateProfile, confirmChange } = buildProfile(config, parts)
   const shownProperties = config.profile.properties
   await server.register(profileRoutes, {
     findProfile: (userid) => createProfileRepository(db).find(userid, new Date(clock())),
@@ -189,6 +196,20 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     updateProfile,
   })
   await server.register(changeEmailRoutes, { confirmChange, shownProperties })
+}
+
+/** The change of a password by its owner, and its reset by e-mail. */
+async function addPasswordRoutes(config: Config, parts: Parts): Promise<void> {
+  const { server, tokens, limitReset, passwordClientOf } = parts
+  const changePassword = createChangePassword({
+    ...parts,
+    usersOf: createUserRepository,
+    endCodes,
+    validity: tokens.validity,
+    issueToken: tokens.issueToken,
+    policy: config.policy,
+  })
+  const { requestReset, confirmCode, setPassword } = buildPasswordReset(config, parts)
   await server.register(changePasswordRoutes, {
     changePassword: (claims, change, request) => changePassword(claims, change, passwordClientOf(request)),
   })
@@ -201,17 +222,6 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     // The token of a confirmed reset came from the owner's mailbox.
     setPassword: (given, request) => setPassword(given, { address: addressKey(request), standing: 'known' }),
   })
-  await server.register(startPageRoutes, {
-    hasPage: hasDemoUsers(config.environment),
-    environment: config.environment,
-    inboxUrl: config.mail.inboxUrl,
-    metricsPort: config.http.metricsPort,
-    loginField: field,
-  })
-  const mailsOf = ({ mails }: ConfiguredExtension) => buildMails(mails, config, dependencies, clock)
-  for (const extension of extensions)
-    await addExtensionRoutes(server, owners, extension, { db, users, clock, mailsOf })
-  return { server, readiness }
 }
 
 interface PluginParts extends Pick<AppDependencies, 'traceRequests'> {
@@ -249,43 +259,6 @@ function demoExamples({ environment, login }: Config): Record<string, unknown> {
   return user && hasDemoUsers(environment)
     ? { login: { username: user[login.field], password: DEMO_PASSWORD } }
     : {}
-}
-
-function buildReadiness(config: Config, dependencies: AppDependencies, clock: Clock): Readiness {
-  const { db, queue } = dependencies
-  const migrator = createMigrator(db)
-  return createReadiness(
-    {
-      database: createDatabaseCheck(db, {
-        migrator,
-        acceptSchema: () => refuseSharedAccounts(migrator, dependencies),
-        acceptUsers: () => refuseDemoUsers(config, dependencies),
-      }),
-      // An address that has never answered may be wrong. Later, mail waits in the outbox while the queue is unavailable.
-      queue: rememberingSuccess(async () => (await queue.ping()) ?? 'ok', Number.POSITIVE_INFINITY, clock),
-    },
-    clock,
-  )
-}
-
-async function refuseSharedAccounts(migrator: Migrator, { refuse }: AppDependencies): Promise<void> {
-  const shared = await migrator.findSharedAccounts()
-  if (shared.length === 0) return
-  const reason = new Error(describeSharedAccounts(shared))
-  refuse?.(reason)
-  throw reason
-}
-
-async function refuseDemoUsers(
-  { environment }: Config,
-  { db, passwords, refuse }: AppDependencies,
-): Promise<void> {
-  if (hasDemoUsers(environment)) return
-  const accounts = await findPublishedPasswords({ users: createUserRepository(db), passwords })
-  if (accounts.length === 0) return
-  const reason = new Error(describePublishedPasswords(accounts, environment))
-  refuse?.(reason)
-  throw reason
 }
 
 const buildReport =
@@ -345,23 +318,16 @@ const replaceHashIn = (db: Database) => (userid: string, oldHash: string, newHas
 const buildMails = <Templates extends MailTemplates>(
   templates: Templates,
   { mail }: Config,
-  { dispatcher }: AppDependencies,
-  clock: Clock,
+  { dispatcher, clock }: Pick<AppDependencies, 'dispatcher'> & { clock: Clock },
 ): Mails<Templates> => createMails({ templates, sealer: createSealer(mail.secret), dispatcher, clock })
 
-interface ProfileParts extends AppDependencies, Awaited<ReturnType<typeof buildLimits>> {
-  mails: Mails
-  report: ReportEvent
-  passwordClientOf: (request: FastifyRequest) => PasswordClient
-}
-
-function buildProfile({ tokens, reset, profile }: Config, parts: ProfileParts, clock: Clock) {
-  const { db, mails, report, limitEmailChange, limitChanges, limitChangesTo, passwordClientOf } = parts
-  const transaction: Database['transaction'] = (work) => db.transaction(work)
+function buildProfile({ tokens, reset, profile }: Config, parts: Parts) {
+  const { db, transaction, mails, report, requireValid, clock, passwordClientOf } = parts
+  const { limitEmailChange, limitChanges, limitChangesTo } = parts
   const usersOf = createUserRepository
   const changesOf = createChangeRepository
   const secrets = createCodeSecrets('email', tokens.secret, tokens.previousSecret)
-  const required = { requireValid: requireValidAt(clock), clock }
+  const required = { requireValid, clock }
   const makeEmailChange = createMakeEmailChange({ usersOf, endCodes, mails, report, clock })
   const requestChange = createRequestChange({ ...reset, usersOf, changesOf, mails, secrets, report, clock })
   const isConfirmed = profile.emailChange === 'confirmed'
@@ -399,13 +365,10 @@ async function endCodes(transaction: Queryable, userid: string, now: Date): Prom
 
 function buildPasswordReset(
   { tokens, reset, policy }: Config,
-  { db, passwords, mails }: AppDependencies & { mails: Mails },
-  clock: Clock,
+  { db, passwords, transaction, users, mails, clock }: Parts,
 ) {
-  const users = createUserRepository(db)
   const resets = createResetRepository(db)
   const secrets = createCodeSecrets('reset', tokens.secret, tokens.previousSecret)
-  const transaction: Database['transaction'] = (work) => db.transaction(work)
   const inTransaction = {
     transaction,
     resetsOf: createResetRepository,
