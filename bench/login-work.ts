@@ -1,8 +1,8 @@
 /*
- * Does refusing a login take the same work whoever it names? Refuses a wrong password, an unknown, a deleted and a SHA-1
- * user in turn, and prints the processor time of each kind: of all threads, which other work on the machine does not
- * lengthen. The hash takes several milliseconds; the kinds may differ by much less than one. The least of each kind is
- * what the process itself disturbs least.
+ * Measures whether refusing a login takes the same work for every kind of user. Refuses a wrong password, an unknown, a
+ * deleted and a SHA-1 user in turn, and prints the processor time of each kind: of all threads, which other work on the
+ * machine does not lengthen. The hash takes several milliseconds; the kinds may differ by much less than one. The least
+ * of each kind is what the process itself disturbs least.
  *
  *   npm run bench:login [-- --rounds 25 --accepted sha1,argon2id,bcrypt]
  */

@@ -99,7 +99,7 @@ async function refuseAnotherDatabase(wanted: string): Promise<void> {
 /** Tokens of the current secret stay valid: it still verifies as the previous one. */
 async function rotateJwtSecret(): Promise<void> {
   const current = await find(JWT_SECRET)
-  if (!current) refuse('There is no JWT_SECRET to rotate yet; docker compose up generates it', 1)
+  if (!current) refuse('No JWT_SECRET exists to rotate; docker compose up generates it', 1)
   if (await find(PREVIOUS_JWT_SECRET)) {
     refuse(
       'A rotation is in progress; a second one would invalidate the tokens of JWT_SECRET_PREVIOUS. Use --forget-previous-jwt-secret first, TOKEN_LIFETIME after the rotation',
@@ -112,7 +112,7 @@ async function rotateJwtSecret(): Promise<void> {
 }
 
 async function forgetPreviousJwtSecret(): Promise<void> {
-  if (!(await find(PREVIOUS_JWT_SECRET))) refuse('There is no JWT_SECRET_PREVIOUS', 1)
+  if (!(await find(PREVIOUS_JWT_SECRET))) refuse('JWT_SECRET_PREVIOUS does not exist', 1)
   await rm(keptPath(PREVIOUS_JWT_SECRET))
   process.stdout.write('JWT_SECRET_PREVIOUS is removed.\n')
 }

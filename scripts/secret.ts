@@ -48,7 +48,7 @@ async function write(
 ): Promise<number> {
   if (!ENVIRONMENTS.some((known) => known === environment)) {
     const name = JSON.stringify(environment)
-    throw new ArgumentError(`There is no environment ${name}; use one of ${ENVIRONMENTS.join(', ')}`)
+    throw new ArgumentError(`The environment ${name} does not exist; use one of ${ENVIRONMENTS.join(', ')}`)
   }
   const jwtSecretBytes = parseWholeNumber(
     'bytes of JWT_SECRET',

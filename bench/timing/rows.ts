@@ -4,10 +4,17 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { SignJWT } from 'jose'
 import { createCodeSecrets } from '../../services/auth-api/src/codes/code-secrets.ts'
 import { createResetRepository } from '../../services/auth-api/src/features/password-reset/reset-repository.ts'
-import type { TimedRequest } from './time-requests.ts'
 
 /** What an e-mail may be. Requests about all kinds of a row must take the same time. */
 export type Kind = 'unknown' | 'known' | 'deleted'
+
+export interface TimedRequest {
+  method: string
+  path: string
+  /** JSON. */
+  body: string
+  authorization?: string
+}
 
 export interface Row {
   name: string

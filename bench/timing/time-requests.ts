@@ -1,14 +1,6 @@
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
-import type { Emails, Kind, Row } from './rows.ts'
-
-export interface TimedRequest {
-  method: string
-  path: string
-  /** JSON. */
-  body: string
-  authorization?: string
-}
+import type { Emails, Kind, Row, TimedRequest } from './rows.ts'
 
 /** The microseconds of each request, by kind. */
 export type Times = Map<Kind, number[]>

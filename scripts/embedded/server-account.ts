@@ -106,7 +106,7 @@ function findUnprivilegedUser(): Ids {
     const ids = { uid: Number(user?.[2]), gid: Number(user?.[3]) }
     if (ids.uid > 0 && ids.gid >= 0) return ids
   }
-  throw new Error('PostgreSQL does not run as root, and there is no user "postgres" or "nobody" to run it as')
+  throw new Error('PostgreSQL does not run as root, and the users "postgres" and "nobody" do not exist')
 }
 
 function giveAway(path: string, { uid, gid }: Ids, dataDir: string): void {

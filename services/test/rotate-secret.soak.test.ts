@@ -31,7 +31,7 @@ describe('rotating JWT_SECRET on one host', () => {
 
     expect(await rotate('--forget-previous-jwt-secret')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('There is no JWT_SECRET_PREVIOUS'),
+      stderr: expect.stringContaining('JWT_SECRET_PREVIOUS does not exist'),
     })
     expect(await rotate('--rotate-jwt-secret')).toContain('JWT_SECRET is new')
     await restart()
