@@ -130,7 +130,8 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
   it('stops by force what catches the first Ctrl-C, at the second', async () => {
     await using terminal = await openTerminal()
     await terminal.enter('$kept = 41;')
-    terminal.type("echo 'be', 'gun'; while (true) { try { sleep(60); } catch (Throwable $t) {} }\r")
+    // What is shown inside the try is shown when Ctrl-C can be caught.
+    terminal.type("while (true) { try { echo 'be', 'gun'; sleep(60); } catch (Throwable $t) {} }\r")
     await terminal.see('begun')
     terminal.type(CTRL_C)
     await terminal.see('Ctrl-C again')
