@@ -31,8 +31,8 @@ export function createAppReadiness(config: Config, dependencies: AppReadinessDep
     {
       database: createDatabaseCheck(db, {
         migrator,
-        acceptSchema: () => refuseSharedAccounts(migrator, dependencies),
-        acceptUsers: () => refuseDemoUsers(config, dependencies),
+        acceptSchema: async () => refuseFor(await findSharedAccounts(migrator), dependencies),
+        acceptUsers: async () => refuseFor(await findDemoUsers(config, dependencies), dependencies),
       }),
       // An address that has never answered may be wrong. Later, mail waits in the outbox while the queue is unavailable.
       queue: rememberingSuccess(async () => (await queue.ping()) ?? 'ok', Number.POSITIVE_INFINITY, clock),
@@ -41,22 +41,26 @@ export function createAppReadiness(config: Config, dependencies: AppReadinessDep
   )
 }
 
-async function refuseSharedAccounts(migrator: Migrator, { refuse }: AppReadinessDependencies): Promise<void> {
+/** Two accounts that one login opens. */
+async function findSharedAccounts(migrator: Migrator): Promise<string | undefined> {
   const shared = await migrator.findSharedAccounts()
-  if (shared.length === 0) return
-  const reason = new Error(describeSharedAccounts(shared))
-  refuse?.(reason)
-  throw reason
+  return shared.length === 0 ? undefined : describeSharedAccounts(shared)
 }
 
-async function refuseDemoUsers(
+/** Accounts whose password everybody can read. */
+async function findDemoUsers(
   { environment }: Config,
-  { db, passwords, refuse }: AppReadinessDependencies,
-): Promise<void> {
-  if (hasDemoUsers(environment)) return
+  { db, passwords }: AppReadinessDependencies,
+): Promise<string | undefined> {
+  if (hasDemoUsers(environment)) return undefined
   const accounts = await findPublishedPasswords({ users: createUserRepository(db), passwords })
-  if (accounts.length === 0) return
-  const reason = new Error(describePublishedPasswords(accounts, environment))
+  return accounts.length === 0 ? undefined : describePublishedPasswords(accounts, environment)
+}
+
+/** Ends the service where `fault` says why it must not run. */
+function refuseFor(fault: string | undefined, { refuse }: AppReadinessDependencies): void {
+  if (fault === undefined) return
+  const reason = new Error(fault)
   refuse?.(reason)
   throw reason
 }

@@ -141,7 +141,7 @@ async function buildParts(config: Config, dependencies: AppDependencies) {
     passwordClientOf,
     users: createUserRepository(db),
     readiness: createAppReadiness(config, { ...dependencies, clock }),
-    tokens: await buildTokens(config.tokens, dependencies, report),
+    tokens: await buildTokens(config.tokens, { ...dependencies, clock }, report),
     mails: buildMails(MAIL_TEMPLATES, config, { ...dependencies, clock }),
     requireValid: requireValidAt(clock),
   }
@@ -268,7 +268,7 @@ const buildReport =
 
 async function buildTokens(
   { secret, previousSecret, issuer, revocationCacheSeconds: cacheSeconds, ...tokens }: Config['tokens'],
-  { db, clock = Date.now, monotonic = monotonicClock }: Pick<AppDependencies, 'db' | 'clock' | 'monotonic'>,
+  { db, clock, monotonic = monotonicClock }: Pick<AppDependencies, 'db' | 'monotonic'> & { clock: Clock },
   report: ReportEvent,
 ) {
   const key = await importSigningKey(secret)

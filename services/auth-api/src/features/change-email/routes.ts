@@ -1,14 +1,12 @@
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { sixDigitCode } from '../../codes/six-digit-code.ts'
 import { Profile, toProfile } from '../profile/profile.ts'
 import type { Claims } from '../tokens/claims.ts'
 
 const EmailConfirmation = z
-  .object(
-    { code: z.string('must be a string of six digits').regex(/^[0-9]{6}$/, 'must be six digits') },
-    'must be a JSON object',
-  )
+  .object({ code: sixDigitCode() }, 'must be a JSON object')
   .meta({ id: 'EmailConfirmation', examples: [{ code: '123456' }] })
 
 export interface ChangeEmailRoutesOptions {

@@ -46,8 +46,9 @@ export function createChangePassword(dependencies: ChangePasswordDependencies) {
       const user = await requireValid(transaction, claims)
       const { userid } = user
       await users.setPassword(userid, passwordHash)
-      await endTokens(users, userid, clock())
-      await endCodes(transaction, userid, new Date(clock()))
+      const now = clock()
+      await endTokens(users, userid, now)
+      await endCodes(transaction, userid, new Date(now))
       return (await users.findById(userid)) ?? user
     })
 

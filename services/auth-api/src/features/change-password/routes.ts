@@ -1,3 +1,4 @@
+import { newPassword } from '@latchkey/shared/passwords/new-password.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -10,10 +11,7 @@ const PasswordChangeBody = z
   .object(
     {
       currentPassword: z.string('must be a string').min(1, 'must not be empty'),
-      password: z
-        .string('must be a string')
-        .refine((text) => text.isWellFormed(), 'must be whole characters')
-        .describe('The new password.'),
+      password: newPassword(),
     },
     'must be a JSON object',
   )

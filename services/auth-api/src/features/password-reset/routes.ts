@@ -1,7 +1,9 @@
+import { newPassword } from '@latchkey/shared/passwords/new-password.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { sixDigitCode } from '../../codes/six-digit-code.ts'
 import type { ConfirmCode } from './confirm-code.ts'
 import type { NewPassword } from './set-password.ts'
 
@@ -22,10 +24,7 @@ const CodeConfirmation = z
   .object(
     {
       email: emailAddress(),
-      code: z
-        .string('must be a string of six digits')
-        .regex(/^[0-9]{6}$/, 'must be six digits')
-        .describe('The code of the mail.'),
+      code: sixDigitCode(),
       token: token()
         .optional()
         .describe('Of the request; without it the newest open reset of the e-mail is confirmed.'),
@@ -39,10 +38,7 @@ const NewPasswordBody = z
     {
       email: emailAddress(),
       token: token().describe('Of the confirmation.'),
-      password: z
-        .string('must be a string')
-        .refine((text) => text.isWellFormed(), 'must be whole characters')
-        .meta({ format: 'password' }),
+      password: newPassword(),
     },
     'must be a JSON object',
   )

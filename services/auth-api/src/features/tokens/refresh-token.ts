@@ -3,7 +3,7 @@ import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
 import { type Claims, sessionOf } from './claims.ts'
 import type { IssuedToken, IssueToken } from './issue-token.ts'
 import type { RevocationRepository } from './revocation-repository.ts'
-import { isReused, isValidFor, revokedToken, type TokenValidity } from './token-validity.ts'
+import { isCurrent, isReused, revokedToken, type TokenValidity } from './token-validity.ts'
 
 export interface RefreshTokenDependencies {
   revocations: Pick<RevocationRepository, 'endRefreshed'>
@@ -33,17 +33,14 @@ export function createRefreshToken(dependencies: RefreshTokenDependencies) {
   return async (claims: Claims): Promise<IssuedToken> => {
     const now = clock()
     refuseOutsideWindow(claims, now, dependencies)
-    const { user, hasSessionEnded, ...standing } = await revocations.endRefreshed(
-      claims,
-      new Date(now + GRACE_MS),
-    )
+    const standing = await revocations.endRefreshed(claims, new Date(now + GRACE_MS))
     validity.forget(claims)
-    if (hasSessionEnded || !isValidFor(user, claims)) throw revokedToken()
+    if (!isCurrent(standing, claims)) throw revokedToken()
     if (isReused(standing, now)) {
       await endReused(claims)
       throw revokedToken()
     }
-    return issueToken(user, toNumericDate(now), sessionOf(claims))
+    return issueToken(standing.user, toNumericDate(now), sessionOf(claims))
   }
 }
 

@@ -56,8 +56,8 @@ export function createRevocationRepository(db: Queryable) {
     },
 
     /**
-     * Ends a token of an existing user that is being refreshed, from `until` on, unless that has been done already. Reads its standing, by one
-     * statement where the database has that.
+     * Ends a token that is being refreshed, from `until` on, unless that has been done already or its user is deleted.
+     * Reads its standing too, by the same statement where the database can do that.
      */
     async endRefreshed(claims: Claims, until: Date): Promise<TokenStanding> {
       const keys = standingKeys(db, claims)

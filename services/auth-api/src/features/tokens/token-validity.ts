@@ -83,9 +83,15 @@ export const revokedToken = () => new AppError('invalid_token', 'The token was r
 export const isReused = ({ refreshedUntil }: Pick<TokenStanding, 'refreshedUntil'>, now: number): boolean =>
   refreshedUntil !== undefined && now >= refreshedUntil.getTime()
 
-/** Whether a token with these claims is valid for a user who has just been read. */
-export const isValidFor = (user: User | undefined, claims: Claims): user is User =>
-  user !== undefined && !user.deletedAt && isAfterMark(user, claims)
+/** Whether the user of a token exists, its session has not ended, and it was issued after the user's valid-from mark. */
+export const isCurrent = (
+  standing: TokenStanding,
+  claims: Claims,
+): standing is TokenStanding & { user: User } =>
+  !standing.hasSessionEnded &&
+  standing.user !== undefined &&
+  !standing.user.deletedAt &&
+  isAfterMark(standing.user, claims)
 
 /** The user of a token, as both are in the database now; throws `invalid_token` when the token has ended. */
 export async function requireValid(
@@ -94,8 +100,7 @@ export async function requireValid(
   now: number,
 ): Promise<User> {
   const standing = await revocations.findStanding(claims)
-  const isValid = currentClaims(claims, readMark(standing, claims)) !== undefined && !isReused(standing, now)
-  if (!standing.user || !isValid) throw revokedToken()
+  if (!isCurrent(standing, claims) || isReused(standing, now)) throw revokedToken()
   return standing.user
 }
 
@@ -105,8 +110,8 @@ function currentClaims(claims: Claims, { isValid, role }: Mark): Claims | undefi
   return claims.data.role === role ? claims : { ...claims, data: { ...claims.data, role } }
 }
 
-const readMark = ({ user, refreshedUntil, hasSessionEnded }: TokenStanding, claims: Claims): Mark => ({
-  isValid: !hasSessionEnded && isValidFor(user, claims),
-  role: user ? roleOf(user) : '',
-  refreshedUntil,
+const readMark = (standing: TokenStanding, claims: Claims): Mark => ({
+  isValid: isCurrent(standing, claims),
+  role: standing.user ? roleOf(standing.user) : '',
+  refreshedUntil: standing.refreshedUntil,
 })

@@ -2,7 +2,7 @@ import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
 import { tooManyWaiting } from '@latchkey/shared/passwords/password-hasher.ts'
 import type { FastifyRequest } from 'fastify'
 import type { CreateCounter } from './counters.ts'
-import { addressKey } from './limit-keys.ts'
+import { addressKey, pairKey } from './limit-keys.ts'
 import { createPendingAttempts, type EarlierAttempts, type PendingAttempt } from './pending-attempts.ts'
 import {
   createRecentFailures,
@@ -91,5 +91,5 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
 const failureKeys = (address: string, account: string): FailureKeys => ({
   address,
   account,
-  pair: `${address} ${account}`,
+  pair: pairKey(address, account),
 })

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { CreateCounter } from './counters.ts'
-import { addressKey } from './limit-keys.ts'
+import { addressKey, pairKey } from './limit-keys.ts'
 
 /** From which addresses logins to an account have succeeded. */
 export interface KnownClients {
@@ -16,7 +16,8 @@ export function createKnownClients(
   accountKey: (account: string) => string,
 ): KnownClients {
   const successes = createCounter('known', REMEMBERED_MS)
-  const keyOf = (request: FastifyRequest, account: string) => `${addressKey(request)} ${accountKey(account)}`
+  const keyOf = (request: FastifyRequest, account: string) =>
+    pairKey(addressKey(request), accountKey(account))
   return {
     async remember(request, account) {
       await successes.count(request, keyOf(request, account))

@@ -19,3 +19,6 @@ export function createAccountKey(secret: Uint8Array): (account: string) => strin
   const key = createHmac('sha256', secret).update('latchkey rate limit').digest()
   return (account) => createHmac('sha256', key).update(fold(account)).digest('base64url')
 }
+
+/** The key of an account at an address; both are keys. */
+export const pairKey = (address: string, account: string): string => `${address} ${account}`

@@ -11,8 +11,7 @@ export interface LoginLimiterOptions extends Omit<FailureLimiterOptions, 'name' 
 
 /**
  * Runs a login, or a check of the current password, unless too many have failed, and counts it when the password is
- * wrong. Throws
- * `rate_limited`, and `overloaded` when too many logins of the address wait.
+ * wrong. Throws `rate_limited`, and `overloaded` when too many logins of the address wait.
  */
 export type LimitLogin = <Result>(
   request: FastifyRequest,

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { CreateCounter } from './counters.ts'
 import type { KnownClients } from './known-clients.ts'
-import { addressKey } from './limit-keys.ts'
+import { addressKey, pairKey } from './limit-keys.ts'
 import { tooManyRequests } from './too-many-requests.ts'
 
 export interface ResetLimiterOptions {
@@ -41,8 +41,8 @@ export function createResetLimiter(options: ResetLimiterOptions): LimitReset {
 /**
  * Grants an account its limit, and then one reset from each further address up to a ceiling: an attacker who spends the
  * limit must not keep the owner from asking. An address that is known for the account has a limit for itself: no other
- * address can spend it. A refused request does not count: on this replica the account's hour might
- * begin with it, when all replicas together began it long before.
+ * address can spend it. A refused request does not count: the account's hour might begin with it on this replica, when
+ * all replicas together began it long before.
  */
 function createAccountLimiter({ name, createCounter, resetRequests }: ResetLimiterOptions) {
   const ofAccounts = createCounter(`${name}-account`, HOUR_MS)
@@ -60,7 +60,7 @@ function createAccountLimiter({ name, createCounter, resetRequests }: ResetLimit
     account: string,
     isKnown: boolean,
   ): Promise<void> => {
-    const pair = `${address} ${account}`
+    const pair = pairKey(address, account)
     if (isKnown) return limitKnown(request, pair)
     const soFar = await ofAccounts.read(request, account)
     const isSpent = soFar.current >= resetRequests
