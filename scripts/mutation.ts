@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import shareServers from '../services/test/servers/shared-servers.ts'
 import { AREAS, type Area, matchesAny } from './mutation/areas.ts'
 import { changedLines, previousCommit } from './mutation/changed-lines.ts'
@@ -60,7 +61,7 @@ function parseArguments() {
       options: { changed: { type: 'boolean' }, since: { type: 'string' } },
     })
   } catch (error) {
-    return exitWithUsage(error instanceof Error ? error.message : String(error))
+    return exitWithUsage(errorMessage(error))
   }
 }
 

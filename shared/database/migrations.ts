@@ -1,4 +1,5 @@
 import { Umzug } from 'umzug'
+import { errorMessage } from '../error-message.ts'
 import { chooseFixes, findSharedAccounts } from './adopt.ts'
 import type { Difference } from './adoption/difference.ts'
 import { inspectDatabase } from './adoption/inspect-database.ts'
@@ -139,8 +140,9 @@ async function requireRights(db: Database): Promise<void> {
   try {
     await db.runScript(db.dialect.adoption?.requireRights ?? '')
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`The database cannot be changed, and nothing was changed: ${reason}`, { cause })
+    throw new Error(`The database cannot be changed, and nothing was changed: ${errorMessage(cause)}`, {
+      cause,
+    })
   }
 }
 

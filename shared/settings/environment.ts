@@ -11,9 +11,14 @@ import { collectFaults, SettingsError } from './settings-error.ts'
 export const CONFIG_DIR: string = join(import.meta.dirname, '..', '..', 'config')
 
 /**
- * The environment that a service runs with. Later sources win: `config/<APP_ENV>/settings.env` of each extension,
- * which has names of its own prefix only, `config/<APP_ENV>/settings.env`, `credentials.env` beside it, the file that
- * `CREDENTIALS_FILE` names (for example a mounted secret), the process environment. A missing `credentials.env` is not a fault, since the process may have the secrets. Throws `SettingsError`.
+ * The environment that a service runs with. Later sources win:
+ * - `config/<APP_ENV>/settings.env` of each extension, which has names of its own prefix only
+ * - `config/<APP_ENV>/settings.env`
+ * - `credentials.env` beside it; not a fault when it is missing, since the process may have the secrets
+ * - the file that `CREDENTIALS_FILE` names, for example a mounted secret
+ * - the process environment
+ *
+ * Throws `SettingsError`.
  */
 export function loadEnvironment(
   processEnvironment: NodeJS.ProcessEnv,

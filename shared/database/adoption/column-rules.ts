@@ -1,16 +1,7 @@
 import { BLOCKING_FIXABLE, type Difference, FIXABLE } from './difference.ts'
-import {
-  findColumn,
-  type Given,
-  hasTable,
-  isLoginColumn,
-  isRedefined,
-  isUsable,
-  nameOf,
-  specified,
-} from './given.ts'
+import { findColumn, type Given, hasTable, isRedefined, isUsable, nameOf, specified } from './given.ts'
 import type { Column, SpecifiedColumn } from './schema.ts'
-import { SPECIFICATION } from './specification.ts'
+import { isLoginColumn, SPECIFICATION } from './specification.ts'
 
 export const findMissingColumns = (given: Given): Difference[] =>
   SPECIFICATION.filter(

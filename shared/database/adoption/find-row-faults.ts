@@ -1,6 +1,6 @@
 import { printable } from '../../printable.ts'
 import type { Queryable } from '../database.ts'
-import type { Difference } from './difference.ts'
+import { BLOCKING, type Difference, HARMLESS } from './difference.ts'
 import { findColumn, type Given, isRedefined, specified } from './given.ts'
 import { LIKENESSES, type Likeness, type SpecifiedColumn } from './schema.ts'
 import { LOGIN_COLUMNS } from './specification.ts'
@@ -68,8 +68,7 @@ const nullCheck = ({ column }: SpecifiedColumn): RowCheck => ({
   subject: `users.${column}`,
   fault: 'is null for',
   consequence: 'The login of these users fails with 500. Complete or delete the rows.',
-  isBlocking: true,
-  isSafe: false,
+  ...BLOCKING,
   text: selectUsers(`${column} is null`),
 })
 
@@ -82,8 +81,7 @@ function lengthCheck({ adoption }: Given, { column, length = 0 }: SpecifiedColum
       subject: `users.${column}`,
       fault: `is longer than ${length} characters for`,
       consequence,
-      isBlocking: true,
-      isSafe: false,
+      ...BLOCKING,
       text,
     },
   ]
@@ -97,8 +95,7 @@ function momentCheck({ adoption }: Given, { column }: SpecifiedColumn): RowCheck
       subject: `users.${column}`,
       fault: 'is not a date for',
       consequence: 'Each change of the table fails. A user counts as deleted where this is deleted_at.',
-      isBlocking: true,
-      isSafe: false,
+      ...BLOCKING,
       sql: `update users set ${column} = null where ${condition};`,
       text: selectUsers(condition),
     },
@@ -117,8 +114,7 @@ function idCheck({ schema }: Given): RowCheck[] {
       subject: 'users.userid',
       fault: 'belongs to another user too for',
       consequence: 'The token of one of these users is a token of the other. Give each an id of its own.',
-      isBlocking: true,
-      isSafe: false,
+      ...BLOCKING,
       text: selectUsers(twice),
     },
   ]
@@ -132,8 +128,7 @@ function orphanCheck(given: Given): RowCheck[] {
       subject: ORPHANS,
       fault: 'has rows of users that do not exist, with the names',
       consequence: 'The foreign key cannot be added.',
-      isBlocking: false,
-      isSafe: false,
+      ...HARMLESS,
       sql: `delete from users_property where ${orphaned};`,
       text: `select distinct concat(name) as example from users_property where ${orphaned} order by 1 limit ${MAX_EXAMPLES + 1}`,
     },

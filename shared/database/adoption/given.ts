@@ -1,5 +1,5 @@
 import type { Adoption, Column, Kind, Schema, SpecifiedColumn } from './schema.ts'
-import { LOGIN_COLUMNS, SPECIFICATION } from './specification.ts'
+import { SPECIFICATION } from './specification.ts'
 
 /** What the rules judge. */
 export interface Given {
@@ -36,9 +36,6 @@ export const isRedefined = (given: Given, column: SpecifiedColumn): boolean =>
 /** Whether every migration that changes the specified tables is applied. */
 export const isMigrated = (given: Given): boolean =>
   !SPECIFICATION.some((column) => isRedefined(given, column)) && !isPending(given, given.adoption.uniqueSince)
-
-export const isLoginColumn = ({ table, column }: SpecifiedColumn): boolean =>
-  table === 'users' && LOGIN_COLUMNS.some((name) => name === column)
 
 /** A UUID needs 16 bytes where the type has a length. */
 export function isUsable({ adoption }: Given, kind: Kind, { data_type, max_length }: Column): boolean {

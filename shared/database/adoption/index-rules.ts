@@ -1,6 +1,7 @@
 import { BLOCKING_FIXABLE, type Difference, FIXABLE } from './difference.ts'
-import { type Given, hasTable, isLoginColumn, isPending, nameOf, specified } from './given.ts'
+import { type Given, hasTable, isPending, nameOf, specified } from './given.ts'
 import type { Column, SpecifiedColumn } from './schema.ts'
+import { isLoginColumn } from './specification.ts'
 
 const isUniqueIn = ({ schema }: Given, table: string, keys: readonly string[]): boolean =>
   schema.indexes.some(

@@ -23,6 +23,9 @@ export const SPECIFICATION: readonly SpecifiedColumn[] = [
 /** The columns by which a login finds its user. */
 export const LOGIN_COLUMNS = ['email', 'username'] as const
 
+export const isLoginColumn = ({ table, column }: SpecifiedColumn): boolean =>
+  table === 'users' && LOGIN_COLUMNS.some((name) => name === column)
+
 /** Tables that Latchkey adds, with columns by which it knows them as its own. */
 export const OWN_TABLES: Readonly<Record<string, readonly string[]>> = {
   password_reset: ['id', 'userid', 'token_hash', 'code_hash', 'expires_at'],

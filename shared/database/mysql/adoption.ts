@@ -1,13 +1,12 @@
 import type { Adoption, Column, SpecifiedColumn } from '../adoption/schema.ts'
+import { isLoginColumn } from '../adoption/specification.ts'
+import { alter, standardStatements } from '../adoption/standard-statements.ts'
 
 /** What each migration sets, so that a fix and the migration agree. */
 const MATCHES_WITHOUT_CASE = '0003_match_without_case'
 const WIDENS_PASSWORD = '0002_widen_password'
 
 const IN_SCHEMA = 'table_schema = database()'
-
-const isLogin = ({ table, column }: SpecifiedColumn): boolean =>
-  table === 'users' && (column === 'email' || column === 'username')
 
 /** MySQL and MariaDB have different names for the same collation. */
 const collate = (accents: 'as' | 'ai'): string =>
@@ -21,9 +20,9 @@ function typeOf(column: SpecifiedColumn, found?: Column): string {
   if (kind === 'moment') return found?.data_type === 'timestamp' ? 'timestamp' : 'datetime'
   if (kind !== 'text') return found?.full_type ?? 'binary(16)'
   // A wider column loses nothing; the columns of the login have the length of their index.
-  const width = isLogin(column) ? length : Math.max(length, found?.max_length ?? 0)
-  const isVarying = isLogin(column) || !found || /char$/.test(found.data_type)
-  const charset = isLogin(column) ? `character set utf8mb4 ${collate('as')}` : 'character set utf8mb4'
+  const width = isLoginColumn(column) ? length : Math.max(length, found?.max_length ?? 0)
+  const isVarying = isLoginColumn(column) || !found || /char$/.test(found.data_type)
+  const charset = isLoginColumn(column) ? `character set utf8mb4 ${collate('as')}` : 'character set utf8mb4'
   return `${isVarying ? `varchar(${width})` : found.data_type} ${charset}`
 }
 
@@ -31,7 +30,11 @@ function typeOf(column: SpecifiedColumn, found?: Column): string {
 const redefinition = (column: SpecifiedColumn, found?: Column): string =>
   `${column.column} ${typeOf(column, found)}${column.isNullable ? ' null' : ' not null'}${found?.kept_clauses ?? ''}`
 
-const alter = (table: string, change: string): string => `alter table ${table} ${change};`
+/** What the database itself writes to a column. */
+const SET_BY_DATABASE: Readonly<Record<string, string>> = {
+  created_at: ' default current_timestamp',
+  updated_at: ' on update current_timestamp',
+}
 
 /** How MySQL and MariaDB take over tables that another program created. */
 export const mysqlAdoption: Adoption = {
@@ -70,7 +73,7 @@ export const mysqlAdoption: Adoption = {
   convertible: { moment: ['date'] },
   uniqueKey: (column) => column,
   redefinedBy(column) {
-    if (isLogin(column)) return MATCHES_WITHOUT_CASE
+    if (isLoginColumn(column)) return MATCHES_WITHOUT_CASE
     return column.column === 'password' ? WIDENS_PASSWORD : undefined
   },
   comparesText: (collation) => ({
@@ -90,11 +93,9 @@ export const mysqlAdoption: Adoption = {
   // Neither changes anything, and both need the rights and a server that can be written to.
   requireRights: 'alter table users; create table if not exists users (userid binary(16))',
   statements: {
+    ...standardStatements,
     addColumn: (column) =>
-      alter(
-        column.table,
-        `add column ${redefinition(column)}${column.column === 'created_at' ? ' default current_timestamp' : ''}${column.column === 'updated_at' ? ' on update current_timestamp' : ''}`,
-      ),
+      alter(column.table, `add column ${redefinition(column)}${SET_BY_DATABASE[column.column] ?? ''}`),
     redefine: (column, found) => alter(column.table, `modify ${redefinition(column, found)}`),
     dropNotNull: ({ table_name, column_name, full_type }) =>
       alter(table_name, `modify ${column_name} ${full_type} null`),
@@ -103,7 +104,6 @@ export const mysqlAdoption: Adoption = {
         column.table,
         `${isOccupied ? `drop index ${name}, ` : ''}modify ${redefinition(column, found)}, add unique index ${name} (${key})`,
       ),
-    addPrimaryKey: (table, column) => alter(table, `add primary key (${column})`),
     renameIndex: (table, from, to) => alter(table, `rename index \`${from}\` to ${to}`),
     setCreatedAt: ({ table_name, data_type }) =>
       alter(table_name, `modify created_at ${data_type} null default current_timestamp`),
@@ -111,11 +111,6 @@ export const mysqlAdoption: Adoption = {
       alter(table_name, `modify updated_at ${data_type} null default null on update current_timestamp`),
     generateIds: ({ table_name, full_type }) =>
       alter(table_name, `modify id ${full_type} not null auto_increment`),
-    addForeignKey: () =>
-      alter(
-        'users_property',
-        'add constraint fk_user_property foreign key (userid) references users (userid)',
-      ),
     makeTransactional: (table) => alter(table, 'engine = InnoDB'),
   },
 }
