@@ -1,6 +1,6 @@
+import { declaredRoles } from '@latchkey/shared/extensions/declared-roles.ts'
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import { printable } from '@latchkey/shared/printable.ts'
-import { ROLES } from '@latchkey/shared/users/roles.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import {
@@ -65,7 +65,7 @@ export class Users {
    */
   async setRole(login: string, role: string, option = ''): Promise<void> {
     if (option !== '' && option !== FORCE) throw new Error(`The third argument must be ${FORCE} or absent`)
-    const known = option === FORCE ? undefined : await listRoles()
+    const known = option === FORCE ? undefined : declaredRoles(await loadExtensions())
     const user = await withAdminContext((context) => setAccountRole(context, login, { role, known }))
     report(user, `now has the role ${printable(role || 'user')}; tokens issued so far are revoked`)
   }
@@ -130,12 +130,6 @@ export class Users {
   async import(file: string): Promise<void> {
     await withAdminContext((context) => importUsers(context, file))
   }
-}
-
-/** The roles that routes of Latchkey and of its extensions may require. */
-async function listRoles(): Promise<string[]> {
-  const extensions = await loadExtensions()
-  return [...ROLES, ...extensions.flatMap(({ roles }) => roles)]
 }
 
 const describePendingEmail = ({ email, requestedAt, expiresAt }: PendingEmail): string =>

@@ -1,6 +1,7 @@
 import { type Clock, type MonotonicClock, monotonicClock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
+import { declaredRoles } from '@latchkey/shared/extensions/declared-roles.ts'
 import type { Readiness } from '@latchkey/shared/health/readiness.ts'
 import { createMails, type Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import type { MailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
@@ -9,7 +10,6 @@ import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { DEMO_PASSWORD, DEMO_USERS, hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
-import { ROLES } from '@latchkey/shared/users/roles.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyBaseLogger, FastifyInstance, FastifyPluginCallback, FastifyRequest } from 'fastify'
@@ -104,7 +104,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const parts = await buildParts(config, dependencies)
   const { db, server, readiness, tokens, users, clock } = parts
   const owners = trackRouteOwners(server, 'Latchkey')
-  const roles = [...ROLES, ...extensions.flatMap(({ roles }) => roles)]
+  const roles = declaredRoles(extensions)
   const { verifier, validity } = tokens
   await addPlugins(server, config, { ...parts, tokens: { verifier, validity, roles } })
   await addRoutes(config, parts)
