@@ -18,7 +18,12 @@ interface RunOptions {
 }
 interface Connection {
   run(sql: string, parameters: Parameters, options: RunOptions): Promise<Result>
-  close(): void
+  /** Closes it at once, and ends what the server runs for it. */
+  abort(): Promise<void>
+}
+interface Session {
+  connection: Promise<Connection>
+  isAbandoned: boolean
 }
 
 /** The prompt awaits a promise with this mark. */
@@ -53,21 +58,21 @@ export function uuid_to_bin(uuid: string): Buffer {
 export const uuidToBin = uuid_to_bin
 
 function createExecutor() {
-  let connection: Promise<Connection> | undefined
-  const run = async (sql: string, parameters: Parameters, options: RunOptions = {}): Promise<Result> => {
-    connection ??= connect(databaseUrl(), () => {
-      connection = undefined
-    })
-    const current = connection
-    try {
-      return await (await current).run(sql, parameters, options)
-    } catch (error) {
-      // A connection that failed to open is not kept.
-      await current.catch(() => {
-        connection = undefined
-      })
-      throw error
+  let session: Session | undefined
+  const open = (): Session => {
+    const forget = () => {
+      if (session === opened) session = undefined
     }
+    const opened = { connection: connect(databaseUrl(), forget), isAbandoned: false }
+    // A connection that failed to open is not kept.
+    opened.connection.catch(forget)
+    return opened
+  }
+  const run = async (sql: string, parameters: Parameters, options: RunOptions = {}): Promise<Result> => {
+    session ??= open()
+    const current = session
+    const connection = await unlessAbandoned(current, current.connection)
+    return unlessAbandoned(current, connection.run(sql, parameters, options))
   }
   return {
     /** Runs a statement with named parameters (`:name`); returns its rows. */
@@ -78,15 +83,20 @@ function createExecutor() {
       (await run(sql, parameters)).changed ?? 0,
     /** Rows, columns and count at once, as qq() needs them. */
     run,
-    /** Forgets the connection: the next statement opens another. The terminal calls this after Ctrl-C. */
-    reconnect(): void {
-      connection?.then(
-        ({ close }) => close(),
-        () => {},
-      )
-      connection = undefined
+    /** Ends the connection and its statement: the next statement opens another. The terminal calls this after Ctrl-C. */
+    async reconnect(): Promise<void> {
+      if (!session) return
+      const { connection } = Object.assign(session, { isAbandoned: true })
+      session = undefined
+      const opened = await connection.catch(() => undefined)
+      await opened?.abort()
     },
   }
+}
+
+/** Settles as the promise does, or never: what awaits an abandoned statement must neither print nor continue. */
+function unlessAbandoned<T>(session: Session, promise: Promise<T>): Promise<T> {
+  return promise.finally(() => (session.isAbandoned ? new Promise(() => {}) : undefined))
 }
 
 const toObjects = ({ rows, columns }: Result): Row[] =>
@@ -122,7 +132,12 @@ async function connectToPostgres(url: string, onLost: () => void): Promise<Conne
       const givesRows = fields.length > 0 || command === 'SELECT'
       return { rows, columns: fields.map(({ name }) => name), ...(!givesRows && { changed: rowCount }) }
     },
-    close: () => void connection.done(true),
+    async abort() {
+      await connection.done()
+      const other = await library(url).connect({ direct: true })
+      await other.any('select pg_terminate_backend($1)', [connection.client.processID])
+      await other.done()
+    },
   }
 }
 
@@ -148,7 +163,13 @@ async function connectToMysql(url: string, onLost: () => void): Promise<Connecti
       if (!Array.isArray(result)) return { rows: [], columns: [], changed: result.affectedRows }
       return { rows: result as unknown[][], columns: (fields ?? []).map(({ name }) => name) }
     },
-    close: () => connection.destroy(),
+    async abort() {
+      // KILL comes first: destroy() closes one half of the socket, and still reads the answer to what runs.
+      const other = await createConnection({ uri: url })
+      await other.query('kill ?', [connection.threadId])
+      await other.end()
+      connection.destroy()
+    },
   }
 }
 

@@ -27,8 +27,8 @@ describe.skipIf(!(await hasDocker())).each<{
   {
     engine: 'PostgreSQL',
     server: 'postgres',
-    sleep: 'select pg_sleep(4)',
-    sleeping: `select pid from pg_stat_activity where state = 'active' and query like 'select pg_sleep%'`,
+    sleep: 'select pg_sleep',
+    sleeping: `select pid from pg_stat_activity where state = 'active' and query like $1`,
     day: 'infinity',
     texts: String.raw`select 'a' like 'b' escape '\' as one, E'\':role' as two, :role as three, (array[4, 5])[1:n] as four, $$:role$$ as five from (values (1)) as v(n) -- :none`,
     shows: /one +\| two +\| three +\| four +\| five\n.*\nfalse \| ':role \| admin +\| \{4\} +\| :role\n/,
@@ -36,8 +36,8 @@ describe.skipIf(!(await hasDocker())).each<{
   {
     engine: 'MySQL',
     server: 'mysql',
-    sleep: 'select sleep(4)',
-    sleeping: `select id from information_schema.processlist where info like 'select sleep%'`,
+    sleep: 'select sleep',
+    sleeping: `select id from information_schema.processlist where info like $1`,
     day: '0000-00-00',
     texts: MYSQL_TEXTS,
     shows: /one +\| two +\| three\n.*\nit's :role \| ":role \| admin\n/,
@@ -45,8 +45,8 @@ describe.skipIf(!(await hasDocker())).each<{
   {
     engine: 'MariaDB',
     server: 'mariadb',
-    sleep: 'select sleep(4)',
-    sleeping: `select id from information_schema.processlist where info like 'select sleep%'`,
+    sleep: 'select sleep',
+    sleeping: `select id from information_schema.processlist where info like $1`,
     day: '0000-00-00',
     texts: MYSQL_TEXTS,
     shows: /one +\| two +\| three\n.*\nit's :role \| ":role \| admin\n/,
@@ -109,25 +109,31 @@ describe.skipIf(!(await hasDocker())).each<{
     )
     await terminal.enter('const kept = 41')
     const answers = async (number: number) => {
-      expect(await terminal.enter(`qq('select ${number} as answer')`)).toMatch(
-        new RegExp(`answer\\n-+\\n${number}\\n`),
-      )
+      const shown = await terminal.enter(`qq('select ${number} as answer')`)
+      expect(shown).toMatch(new RegExp(`answer\\n-+\\n${number}\\n`))
+      expect(shown).not.toContain('continued')
       expect(await terminal.enter('kept + 1')).toContain('=> 42')
     }
+    /** Whether the server runs the query. */
+    const isRunning = async (query: string) =>
+      (await observer.query({ name: 'sleeping', text: sleeping }, [`${query}%`])).length > 0
     await answers(2)
+    // Ctrl-C ends the query on the server as well, and what waits for its answer does not continue.
     for (const [index, line] of [
-      `qq('${sleep}')`,
-      `const rows = await executor.query('${sleep}')`,
+      `void executor.query('${sleep}(601)').finally(() => console.log('conti' + 'nued')); qq('select 1')`,
+      `const rows = await executor.query('${sleep}(602)').finally(() => console.log('conti' + 'nued'))`,
     ].entries()) {
+      const query = `${sleep}(${601 + index})`
       terminal.type(`${line}\r`)
-      await expect.poll(() => observer.query({ name: 'sleeping', text: sleeping })).not.toEqual([])
+      await expect.poll(() => isRunning(query)).toBe(true)
       terminal.type(CTRL_C)
-      await terminal.see(/node> $/)
+      expect(await terminal.see(/Interrupted\s+node> $/)).not.toContain('continued')
+      await expect.poll(() => isRunning(query)).toBe(false)
       await answers(3 + index)
     }
     // What a timer runs stops by force only.
     terminal.type(
-      `qq('${sleep}'); setTimeout(() => { console.log("be" + "gun"); for (;;); }); await new Promise(() => {})\r`,
+      `qq('${sleep}(4)'); setTimeout(() => { console.log("be" + "gun"); for (;;); }); await new Promise(() => {})\r`,
     )
     await terminal.see('begun')
     terminal.type(CTRL_C)
@@ -136,8 +142,8 @@ describe.skipIf(!(await hasDocker())).each<{
     await terminal.see(/node> $/)
     await answers(5)
     for (const [index, line] of [
-      `void qq('${sleep}'); process.exit(3)`,
-      `void qq('${sleep}'); process.kill(process.pid, 'SIGKILL'); await new Promise(() => {})`,
+      `void qq('${sleep}(4)'); process.exit(3)`,
+      `void qq('${sleep}(4)'); process.kill(process.pid, 'SIGKILL'); await new Promise(() => {})`,
     ].entries()) {
       terminal.type(`${line}\r`)
       await terminal.see(/(was called|ended the process)[\s\S]*node> $/)

@@ -1,6 +1,7 @@
 // Evaluates what the terminal sends on fd 3 and reports on the same socket.
 import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import type { WorkerMessage, WorkerRequest } from '../../terminal-protocol.ts'
 import { completionsOf } from './completion.ts'
@@ -17,6 +18,8 @@ type Unnumbered<T> = T extends unknown ? Omit<T, 'id'> : never
 type Message = Unnumbered<WorkerMessage>
 type Done = Extract<Message, { type: 'done' }>
 
+/** How long the prompt waits until the server has ended the query of an abandoned statement. */
+const ABANDON_MS = 3000
 const socket = new Socket({ fd: 3, readable: true, writable: true })
 const colors = process.stdout.isTTY === true && !process.env.NO_COLOR
 const realExit = process.exit.bind(process)
@@ -96,7 +99,7 @@ async function evaluate({ code, line }: Extract<Numbered, { type: 'eval' }>): Pr
   }
   const evaluation = await evaluator.evaluate(prepared.code, line)
   const memory = remember(prepared)
-  if (evaluation.status === 'interrupted') abandonQueries()
+  if (evaluation.status === 'interrupted' || evaluation.status === 'exited') await abandonQueries()
   return { type: 'done', ...toResult(evaluation, prepared), ...memory }
 }
 
@@ -132,11 +135,17 @@ function remember({ declarations }: PreparedCode) {
   return { declarations, names: userNames(), ...(isNew && { snapshot }) }
 }
 
-/** The query of the abandoned statement may still run: its connection must not answer a later query. */
-function abandonQueries(): void {
+/** Ends the query that the abandoned statement waits for: its answer must not appear at a later prompt. */
+async function abandonQueries(): Promise<void> {
   const executor: unknown = Reflect.get(globalThis, 'executor')
-  if (typeof executor === 'object' && executor !== null && 'reconnect' in executor) {
-    if (typeof executor.reconnect === 'function') executor.reconnect()
+  if (typeof executor !== 'object' || executor === null || !('reconnect' in executor)) return
+  if (typeof executor.reconnect !== 'function') return
+  try {
+    const isEnded = Promise.resolve(executor.reconnect()).then(() => true)
+    if (!(await Promise.race([isEnded, sleep(ABANDON_MS, false)])))
+      throw new Error(`no answer within ${ABANDON_MS} ms`)
+  } catch (error) {
+    logFailure('The server may still run the query', error)
   }
 }
 
