@@ -8,6 +8,7 @@ import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
 import { Registry } from 'prom-client'
 import { buildApp } from '../../services/auth-api/src/app.ts'
 import { parseConfig } from '../../services/auth-api/src/config.ts'
+import { createHashWaits } from '../../services/auth-api/src/service-metrics.ts'
 
 /** auth-api, built and not started: its parts connect to nothing until a request needs them. */
 export async function describeAuthApi(issuer = 'http://localhost:8080') {
@@ -18,6 +19,7 @@ export async function describeAuthApi(issuer = 'http://localhost:8080') {
     MAIL_SECRET: randomBytes(32).toString('base64'),
   })
   const registry = new Registry()
+  createHashWaits(registry)
   const db = await openDatabase(config.database.url)
   const passwords = createPasswordHasher(config.passwords)
   const { server } = await buildApp(config, {

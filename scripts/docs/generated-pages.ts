@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
 import { Registry } from 'prom-client'
 import { createMailMetrics } from '../../services/mailer-worker/src/mail-metrics.ts'
 import { registerQueueGauges } from '../../services/mailer-worker/src/queue-gauges.ts'
@@ -49,6 +50,7 @@ function generatePage(path: string, sections: Record<string, string>): Generated
 function workerRegistry(): Registry {
   const registry = new Registry()
   createMailMetrics(registry)
+  registerOutboxAge(registry, { outbox: { findOldest: async () => undefined }, clock: Date.now })
   registerQueueGauges(registry, {
     queue: { counts: () => Promise.reject(new Error('not connected')) },
     outbox: { countUndispatched: () => Promise.reject(new Error('not connected')) },

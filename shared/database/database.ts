@@ -81,7 +81,16 @@ export interface Database extends Queryable {
   runScript(sql: string): Promise<void>
   /** Runs `work` under the server's lock called `name`, which ends with its connection. */
   withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result>
+  usage(): PoolUsage
   close(): Promise<void>
+}
+
+/** The connections of the pool at this moment. */
+export interface PoolUsage {
+  /** Connections that run a statement or a transaction. */
+  inUse: number
+  /** Statements and transactions that wait for a connection. */
+  waiting: number
 }
 
 export interface DatabaseOptions {

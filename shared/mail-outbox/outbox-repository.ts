@@ -23,6 +23,12 @@ const COUNT_UNDISPATCHED: Statement = {
   text: 'select count(*) as waiting from mail_outbox where dispatched_at is null',
 }
 
+/** A decoy has expired before it is written, and is never sent. */
+const FIND_OLDEST: Statement = {
+  name: 'outbox-oldest',
+  text: 'select created_at from mail_outbox where expires_at > created_at order by created_at limit 1',
+}
+
 interface OutboxRow {
   id: unknown
   payload: string
@@ -89,6 +95,12 @@ export function createOutboxRepository(db: Queryable) {
 
     /** Deletes the row of a settled mail; true for the one call that deletes it. */
     remove: async (id: string): Promise<boolean> => (await db.execute(REMOVE, [db.toUuidValue(id)])) > 0,
+
+    /** When the oldest mail was accepted that is to be sent; undefined when there is none. */
+    async findOldest(): Promise<Date | undefined> {
+      const [row] = await db.query<Pick<OutboxRow, 'created_at'>>(FIND_OLDEST)
+      return row?.created_at
+    },
 
     /** The number of mails that the queue never had. */
     async countUndispatched(): Promise<number> {

@@ -113,7 +113,7 @@ describe('sweeping the outbox', () => {
     const broken = Array.from({ length: count }, (_, index) => aRow(`broken-${index}`, { payload: '{' }))
     const { sweep, add, logger } = aSweep([...broken, aRow('good')])
     expect(await sweep()).toBe(1)
-    expect(add).toHaveBeenCalledExactlyOnceWith('good', job)
+    expect(add).toHaveBeenCalledExactlyOnceWith('good', job, new Date(0))
     expect(logger.error).toHaveBeenCalledExactlyOnceWith(
       expect.objectContaining({ count }),
       expect.stringContaining('unreadable'),

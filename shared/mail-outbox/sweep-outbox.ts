@@ -66,10 +66,10 @@ function createRowSweep({ outbox, queue, metrics, logger, clock }: SweepDependen
     logger.warn({ mailId: id }, 'a mail expired in the outbox')
   }
 
-  async function ensureQueued({ id, dispatchedAt }: OutboxEntry, job: MailJob): Promise<void> {
+  async function ensureQueued({ id, createdAt, dispatchedAt }: OutboxEntry, job: MailJob): Promise<void> {
     if (dispatchedAt && (await queue.has(id))) return
     if (dispatchedAt) logger.warn({ mailId: id }, 'the queue has lost this mail; it is added again')
-    await queue.add(id, job)
+    await queue.add(id, job, createdAt)
     metrics[dispatchedAt ? 'restored' : 'swept'].inc()
   }
 

@@ -26,8 +26,11 @@ export interface FailedMail {
 }
 
 export interface MailQueue {
-  /** Adds the job under this id. Adding the same id again does nothing, even after the mail was sent. */
-  add(id: string, job: MailJob): Promise<void>
+  /**
+   * Adds the job under this id. Adding the same id again does nothing, even after the mail was sent. `acceptedAt` is the
+   * job's timestamp, from which its wait is measured; by default it is now.
+   */
+  add(id: string, job: MailJob, acceptedAt?: Date): Promise<void>
   /** Whether the queue has a job with this id, in any state. */
   has(id: string): Promise<boolean>
   counts(): Promise<MailQueueCounts>
@@ -67,8 +70,11 @@ export function openMailQueue(url: string, options: MailQueueOptions = {}): Mail
     )
 
   return {
-    add: (id, job) =>
-      withQueue(async (queue) => void (await queue.add(MAIL_QUEUE, job, mailJobOptions(id, job.expiresAt)))),
+    add: (id, job, acceptedAt = new Date()) =>
+      withQueue(async (queue) => {
+        const options = { ...mailJobOptions(id, job.expiresAt), timestamp: acceptedAt.getTime() }
+        await queue.add(MAIL_QUEUE, job, options)
+      }),
     has: (id) => withQueue(async (queue) => (await queue.getJob(id)) !== undefined),
     counts: () =>
       withQueue(async (queue) => {

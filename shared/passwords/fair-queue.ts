@@ -38,6 +38,9 @@ export function createFairQueue<Call>(limit: number) {
       return dropped
     },
 
+    /** Calls that wait. */
+    size: (): number => size,
+
     /** Removes the call whose turn it is. */
     take(): Call | undefined {
       const lane = turns.find((each) => !each.isEmpty())

@@ -15,14 +15,24 @@ export interface PasswordHasherOptions {
   concurrency?: number | undefined
   /** Calls that may wait for a free thread; one of any more is refused. With 0 none may wait. */
   queueLimit: number
+  /** Receives how long each call has waited for a thread, in seconds. */
+  onStarted?: (waitedSeconds: number) => void
 }
 
 /** The error for a call when no thread and no place in the queue is free. */
 export const tooManyWaiting = () =>
   new AppError('overloaded', 'Too many logins are waiting; try again shortly', { retryAfterSeconds: 1 })
 
+/** The calls of a hasher at this moment. */
+export interface HasherUsage {
+  running: number
+  waiting: number
+}
+
 interface Call {
   task: HashTask
+  /** In milliseconds of `performance.now`. */
+  calledAt: number
   resolve: (result: string | Verification) => void
   reject: (error: unknown) => void
 }
@@ -42,6 +52,7 @@ export function createPasswordHasher({
   accepted = ACCEPTED_BY_DEFAULT,
   concurrency = availableParallelism(),
   queueLimit,
+  onStarted = () => undefined,
 }: PasswordHasherOptions) {
   const threads = new Piscina<HashTask, string | Verification>({
     filename: join(import.meta.dirname, 'hash-thread.ts'),
@@ -53,8 +64,9 @@ export function createPasswordHasher({
   const waiting = createFairQueue<Call>(queueLimit)
   let running = 0
 
-  async function start({ task, resolve, reject }: Call): Promise<void> {
+  async function start({ task, calledAt, resolve, reject }: Call): Promise<void> {
     running++
+    onStarted((performance.now() - calledAt) / 1000)
     await threads.run(task).then(resolve, reject)
     running--
     const next = waiting.take()
@@ -63,7 +75,7 @@ export function createPasswordHasher({
 
   const run = (task: HashTask, client: HashClient): Promise<string | Verification> =>
     new Promise((resolve, reject) => {
-      const call = { task, resolve, reject }
+      const call = { task, calledAt: performance.now(), resolve, reject }
       // The pool's own queue stays empty: it has one order for all clients.
       if (running < concurrency) void start(call)
       else waiting.add(call, client)?.reject(tooManyWaiting())
@@ -75,6 +87,7 @@ export function createPasswordHasher({
     /** `stored` is undefined for an unknown user, which takes as long as a wrong password. */
     verify: (password: string, stored: string | undefined, client = OPERATOR): Promise<Verification> =>
       run({ kind: 'verify', scheme, accepted: verified, password, stored }, client) as Promise<Verification>,
+    usage: (): HasherUsage => ({ running, waiting: waiting.size() }),
     close: (): Promise<void> => threads.close(),
   }
 }

@@ -6,6 +6,8 @@ import type { Readiness } from '@latchkey/shared/health/readiness.ts'
 import { createMails, type Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import type { MailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { MAIL_TEMPLATES, type MailTemplates } from '@latchkey/shared/mail-outbox/mail-templates.ts'
+import { registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
+import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
@@ -73,6 +75,7 @@ import { createResetLimiter } from './plugins/rate-limit/reset-limiter.ts'
 import { warnOfProxy } from './plugins/rate-limit/warn-of-proxy.ts'
 import { responseHeaders } from './plugins/response-headers.ts'
 import { trackRouteOwners } from './plugins/route-owners.ts'
+import { createActionCounters, registerServiceGauges } from './service-metrics.ts'
 
 export interface AppDependencies {
   db: Database
@@ -103,6 +106,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const { extensions = [] } = dependencies
   const parts = await buildParts(config, dependencies)
   const { db, server, readiness, tokens, users, clock } = parts
+  registerMetrics(config, parts)
   const owners = trackRouteOwners(server, 'Latchkey')
   const roles = declaredRoles(extensions)
   const { verifier, validity } = tokens
@@ -115,6 +119,16 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
 }
 
 type Parts = Awaited<ReturnType<typeof buildParts>>
+
+function registerMetrics({ database }: Config, { registry, db, passwords, tokens, clock }: Parts): void {
+  registerServiceGauges(registry, {
+    tokenChecks: () => tokens.validity.checks(),
+    hashes: () => passwords.usage(),
+    connections: () => db.usage(),
+    maxConnections: database.poolSize,
+  })
+  registerOutboxAge(registry, { outbox: createOutboxRepository(db), clock })
+}
 
 /** What the features share. */
 async function buildParts(config: Config, dependencies: AppDependencies) {
@@ -137,6 +151,7 @@ async function buildParts(config: Config, dependencies: AppDependencies) {
     registry,
     server,
     report,
+    ...createActionCounters(registry),
     transaction,
     passwordClientOf,
     users: createUserRepository(db),
@@ -164,7 +179,7 @@ async function addRoutes(config: Config, parts: Parts): Promise<void> {
 
 /** Login, refresh and logout. */
 async function addTokenRoutes({ login: { field } }: Config, parts: Parts): Promise<void> {
-  const { db, users, passwords, logger, server, clock, limitLogin } = parts
+  const { db, users, passwords, logger, server, clock, limitLogin, countLogin } = parts
   const { issueToken, refreshToken, endSession, validity } = parts.tokens
   const logIn = createLogIn({
     users,
@@ -178,7 +193,7 @@ async function addTokenRoutes({ login: { field } }: Config, parts: Parts): Promi
   })
   await server.register(loginRoutes, {
     logIn: (credentials, request) =>
-      limitLogin(request, credentials.username, (client) => logIn(credentials, client)),
+      countLogin(limitLogin(request, credentials.username, (client) => logIn(credentials, client))),
   })
   await server.register(tokenRoutes, { refreshToken })
   const usersOf = createUserRepository
@@ -200,7 +215,7 @@ async function addProfileRoutes(config: Config, parts: Parts): Promise<void> {
 
 /** The change of a password by its owner, and its reset by e-mail. */
 async function addPasswordRoutes(config: Config, parts: Parts): Promise<void> {
-  const { server, tokens, limitReset, passwordClientOf } = parts
+  const { server, tokens, limitReset, passwordClientOf, countReset } = parts
   const changePassword = createChangePassword({
     ...parts,
     usersOf: createUserRepository,
@@ -214,13 +229,12 @@ async function addPasswordRoutes(config: Config, parts: Parts): Promise<void> {
     changePassword: (claims, change, request) => changePassword(claims, change, passwordClientOf(request)),
   })
   await server.register(passwordResetRoutes, {
-    requestReset: async (email, request) => {
-      await limitReset(request, email)
-      return requestReset(email)
-    },
-    confirmCode,
+    requestReset: (email, request) =>
+      countReset('requested')(limitReset(request, email).then(() => requestReset(email))),
+    confirmCode: (given) => countReset('confirmed')(confirmCode(given)),
     // The token of a confirmed reset came from the owner's mailbox.
-    setPassword: (given, request) => setPassword(given, { address: addressKey(request), standing: 'known' }),
+    setPassword: (given, request) =>
+      countReset('completed')(setPassword(given, { address: addressKey(request), standing: 'known' })),
   })
 }
 

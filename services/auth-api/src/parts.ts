@@ -16,6 +16,7 @@ import { type Config, parseConfig } from './config.ts'
 import { buildMetricsServer } from './metrics-server.ts'
 import { openLimitStore } from './plugins/rate-limit/limit-store.ts'
 import { createRequestTracing } from './plugins/trace-requests.ts'
+import { createHashWaits } from './service-metrics.ts'
 
 /** The parts of auth-api, in the order in which they are opened. */
 export async function openParts(lifecycle: Lifecycle): Promise<void> {
@@ -59,8 +60,9 @@ export async function openParts(lifecycle: Lifecycle): Promise<void> {
 /** What the API works with: the database, the hashing threads, Redis and the mail queue. */
 async function openClients(
   lifecycle: Lifecycle,
-  { config, logger, tracing }: ServiceContext & { config: Config },
+  { config, logger, tracing, registry }: ServiceContext & { config: Config },
 ) {
+  const hashWaits = createHashWaits(registry)
   const db = await lifecycle.open(
     () =>
       openDatabase(config.database.url, {
@@ -70,7 +72,7 @@ async function openClients(
     (db) => db.close(),
   )
   const passwords = await lifecycle.open(
-    () => createPasswordHasher(config.passwords),
+    () => createPasswordHasher({ ...config.passwords, onStarted: (seconds) => hashWaits.observe(seconds) }),
     (passwords) => passwords.close(),
   )
   const limitStore = await lifecycle.open(

@@ -22,6 +22,12 @@ export function createMailMetrics(registry: Registry) {
       'latchkey_mail_outbox_restored_total',
       'Mails that the queue had lost and the sweep added again',
     ),
+    waited: new Histogram({
+      name: 'latchkey_mail_wait_seconds',
+      help: 'Time from the acceptance of a mail by Latchkey until the mail server has accepted it',
+      buckets: [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600],
+      registers: [registry],
+    }),
     seconds: new Histogram({
       name: 'latchkey_mail_delivery_seconds',
       help: 'Time until the mail server has accepted one mail',

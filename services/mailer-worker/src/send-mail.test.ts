@@ -21,7 +21,7 @@ async function aJob(changes: object = {}, counters: object = {}) {
     expiresAt: '2026-01-01T00:10:00.000Z',
     ...changes,
   }
-  return { id: 'job-1', data, attemptsMade: 0, opts: { attempts: 3 }, ...counters }
+  return { id: 'job-1', data, timestamp: NOW - 40_000, attemptsMade: 0, opts: { attempts: 3 }, ...counters }
 }
 
 function aSender(changes: Partial<SendMailDependencies> = {}) {
@@ -49,10 +49,18 @@ function aSender(changes: Partial<SendMailDependencies> = {}) {
   })
   const count = async (name: 'sent' | 'failed' | 'expired' | 'retried' | 'repeated') =>
     (await metrics[name].get()).values[0]?.value ?? 0
-  return { send, sendMail, count, settle, isSettled }
+  return { send, sendMail, count, settle, isSettled, metrics }
 }
 
 describe('sending one mail', () => {
+  it('measures its wait from the moment it was accepted', async () => {
+    const { sendMail, metrics } = aSender()
+    await sendMail(await aJob())
+    const { values } = await metrics.waited.get()
+    const counts = Object.fromEntries(values.map(({ labels, value }) => [labels.le ?? 'sum', value]))
+    expect(counts).toMatchObject({ 30: 0, 60: 1 })
+  })
+
   it('deletes the outbox row once the mail is sent, has expired or failed permanently, and not before', async () => {
     const sent = aSender()
     await sent.sendMail(await aJob())

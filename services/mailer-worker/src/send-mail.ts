@@ -29,6 +29,8 @@ export interface SendMailDependencies {
 export interface QueuedMail {
   id?: string | undefined
   data: unknown
+  /** When Latchkey accepted the mail, in milliseconds since 1970. */
+  timestamp: number
   attemptsMade: number
   opts: { attempts?: number | undefined }
   /** How often a worker died while it sent this mail. */
@@ -58,6 +60,7 @@ export function createSendMail(dependencies: SendMailDependencies) {
     await deliver(job, mail, isRepeat)
     await settlement.settle(idOf(job))
     metrics.sent.inc()
+    metrics.waited.observe(Math.max(0, clock() - job.timestamp) / 1000)
     logger.info({ mailId: job.id, template: mail.template, attempt: job.attemptsMade + 1 }, 'mail sent')
     return 'sent'
   }

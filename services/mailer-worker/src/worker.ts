@@ -1,6 +1,7 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
+import { registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
 import {
   createOutboxRepository,
   type OutboxRepository,
@@ -75,6 +76,7 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
   const metrics = createMailMetrics(registry)
   const parts: Parts = { ...dependencies, config, tracing, takeover, clock, metrics, outbox, settlement }
   registerQueueGauges(registry, { queue, outbox })
+  registerOutboxAge(registry, { outbox, clock })
 
   const patience = new AbortController()
   const consumer = buildConsumer(parts, patience.signal)

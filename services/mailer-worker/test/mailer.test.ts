@@ -130,6 +130,8 @@ describe.skipIf(!(await hasDocker())).each(inject('combinations'))('mail on %s',
     await system.expectOneEach(addresses)
     await waitFor(() => system.areSettled(...ids))
     expect(await worker.metric('latchkey_mail_outbox_restored_total')).toBeGreaterThan(0)
+    // A mail that was added again has waited since it was accepted, before the first one was sent.
+    expect(await worker.metric('latchkey_mail_wait_seconds_sum')).toBeGreaterThan(20)
   })
 
   it('finishes the mail in flight when it is stopped, and exits 0; nothing arrives twice', async () => {

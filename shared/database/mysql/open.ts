@@ -49,6 +49,7 @@ export function openMysql(dialect: Dialect, url: string, given: DatabaseOptions)
           return work()
         }),
       ),
+    usage: pool.usage,
     close: pool.close,
   }
 }

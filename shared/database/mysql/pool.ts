@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import mysql from 'mysql2/promise'
 import { within } from '../../within.ts'
-import type { DatabaseOptions } from '../database.ts'
+import type { DatabaseOptions, PoolUsage } from '../database.ts'
 import { serverTimeoutMs } from '../server-timeout.ts'
 
 /** Times in UTC; a value that does not fit is refused instead of being cut. */
@@ -26,6 +26,7 @@ export type Step = <Result>(work: (connection: mysql.Connection) => Promise<Resu
 export interface Pool {
   /** Runs `work` on one connection, which is free again when `work` ends. */
   use<Result>(work: (step: Step) => Promise<Result>): Promise<Result>
+  usage(): PoolUsage
   close(): Promise<void>
 }
 
@@ -37,15 +38,29 @@ export function openPool(connection: mysql.ConnectionOptions, options: PoolOptio
     enableKeepAlive: true,
   })
   prepareSessions(pool, options)
+  const usage = { inUse: 0, waiting: 0 }
+
+  async function take(): Promise<mysql.PoolConnection> {
+    usage.waiting++
+    try {
+      return await takeConnection(pool, options.connectTimeoutMs)
+    } finally {
+      usage.waiting--
+    }
+  }
+
   return {
     async use(work) {
-      const connection = await takeConnection(pool, options.connectTimeoutMs)
+      const connection = await take()
+      usage.inUse++
       try {
         return await work(createStep(connection, options.statementTimeoutMs))
       } finally {
+        usage.inUse--
         connection.release()
       }
     },
+    usage: () => ({ ...usage }),
     close: () => pool.end(),
   }
 }

@@ -47,6 +47,7 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
         await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [name])
         return work()
       }),
+    usage: () => ({ inUse: db.$pool.totalCount - db.$pool.idleCount, waiting: db.$pool.waitingCount }),
     close: () => db.$pool.end(),
   }
 }

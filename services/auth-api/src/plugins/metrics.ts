@@ -8,7 +8,7 @@ export const metrics = fp<{ registry: Registry }>(
       name: 'http_request_duration_seconds',
       help: 'Time from the request line to the end of the response',
       labelNames: ['method', 'route', 'status'],
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
       registers: [registry],
     })
     app.addHook('onResponse', (request, reply, done) => {

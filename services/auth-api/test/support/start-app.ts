@@ -16,6 +16,7 @@ import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
 import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyInstance } from 'fastify'
 import { SignJWT } from 'jose'
+import { Registry } from 'prom-client'
 import { onTestFailed, TestRunner } from 'vitest'
 import { type AppDependencies, buildApp } from '../../src/app.ts'
 import { type Config, parseConfig } from '../../src/config.ts'
@@ -27,6 +28,7 @@ export interface TestApp extends AsyncDisposable {
   users: UserRepository
   passwords: PasswordHasher
   config: Config
+  registry: Registry
   /** Everything that was logged, one JSON line each. */
   logLines: string[]
   /** The jobs added to the queue, which is in memory: mailer-worker's tests have real ones. */
@@ -92,7 +94,9 @@ export async function startApp({
     logger,
     maxDelayMs: 0,
   })
+  const registry = new Registry()
   const { server, readiness } = await buildApp(config, {
+    registry,
     db: ownDatabase.db,
     passwords,
     dispatcher,
@@ -107,6 +111,7 @@ export async function startApp({
   return {
     server,
     config,
+    registry,
     logLines,
     queued,
     database: ownDatabase,

@@ -27,6 +27,7 @@ export function openSqlite(dialect: Dialect, url: string): Database {
       ),
     runScript: async (sql) => shared.exec(sql),
     withLock: (_, work) => inLock(work),
+    usage: () => ({ inUse: 0, waiting: 0 }),
     close: async () => shared.close(),
   }
 }

@@ -13,7 +13,6 @@ async function routeWith(auth: unknown): Promise<void> {
     validity: {
       recall: () => undefined,
       check: async (claims) => claims,
-      forget: () => undefined,
     },
     roles: ['user', 'admin'],
   })

@@ -33,7 +33,7 @@ declare module 'fastify' {
 
 export interface AuthenticateOptions {
   verifier: TokenVerifier
-  validity: TokenValidity
+  validity: Pick<TokenValidity, 'recall' | 'check'>
   /** The roles that a route may require. */
   roles: readonly string[]
 }

@@ -51,11 +51,17 @@ export function createTokenValidity({
       readMark(await revocations.findStanding(context), context),
   })
 
+  const checks = { memory: 0, database: 0 }
+
   return {
+    /** Checks so far. */
+    checks: (): Readonly<typeof checks> => checks,
+
     /** The current claims, `revoked`, or undefined when that takes a query. */
     recall(claims: Claims): Claims | 'revoked' | undefined {
       const mark = cacheSeconds > 0 ? marks.get(claims.jti) : undefined
       if (!mark) return undefined
+      checks.memory++
       const current = currentClaims(claims, mark)
       if (!current) return 'revoked'
       return isReused(mark, clock()) ? undefined : current
@@ -63,6 +69,7 @@ export function createTokenValidity({
 
     /** The current claims; throws `invalid_token` when the user does not exist or the token was revoked. */
     async check(claims: Claims): Promise<Claims> {
+      checks.database++
       const mark = await marks.fetch(claims.jti, { forceRefresh: cacheSeconds === 0, context: claims })
       const current = mark && currentClaims(claims, mark)
       if (!current) throw revokedToken()

@@ -1,0 +1,124 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import type { PoolUsage } from '@latchkey/shared/database/database.ts'
+import type { HasherUsage } from '@latchkey/shared/passwords/password-hasher.ts'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+/** How an action ended. `refused` is the client's fault, `failed` is ours or the database's. */
+const OUTCOMES = ['succeeded', 'refused', 'limited', 'overloaded', 'failed'] as const
+type Outcome = (typeof OUTCOMES)[number]
+
+const RESET_STEPS = ['requested', 'confirmed', 'completed'] as const
+type ResetStep = (typeof RESET_STEPS)[number]
+
+/** Counts an action, whose result or error it passes on. */
+type CountAction = <Result>(action: Promise<Result>) => Promise<Result>
+
+export interface ActionCounters {
+  countLogin: CountAction
+  countReset: (step: ResetStep) => CountAction
+}
+
+/** What users do. Each series exists from the start, so that the first event is an increase. */
+export function createActionCounters(registry: Registry): ActionCounters {
+  const registers = [registry]
+  const logins = new Counter({
+    name: 'latchkey_logins_total',
+    help: 'Logins by outcome',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const resets = new Counter({
+    name: 'latchkey_password_resets_total',
+    help: 'Steps of password resets by outcome; a request for an unknown e-mail succeeds too',
+    labelNames: ['step', 'outcome'],
+    registers,
+  })
+  for (const outcome of OUTCOMES) {
+    logins.inc({ outcome }, 0)
+    for (const step of RESET_STEPS) resets.inc({ step, outcome }, 0)
+  }
+  return {
+    countLogin: countWith((outcome) => logins.inc({ outcome })),
+    countReset: (step) => countWith((outcome) => resets.inc({ step, outcome })),
+  }
+}
+
+const countWith =
+  (count: (outcome: Outcome) => void): CountAction =>
+  async (action) => {
+    try {
+      const result = await action
+      count('succeeded')
+      return result
+    } catch (error) {
+      count(outcomeOf(error))
+      throw error
+    }
+  }
+
+function outcomeOf(error: unknown): Outcome {
+  if (!(error instanceof AppError) || error.code === 'unavailable') return 'failed'
+  if (error.code === 'rate_limited') return 'limited'
+  return error.code === 'overloaded' ? 'overloaded' : 'refused'
+}
+
+/** How long calls wait for a hashing thread. */
+export const createHashWaits = (registry: Registry): Histogram =>
+  new Histogram({
+    name: 'latchkey_hash_wait_seconds',
+    help: 'Time that the hash of a password waits for a thread',
+    buckets: [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  })
+
+export interface GaugeSources {
+  /** How often a token was checked from memory, and how often by the database. */
+  tokenChecks: () => Readonly<Record<'memory' | 'database', number>>
+  hashes: () => HasherUsage
+  connections: () => PoolUsage
+  maxConnections: number
+}
+
+/** What the service counts itself, read at each scrape. */
+export function registerServiceGauges(registry: Registry, sources: GaugeSources): void {
+  const registers = [registry]
+  new Counter({
+    name: 'latchkey_token_checks_total',
+    help: 'Checks whether a token was revoked: from memory, or by a statement',
+    labelNames: ['source'],
+    registers,
+    collect() {
+      this.reset()
+      const { memory, database } = sources.tokenChecks()
+      this.inc({ source: 'memory' }, memory)
+      this.inc({ source: 'database' }, database)
+    },
+  })
+  new Gauge({
+    name: 'latchkey_hashes',
+    help: 'Hashes of passwords by state',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      const { running, waiting } = sources.hashes()
+      this.set({ state: 'running' }, running)
+      this.set({ state: 'waiting' }, waiting)
+    },
+  })
+  new Gauge({
+    name: 'latchkey_database_connections',
+    help: 'Connections in use, and statements that wait for one',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      const { inUse, waiting } = sources.connections()
+      this.set({ state: 'in_use' }, inUse)
+      this.set({ state: 'waiting' }, waiting)
+    },
+  })
+  new Gauge({
+    name: 'latchkey_database_connections_max',
+    help: 'DATABASE_POOL: connections that this process may open',
+    registers,
+  }).set(sources.maxConnections)
+}

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { aUser, logIn, startApp, type TestApp } from './support/start-app.ts'
+
+let app: TestApp
+beforeAll(async () => {
+  app = await startApp()
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+/** The values of a metric by its labels. */
+async function valuesOf(name: string): Promise<Record<string, number>> {
+  const text = await app.registry.metrics()
+  const lines = text.split('\n').filter((line) => /^\w+/.exec(line)?.[0] === name)
+  return Object.fromEntries(
+    lines.map((line) => [/{(.*)}/.exec(line)?.[1] ?? '', Number(line.slice(line.lastIndexOf(' ')))]),
+  )
+}
+
+it('counts logins and the steps of a reset by outcome', async () => {
+  const user = await aUser(app)
+  await logIn(app, user.email)
+  await logIn(app, user.email, 'not the password')
+  await logIn(app, 'nobody@example.com')
+  expect(await valuesOf('latchkey_logins_total')).toMatchObject({
+    'outcome="succeeded"': 1,
+    'outcome="refused"': 2,
+    'outcome="failed"': 0,
+  })
+
+  const post = (url: string, payload: object) => app.server.inject({ method: 'POST', url, payload })
+  await post('/login/resetrequest', { email: user.email })
+  await post('/login/resetrequest', { email: 'nobody@example.com' })
+  await post('/login/confirmcode', { email: user.email, code: '000000', token: 'x' })
+  expect(await valuesOf('latchkey_password_resets_total')).toMatchObject({
+    'step="requested",outcome="succeeded"': 2,
+    'step="confirmed",outcome="refused"': 1,
+    'step="completed",outcome="succeeded"': 0,
+  })
+})
+
+it('counts the checks of tokens from memory and by the database', async () => {
+  const { email } = await aUser(app)
+  const { token } = (await logIn(app, email)).json()
+  const before = await valuesOf('latchkey_token_checks_total')
+  const ping = () =>
+    app.server.inject({ url: '/sampleprotected/ping', headers: { authorization: `Bearer ${token}` } })
+  for (let request = 0; request < 3; request++) expect((await ping()).statusCode).toBe(200)
+  const after = await valuesOf('latchkey_token_checks_total')
+  const difference = Object.keys(after).map((key) => [key, (after[key] ?? 0) - (before[key] ?? 0)])
+  expect(Object.fromEntries(difference)).toEqual({ 'source="memory"': 2, 'source="database"': 1 })
+})
+
+it('shows the connections, the hashes, and the age of the oldest mail', async () => {
+  const user = await aUser(app)
+  await app.database.db.transaction(async () => {
+    expect(await valuesOf('latchkey_database_connections')).toMatchObject({ 'state="in_use"': 1 })
+  })
+  expect(await valuesOf('latchkey_database_connections_max')).toEqual({ '': app.config.database.poolSize })
+  const hashes = Array.from({ length: 3 }, () => app.passwords.hash('a password'))
+  expect(await valuesOf('latchkey_hashes')).toEqual({ 'state="running"': 1, 'state="waiting"': 2 })
+  await Promise.all(hashes)
+  expect(await valuesOf('latchkey_hashes')).toEqual({ 'state="running"': 0, 'state="waiting"': 0 })
+
+  await app.server.inject({ method: 'POST', url: '/login/resetrequest', payload: { email: user.email } })
+  app.setClock(Date.now() + 60_000)
+  const { '': age = 0 } = await valuesOf('latchkey_mail_oldest_unsent_seconds')
+  expect(age).toBeGreaterThan(59)
+  expect(age).toBeLessThan(300)
+})
