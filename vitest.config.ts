@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { reportRetried } from './scripts/report-retried.ts'
 import type { Engine } from './services/auth-api/test/support/engine.ts'
 
 const hasDocker = dockerAnswers()
@@ -15,11 +16,13 @@ const ENGINE_TESTS = `${DATABASE_TESTS}/*.engine.test.ts`
 /** Both services as processes, without their images. */
 export const MAIL_FLOWS = ['services/test/reset-flow.test.ts', 'services/test/tracing.test.ts']
 const MAIL_SUITES = ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS]
-const LAUNCHER = ['scripts/{start,embedded}/**/*.test.ts']
+export const LAUNCHER = ['scripts/{start,embedded}/**/*.test.ts']
 /** Files that keep no state in a module: each loads the modules that the one before it in its worker has loaded. */
 const SHARED_MODULES = { isolate: false }
 /** These replace a module (vi.mock), which no file before them may have loaded. */
-const MOCKING = ['shared/passwords/equal-work.test.ts', 'services/auth-api/test/reset-work.test.ts']
+export const MOCKING = ['shared/passwords/equal-work.test.ts', 'services/auth-api/test/reset-work.test.ts']
+/** CI repeats a test of processes once when it fails, and names it if it then passes: one race of 3,000 refuses no change. */
+const RETRIES = process.env.RETRY_PROCESS_TESTS === '1' ? 1 : 0
 // The suites start the services and scriptify a thousand times: each compiles only what has changed since.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules', '.cache', 'node')
 
@@ -72,7 +75,10 @@ export function configOf(projects: TestProjectInlineConfiguration[]): ReturnType
       maxWorkers: 5,
       globalSetup: ['services/test/servers/shared-servers.ts'],
       sequence: { sequencer: inProjectOrder(projects.map(({ test }) => String(test?.name))) },
-      projects,
+      reporters: ['default', reportRetried],
+      projects: projects.map(({ test }) => ({
+        test: { ...test, retry: test?.name === 'unit' ? 0 : RETRIES },
+      })),
     },
   })
 }
