@@ -12,6 +12,8 @@ const FAILURES: { why: string; postgres: string; mysql: [sqlState: string, errno
   { why: 'too many connections', postgres: '53300', mysql: ['08004', 1040] },
   { why: 'too little memory', postgres: '53200', mysql: ['HY001', 1037] },
   { why: 'a full disk', postgres: '53100', mysql: ['HY000', 1021] },
+  { why: 'an unwritable disk', postgres: '58030', mysql: ['HY000', 1026] },
+  { why: 'a failover to a replica', postgres: '25006', mysql: ['HY000', 1290] },
   { why: 'a shutdown', postgres: '57P01', mysql: ['08S01', 1053] },
 ]
 

@@ -1,5 +1,6 @@
 import type { Dialect } from '../database.ts'
 import { mysqlAdoption } from './adoption.ts'
+import { READ_ONLY } from './read-only.ts'
 
 /** MySQL and MariaDB, by mysql2. */
 export const mysql: Dialect = {
@@ -38,6 +39,10 @@ export const mysql: Dialect = {
         'ER_OUT_OF_RESOURCES',
         'ER_DISK_FULL',
         'ER_RECORD_FILE_FULL',
+        'ER_ERROR_ON_WRITE',
+        'ER_GET_ERRNO',
+        'ER_TEMP_FILE_WRITE_FAILURE',
+        ...READ_ONLY,
         '08...',
         '70100',
       ].join('|')})$`,

@@ -3,19 +3,13 @@ import mysql from 'mysql2/promise'
 import { within } from '../../within.ts'
 import type { DatabaseOptions, PoolUsage } from '../database.ts'
 import { serverTimeoutMs } from '../server-timeout.ts'
+import { READ_ONLY } from './read-only.ts'
 
 /** Times in UTC; a value that does not fit is refused instead of being cut. */
 export const SESSION = `set time_zone = '+00:00', sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES')`
 
 /** mysql2's own code for a server that takes too long. */
 const TIMED_OUT = 'PROTOCOL_SEQUENCE_TIMEOUT'
-
-/** Errors of a server that has become a replica: the same name now leads to another server. */
-const READ_ONLY: ReadonlySet<string> = new Set([
-  'ER_OPTION_PREVENTS_STATEMENT',
-  'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
-  'ER_READ_ONLY_MODE',
-])
 
 export type PoolOptions = Required<Omit<DatabaseOptions, 'onConnectionError'>> &
   Pick<DatabaseOptions, 'onConnectionError'>
@@ -103,7 +97,7 @@ const createStep =
       return await within(timeoutMs, work(connection), () => timedOut('The database did not answer'))
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-      if (code === TIMED_OUT || READ_ONLY.has(code)) drop(connection)
+      if ([TIMED_OUT, ...READ_ONLY].includes(code)) drop(connection)
       throw error
     }
   }

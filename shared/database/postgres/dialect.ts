@@ -20,8 +20,9 @@ export const postgres: Dialect = {
   },
   adoption: postgresAdoption,
   errors: {
-    // SQLSTATE 08: connection exception. 53: insufficient resources. 57014: query canceled. 57P: operator intervention.
-    unavailable: /^(08...|53...|57014|57P0[123])$/,
+    // SQLSTATE 08: connection exception. 25006: read-only, as a standby is. 53: insufficient resources. 55P03: lock not
+    // available. 57014: query canceled. 57P: operator intervention. 58030: I/O error.
+    unavailable: /^(08...|25006|53...|55P03|57014|57P0[1235]|58030)$/,
     unavailableMessage:
       /Connection terminated|timeout exceeded when trying to connect|Connection ended unexpectedly|Client has encountered a connection error|closed state|Query read timeout/i,
     // Serialization failure, deadlock detected.
