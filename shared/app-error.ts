@@ -21,6 +21,8 @@ export interface AppErrorOptions {
   details?: Record<string, unknown>
   /** When to try again, in seconds. */
   retryAfterSeconds?: number
+  /** The check of `/health/ready` that watches what is unavailable. */
+  dependency?: string
 }
 
 /** A failure with a stable code and a message for the caller. Its cause is for the log only. */
@@ -28,6 +30,7 @@ export class AppError extends Error {
   readonly code: ErrorCode
   readonly details: Record<string, unknown>
   readonly retryAfterSeconds: number | undefined
+  readonly dependency: string | undefined
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, { cause: options.cause })
@@ -35,5 +38,6 @@ export class AppError extends Error {
     this.code = code
     this.details = options.details ?? {}
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.dependency = options.dependency
   }
 }

@@ -39,7 +39,8 @@ describe('what is watched', () => {
     const metrics = await Promise.all([metricsOf('auth-api', 9464), metricsOf('mailer-worker', 9465)])
     const known = new Set(metrics.flat())
     const text = readFileSync(join(ROOT, 'docs/how-to/monitor.md'), 'utf8')
-    const named = text.match(/\b(latchkey_mail|http_request|nodejs|process)_\w+[a-z]\b/g) ?? []
+    const named =
+      text.match(/\b(latchkey_mail|latchkey_dependency|http_request|nodejs|process)_\w+[a-z]\b/g) ?? []
     expect(named.length).toBeGreaterThan(10)
     const unknown = named.filter((name) => !known.has(name.replace(/_(count|bucket|sum)$/, '')))
     expect(unknown).toEqual([])

@@ -43,7 +43,11 @@ export async function translating<Result>(
 }
 
 const unavailable = (message: string, cause: unknown): AppError =>
-  new AppError('unavailable', message, { cause, retryAfterSeconds: RETRY_AFTER_SECONDS })
+  new AppError('unavailable', message, {
+    cause,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    dependency: 'database',
+  })
 
 /** The codes of an error: Node's or the driver's, SQLSTATE, and those of the addresses that were tried. */
 function codesOf(error: unknown): string[] {

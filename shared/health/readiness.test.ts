@@ -1,11 +1,14 @@
+import { Registry } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
+import { registerDependencyGauge } from './dependency-gauge.ts'
+import { createFailures } from './failures.ts'
 import { createReadiness, rememberingSuccess } from './readiness.ts'
 
 describe('readiness', () => {
   it('begins after the start, lasts while every check passes, and ends with draining', async () => {
     let answer = 'ok'
     let now = 0
-    const readiness = createReadiness({ database: async () => answer }, () => now)
+    const readiness = createReadiness({ database: async () => answer }, { clock: () => now })
     const read = () => {
       now += 1_000
       return readiness.read()
@@ -26,7 +29,7 @@ describe('readiness', () => {
 
   it('reports the reason of a failed check apart from its outcome', async () => {
     const refused = new Error('unavailable', { cause: new Error('getaddrinfo ENOTFOUND db') })
-    const readiness = createReadiness({ database: () => Promise.reject(refused) }, Date.now)
+    const readiness = createReadiness({ database: () => Promise.reject(refused) }, { clock: Date.now })
     const { checks, reasons } = await readiness.read()
     expect(checks.database).toBe('unreachable')
     expect(reasons).toEqual({ database: 'getaddrinfo ENOTFOUND db' })
@@ -35,7 +38,7 @@ describe('readiness', () => {
   it('names a check that hangs', async () => {
     vi.useFakeTimers()
     try {
-      const readiness = createReadiness({ mail: () => new Promise(() => undefined) }, Date.now)
+      const readiness = createReadiness({ mail: () => new Promise(() => undefined) }, { clock: Date.now })
       const reading = readiness.read()
       await vi.advanceTimersByTimeAsync(4_000)
       expect((await reading).checks.mail).toBe('no answer')
@@ -47,7 +50,7 @@ describe('readiness', () => {
   it('runs each check once a second, however many probes arrive', async () => {
     let now = 0
     const check = vi.fn(async () => 'ok')
-    const readiness = createReadiness({ database: check }, () => now)
+    const readiness = createReadiness({ database: check }, { clock: () => now })
     await Promise.all([readiness.read(), readiness.read()])
     now = 999
     await readiness.read()
@@ -55,6 +58,96 @@ describe('readiness', () => {
     now = 1_000
     await readiness.read()
     expect(check).toHaveBeenCalledTimes(2)
+  })
+})
+
+describe('a dependency that can be done without', () => {
+  it('degrades the process while it is unavailable, from the start on', async () => {
+    let now = 0
+    let isUp = false
+    const queue = async () => (isUp ? 'ok' : Promise.reject(new Error('connect ECONNREFUSED')))
+    const readiness = createReadiness(
+      { database: async () => 'ok' },
+      { optional: { queue }, clock: () => now },
+    )
+    readiness.serve()
+    expect(await readiness.read()).toMatchObject({
+      isReady: true,
+      isDegraded: true,
+      checks: { service: 'degraded', database: 'ok', queue: 'unreachable' },
+      reasons: { queue: 'connect ECONNREFUSED' },
+    })
+    now = 1_000
+    isUp = true
+    expect(await readiness.read()).toMatchObject({
+      isReady: true,
+      isDegraded: false,
+      checks: { service: 'ok', database: 'ok', queue: 'ok' },
+    })
+  })
+
+  it('delays no probe when it hangs', async () => {
+    vi.useFakeTimers()
+    try {
+      const readiness = createReadiness(
+        {},
+        { optional: { queue: () => new Promise(() => undefined) }, clock: Date.now },
+      )
+      readiness.serve()
+      const reading = readiness.read()
+      await vi.advanceTimersByTimeAsync(1_000)
+      expect(await reading).toMatchObject({ isReady: true, checks: { queue: 'no answer' } })
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
+describe('a dependency that passes its check while requests fail', () => {
+  it('degrades the process until no request has failed for ten seconds', async () => {
+    let now = 0
+    const failures = createFailures(() => now)
+    const readiness = createReadiness({ database: async () => 'ok' }, { failures, clock: () => now })
+    readiness.serve()
+    for (let request = 0; request < 3; request++)
+      failures.report('database', new Error('unavailable', { cause: new Error('No space left on device') }))
+    expect(await readiness.read()).toEqual({
+      isReady: true,
+      isDegraded: true,
+      checks: { service: 'degraded', database: 'failing' },
+      reasons: { database: 'No space left on device' },
+      failures: { database: 3 },
+    })
+    now = 10_000
+    expect(await readiness.read()).toMatchObject({ isDegraded: false, checks: { database: 'ok' } })
+  })
+
+  it('is not degraded by the requests that failed before it was back', async () => {
+    let now = 0
+    let answer = 'unreachable'
+    const failures = createFailures(() => now)
+    const readiness = createReadiness({ database: async () => answer }, { failures, clock: () => now })
+    readiness.serve()
+    await readiness.read()
+    failures.report('database', new Error('connect ECONNREFUSED'))
+    now = 1_000
+    answer = 'ok'
+    expect(await readiness.read()).toMatchObject({ isDegraded: false, failures: { database: 1 } })
+    now = 2_000
+    failures.report('database', new Error('No space left on device'))
+    expect(await readiness.read()).toMatchObject({ isDegraded: true, failures: { database: 2 } })
+  })
+})
+
+describe('the gauge of the dependencies', () => {
+  it('is 1 for each that is up', async () => {
+    const registry = new Registry()
+    const checks = { database: async () => 'ok', queue: async () => 'no answer' }
+    registerDependencyGauge(registry, createReadiness(checks, { clock: Date.now }))
+    const text = await registry.metrics()
+    expect(text).toContain('latchkey_dependency_up{dependency="database"} 1\n')
+    expect(text).toContain('latchkey_dependency_up{dependency="queue"} 0\n')
+    expect(text).not.toContain('service')
   })
 })
 
@@ -72,16 +165,5 @@ describe('remembering success', () => {
     now = 30
     await remembering()
     expect(check).toHaveBeenCalledTimes(3)
-  })
-
-  it('never repeats the check after the first success when that stays valid', async () => {
-    const check = vi
-      .fn<() => Promise<string>>()
-      .mockRejectedValueOnce(new Error('away'))
-      .mockResolvedValue('ok')
-    const once = rememberingSuccess(check, Number.POSITIVE_INFINITY, Date.now)
-    await expect(once()).rejects.toThrow('away')
-    for (let index = 0; index < 3; index++) expect(await once()).toBe('ok')
-    expect(check).toHaveBeenCalledTimes(2)
   })
 })

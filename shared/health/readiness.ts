@@ -1,14 +1,28 @@
 import type { Clock } from '../clock.ts'
 import { rootReason } from '../root-reason.ts'
+import { createFailures, type Failures } from './failures.ts'
 
 /** Returns `ok`, or in a few words what is missing. May reject, and may hang. */
 export type Check = () => Promise<string>
 
 export interface Health {
   isReady: boolean
+  /** Ready, but a dependency is unavailable without which most requests succeed, or some requests fail. */
+  isDegraded: boolean
+  /** `service` is `starting`, `ok`, `degraded` or `draining`; each dependency is `ok`, or in a few words what is wrong. */
   checks: Record<string, string>
   /** Why a check failed, if known: for the log, never for a response. */
   reasons: Record<string, string>
+  /** How many requests or mails have failed because of each dependency since the process started. */
+  failures: Record<string, number>
+}
+
+export interface ReadinessOptions {
+  clock: Clock
+  /** The checks without which the process is ready all the same, and degraded. Default: none. */
+  optional?: Readonly<Record<string, Check>>
+  /** The failures that are reported under the name of a check. */
+  failures?: Failures
 }
 
 interface Result {
@@ -16,28 +30,67 @@ interface Result {
   reason?: string
 }
 
+type Results = Record<string, Result>
+
 export type Readiness = ReturnType<typeof createReadiness>
 
 /** Each check runs at most once in this time, however many probes arrive. */
 const CHECK_INTERVAL_MS = 1_000
 /** Above the timeout of a queue, below the 5 s of every probe in images and manifests. */
 const CHECK_TIMEOUT_MS = 4_000
+/** A probe must not fail because of a check that it can do without. */
+const OPTIONAL_CHECK_TIMEOUT_MS = 1_000
+/** How long one failed request degrades the process, so that a few in a minute are one outage in the log. */
+const FAILURE_HOLDS_MS = 10_000
 
-/** Whether this process can do its work: it has started, is not stopping, and its checks pass. */
-export function createReadiness(checks: Readonly<Record<string, Check>>, clock: Clock) {
+/** Whether this process can do its work: it has started, is not stopping, and its required checks pass. */
+export function createReadiness(
+  required: Readonly<Record<string, Check>>,
+  { clock, optional = {}, failures = createFailures(clock) }: ReadinessOptions,
+) {
   let phase: 'starting' | 'serving' | 'draining' = 'starting'
-  let last: { at: number; results: Promise<Record<string, Result>> } | undefined
+  let last: { at: number; results: Promise<Results> } | undefined
+  const failedBefore = new Set<string>()
+  const recoveredAt: Record<string, number> = {}
+
+  async function runChecks(): Promise<Results> {
+    const results = await Promise.all([
+      runEach(required, CHECK_TIMEOUT_MS),
+      runEach(optional, OPTIONAL_CHECK_TIMEOUT_MS),
+    ])
+    return Object.fromEntries(results.flat().map(([name, result]) => [name, addFailures(name, result)]))
+  }
+
+  /** A server with a full disk passes its check, and requests fail. Those that failed before it was back say nothing. */
+  function addFailures(name: string, result: Result): Result {
+    if (result.outcome !== 'ok') {
+      failedBefore.add(name)
+      return result
+    }
+    if (failedBefore.delete(name)) recoveredAt[name] = clock()
+    const { at, reason } = failures.of(name)
+    const isFailing = at > (recoveredAt[name] ?? Number.NEGATIVE_INFINITY) && clock() - at < FAILURE_HOLDS_MS
+    return isFailing ? { outcome: 'failing', reason } : result
+  }
 
   return {
     async read(): Promise<Health> {
-      if (!last || clock() - last.at >= CHECK_INTERVAL_MS) last = { at: clock(), results: runChecks(checks) }
+      if (!last || clock() - last.at >= CHECK_INTERVAL_MS) last = { at: clock(), results: runChecks() }
       const results = Object.entries(await last.results)
-      const isReady = phase === 'serving' && results.every(([, { outcome }]) => outcome === 'ok')
-      const outcomes = Object.fromEntries(results.map(([name, { outcome }]) => [name, outcome]))
-      const reasons = Object.fromEntries(
-        results.flatMap(([name, { reason }]) => (reason ? [[name, reason]] : [])),
-      )
-      return { isReady, checks: { service: phase === 'serving' ? 'ok' : phase, ...outcomes }, reasons }
+      const isReady =
+        phase === 'serving' &&
+        results.every(([name, { outcome }]) => ['ok', 'failing'].includes(outcome) || name in optional)
+      const isDegraded = isReady && results.some(([, { outcome }]) => outcome !== 'ok')
+      const service = phase === 'serving' ? (isDegraded ? 'degraded' : 'ok') : phase
+      return {
+        isReady,
+        isDegraded,
+        checks: { service, ...Object.fromEntries(results.map(([name, { outcome }]) => [name, outcome])) },
+        reasons: Object.fromEntries(
+          results.flatMap(([name, { reason }]) => (reason ? [[name, reason]] : [])),
+        ),
+        failures: Object.fromEntries(results.map(([name]) => [name, failures.of(name).count])),
+      }
     },
     serve() {
       if (phase === 'starting') phase = 'serving'
@@ -49,10 +102,7 @@ export function createReadiness(checks: Readonly<Record<string, Check>>, clock: 
   }
 }
 
-/**
- * Repeats a check that has passed only after `validMs`, for checks that are expensive for the server. With `Infinity` a
- * check that has passed once is never repeated.
- */
+/** Repeats a check that has passed only after `validMs`, for checks that are expensive for the server. */
 export function rememberingSuccess(check: Check, validMs: number, clock: Clock): Check {
   let passedAt = Number.NEGATIVE_INFINITY
   return async () => {
@@ -63,14 +113,16 @@ export function rememberingSuccess(check: Check, validMs: number, clock: Clock):
   }
 }
 
-async function runChecks(checks: Readonly<Record<string, Check>>): Promise<Record<string, Result>> {
-  const entries = Object.entries(checks).map(async ([name, check]) => [name, await runCheck(check)] as const)
-  return Object.fromEntries(await Promise.all(entries))
-}
+const runEach = (checks: Readonly<Record<string, Check>>, timeoutMs: number): Promise<[string, Result][]> =>
+  Promise.all(
+    Object.entries(checks).map(
+      async ([name, check]): Promise<[string, Result]> => [name, await runCheck(check, timeoutMs)],
+    ),
+  )
 
-async function runCheck(check: Check): Promise<Result> {
+async function runCheck(check: Check, timeoutMs: number): Promise<Result> {
   const { promise: tooLate, resolve } = Promise.withResolvers<string>()
-  const timer = setTimeout(() => resolve('no answer'), CHECK_TIMEOUT_MS)
+  const timer = setTimeout(() => resolve('no answer'), timeoutMs)
   try {
     return { outcome: await Promise.race([check(), tooLate]) }
   } catch (error) {

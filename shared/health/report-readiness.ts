@@ -16,8 +16,9 @@ const READY_PAUSE_MS = 2_000
 const LOOKS_PER_REMINDER = 20
 
 /**
- * Logs when the service becomes ready, what it waits for while it is not, and each change of either. A start that is
- * ready at the second look logs no wait.
+ * Logs one line when the service becomes ready, and one at each change: what it waits for, or which dependency fails while
+ * it is ready; then that all is well, with the number of requests that failed meanwhile. A start that is ready at the
+ * second look logs no wait.
  */
 export function reportReadiness({ readiness, urls, logger, address }: ReadinessReport) {
   const abort = new AbortController()
@@ -29,7 +30,7 @@ export function reportReadiness({ readiness, urls, logger, address }: ReadinessR
       const health = await readiness.read()
       if (signal.aborted) return
       log(health)
-      const pauseMs = health.isReady ? READY_PAUSE_MS : UNREADY_PAUSE_MS
+      const pauseMs = health.isReady && !health.isDegraded ? READY_PAUSE_MS : UNREADY_PAUSE_MS
       await wait(pauseMs, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
@@ -41,23 +42,34 @@ export function reportReadiness({ readiness, urls, logger, address }: ReadinessR
 }
 
 /** Logs a look at the service's health when it says something new, or is due as a reminder. */
-function createHealthLog({ urls, logger, address }: Omit<ReadinessReport, 'readiness'>) {
+export function createHealthLog({ urls, logger, address }: Omit<ReadinessReport, 'readiness'>) {
   let logged = ''
   let looksSinceLog = 0
   let isFirst = true
   let wasReady = false
+  let failuresBefore: Health['failures'] = {}
+
+  function write(health: Health): void {
+    const { isReady, isDegraded, checks, failures } = health
+    const failed = countSince(failuresBefore, failures)
+    if (!isReady) logger.warn({ checks, waitsFor: describeWaits(health, urls) }, 'not ready, waiting')
+    else if (isDegraded) logger.warn({ checks, fails: describeWaits(health, urls) }, 'ready, degraded')
+    else {
+      logger.info({ address: address(), ...(failed > 0 ? { failed } : {}) }, 'ready')
+      failuresBefore = failures
+    }
+  }
 
   return (health: Health): void => {
-    const { isReady, checks } = health
+    const { isReady, isDegraded, checks } = health
     const now = JSON.stringify(checks)
     looksSinceLog++
     const isReminder = !isReady && looksSinceLog >= LOOKS_PER_REMINDER
     // What starts at the same time is seldom there at the first look.
-    if ((now !== logged || isReminder) && (isReady || !isFirst)) {
+    if ((now !== logged || isReminder) && ((isReady && !isDegraded) || !isFirst)) {
       logged = now
       looksSinceLog = 0
-      if (isReady) logger.info({ address: address() }, 'ready')
-      else logger.warn({ checks, waitsFor: describeWaits(health, urls) }, 'not ready, waiting')
+      write(health)
     }
     isFirst = false
     // For `npm start` and the tests, which spawn this process over IPC.
@@ -66,9 +78,12 @@ function createHealthLog({ urls, logger, address }: Omit<ReadinessReport, 'readi
   }
 }
 
+const countSince = (before: Health['failures'], now: Health['failures']): number =>
+  Object.entries(now).reduce((sum, [name, count]) => sum + count - (before[name] ?? 0), 0)
+
 function describeWaits({ checks, reasons }: Health, urls: ReadinessReport['urls']): string[] {
   return Object.entries(checks)
-    .filter(([, result]) => result !== 'ok')
+    .filter(([name, result]) => name !== 'service' && result !== 'ok')
     .map(([name, result]) => {
       const host = hostIn(urls[name])
       const reason = reasons[name]

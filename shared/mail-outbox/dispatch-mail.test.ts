@@ -2,7 +2,6 @@ import { describe, expect, it, vi } from 'vitest'
 import { createMailDispatcher } from './dispatch-mail.ts'
 
 const job = { to: 'a@example.com', subject: '', template: 't', language: 'en', variables: 'x', expiresAt: '' }
-const logger = { warn: vi.fn() }
 
 describe('dispatching a mail', () => {
   it('marks the row as dispatched only after the queue has it, and keeps it', async () => {
@@ -12,7 +11,7 @@ describe('dispatching a mail', () => {
       markDispatched: async () => void calls.push('mark'),
       remove: async () => calls.push('remove') > 0,
     }
-    const dispatcher = createMailDispatcher({ outbox, queue, logger })
+    const dispatcher = createMailDispatcher({ outbox, queue })
     dispatcher.dispatch('id', job)
     await dispatcher.close()
     expect(calls).toEqual(['add', 'mark'])
@@ -21,18 +20,19 @@ describe('dispatching a mail', () => {
   it('leaves the row to the sweep when the queue is unavailable, and throws nothing', async () => {
     const outbox = { markDispatched: vi.fn(), remove: vi.fn() }
     const queue = { add: () => Promise.reject(new Error('unavailable')) }
-    const dispatcher = createMailDispatcher({ outbox, queue, logger })
+    const onError = vi.fn()
+    const dispatcher = createMailDispatcher({ outbox, queue, onError })
     dispatcher.dispatch('id', job)
     await dispatcher.close()
     expect(outbox.markDispatched).not.toHaveBeenCalled()
     expect(outbox.remove).not.toHaveBeenCalled()
-    expect(logger.warn).toHaveBeenCalledOnce()
+    expect(onError).toHaveBeenCalledExactlyOnceWith(new Error('unavailable'), 'id')
   })
 
   it('does nothing for a mail or a decoy before the request is answered', async () => {
     const outbox = { markDispatched: vi.fn(async () => undefined), remove: vi.fn(async () => true) }
     const queue = { add: vi.fn(async () => undefined) }
-    const dispatcher = createMailDispatcher({ outbox, queue, logger, maxDelayMs: 3_600_000 })
+    const dispatcher = createMailDispatcher({ outbox, queue, maxDelayMs: 3_600_000 })
     dispatcher.dispatch('mail', job)
     dispatcher.discard('decoy')
     await new Promise((resolve) => setImmediate(resolve))
@@ -47,7 +47,7 @@ describe('dispatching a mail', () => {
     const outbox = { markDispatched: vi.fn(async () => undefined), remove: vi.fn(async () => true) }
     const hanging = Promise.withResolvers<void>()
     const queue = { add: vi.fn(() => hanging.promise) }
-    const dispatcher = createMailDispatcher({ outbox, queue, logger, maxDelayMs: 0 })
+    const dispatcher = createMailDispatcher({ outbox, queue, maxDelayMs: 0 })
     for (let each = 0; each < 1_000 + 5; each++) dispatcher.dispatch(`mail-${each}`, job)
     await vi.waitFor(() => expect(queue.add).toHaveBeenCalledTimes(1_000))
     hanging.resolve()

@@ -15,7 +15,8 @@ const MAX_DELAY_MS = 500
 export interface MailDispatcherDependencies {
   outbox: Pick<OutboxRepository, 'markDispatched' | 'remove'>
   queue: Pick<MailQueue, 'add'>
-  logger: { warn(details: object, message: string): void }
+  /** Receives why a mail could not be dispatched; the sweep retries it. */
+  onError?: (error: unknown, mailId: string) => void
   /** See `MAX_DELAY_MS`. */
   maxDelayMs?: number
 }
@@ -37,7 +38,7 @@ export interface MailDispatcher {
 export function createMailDispatcher({
   outbox,
   queue,
-  logger,
+  onError,
   maxDelayMs = MAX_DELAY_MS,
 }: MailDispatcherDependencies): MailDispatcher {
   const inFlight = new Set<Promise<void>>()
@@ -48,7 +49,7 @@ export function createMailDispatcher({
       await queue.add(id, job)
       await outbox.markDispatched(id, new Date())
     } catch (error) {
-      logger.warn({ err: error, mailId: id }, 'dispatching a mail failed; the outbox sweep will retry it')
+      onError?.(error, id)
     }
   }
 

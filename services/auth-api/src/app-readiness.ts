@@ -2,6 +2,8 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import { describeSharedAccounts } from '@latchkey/shared/database/adoption/describe-differences.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator, type Migrator } from '@latchkey/shared/database/migrations.ts'
+import { registerDependencyGauge } from '@latchkey/shared/health/dependency-gauge.ts'
+import type { Failures } from '@latchkey/shared/health/failures.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
@@ -11,6 +13,7 @@ import {
   findPublishedPasswords,
 } from '@latchkey/shared/users/published-password.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { Registry } from 'prom-client'
 import type { Config } from './config.ts'
 import { createDatabaseCheck } from './features/health/check-database.ts'
 
@@ -20,25 +23,36 @@ export interface AppReadinessDependencies {
   queue: Pick<MailQueue, 'ping'>
   /** Called when the service must not run on this database. */
   refuse?: (reason: Error) => void
+  failures: Failures
+  registry: Registry
   clock: Clock
 }
 
+const QUEUE_CHECK_HOLDS_MS = 5_000
+
 /** What auth-api needs before it takes requests. */
 export function createAppReadiness(config: Config, dependencies: AppReadinessDependencies): Readiness {
-  const { db, queue, clock } = dependencies
+  const { db, queue, failures, registry, clock } = dependencies
   const migrator = createMigrator(db)
-  return createReadiness(
+  const readiness = createReadiness(
     {
       database: createDatabaseCheck(db, {
         migrator,
         acceptSchema: async () => refuseFor(await findSharedAccounts(migrator), dependencies),
         acceptUsers: async () => refuseFor(await findDemoUsers(config, dependencies), dependencies),
       }),
-      // An address that has never answered may be wrong. Later, mail waits in the outbox while the queue is unavailable.
-      queue: rememberingSuccess(async () => (await queue.ping()) ?? 'ok', Number.POSITIVE_INFINITY, clock),
     },
-    clock,
+    {
+      // Without it every login succeeds, and mail waits in the outbox.
+      optional: {
+        queue: rememberingSuccess(async () => (await queue.ping()) ?? 'ok', QUEUE_CHECK_HOLDS_MS, clock),
+      },
+      failures,
+      clock,
+    },
   )
+  registerDependencyGauge(registry, readiness)
+  return readiness
 }
 
 /** Two accounts that one login opens. */

@@ -2,6 +2,7 @@ import { type Clock, type MonotonicClock, monotonicClock } from '@latchkey/share
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { declaredRoles } from '@latchkey/shared/extensions/declared-roles.ts'
+import { createFailures, type Failures } from '@latchkey/shared/health/failures.ts'
 import type { Readiness } from '@latchkey/shared/health/readiness.ts'
 import { createMails, type Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import type { MailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
@@ -91,6 +92,8 @@ export interface AppDependencies {
   traceRequests?: FastifyPluginCallback | undefined
   /** Called when the service must not run on this database. */
   refuse?: (reason: Error) => void
+  /** Where the caller reports the failures of what it gave. Default: of the requests alone. */
+  failures?: Failures
   clock?: Clock
   monotonic?: MonotonicClock
   registry?: Registry
@@ -133,6 +136,7 @@ function registerMetrics({ database }: Config, { registry, db, passwords, tokens
 /** What the features share. */
 async function buildParts(config: Config, dependencies: AppDependencies) {
   const { db, passwords, logger, clock = Date.now, registry = new Registry() } = dependencies
+  const { failures = createFailures(clock) } = dependencies
   const server = createServer({ trustedProxies: config.http.trustedProxies, logger })
   const report = buildReport(logger)
   const limits = await buildLimits(server, config, dependencies)
@@ -149,13 +153,14 @@ async function buildParts(config: Config, dependencies: AppDependencies) {
     ...limits,
     clock,
     registry,
+    failures,
     server,
     report,
     ...createActionCounters(registry),
     transaction,
     passwordClientOf,
     users: createUserRepository(db),
-    readiness: createAppReadiness(config, { ...dependencies, clock }),
+    readiness: createAppReadiness(config, { ...dependencies, failures, registry, clock }),
     tokens: await buildTokens(config.tokens, { ...dependencies, clock }, report),
     mails: buildMails(MAIL_TEMPLATES, config, { ...dependencies, clock }),
     requireValid: requireValidAt(clock),
@@ -243,17 +248,18 @@ interface PluginParts extends Pick<AppDependencies, 'traceRequests'> {
   tokens: AuthenticateOptions
   createCounter: CreateCounter
   registry: Registry
+  failures: Failures
 }
 
 /** Adds what every route needs, in the order in which a request passes it. */
 async function addPlugins(
   server: FastifyInstance,
   config: Config,
-  { readiness, tokens, createCounter, registry, traceRequests }: PluginParts,
+  { readiness, tokens, createCounter, registry, failures, traceRequests }: PluginParts,
 ): Promise<void> {
   // First, so that the work of the other plugins is inside the span.
   if (traceRequests) await server.register(traceRequests)
-  await server.register(problemDetails)
+  await server.register(problemDetails, { onUnavailable: failures.report })
   await server.register(responseHeaders, { isDraining: readiness.isDraining })
   await server.register(metrics, { registry })
   // Before anything that refuses a request: a page can read a refusal only with these headers.

@@ -1,6 +1,8 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { configureExtensions } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
+import { createFailures, type Failures } from '@latchkey/shared/health/failures.ts'
 import { announceReady } from '@latchkey/shared/lifecycle/announce-ready.ts'
 import { listen } from '@latchkey/shared/lifecycle/listen.ts'
 import { openContext, type ServiceContext } from '@latchkey/shared/lifecycle/open-context.ts'
@@ -31,7 +33,8 @@ export async function openParts(lifecycle: Lifecycle): Promise<void> {
       'PASSWORD_HASH is sha1: stolen hashes can be cracked within hours. Set PASSWORD_HASH=argon2id.',
     )
 
-  const clients = await openClients(lifecycle, context)
+  const failures = createFailures(Date.now)
+  const clients = await openClients(lifecycle, { ...context, failures })
   const traceRequests = tracing && (await createRequestTracing())
   const { server, readiness } = await buildApp(config, {
     ...clients,
@@ -39,6 +42,7 @@ export async function openParts(lifecycle: Lifecycle): Promise<void> {
     logger,
     registry,
     traceRequests,
+    failures,
     refuse: lifecycle.fail,
   })
   // Before the port is open: where the database answers, nobody can log in to a refused one.
@@ -60,14 +64,14 @@ export async function openParts(lifecycle: Lifecycle): Promise<void> {
 /** What the API works with: the database, the hashing threads, Redis and the mail queue. */
 async function openClients(
   lifecycle: Lifecycle,
-  { config, logger, tracing, registry }: ServiceContext & { config: Config },
+  { config, logger, tracing, registry, failures }: ServiceContext & { config: Config; failures: Failures },
 ) {
   const hashWaits = createHashWaits(registry)
   const db = await lifecycle.open(
     () =>
       openDatabase(config.database.url, {
         poolSize: config.database.poolSize,
-        onConnectionError: (error) => logger.warn({ err: error }, 'a database connection broke'),
+        onConnectionError: (error) => logger.debug({ err: error }, 'a database connection broke'),
       }),
     (db) => db.close(),
   )
@@ -89,11 +93,22 @@ async function openClients(
     (queue) => queue.close(),
   )
   const dispatcher = await lifecycle.open(
-    () => createMailDispatcher({ outbox: createOutboxRepository(db), queue, logger }),
+    () =>
+      createMailDispatcher({
+        outbox: createOutboxRepository(db),
+        queue,
+        onError(error, mailId) {
+          logger.debug({ err: error, mailId }, 'dispatching a mail failed; the outbox sweep will retry it')
+          failures.report(dependencyOf(error) ?? 'queue', error)
+        },
+      }),
     (dispatcher) => dispatcher.close(),
   )
   return { db, passwords, limitStore, queue, dispatcher }
 }
+
+const dependencyOf = (error: unknown): string | undefined =>
+  error instanceof AppError ? error.dependency : undefined
 
 async function readSettings(environment: Environment) {
   const [config, extensions] = await parseBoth(

@@ -246,19 +246,41 @@ describe.concurrent('the process', () => {
     expect(second.output()).toMatch(new RegExp(`${port}: another process listens there`))
   })
 
-  it.for([
-    { what: 'database', settings: { DATABASE_URL: 'postgres://latchkey:s3cr3t@127.0.0.1:1/latchkey' } },
-    { what: 'queue', settings: { QUEUE_URL: 'redis://:s3cr3t@127.0.0.1:1' } },
-  ])(
-    'starts unready without its $what, logs the host that it waits for, and never logs the password',
-    async ({ what, settings }, { expect }) => {
-      await using service = startService(settings)
-      await expect
-        .poll(() => service.output())
-        .toMatch(
-          new RegExp(`"waitsFor":\\["${what} at 127.0.0.1:1: unreachable [^"]+"\\].*not ready, waiting`),
-        )
-      expect(service.output()).not.toContain('s3cr3t')
-    },
-  )
+  it('starts unready without its database, logs the host that it waits for, and never the password', async ({
+    expect,
+  }) => {
+    await using service = startService({ DATABASE_URL: 'postgres://latchkey:s3cr3t@127.0.0.1:1/latchkey' })
+    await expect
+      .poll(() => service.output())
+      .toMatch(/"waitsFor":\["database at 127.0.0.1:1: unreachable [^"]+"\].*not ready, waiting/)
+    expect(service.output()).not.toContain('s3cr3t')
+  })
+
+  it('starts degraded without its queue: users log in, and no request is logged that cannot be mailed', async ({
+    expect,
+  }) => {
+    await using service = startService({ QUEUE_URL: 'redis://:s3cr3t@127.0.0.1:1' })
+    const url = await addressOf(service)
+    const ready = await fetch(`${url}/health/ready`)
+    expect([ready.status, await ready.json()]).toMatchObject([
+      200,
+      { status: 'ok', checks: { service: 'degraded', database: 'ok' } },
+    ])
+    expect((await logInAt(url)).status).toBe(200)
+    for (let request = 0; request < 3; request++) {
+      const reset = await fetch(`${url}/login/resetrequest`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ email: user.email }),
+      })
+      expect(reset.status).toBe(200)
+    }
+    await expect
+      .poll(() => service.output())
+      .toMatch(/"fails":\["queue at 127.0.0.1:1: unreachable [^"]+"\].*ready, degraded/)
+    service.process.kill('SIGTERM')
+    await service.exited
+    expect(service.output()).not.toContain('s3cr3t')
+    expect(service.output()).not.toContain('"stack"')
+  })
 })

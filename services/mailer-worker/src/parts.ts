@@ -26,7 +26,7 @@ export async function openParts(lifecycle: Lifecycle, takeover?: Takeover): Prom
     () =>
       openDatabase(config.database.url, {
         poolSize: POOL_SIZE,
-        onConnectionError: (error) => logger.warn({ err: error }, 'a database connection broke'),
+        onConnectionError: (error) => logger.debug({ err: error }, 'a database connection broke'),
       }),
     (db) => db.close(),
   )

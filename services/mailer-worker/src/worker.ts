@@ -1,5 +1,6 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
+import { registerDependencyGauge } from '@latchkey/shared/health/dependency-gauge.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
 import { registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
 import {
@@ -98,15 +99,17 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
   }
 }
 
-function buildReadiness({ db, queue, sender, clock }: Parts): Readiness {
-  return createReadiness(
+function buildReadiness({ db, queue, sender, registry, clock }: Parts): Readiness {
+  const readiness = createReadiness(
     {
       database: async () => (await db.query(PING)) && 'ok',
       queue: async () => (await queue.ping()) ?? 'ok',
       mail: rememberingSuccess(async () => (await sender.verify()) ?? 'ok', MAIL_CHECK_HOLDS_MS, clock),
     },
-    clock,
+    { clock },
   )
+  registerDependencyGauge(registry, readiness)
+  return readiness
 }
 
 function buildConsumer(parts: Parts, patience: AbortSignal) {

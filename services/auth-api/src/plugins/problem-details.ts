@@ -96,16 +96,20 @@ export function fromStatus(statusCode: number, code = ''): Problem {
   return { type: typeOf(slug), title, status, detail: DETAILS[code] }
 }
 
+export interface ProblemDetailsOptions {
+  /** Receives the failure of each request that a dependency could not serve. */
+  onUnavailable?: (dependency: string, error: Error) => void
+}
+
 /** Writes every error as RFC 9457 says, and logs those that are not the client's. */
-export const problemDetails = fp(
-  async (app) => {
+export const problemDetails = fp<ProblemDetailsOptions>(
+  async (app, { onUnavailable }) => {
     const allowedMethods = trackMethods(app)
 
     app.setErrorHandler((error: Error, request, reply) => {
       const problem = toProblem(error)
-      // A flood of logins would become a flood of log lines; the metrics count them.
-      const isFlood = error instanceof AppError && error.code === 'overloaded'
-      if (problem.status >= 500 && !isFlood) request.log.error({ err: error }, 'the request failed')
+      if (problem.status >= 500) logFailure(request, error)
+      if (error instanceof AppError && error.dependency) onUnavailable?.(error.dependency, error)
       if (error instanceof AppError && error.retryAfterSeconds)
         reply.header('retry-after', error.retryAfterSeconds)
       if (problem.status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', 1)
@@ -122,6 +126,15 @@ export const problemDetails = fp(
   },
   { name: 'problem-details' },
 )
+
+/**
+ * A flood of logins, or an outage, would become a flood of log lines: the metrics count the former, and the log of readiness
+ * says when the latter begins and ends.
+ */
+function logFailure(request: FastifyRequest, error: Error): void {
+  const isMany = error instanceof AppError && (error.code === 'overloaded' || error.dependency !== undefined)
+  request.log[isMany ? 'debug' : 'error']({ err: error }, 'the request failed')
+}
 
 /** RFC 6750 §3: the scheme that is required, and what is wrong with the token if one was sent in that scheme. */
 function challenge(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {

@@ -91,7 +91,6 @@ export async function startApp({
   const dispatcher = createMailDispatcher({
     outbox: createOutboxRepository(ownDatabase.db),
     queue,
-    logger,
     maxDelayMs: 0,
   })
   const registry = new Registry()

@@ -31,7 +31,7 @@ export async function openProducer(
   const queue = openMailQueue(servers.queueUrl)
   const outbox = createOutboxRepository(db)
   const sealer = createSealer(secret)
-  const dispatcher = createMailDispatcher({ outbox, queue, logger: { warn: () => undefined }, maxDelayMs: 0 })
+  const dispatcher = createMailDispatcher({ outbox, queue, maxDelayMs: 0 })
   const codes: string[] = []
 
   async function aJob(to: string, changes: Partial<MailJob> = {}): Promise<MailJob> {

@@ -1,4 +1,5 @@
 import rateLimit, { type RateLimitPluginOptions } from '@fastify/rate-limit'
+import { rootReason } from '@latchkey/shared/root-reason.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Counted, createMemoryCounter } from './memory-counter.ts'
 
@@ -56,7 +57,10 @@ export async function openCounters(
       return counted
     } catch (error) {
       if (redisPausedUntil === 0)
-        app.log.warn({ err: error }, 'Redis is unavailable or slow: this process counts limits on its own')
+        app.log.warn(
+          { reason: rootReason(error) },
+          'Redis is unavailable or slow: this process counts limits on its own',
+        )
       redisPausedUntil = Date.now() + REDIS_PAUSE_MS
       return undefined
     }

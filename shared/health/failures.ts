@@ -1,0 +1,28 @@
+import type { Clock } from '../clock.ts'
+import { rootReason } from '../root-reason.ts'
+
+/** The failures of what a dependency was asked for. */
+export interface Failed {
+  /** Since the process started. */
+  count: number
+  /** Of the newest one: for the log, never for a response. */
+  reason: string
+  /** When the newest one was reported. */
+  at: number
+}
+
+export type Failures = ReturnType<typeof createFailures>
+
+/** Counts the requests and mails that fail because of a dependency. A server with a full disk still passes its check. */
+export function createFailures(clock: Clock) {
+  const known = new Map<string, Failed>()
+  return {
+    /** Counts one failure of `dependency`, which has the name of its check. */
+    report(dependency: string, error: unknown): void {
+      const count = (known.get(dependency)?.count ?? 0) + 1
+      known.set(dependency, { count, reason: rootReason(error), at: clock() })
+    },
+    of: (dependency: string): Failed =>
+      known.get(dependency) ?? { count: 0, reason: '', at: Number.NEGATIVE_INFINITY },
+  }
+}
