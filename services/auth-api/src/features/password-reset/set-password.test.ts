@@ -1,0 +1,169 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import type { Transaction } from '@latchkey/shared/database/database.ts'
+import { postgres } from '@latchkey/shared/database/postgres/dialect.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { describe, expect, it } from 'vitest'
+import type { Reset } from './reset-repository.ts'
+import { createSetPassword } from './set-password.ts'
+
+const NOW = 1_700_000_000_000
+const ADA: User = {
+  userid: '6f3f7f0e-0000-4000-8000-000000000000',
+  name: 'Ada',
+  email: 'Ada@example.com',
+  username: 'ada',
+  role: 'user',
+  passwordHash: '',
+  createdAt: null,
+  updatedAt: null,
+  deletedAt: null,
+  properties: [],
+}
+const CONFIRMED: Reset = {
+  id: '01985f0c-0000-4000-8000-000000000000',
+  userid: ADA.userid,
+  email: 'ada@example.com',
+  tokenHash: 'hash of the token',
+  codeHash: 'hash of the code',
+  expiresAt: new Date(NOW + 1),
+  confirmedAt: new Date(NOW - 1000),
+  usedAt: undefined,
+}
+const POLICY = {
+  MINIMUM_CHARS: 8,
+  REQUIRE_UPPERCASE: 0,
+  REQUIRE_LOWERCASE: 0,
+  REQUIRE_SYMBOLS: 0,
+  REQUIRE_NUMBERS: 0,
+  ALLOW_WHITESPACE: 1,
+  ALLOW_SEQUENTIAL: 1,
+  ALLOW_REPEATED: 1,
+}
+const transaction: Transaction = {
+  dialect: postgres,
+  query: async () => [],
+  execute: async () => 0,
+  toUuidValue: (uuid) => uuid,
+  fromUuidValue: String,
+  afterCommit: () => undefined,
+}
+
+interface Situation {
+  /** The newest reset of the e-mail. */
+  reset?: Reset | undefined
+  /** The user of the reset before the hash, and inside the transaction. */
+  users?: readonly [User | undefined, User | undefined]
+  isLocked?: boolean
+  isCounted?: boolean
+  isFirst?: boolean
+}
+
+/** Sets a password; returns what it did, in its order, and how it was refused. */
+async function set(situation: Situation = {}) {
+  const { users = [ADA, ADA], isLocked = true, isCounted = true, isFirst = true } = situation
+  const steps: string[] = []
+  const step = <Result>(name: string, result: Result) => {
+    steps.push(name)
+    return Promise.resolve(result)
+  }
+  const setPassword = createSetPassword({
+    resets: {
+      findNewest: async (email) =>
+        email !== CONFIRMED.email ? undefined : 'reset' in situation ? situation.reset : CONFIRMED,
+      countHash: (id, maximum, now) => step(`count ${id} up to ${maximum} at ${now.getTime()}`, isCounted),
+    },
+    users: { findById: (userid) => step('find', userid === ADA.userid ? users[0] : undefined) },
+    secrets: { isHashOf: (stored, id, value) => stored === `hash of ${value}` && id === CONFIRMED.id },
+    passwords: { hash: (password) => step('hash', `hash of ${password}`) },
+    policy: POLICY,
+    attempts: 5,
+    clock: () => NOW,
+    transaction: (work) => work(transaction),
+    usersOf: (db) => ({
+      ...createUserRepository(db),
+      lock: (userid) => step(`lock ${userid}`, isLocked),
+      findById: (userid) => step('find again', userid === ADA.userid ? users[1] : undefined),
+      setPassword: (userid, hash) => step(`store ${hash} of ${userid}`, 1),
+      setProperty: () => step('end tokens', undefined),
+    }),
+    resetsOf: () => ({ use: (id, now) => step(`use ${id} at ${now.getTime()}`, isFirst) }),
+    endCodes: (_db, userid, now) => step(`end codes of ${userid} at ${now.getTime()}`, undefined),
+  })
+  const given = { email: 'ADA@example.com', token: 'the token', password: 'long enough' }
+  const client = { address: '192.0.2.1', standing: 'new' } as const
+  const outcome = await setPassword(given, client).catch((error) =>
+    error instanceof AppError ? error.code : Promise.reject(error),
+  )
+  return { outcome, steps }
+}
+
+const COUNTED = `count ${CONFIRMED.id} up to 10 at ${NOW}`
+const LOCKED = `lock ${ADA.userid}`
+const USED = `use ${CONFIRMED.id} at ${NOW}`
+
+it('counts, hashes, locks the user, uses the reset, and ends tokens and codes', async () => {
+  const { outcome, steps } = await set()
+  expect(outcome).toBe('the token')
+  expect(steps).toEqual([
+    'find',
+    COUNTED,
+    'hash',
+    LOCKED,
+    'find again',
+    USED,
+    `store hash of long enough of ${ADA.userid}`,
+    'find again',
+    'end tokens',
+    `end codes of ${ADA.userid} at ${NOW}`,
+  ])
+})
+
+const MOVED = { ...ADA, email: 'ada@example.net' }
+const DELETED = { ...ADA, deletedAt: new Date(NOW) }
+const WITHOUT_EMAIL = { ...ADA, email: null }
+
+describe('refuses', () => {
+  it.each<{ why: string; situation: Situation; steps: string[] }>([
+    { why: 'no reset', situation: { reset: undefined }, steps: [] },
+    {
+      why: 'another token',
+      situation: { reset: { ...CONFIRMED, tokenHash: 'hash of another' } },
+      steps: [],
+    },
+    {
+      why: 'an unconfirmed reset',
+      situation: { reset: { ...CONFIRMED, confirmedAt: undefined } },
+      steps: [],
+    },
+    { why: 'a used reset', situation: { reset: { ...CONFIRMED, usedAt: new Date(NOW - 1) } }, steps: [] },
+    {
+      why: 'a reset that expires now',
+      situation: { reset: { ...CONFIRMED, expiresAt: new Date(NOW) } },
+      steps: [],
+    },
+    { why: 'an unknown user', situation: { users: [undefined, undefined] }, steps: ['find'] },
+    { why: 'a deleted user', situation: { users: [DELETED, DELETED] }, steps: ['find'] },
+    { why: 'a user with another e-mail', situation: { users: [MOVED, MOVED] }, steps: ['find'] },
+    { why: 'a user without e-mail', situation: { users: [WITHOUT_EMAIL, WITHOUT_EMAIL] }, steps: ['find'] },
+    { why: 'one hash too many', situation: { isCounted: false }, steps: ['find', COUNTED] },
+  ])('without a hash: $why', async ({ situation, steps }) => {
+    expect(await set(situation)).toEqual({ outcome: 'reset_refused', steps })
+  })
+
+  it.each<{ why: string; situation: Situation; steps: string[] }>([
+    { why: 'a user whose row is gone', situation: { isLocked: false }, steps: [LOCKED] },
+    { why: 'a user who was deleted', situation: { users: [ADA, DELETED] }, steps: [LOCKED, 'find again'] },
+    {
+      why: 'a user whose e-mail was changed',
+      situation: { users: [ADA, MOVED] },
+      steps: [LOCKED, 'find again'],
+    },
+    { why: 'a reset that was used', situation: { isFirst: false }, steps: [LOCKED, 'find again', USED] },
+  ])('what changes during the hash, and stores nothing: $why', async ({ situation, steps }) => {
+    expect(await set(situation)).toEqual({
+      outcome: 'reset_refused',
+      steps: ['find', COUNTED, 'hash', ...steps],
+    })
+  })
+})
