@@ -67,6 +67,11 @@ export const AREAS: readonly Area[] = [
     mutate: ['shared/settings/*.ts'],
     tests: ['shared/settings/*.test.ts', 'services/*/src/config*.test.ts'],
   },
+  {
+    name: 'adopt',
+    mutate: ['shared/database/{adopt,adoption/*}.ts'],
+    tests: ['shared/database/adopt.test.ts'],
+  },
 ]
 
 /** The area that `MUTATION_AREA` names: the workers of Stryker load the configuration of Vitest by themselves. */
