@@ -42,7 +42,7 @@ export const AREAS: readonly Area[] = [
     mutate: [`${FEATURES}/password-reset/*.ts`],
     tests: [
       `${FEATURES}/password-reset/*.test.ts`,
-      `${API_TESTS}/{password-reset.engine,reset-transaction,reset-work}.test.ts`,
+      `${API_TESTS}/{password-reset,password-reset.engine,reset-transaction,reset-work}.test.ts`,
       API_DESCRIPTION,
     ],
   },
