@@ -1,30 +1,12 @@
-import { mkdtempDisposable } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { describeUserRepository } from '../../../users/test/user-repository.suite.ts'
-import type { Database } from '../../database.ts'
 import { DIALECTS, findDialect } from '../../dialects.ts'
 import { readMigrations } from '../../migration-files.ts'
 import { createMigrator } from '../../migrations.ts'
 import { sqlite } from './dialect.ts'
+import { openEmpty } from './open-empty.ts'
 
 const MIGRATIONS = readMigrations('migrations', import.meta.dirname)
-
-/** An empty SQLite database of its own. */
-async function openEmpty(): Promise<{ db: Database } & AsyncDisposable> {
-  const folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-sqlite-'))
-  const url = pathToFileURL(join(folder.path, 'test.db')).href.replace('file:', 'sqlite:')
-  const db = await findDialect(url, [...DIALECTS, sqlite]).open(url, {})
-  return {
-    db,
-    async [Symbol.asyncDispose]() {
-      await db.close()
-      await folder.remove()
-    },
-  }
-}
 
 describe('a third dialect', () => {
   it('is found by the protocol of its URL, and unknown without its registration', () => {
