@@ -21,6 +21,27 @@ const summary = ({ subject, fault, isBlocking, isSafe }: Difference): string =>
 
 const summarise = (change: Change): string[] => findDifferences(givenBy(change)).map(summary)
 
+it('knows a table of another product by the columns that the specification and Latchkey cannot do without', () => {
+  const namesOf = (columns: typeof SPECIFICATION) => columns.map(({ table, column }) => `${table}.${column}`)
+  expect(namesOf(SPECIFICATION.filter(({ isIdentifying }) => isIdentifying))).toEqual([
+    'users.userid',
+    'users.email',
+    'users.username',
+    'users.password',
+    'users_property.id',
+    'users_property.name',
+    'users_property.value',
+    'users_property.userid',
+  ])
+  expect(namesOf(SPECIFICATION.filter(({ isNullable }) => !isNullable))).toEqual([
+    'users.userid',
+    'users.username',
+    'users.password',
+    'users_property.id',
+    'users_property.userid',
+  ])
+})
+
 describe.each(['mysql', 'postgres'] as const)('the specified tables of %s', (engine) => {
   it('differ in nothing, before and after their migrations', () => {
     expect(summarise({ engine })).toEqual([])
@@ -76,6 +97,10 @@ describe.each(['mysql', 'postgres'] as const)('the specified tables of %s', (eng
         ? 'users.userid is not the primary key: blocks, adopted'
         : 'users_property.id is not the primary key: is noted, adopted'
     expect(summarise({ engine, change: withoutIndex(column) })).toEqual([expected])
+    const table = column === 'userid' ? 'users' : 'users_property'
+    expect(findDifferences(givenBy({ engine, change: withoutIndex(column) }))[0]?.sql).toBe(
+      `alter table ${table} add primary key (${column});`,
+    )
     expect(findSharedAccounts(givenBy({ engine, change: withoutIndex(column) }))).toHaveLength(
       column === 'userid' ? 1 : 0,
     )
@@ -144,9 +169,23 @@ describe.each(['mysql', 'postgres'] as const)('the specified tables of %s', (eng
 
   it('without a foreign key', () => {
     const expected = ['users_property.userid has no foreign key to users.userid: is noted, adopted']
-    const other = { table_name: 'users_property', column_name: 'userid', referenced_table: 'people' }
-    for (const foreignKeys of [[], [{ ...other, referenced_column: 'userid' }]])
-      expect(summarise({ engine, change: () => ({ foreignKeys }) })).toEqual(expected)
+    const key = {
+      table_name: 'users_property',
+      column_name: 'userid',
+      referenced_table: 'users',
+      referenced_column: 'userid',
+    }
+    for (const other of [
+      { table_name: 'people' },
+      { column_name: 'tenant' },
+      { referenced_table: 'people' },
+      { referenced_column: 'id' },
+    ])
+      expect(summarise({ engine, change: () => ({ foreignKeys: [{ ...key, ...other }] }) })).toEqual(expected)
+    const [difference] = findDifferences(givenBy({ engine, change: () => ({ foreignKeys: [] }) }))
+    expect(difference?.sql).toBe(
+      'alter table users_property add constraint fk_user_property foreign key (userid) references users (userid);',
+    )
   })
 
   it('in a database that stores or compares too little', () => {
@@ -168,20 +207,42 @@ describe('tables of another product', () => {
     ])
   })
 
-  it('may have the names of Latchkey’s own', () => {
-    const occupied = { table_name: 'password_reset', is_table: true, is_transactional: true }
-    const change = ({ tables, columns }: Schema) => ({
-      tables: [...tables, occupied],
+  const OWN = {
+    password_reset: ['id', 'userid', 'token_hash', 'code_hash', 'expires_at'],
+    mail_outbox: ['id', 'payload', 'expires_at'],
+    token_revocation: ['id', 'revoked_from', 'expires_at'],
+    email_change: ['id', 'userid', 'code_hash', 'expires_at'],
+  }
+  it.each(Object.entries(OWN))('may have the name of Latchkey’s own: %s', (table_name, own) => {
+    const withTable = (names: readonly string[]) => (schema: Schema) => ({
+      tables: [...schema.tables, { table_name, is_table: true, is_transactional: true }],
       columns: [
-        ...columns,
-        ...columns
+        ...schema.columns,
+        ...schema.columns
           .slice(0, 1)
-          .map((column) => ({ ...column, table_name: 'password_reset', column_name: 'id' })),
+          .flatMap((column) => names.map((column_name) => ({ ...column, table_name, column_name }))),
       ],
     })
-    expect(summarise({ change })).toEqual([
-      'password_reset has no column userid, token_hash, code_hash, expires_at: blocks, by hand',
+    expect(summarise({ change: withTable(['nick', ...own]) })).toEqual([])
+    expect(summarise({ change: withTable(own.slice(1)) })).toEqual([
+      `${table_name} has no column id: blocks, by hand`,
     ])
+    expect(summarise({ change: withTable(['nick']) })).toEqual([
+      `${table_name} has no column ${own.join(', ')}: blocks, by hand`,
+    ])
+  })
+
+  it('may have ids that are no UUIDs, or be views', () => {
+    const change = columnWith('users_property.userid', { data_type: 'int', full_type: 'int(11)' })
+    expect(summarise({ change })).toEqual(['users_property.userid is int(11), not binary: blocks, by hand'])
+    const view = ({ tables }: Schema) => ({
+      tables: tables.map((table) => ({ ...table, is_table: table.table_name === 'users' })),
+    })
+    expect(summarise({ change: view })).toEqual(['users_property is a view: blocks, by hand'])
+    const other = ({ tables }: Schema) => ({
+      tables: [...tables, { table_name: 'people', is_table: false, is_transactional: true }],
+    })
+    expect(summarise({ change: other })).toEqual([])
   })
 
   it('may be users_property alone', () => {
