@@ -6,6 +6,8 @@ const settings = { HOST: 0, ABCDE: 0, ABCDEF: 0, MAIL_FROM: 0 }
 it.each([
   { why: 'changed', name: 'ABCDEX', meant: 'ABCDEF' },
   { why: 'added in front', name: 'XABCDEF', meant: 'ABCDEF' },
+  { why: 'added at the end', name: 'ABCDEFX', meant: 'ABCDEF' },
+  { why: 'left out at the end', name: 'MAIL_FRO', meant: 'MAIL_FROM' },
   { why: 'left out in front', name: 'BCDEF', meant: 'ABCDEF' },
   { why: 'swapped', name: 'MAIL_FORM', meant: 'MAIL_FROM' },
   { why: 'swapped with another', name: 'MAIL_FXRM', meant: undefined },

@@ -10,8 +10,8 @@ export function findMisspelt(name: string, settings: object = SETTINGS): string 
 }
 
 function isOneEditAway(a: string, b: string): boolean {
-  let start = 0
-  while (start < a.length && a[start] === b[start]) start++
+  // Where one ends, the other differs.
+  const start = [...a, undefined].findIndex((letter, at) => letter !== b[at])
   const [restA, restB] = [a.slice(start), b.slice(start)]
   return (
     restA.slice(1) === restB.slice(1) || // changed
