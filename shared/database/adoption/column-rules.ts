@@ -65,8 +65,8 @@ export const findCaseSensitive = (given: Given): Difference[] =>
   })
 
 function describeLength(given: Given, column: SpecifiedColumn, found: Column): Finding {
-  const { length = 0, kind } = column
-  if (kind !== 'text' || isRedefined(given, column)) return undefined
+  const { length = 0 } = column
+  if (isRedefined(given, column)) return undefined
   if (found.max_length === null || found.max_length >= length) return undefined
   return {
     fault: `has ${found.max_length} characters, not ${length}`,
@@ -86,7 +86,7 @@ function describeNullability(given: Given, column: SpecifiedColumn, found: Colum
 }
 
 function describeCharset(given: Given, column: SpecifiedColumn, { charset_name }: Column): Finding {
-  if (column.kind !== 'text' || isRedefined(given, column)) return undefined
+  if (isRedefined(given, column)) return undefined
   if (charset_name === null || charset_name === 'utf8mb4') return undefined
   // Hashes are ASCII.
   if (column.column === 'password') return undefined
