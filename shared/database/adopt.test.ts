@@ -76,7 +76,11 @@ describe.each(['mysql', 'postgres'] as const)('the specified tables of %s', (eng
     const change = withoutIndex(ADOPTIONS[engine].uniqueKey(column))
     const expected = [`users.${column} has no unique index: blocks, adopted`]
     expect(summarise({ engine, change })).toEqual(expected)
-    expect(findSharedAccounts(givenBy({ engine, change })).map(summary)).toEqual(expected)
+    const shared = findSharedAccounts(givenBy({ engine, change }))
+    expect(shared.map(summary)).toEqual(expected)
+    expect(shared[0]?.consequence).toMatch(
+      column === 'email' ? /^A user can take the e-mail/ : /one username/,
+    )
     // An index that is not unique, of another table, or of more columns is none.
     for (const useless of [
       { ...index('users', 'ix_a', column), is_unique: false },
@@ -157,14 +161,43 @@ describe.each(['mysql', 'postgres'] as const)('the specified tables of %s', (eng
       `users.tenant ${fault}: is noted, by hand`,
       `users_property.tenant ${fault}: blocks, by hand`,
     ])
+    expect(findDifferences(givenBy({ engine, change })).map(({ consequence }) => consequence)).toEqual([
+      'Users::create and Users::import fail.',
+      'Tokens cannot be revoked and passwords cannot be reset.',
+    ])
+    const likeOfUsers = ({ columns }: Schema) => ({
+      columns: [
+        ...columns,
+        ...columns
+          .slice(0, 1)
+          .map((column) => ({ ...column, ...facts, table_name: 'users_property', column_name: 'role' })),
+      ],
+    })
+    expect(summarise({ engine, change: likeOfUsers })).toEqual([
+      `users_property.role ${fault}: blocks, by hand`,
+    ])
   })
 
   it('whose unique index of the username would be taken for that of the e-mail', () => {
     const key = ADOPTIONS[engine].uniqueKey('username')
     const [difference] = findDifferences(givenBy({ engine, change: withIndex(index('users', 'uq_1', key)) }))
-    expect(difference).toMatchObject({ fault: 'has a unique index called uq_1', isBlocking: false })
+    expect(difference).toMatchObject({
+      subject: 'users.username',
+      fault: 'has a unique index called uq_1',
+      isBlocking: false,
+    })
     expect(difference?.sql).toContain('ix_username_uq_1')
-    expect(summarise({ engine, change: withIndex(index('users', 'the_username', key)) })).toEqual([])
+    for (const harmless of [
+      index('users', 'the_username', key),
+      index('people', 'uq_2', key),
+      index('users', 'uq_3', 'role'),
+      { ...index('users', 'uq_4', key), is_unique: false },
+    ])
+      expect(summarise({ engine, change: withIndex(harmless) })).toEqual([])
+    const plain = index('users', 'uq_5', 'username')
+    expect(summarise({ engine, change: withIndex(plain) })).toEqual([
+      'users.username has a unique index called uq_5: is noted, adopted',
+    ])
   })
 
   it('without a foreign key', () => {
@@ -266,7 +299,10 @@ describe('MySQL', () => {
     const change = columnWith('users.email', { collation_name })
     const found = summarise({ change })
     expect(found).toEqual(expected ? [`users.email has the collation ${collation_name}: ${expected}`] : [])
-    expect(findSharedAccounts(givenBy({ change }))).toHaveLength(expected?.startsWith('blocks') ? 1 : 0)
+    const shared = findSharedAccounts(givenBy({ change }))
+    expect(shared.map(({ consequence }) => consequence)).toEqual(
+      expected?.startsWith('blocks') ? [expect.stringContaining('can take the name of an admin')] : [],
+    )
     // The migration converts it.
     expect(summarise({ change, applied: ALL.slice(0, 2) })).toEqual([])
     expect(summarise({ change: columnWith('users.name', { collation_name }) })).toEqual([])
@@ -300,6 +336,12 @@ describe('MySQL', () => {
       ['users', 'alter table users engine = InnoDB;'],
       ['users_property', 'alter table users_property engine = InnoDB;'],
     ])
+    expect(summarise({ change })).toEqual([
+      'users is stored without transactions: blocks, adopted',
+      'users_property is stored without transactions: blocks, adopted',
+    ])
+    const [elsewhere] = findDifferences(givenBy({ engine: 'postgres', change }))
+    expect(elsewhere).not.toHaveProperty('sql')
   })
 
   it('replaces an index that has the name and is not unique', () => {
