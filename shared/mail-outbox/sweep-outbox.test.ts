@@ -24,13 +24,16 @@ const aRow = (id: string, changes: Partial<OutboxEntry> = {}): OutboxEntry => ({
 function aSweep(rows: OutboxEntry[], add = vi.fn(async (_id: string) => undefined)) {
   const logger = { error: vi.fn(), warn: vi.fn() }
   const queued = new Set<string>()
+  let searches = 0
   const outbox = {
-    findDue: async ({ writtenBefore, dispatchedBefore, limit, offset }: DueQuery) =>
-      rows
+    async findDue({ writtenBefore, dispatchedBefore, limit, offset }: DueQuery) {
+      if (++searches > 10) throw new Error('The sweep does not end')
+      return rows
         .filter(({ createdAt, dispatchedAt }) =>
           dispatchedAt ? dispatchedAt < dispatchedBefore : createdAt < writtenBefore,
         )
-        .slice(offset, offset + limit),
+        .slice(offset, offset + limit)
+    },
     markDispatched: async (id: string, now: Date) => {
       const row = rows.find((each) => each.id === id)
       if (row) row.dispatchedAt = now
