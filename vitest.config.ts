@@ -60,7 +60,7 @@ const projects: TestProjectInlineConfiguration[] = [
   }),
   project('unit', {
     ...SHARED_MODULES,
-    include: ['{admin,bench,k8s,shared,scripts}/**/*.test.ts', 'services/*/src/**/*.test.ts'],
+    include: ['{admin,bench,k8s,monitoring,shared,scripts}/**/*.test.ts', 'services/*/src/**/*.test.ts'],
     exclude: ['admin/test/**', ...LAUNCHER, ...MOCKING, SOAK],
   }),
   project('mocking', { include: MOCKING, provide: { engine: ANY_ENGINE } }),

@@ -11,6 +11,8 @@ const ROOT = join(import.meta.dirname, '..')
 const CUSTOM_RESOURCES: Record<string, string> = {
   'keda.sh': '@kubernetes-models/keda',
   'external-secrets.io': '@kubernetes-models/external-secrets',
+  'gateway.networking.k8s.io': '@kubernetes-models/gateway-api',
+  'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
 }
 
 interface Model {

@@ -95,6 +95,7 @@ describe.skipIf(!hasKubectl)('the other choices', () => {
   it.each([
     { component: 'mail-scaling-prometheus', brings: 'HorizontalPodAutoscaler/mailer-worker' },
     { component: 'tracing', brings: 'NetworkPolicy/allow-collector' },
+    { component: 'monitoring', brings: 'PrometheusRule/latchkey' },
   ])('are what the API accepts: $component', async ({ component, brings }) => {
     const folder = mkdtempSync(join(import.meta.dirname, '.rendered-'))
     try {

@@ -1,9 +1,12 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
 import { Registry } from 'prom-client'
+import { renderDashboard } from '../../monitoring/dashboard.ts'
+import { readAlerts, renderPrometheusRule } from '../../monitoring/rules.ts'
 import { createMailMetrics } from '../../services/mailer-worker/src/mail-metrics.ts'
 import { registerQueueGauges } from '../../services/mailer-worker/src/queue-gauges.ts'
+import { formatAlerts } from './alerts.ts'
 import { describeAuthApi } from './auth-api-app.ts'
 import { formatCommandLine } from './command-line.ts'
 import { formatOperations, formatSchemas } from './endpoints.ts'
@@ -14,7 +17,7 @@ import { formatServiceSettings, formatSettings } from './settings.ts'
 
 export const ROOT: string = join(import.meta.dirname, '..', '..')
 
-/** A page of the documentation with its generated sections as the code would have them. */
+/** A page of the documentation with its generated sections as the code would have them, or a generated file. */
 export interface GeneratedPage {
   /** Relative to the repository's root. */
   path: string
@@ -36,8 +39,18 @@ export async function generatePages(): Promise<GeneratedPage[]> {
     'services/auth-api/README.md': { settings: formatServiceSettings('auth-api') },
     'services/mailer-worker/README.md': { settings: formatServiceSettings('mailer-worker') },
     'docs/reference/cli.md': { commands: formatCommandLine() },
+    'docs/how-to/monitor.md': { alerts: formatAlerts(readAlerts()) },
   }
-  return Object.entries(pages).map(([path, sections]) => generatePage(path, sections))
+  return [
+    ...Object.entries(pages).map(([path, sections]) => generatePage(path, sections)),
+    generateFile('k8s/components/monitoring/prometheus-rule.yaml', renderPrometheusRule()),
+    generateFile('k8s/components/monitoring/dashboard.json', renderDashboard()),
+  ]
+}
+
+function generateFile(path: string, expected: string): GeneratedPage {
+  const file = join(ROOT, path)
+  return { path, current: existsSync(file) ? readFileSync(file, 'utf8') : '', expected }
 }
 
 function generatePage(path: string, sections: Record<string, string>): GeneratedPage {

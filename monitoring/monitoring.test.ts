@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ROWS } from './dashboard.ts'
+import { readAlerts, readRules } from './rules.ts'
+
+const read = (path: string) => readFileSync(join(import.meta.dirname, path), 'utf8')
+
+/** Generated from the registries of the services. */
+const OURS = [...read('../docs/reference/metrics.md').matchAll(/^\| `(\w+)` \| (\w+)/gm)].flatMap(
+  ([, name = '', type]) =>
+    type === 'histogram' ? ['bucket', 'count', 'sum'].map((part) => `${name}_${part}`) : name,
+)
+/** Of Prometheus itself, of prom-client and of kube-state-metrics. */
+const OTHERS = [
+  'up',
+  'nodejs_eventloop_lag_p99_seconds',
+  'process_cpu_seconds_total',
+  'process_resident_memory_bytes',
+  'kube_job_status_failed',
+  'kube_pod_container_status_last_terminated_exitcode',
+]
+const RECORDED = readRules().flatMap((rule) => ('record' in rule ? rule.record : []))
+
+/** The metrics of a query: names that a selector, a range, an operator or the end follows. */
+const metricsIn = (expr: string): string[] =>
+  [...expr.replaceAll(/\b(by|without) \([^)]*\)/g, '').matchAll(/[a-zA-Z_:][\w:]*(?![\w:(]|"|=|\s*\()/g)]
+    .map(([name]) => name)
+    .filter((name) => /_|:|^up$/.test(name) && !name.startsWith('__'))
+
+const expressions = [
+  ...readRules().map((rule) => ({ of: 'alert' in rule ? rule.alert : rule.record, expr: rule.expr })),
+  ...ROWS.flatMap(({ panels }) =>
+    panels.flatMap(({ title, lines }) => lines.map(({ expr }) => ({ of: title, expr }))),
+  ),
+]
+
+describe('a query', () => {
+  it.each(expressions)('names only metrics that exist: $of', ({ expr }) => {
+    const labels = [...expr.matchAll(/(\w+)(=~|!~|=|!=)"/g)].map(([, label]) => label)
+    const named = metricsIn(expr.replaceAll(/"[^"]*"/g, '""')).filter((name) => !labels.includes(name))
+    expect(named).not.toEqual([])
+    expect(named.filter((name) => ![...OURS, ...OTHERS, ...RECORDED].includes(name))).toEqual([])
+  })
+
+  it('that names another metric is noticed', () => {
+    expect(metricsIn('sum by (outcome) (rate(latchkey_login_total{outcome="x"}[5m])) > 0')).toContain(
+      'latchkey_login_total',
+    )
+  })
+})
+
+const hasPromtool = answers('promtool')
+if (!hasPromtool && process.env.REQUIRE_PROMTOOL === '1') throw new Error('promtool is not installed')
+
+describe('the alerts', () => {
+  it('each have a name of their own, and fire in a test', () => {
+    const names = readAlerts().map(({ alert }) => alert)
+    expect(new Set(names).size).toBe(names.length)
+    const test = read('rules.test.yaml')
+    expect(names.filter((name) => !test.includes(`alertname="${name}"`))).toEqual([])
+  })
+
+  it.skipIf(!hasPromtool)('fire when they should, and only then', () => {
+    expect(() =>
+      execFileSync('promtool', ['test', 'rules', 'rules.test.yaml'], {
+        cwd: import.meta.dirname,
+        stdio: 'pipe',
+      }),
+    ).not.toThrow()
+  })
+})
+
+function answers(command: string): boolean {
+  try {
+    execFileSync(command, ['--version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
