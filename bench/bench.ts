@@ -1,0 +1,96 @@
+/*
+ * Measures Latchkey beside a service written by hand, and beside the limits of what both are made of.
+ *
+ *   npm run bench [-- --row ping --row start] [--rounds 3] [--duration 4] [--json bench.json]
+ */
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { HTTP_ROWS } from './rows/http-rows.ts'
+import { measureMail } from './rows/mail-row.ts'
+import { measureHttp } from './rows/measure-http.ts'
+import { measureMemory, measureStart } from './rows/process-rows.ts'
+import { openHosts } from './run/hosts.ts'
+import { pinBenchmark } from './run/pinned-process.ts'
+import { conditions, printHosts, printHttp, printTable } from './run/report.ts'
+import { prepareTarget, type Target, type TargetUrls } from './run/target.ts'
+import { withPostgres } from './with-postgres.ts'
+
+const { values } = parseArgs({
+  options: {
+    row: { type: 'string', multiple: true, default: [] },
+    rounds: { type: 'string', default: '3' },
+    duration: { type: 'string', default: '4' },
+    json: { type: 'string', default: 'bench.json' },
+  },
+})
+const rounds = wholeNumber('rounds')
+const seconds = wholeNumber('duration')
+const OTHER_ROWS = ['cold start', 'memory', 'mail']
+refuseUnknownRows()
+
+pinBenchmark()
+const { DATABASE_URL, QUEUE_URL } = process.env
+if (DATABASE_URL) await run({ databaseUrl: DATABASE_URL, queueUrl: QUEUE_URL ?? DATABASE_URL })
+else await withPostgres((databaseUrl) => run({ databaseUrl, queueUrl: QUEUE_URL ?? databaseUrl }))
+
+async function run(urls: TargetUrls): Promise<void> {
+  const target = await prepareTarget(urls)
+  const results: Record<string, unknown> = {}
+  try {
+    await runHttpRows(target, results)
+    await runOtherRows(target, results)
+  } finally {
+    // What has been measured before a failure is worth its time.
+    await writeFile(
+      values.json,
+      `${JSON.stringify({ conditions: conditions(), rounds, seconds, results }, null, 2)}\n`,
+    )
+  }
+}
+
+async function runHttpRows(target: Target, results: Record<string, unknown>): Promise<void> {
+  await using hosts = openHosts(target)
+  for (const row of HTTP_ROWS.filter(({ name }) => isChosen(name))) {
+    const measured = await measureHttp(row, target, { rounds, seconds, hostOf: hosts.get })
+    results[row.name] = measured
+    printHttp(row.name, measured)
+  }
+}
+
+async function runOtherRows(target: Target, results: Record<string, unknown>): Promise<void> {
+  if (isChosen('cold start')) {
+    const measured = await measureStart(target, 2 * rounds + 1)
+    results['cold start'] = measured
+    printHosts('cold start', measured)
+  }
+  if (isChosen('memory')) {
+    const measured = await measureMemory(target, seconds)
+    results.memory = measured
+    printHosts('memory', measured)
+  }
+  if (isChosen('mail')) {
+    const measured = await measureMail(target)
+    results.mail = measured
+    printTable('mail', { 'mailer-worker': { ...measured } })
+  }
+}
+
+function isChosen(name: string): boolean {
+  return values.row.length === 0 || values.row.some((part) => name.includes(part))
+}
+
+/** Before anything is started. */
+function refuseUnknownRows(): void {
+  const known = [...HTTP_ROWS.map(({ name }) => name), ...OTHER_ROWS]
+  const unknown = values.row.find((part) => !known.some((name) => name.includes(part)))
+  if (unknown === undefined) return
+  console.error(`No row's name contains ${JSON.stringify(unknown)}. The rows are:\n  ${known.join('\n  ')}`)
+  process.exit(64)
+}
+
+function wholeNumber(name: 'rounds' | 'duration'): number {
+  const value = Number(values[name])
+  if (Number.isInteger(value) && value > 0) return value
+  console.error(`--${name} must be a whole number above 0, not ${values[name]}`)
+  process.exit(64)
+}
