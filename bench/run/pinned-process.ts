@@ -20,7 +20,10 @@ export function pinBenchmark(): void {
 export function spawnPinned(place: Place, file: string, env: NodeJS.ProcessEnv): ChildProcess {
   const node = [process.execPath, file] as const
   const [command = '', ...args] = canPin ? ['taskset', '-c', CORES_OF[place], ...node] : node
-  return spawn(command, args, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  return spawn(command, args, {
+    env,
+    stdio: ['ignore', place === 'service' ? 'ignore' : 'inherit', 'inherit', 'ipc'],
+  })
 }
 
 /** Resolves with the next message of a process; rejects when it ends before. */

@@ -16,6 +16,7 @@ import { DEMO_PASSWORD, DEMO_USERS, hasDemoUsers } from '@latchkey/shared/users/
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyBaseLogger, FastifyInstance, FastifyPluginCallback, FastifyRequest } from 'fastify'
+import type { Redis } from 'ioredis'
 import { Registry } from 'prom-client'
 import type { ReportEvent } from './account-events.ts'
 import { createAppReadiness } from './app-readiness.ts'
@@ -66,17 +67,21 @@ import { jsonBody } from './plugins/json-body.ts'
 import { metrics } from './plugins/metrics.ts'
 import { openapi } from './plugins/openapi/openapi.ts'
 import { problemDetails } from './plugins/problem-details.ts'
-import { type CreateCounter, type LimitStore, openCounters } from './plugins/rate-limit/counters.ts'
+import { openCounters } from './plugins/rate-limit/counters.ts'
 import { createFailureLimiter } from './plugins/rate-limit/failure-limiter.ts'
 import { createKnownClients } from './plugins/rate-limit/known-clients.ts'
 import { addressKey, createAccountKey } from './plugins/rate-limit/limit-keys.ts'
 import { limitRequests } from './plugins/rate-limit/limit-requests.ts'
 import { createLoginLimiter } from './plugins/rate-limit/login-limiter.ts'
+import { createRedisPause } from './plugins/rate-limit/redis-pause.ts'
+import { createRequestCounter, type RequestCounter } from './plugins/rate-limit/request-counter.ts'
 import { createResetLimiter } from './plugins/rate-limit/reset-limiter.ts'
 import { warnOfProxy } from './plugins/rate-limit/warn-of-proxy.ts'
 import { responseHeaders } from './plugins/response-headers.ts'
 import { trackRouteOwners } from './plugins/route-owners.ts'
 import { createActionCounters, registerServiceGauges } from './service-metrics.ts'
+
+const MINUTE_MS = 60_000
 
 export interface AppDependencies {
   db: Database
@@ -87,7 +92,7 @@ export interface AppDependencies {
   /** Default: none. */
   extensions?: readonly ConfiguredExtension[]
   /** Where all replicas count limits together. */
-  limitStore?: LimitStore | undefined
+  limitStore?: Redis | undefined
   /** Creates a span for each request; absent when traces are off. */
   traceRequests?: FastifyPluginCallback | undefined
   /** Called when the service must not run on this database. */
@@ -246,7 +251,7 @@ async function addPasswordRoutes(config: Config, parts: Parts): Promise<void> {
 interface PluginParts extends Pick<AppDependencies, 'traceRequests'> {
   readiness: Readiness
   tokens: AuthenticateOptions
-  createCounter: CreateCounter
+  requestCounter: RequestCounter
   registry: Registry
   failures: Failures
 }
@@ -255,7 +260,7 @@ interface PluginParts extends Pick<AppDependencies, 'traceRequests'> {
 async function addPlugins(
   server: FastifyInstance,
   config: Config,
-  { readiness, tokens, createCounter, registry, failures, traceRequests }: PluginParts,
+  { readiness, tokens, requestCounter, registry, failures, traceRequests }: PluginParts,
 ): Promise<void> {
   // First, so that the work of the other plugins is inside the span.
   if (traceRequests) await server.register(traceRequests)
@@ -266,7 +271,8 @@ async function addPlugins(
   await server.register(crossOrigin, { origins: config.http.corsOrigins })
   await server.register(warnOfProxy)
   // Before the content-type gate: what that refuses counts as a request.
-  await server.register(limitRequests, { createCounter, requestsPerMinute: config.limits.requestsPerMinute })
+  const { requestsPerMinute } = config.limits
+  await server.register(limitRequests, { counter: requestCounter, requestsPerMinute })
   await server.register(ownRefusals)
   await server.register(jsonBody)
   await server.register(authenticate, tokens)
@@ -315,12 +321,13 @@ async function buildLimits(
   { limits, tokens }: Config,
   { limitStore }: Pick<AppDependencies, 'limitStore'>,
 ) {
-  const createCounter = await openCounters(server, limitStore)
+  const unlessPaused = createRedisPause(server.log)
+  const createCounter = await openCounters(server, limitStore, unlessPaused)
   const accountKey = createAccountKey(tokens.secret)
   const knownClients = createKnownClients(createCounter, accountKey)
   const options = { ...limits, createCounter, accountKey, knownClients }
   return {
-    createCounter,
+    requestCounter: createRequestCounter({ windowMs: MINUTE_MS, redis: limitStore, unlessPaused }),
     limitLogin: createLoginLimiter(options),
     limitReset: createResetLimiter({ ...options, name: 'reset' }),
     limitChanges: createResetLimiter({ ...options, name: 'email-change' }),

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { createChildLogger } from '@latchkey/shared/telemetry/child-logger.ts'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -40,6 +41,7 @@ export function createServer({
     bodyLimit: MAX_BODY_BYTES,
     trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
     requestIdHeader: false,
+    childLoggerFactory: createChildLogger,
     genReqId: ({ headers }) => acceptedRequestId(headers['x-request-id']) ?? randomUUID(),
     // A request on a kept connection is answered while the service stops: the proxy could not know.
     return503OnClosing: false,

@@ -13,11 +13,12 @@ export const jsonBody = fp(
     const parseJson = app.getDefaultJsonParser('error', 'error')
     const decoder = new TextDecoder('utf-8', { fatal: true })
 
-    app.addHook('onRequest', async ({ headers, is404 }) => {
-      if (is404 || !hasBody(headers)) return
+    app.addHook('onRequest', ({ headers, is404 }, _reply, done) => {
+      if (is404 || !hasBody(headers)) return done()
       const isJson = JSON_TYPE.test(headers['content-type'] ?? '')
       const isPlain = (headers['content-encoding'] ?? 'identity') === 'identity'
-      if (!isJson || !isPlain) throw refusal(415, 'FST_ERR_CTP_INVALID_MEDIA_TYPE', 'Unsupported media type')
+      if (isJson && isPlain) return done()
+      done(refusal(415, 'FST_ERR_CTP_INVALID_MEDIA_TYPE', 'Unsupported media type'))
     })
 
     app.removeAllContentTypeParsers()

@@ -85,6 +85,24 @@ describe('limits in Redis', () => {
     expect(await askReset(two, user.email, '203.0.113.8')).toBe(200)
   })
 
+  it('of requests are those of all replicas together, a moment later', async () => {
+    const settings = { RATE_LIMIT_REQUESTS: '500' }
+    await using one = await startReplica(redis.url, settings)
+    await using two = await startReplica(redis.url, settings)
+    one.bePatient()
+    two.bePatient()
+    const ask = async (app: TestApp) => {
+      const headers = { 'x-forwarded-for': '203.0.113.5' }
+      return (await app.server.inject({ url: '/', headers })).statusCode
+    }
+    for (let count = 0; count < 500; count++) await ask(one)
+    await expect.poll(() => ask(two), { interval: 200 }).toBe(429)
+    await redis.run('flushall')
+    await ask(two)
+    await expect.poll(() => redis.run('keys', '*')).toContain('requests')
+    expect(await ask(two), 'with Redis emptied').toBe(429)
+  })
+
   it('limit concurrent guesses on two replicas to the pending attempts of two processes', async () => {
     await using one = await startReplica()
     await using two = await startReplica()
@@ -157,8 +175,11 @@ describe('limits in Redis', () => {
     const user = await aUser(app)
     await logIn(app, user.email, 'wrong')
     await askReset(app, user.email, '203.0.113.1')
-    const keys = (await redis.run('--raw', 'keys', 'latchkey-limit-*')).split('\n').filter(Boolean)
-    expect(keys.length).toBeGreaterThanOrEqual(7)
+    const findKeys = async () =>
+      (await redis.run('--raw', 'keys', 'latchkey-limit-*')).split('\n').filter(Boolean)
+    await expect.poll(async () => (await findKeys()).length).toBeGreaterThanOrEqual(7)
+    const keys = await findKeys()
+    expect(keys.join()).toContain('requests')
     for (const key of keys) expect(Number(await redis.run('--raw', 'pttl', key))).toBeGreaterThanOrEqual(5)
   })
 

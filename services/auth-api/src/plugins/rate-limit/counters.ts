@@ -1,7 +1,8 @@
 import rateLimit, { type RateLimitPluginOptions } from '@fastify/rate-limit'
-import { rootReason } from '@latchkey/shared/root-reason.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Redis } from 'ioredis'
 import { type Counted, createMemoryCounter } from './memory-counter.ts'
+import { createRedisPause, type RedisPause } from './redis-pause.ts'
 
 /** Counts events by a key in windows of fixed length, which begin with a key's first event. */
 export interface Counter {
@@ -13,15 +14,10 @@ export interface Counter {
 /** Creates the counter called `name`; its window is in milliseconds. */
 export type CreateCounter = (name: string, windowMs: number) => Counter
 
-/** A Redis client in which all replicas count together. */
-export type LimitStore = NonNullable<RateLimitPluginOptions['redis']>
-
 type RateLimiter = ReturnType<FastifyInstance['createRateLimit']>
 
 /** The plugin returns what remains of a maximum, never the count; this one is never reached. */
 const NO_MAXIMUM = Number.MAX_SAFE_INTEGER
-/** How long Redis is not used after a failure: a hanging one would otherwise delay every request. */
-const REDIS_PAUSE_MS = 1_000
 
 /**
  * Opens counters. All replicas count together in Redis, by @fastify/rate-limit, if there is one. Each process also counts
@@ -29,11 +25,11 @@ const REDIS_PAUSE_MS = 1_000
  */
 export async function openCounters(
   app: FastifyInstance,
-  redis: LimitStore | undefined,
+  redis: Redis | undefined,
+  unlessPaused: RedisPause = createRedisPause(app.log),
 ): Promise<CreateCounter> {
   const inRedis = redis && (await openStore(app, { redis, nameSpace: 'latchkey-limit-' }))
   const keys = new WeakMap<FastifyRequest, string>()
-  let redisPausedUntil = 0
 
   async function ask(
     limiter: RateLimiter,
@@ -48,24 +44,6 @@ export async function openCounters(
     return { current: result.max - result.remaining, retryAfterSeconds: Math.max(1, result.ttlInSeconds) }
   }
 
-  async function askRedis(shared: RateLimiter, request: FastifyRequest, key: string, increment: boolean) {
-    if (Date.now() < redisPausedUntil) return undefined
-    try {
-      const counted = await ask(shared, request, key, increment)
-      if (redisPausedUntil > 0) app.log.info('limits are counted in Redis again')
-      redisPausedUntil = 0
-      return counted
-    } catch (error) {
-      if (redisPausedUntil === 0)
-        app.log.warn(
-          { reason: rootReason(error) },
-          'Redis is unavailable or slow: this process counts limits on its own',
-        )
-      redisPausedUntil = Date.now() + REDIS_PAUSE_MS
-      return undefined
-    }
-  }
-
   return (name, windowMs) => {
     const options = {
       max: NO_MAXIMUM,
@@ -78,7 +56,7 @@ export async function openCounters(
     async function run(request: FastifyRequest, key: string, increment: boolean): Promise<Counted> {
       // Counted in memory too: emptying Redis or slowing it down resets nothing that this process has counted.
       const here = countHere(key, increment)
-      const everywhere = shared && (await askRedis(shared, request, key, increment))
+      const everywhere = shared && (await unlessPaused(() => ask(shared, request, key, increment)))
       return everywhere && everywhere.current >= here.current ? everywhere : here
     }
     return {

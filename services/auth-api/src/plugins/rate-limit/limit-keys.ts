@@ -2,17 +2,28 @@ import { createHmac } from 'node:crypto'
 import { normalizeIP } from '@fastify/rate-limit'
 import { fold } from '@latchkey/shared/users/fold.ts'
 import type { FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
 
 /** The smallest network that a provider gives to one customer. */
 const IPV6_SUBNET = 64
 /** Some gateways add the port to an address in X-Forwarded-For, so that each connection would count as a client. */
 const PORT = /^(?:\[([^\]]+)\]|([\d.]+)):\d+$/
+/** A proxy may forward what is no address. */
+const MAX_REMEMBERED_LENGTH = 64
 /** Clients that disconnect at once have no address any more: all of them count as one. */
 const DISCONNECTED = 'disconnected'
 
+/** Parsing an address takes longer than looking it up. */
+const remembered = new LRUCache<string, string>({ max: 10_000 })
+
 /** The address that a client counts as: an IPv4 address or an IPv6 /64. */
-export const addressKey = ({ ip }: FastifyRequest): string =>
-  normalizeIP((ip ?? DISCONNECTED).replace(PORT, '$1$2'), IPV6_SUBNET)
+export function addressKey({ ip = DISCONNECTED }: FastifyRequest): string {
+  const known = remembered.get(ip)
+  if (known !== undefined) return known
+  const key = normalizeIP(ip.replace(PORT, '$1$2'), IPV6_SUBNET)
+  if (ip.length <= MAX_REMEMBERED_LENGTH) remembered.set(ip, key)
+  return key
+}
 
 /** Creates the keys of accounts, which are keyed hashes: the counters hold no name in clear. */
 export function createAccountKey(secret: Uint8Array): (account: string) => string {
