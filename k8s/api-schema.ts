@@ -9,6 +9,8 @@ const ROOT = join(import.meta.dirname, '..')
 
 /** The package that carries the models of an API group, made from that API's own published schema. */
 const CUSTOM_RESOURCES: Record<string, string> = {
+  'argoproj.io': '@kubernetes-models/argo-cd',
+  'kustomize.toolkit.fluxcd.io': '@kubernetes-models/flux-cd',
   'keda.sh': '@kubernetes-models/keda',
   'external-secrets.io': '@kubernetes-models/external-secrets',
   'gateway.networking.k8s.io': '@kubernetes-models/gateway-api',

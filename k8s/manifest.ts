@@ -4,7 +4,7 @@ import { parseAllDocuments } from 'yaml'
 export interface Manifest {
   apiVersion: string
   kind: string
-  metadata: { name: string; namespace?: string }
+  metadata: { name: string; namespace?: string; annotations?: Record<string, string> }
   [field: string]: unknown
 }
 

@@ -3,11 +3,22 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { describe, expect, it } from 'vitest'
+import { POOL_SIZE } from '../services/mailer-worker/src/parts.ts'
 import { findSchemaFaults, findUnknownFields } from './api-schema.ts'
 import { type Manifest, nameOf, parseManifests, render } from './manifest.ts'
 import { findFaults } from './policy.ts'
 
 const OVERLAYS = ['overlays/dev', 'overlays/dev/migration', 'overlays/prod', 'overlays/prod/migration']
+/** Everything at once that can be listed beside the settings of prod. */
+const COMPONENTS = [
+  'gateway',
+  'mail-scaling-keda',
+  'mail-scaling-keda-tls',
+  'monitoring',
+  'tracing',
+  'priority',
+  'ca-bundle',
+]
 
 const hasKubectl = answers('kubectl', ['version', '--client'])
 if (!hasKubectl) {
@@ -19,7 +30,7 @@ describe.skipIf(!hasKubectl).each(OVERLAYS)('%s', (overlay) => {
   const manifests = hasKubectl ? render(join(import.meta.dirname, overlay)) : []
 
   it('is what the API accepts, with no field it does not know', async () => {
-    expect(manifests.length).toBeGreaterThan(5)
+    expect(manifests.length).toBeGreaterThan(3)
     expect((await Promise.all(manifests.map(findSchemaFaults))).flat()).toEqual([])
     expect(findUnknownFields(manifests)).toBe('')
   })
@@ -91,24 +102,149 @@ interface Pod {
   containers: { resources: { limits: { cpu: string } } }[]
 }
 
+/** The base with the settings of prod, and what `lines` add to the kustomization. */
+function renderWith(components: readonly string[], lines = '', resource = '../base'): Manifest[] {
+  const folder = mkdtempSync(join(import.meta.dirname, '.rendered-'))
+  try {
+    const listed = ['../overlays/prod/settings', ...components.map((name) => `../components/${name}`)]
+    writeFileSync(
+      join(folder, 'kustomization.yaml'),
+      `resources: [${resource}]\ncomponents: [${listed.join(', ')}]\n${lines}`,
+    )
+    return render(folder)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
 describe.skipIf(!hasKubectl)('the other choices', () => {
   it.each([
-    { component: 'mail-scaling-prometheus', brings: 'HorizontalPodAutoscaler/mailer-worker' },
-    { component: 'tracing', brings: 'NetworkPolicy/allow-collector' },
-    { component: 'monitoring', brings: 'PrometheusRule/latchkey' },
-  ])('are what the API accepts: $component', async ({ component, brings }) => {
-    const folder = mkdtempSync(join(import.meta.dirname, '.rendered-'))
-    try {
-      writeFileSync(
-        join(folder, 'kustomization.yaml'),
-        `resources: [../base]\ncomponents: [../overlays/prod/settings, ../components/${component}]\n`,
-      )
-      const manifests = render(folder)
-      expect(manifests.map(nameOf)).toContain(brings)
-      expect((await Promise.all(manifests.map(findSchemaFaults))).flat()).toEqual([])
-      expect(findUnknownFields(manifests)).toBe('')
-    } finally {
-      rmSync(folder, { recursive: true })
+    {
+      components: COMPONENTS,
+      brings: [
+        'HTTPRoute/auth-api',
+        'PodMonitor/auth-api',
+        'PrometheusRule/latchkey',
+        'PriorityClass/latchkey-login',
+      ],
+    },
+    { components: ['mail-scaling-prometheus'], brings: ['HorizontalPodAutoscaler/mailer-worker'] },
+  ])('are what the API accepts: $components', async ({ components, brings }) => {
+    const manifests = renderWith(components)
+    expect(manifests.map(nameOf)).toEqual(expect.arrayContaining(brings))
+    expect((await Promise.all(manifests.map(findSchemaFaults))).flat()).toEqual([])
+    expect(findUnknownFields(manifests)).toBe('')
+    expect(manifests.flatMap(findFaults)).toEqual([])
+  })
+
+  it('give every pod the bundle of authorities, the migration too', () => {
+    const services = renderWith(['ca-bundle'])
+    const migration = renderWith(['ca-bundle'], '', '../base/migration')
+    const pods = [...services, ...migration].filter(({ kind }) =>
+      ['Deployment', 'Job', 'CronJob', 'PodTemplate'].includes(kind),
+    )
+    expect(pods).toHaveLength(5)
+    for (const pod of pods) expect(JSON.stringify(pod)).toContain('"mountPath":"/etc/latchkey/ca"')
+    const settings = [...services, ...migration].filter(
+      ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.includes('latchkey-settings'),
+    )
+    expect(settings).toHaveLength(2)
+    for (const each of settings) expect(JSON.stringify(each)).toContain('NODE_EXTRA_CA_CERTS')
+  })
+
+  it('pin images by their digests', () => {
+    const digest = `sha256:${'a'.repeat(64)}`
+    const lines = `images: [{ name: latchkey/auth-api, newName: registry.example.com/auth-api, digest: '${digest}' }]\n`
+    const manifests = renderWith([], lines)
+    expect(JSON.stringify(manifests)).toContain(`"image":"registry.example.com/auth-api@${digest}"`)
+    expect(manifests.flatMap(findFaults)).toEqual([])
+  })
+})
+
+describe.skipIf(!hasKubectl)('a rollout', () => {
+  const migration = hasKubectl ? render(join(import.meta.dirname, 'overlays/prod/migration')) : []
+  const services = hasKubectl ? render(join(import.meta.dirname, 'overlays/prod')) : []
+  const waveOf = ({ metadata }: Manifest) =>
+    Number(metadata.annotations?.['argocd.argoproj.io/sync-wave'] ?? 0)
+
+  it('migrates with resources of its own, so that each tool can apply them first', () => {
+    const names = services.map(nameOf)
+    expect(migration.map(nameOf).filter((name) => names.includes(name))).toEqual([])
+  })
+
+  it('has the migration in the wave after what it needs and before the services', () => {
+    const job = migration.find(({ kind }) => kind === 'Job')
+    expect(job).toBeDefined()
+    for (const manifest of migration) {
+      if (manifest !== job) expect(waveOf(manifest), nameOf(manifest)).toBeLessThan(job ? waveOf(job) : 0)
+    }
+    for (const manifest of services) expect(waveOf(manifest)).toBeGreaterThan(job ? waveOf(job) : 0)
+  })
+
+  it('has examples for Argo CD and Flux that they accept', async () => {
+    const files = ['examples/argo-cd/application.yaml', 'examples/flux.yaml']
+    const manifests = files.flatMap((file) =>
+      parseManifests(readFileSync(join(import.meta.dirname, file), 'utf8')),
+    )
+    expect((await Promise.all(manifests.map(findSchemaFaults))).flat()).toEqual([])
+    expect(findUnknownFields(manifests)).toBe('')
+    const paths = [...JSON.stringify(manifests).matchAll(/"path":"(?:\.\/)?k8s\/([^"]+)"/g)].map(
+      ([, path = '']) => path,
+    )
+    expect(paths).toHaveLength(3)
+    for (const path of paths) expect(render(join(import.meta.dirname, path)).length).toBeGreaterThan(3)
+  })
+
+  it('leaves the namespace and its secrets when it is deleted', () => {
+    expect([...services, ...migration].map(({ kind }) => kind)).not.toContain('Namespace')
+    const [namespace] = render(join(import.meta.dirname, 'overlays/prod/namespace'))
+    expect(JSON.stringify(namespace)).toContain('"pod-security.kubernetes.io/enforce":"restricted"')
+  })
+})
+
+describe.skipIf(!hasKubectl)('the most replicas', () => {
+  const manifests = hasKubectl ? render(join(import.meta.dirname, 'overlays/prod')) : []
+  const settings = manifests.find(({ kind }) => kind === 'ConfigMap') as unknown as {
+    data: Record<string, string>
+  }
+  const values = hasKubectl
+    ? parseSettings(['DATABASE_POOL', 'MAIL_CONCURRENCY', 'MAIL_RATE'], settings.data)
+    : { DATABASE_POOL: 0, MAIL_CONCURRENCY: 0, MAIL_RATE: 0 }
+  const boundOf = (name: string, field: string) =>
+    Number((manifests.find((manifest) => nameOf(manifest) === name)?.spec as Record<string, number>)?.[field])
+  const logins = boundOf('HorizontalPodAutoscaler/auth-api', 'maxReplicas')
+  const workers = boundOf('ScaledObject/mailer-worker', 'maxReplicaCount')
+
+  it('have fewer connections than PostgreSQL gives by default, in a rollout and with every admin command', () => {
+    // One more of each during a rollout; an admin command or a migration has two at most: its own and that of its lock.
+    const services = (logins + 1) * values.DATABASE_POOL + (workers + 1) * POOL_SIZE
+    expect(services).toBeGreaterThan(0)
+    expect(services + 3 * 2).toBeLessThanOrEqual(97)
+  })
+
+  it('of mailer-worker are those that MAIL_RATE allows with a mail server that takes a second for each mail', () => {
+    expect(workers).toBe(Math.ceil(values.MAIL_RATE / values.MAIL_CONCURRENCY))
+    const other = renderWith(['mail-scaling-prometheus'])
+    const scaler = other.find((manifest) => nameOf(manifest) === 'HorizontalPodAutoscaler/mailer-worker')
+    expect(JSON.stringify(scaler)).toContain(`"maxReplicas":${workers}`)
+  })
+})
+
+describe.skipIf(!hasKubectl)('the base', () => {
+  it('names no controller, and reaches no database at a public address', () => {
+    const manifests = renderWith([])
+    expect(JSON.stringify(manifests)).not.toMatch(/nginx|ingressClassName/)
+    const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy')
+    const toDatabases = policies.flatMap(
+      ({ spec }) =>
+        (spec as { egress?: { to?: unknown[]; ports?: { port: number }[] }[] }).egress?.filter(
+          ({ ports = [] }) => ports.some(({ port }) => [5432, 3306, 6379].includes(port)),
+        ) ?? [],
+    )
+    expect(toDatabases.length).toBeGreaterThan(0)
+    for (const rule of toDatabases) {
+      expect(rule.to?.length).toBeGreaterThan(0)
+      expect(JSON.stringify(rule.to)).not.toMatch(/"(0\.0\.0\.0|::)\/0"/)
     }
   })
 })
@@ -147,13 +283,14 @@ it('has an example of external secrets that the operator accepts, and no JWT_SEC
 })
 
 describe('the checks notice', () => {
+  const ROOM = { cpu: '1', memory: '1Gi', 'ephemeral-storage': '1Gi' }
   const container = {
     name: 'app',
     image: 'example/app:1.0.0',
     startupProbe: {},
     readinessProbe: {},
     livenessProbe: {},
-    resources: { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1', memory: '1Gi' } },
+    resources: { requests: ROOM, limits: ROOM },
     securityContext: {
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
@@ -188,8 +325,14 @@ describe('the checks notice', () => {
   it.each([
     ['latest', { image: 'example/app:latest' }, {}, /fixed tag/],
     ['no tag behind a port', { image: 'host:5000/app' }, {}, /fixed tag/],
-    ['no limits', { resources: { requests: { cpu: '1', memory: '1Gi' } } }, {}, /no limit of cpu/],
-    ['no requests', { resources: { limits: { cpu: '1', memory: '1Gi' } } }, {}, /requests no cpu/],
+    ['no limits', { resources: { requests: ROOM } }, {}, /no limit of cpu/],
+    ['no requests', { resources: { limits: ROOM } }, {}, /requests no cpu/],
+    [
+      'no limit of disk',
+      { resources: { requests: ROOM, limits: { cpu: '1', memory: '1Gi' } } },
+      {},
+      /no limit of ephemeral-storage/,
+    ],
     ['a missing probe', { livenessProbe: undefined }, {}, /no livenessProbe/],
     ['a writable root', { securityContext: {} }, {}, /write its root/],
     ['privilege escalation', { securityContext: {} }, {}, /gain privileges/],

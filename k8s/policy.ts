@@ -80,8 +80,8 @@ function findPodFaults(kind: string, pod: z.output<typeof PodSpec>): string[] {
 
 function findContainerFaults({ image, resources, securityContext, env }: Container): string[] {
   const faults: string[] = []
-  if (!/:(?!latest$)[^/:]+$/.test(image)) faults.push('has an image without a fixed tag')
-  for (const resource of ['cpu', 'memory']) {
+  if (!/:(?!latest$)[^/:]+$/.test(image)) faults.push('has an image without a fixed tag or digest')
+  for (const resource of ['cpu', 'memory', 'ephemeral-storage']) {
     if (!resources.limits[resource]) faults.push(`has no limit of ${resource}`)
     if (!resources.requests[resource]) faults.push(`requests no ${resource}`)
   }

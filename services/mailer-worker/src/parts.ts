@@ -11,7 +11,8 @@ import type { Takeover } from './consume-queue.ts'
 import { loadExternal } from './load-external.ts'
 import { buildWorker } from './worker.ts'
 
-const POOL_SIZE = 4
+/** Connections of one worker at most. */
+export const POOL_SIZE = 4
 /** Of SHUTDOWN_GRACE. In the rest, mail that the mail server has not accepted goes back to the queue. */
 const PATIENT_SHARE = 0.7
 
