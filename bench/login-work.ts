@@ -14,7 +14,9 @@ import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher
 import { ACCEPTED_BY_DEFAULT, getScheme } from '@latchkey/shared/passwords/schemes.ts'
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { Registry } from 'prom-client'
 import { buildApp } from '../services/auth-api/src/app.ts'
+import { openAuditTrail } from '../services/auth-api/src/audit/audit-trail.ts'
 import { parseConfig } from '../services/auth-api/src/config.ts'
 import { withPostgres } from './with-postgres.ts'
 
@@ -41,12 +43,15 @@ async function run(databaseUrl: string): Promise<void> {
   const db = await openDatabase(databaseUrl)
   await createMigrator(db).up()
   const passwords = createPasswordHasher(config.passwords)
+  const logger = createLogger('auth-api', 'silent')
+  const audit = openAuditTrail({ db, logger, registry: new Registry(), clock: Date.now })
   const { server } = await buildApp(config, {
     db,
+    audit,
     passwords,
     dispatcher: { dispatch: () => undefined, discard: () => undefined, close: async () => undefined },
     queue: { ping: async () => undefined },
-    logger: createLogger('auth-api', 'silent'),
+    logger,
   })
 
   const users = createUserRepository(db)
@@ -83,6 +88,7 @@ async function run(databaseUrl: string): Promise<void> {
   }
   console.table([...times].map(([login, list]) => describe(login, list)))
   await server.close()
+  await audit.close()
   await passwords.close()
   await db.close()
 }

@@ -5,6 +5,7 @@ import { refuseFaults } from '../fault.ts'
 import { findPropertyFaults, findRoleFaults, findUnknownRoleFault } from './account-fields.ts'
 import { changeAccount } from './find-account.ts'
 import { findPasswordFaults } from './password-faults.ts'
+import { recordEvent } from './record-event.ts'
 
 /**
  * Sets the role, or removes it if empty. Revokes every token issued so far. `known` are the roles that routes may require;
@@ -19,9 +20,10 @@ export function setAccountRole(
     ...findRoleFaults(role),
     ...(known ? findUnknownRoleFault(role, known) : []),
   ])
-  return changeAccount(db, login, async (users, { userid }) => {
+  return changeAccount(db, login, async (users, { userid }, transaction) => {
     await users.setRole(userid, role || null)
     await endTokens(users, userid, clock())
+    await recordEvent(transaction, 'role.changed', userid, clock())
   })
 }
 
@@ -33,9 +35,10 @@ export async function setAccountPassword(
 ): Promise<User> {
   refuseFaults('The password was not set', findPasswordFaults(password, policy))
   const passwordHash = await hashPassword(password)
-  return changeAccount(db, login, async (users, { userid }) => {
+  return changeAccount(db, login, async (users, { userid }, transaction) => {
     await users.setPassword(userid, passwordHash)
     await endTokens(users, userid, clock())
+    await recordEvent(transaction, 'password.changed', userid, clock())
   })
 }
 
@@ -55,21 +58,26 @@ export function setAccountProperty(
 
 /** Marks the user as deleted. Its tokens stay revoked: a restored user has to log in again. */
 export function deleteAccount({ db, clock }: AdminContext, login: string): Promise<User> {
-  return changeAccount(db, login, async (users, user) => {
+  return changeAccount(db, login, async (users, user, transaction) => {
     if (user.deletedAt) throw new Error(`${user.username} is deleted already`)
     await users.softDelete(user.userid)
     await endTokens(users, user.userid, clock())
+    await recordEvent(transaction, 'account.deleted', user.userid, clock())
   })
 }
 
-export function restoreAccount({ db }: AdminContext, login: string): Promise<User> {
-  return changeAccount(db, login, async (users, user) => {
+export function restoreAccount({ db, clock }: AdminContext, login: string): Promise<User> {
+  return changeAccount(db, login, async (users, user, transaction) => {
     if (!user.deletedAt) throw new Error(`${user.username} is not deleted`)
     await users.restore(user.userid)
+    await recordEvent(transaction, 'account.restored', user.userid, clock())
   })
 }
 
 /** Revokes every token issued so far; the password stays. */
 export function revokeTokens({ db, clock }: AdminContext, login: string): Promise<User> {
-  return changeAccount(db, login, (users, { userid }) => endTokens(users, userid, clock()))
+  return changeAccount(db, login, async (users, { userid }, transaction) => {
+    await endTokens(users, userid, clock())
+    await recordEvent(transaction, 'sessions.logged_out', userid, clock())
+  })
 }

@@ -3,10 +3,11 @@ import type { AdminContext } from '../admin-context.ts'
 import { type Fault, refuseFaults } from '../fault.ts'
 import { type AccountFields, findAccountFaults } from './account-fields.ts'
 import { findPasswordFaults } from './password-faults.ts'
+import { recordEvent } from './record-event.ts'
 
 /** Stores a new user and returns its id; throws one error with every fault of the fields. */
 export async function createAccount(
-  { db, policy, hashPassword }: AdminContext,
+  { db, policy, hashPassword, clock }: AdminContext,
   { password, ...fields }: AccountFields & { password: string },
 ): Promise<string> {
   const users = createUserRepository(db)
@@ -16,12 +17,17 @@ export async function createAccount(
     ...(await findTaken(users, fields, formFaults)),
     ...findPasswordFaults(password, policy),
   ])
-  return users.insert({
-    username: fields.username,
-    email: fields.email,
-    name: fields.name || null,
-    role: fields.role || null,
-    passwordHash: await hashPassword(password),
+  const passwordHash = await hashPassword(password)
+  return db.transaction(async (transaction) => {
+    const userid = await createUserRepository(transaction).insert({
+      username: fields.username,
+      email: fields.email,
+      name: fields.name || null,
+      role: fields.role || null,
+      passwordHash,
+    })
+    await recordEvent(transaction, 'account.created', userid, clock())
+    return userid
   })
 }
 

@@ -1,4 +1,4 @@
-import type { Database } from '@latchkey/shared/database/database.ts'
+import type { Database, Transaction } from '@latchkey/shared/database/database.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
 
@@ -25,7 +25,7 @@ export async function getAccount(users: UserRepository, login: string): Promise<
 export async function changeAccount(
   db: Database,
   login: string,
-  work: (users: UserRepository, user: User) => Promise<void>,
+  work: (users: UserRepository, user: User, transaction: Transaction) => Promise<void>,
 ): Promise<User> {
   const { userid } = await getAccount(createUserRepository(db), login)
   return db.transaction(async (transaction) => {
@@ -34,7 +34,7 @@ export async function changeAccount(
     await users.lock(userid)
     const user = await getAccount(users, login)
     if (user.userid !== userid) throw new Error(`${JSON.stringify(login)} now names another user; try again`)
-    await work(users, user)
+    await work(users, user, transaction)
     return user
   })
 }

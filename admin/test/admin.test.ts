@@ -194,6 +194,17 @@ describe('a user', () => {
     expect((await run(['Users::pendingEmail', 'nobody'])).code).toBe(1)
   })
 
+  it('has an audit trail of what admins did', async () => {
+    await aUser('watched')
+    expect((await run(['Audit::tail', 'watched'])).stdout).toContain('Nothing is recorded of this user')
+    await run(['Users::setRole', 'watched', 'admin'])
+    await run(['Users::delete', 'watched'])
+    const { stdout } = await run(['Audit::tail', 'watched@example.com', '2'])
+    expect(stdout).toMatch(/role\.changed +1 +admin\n.*account\.deleted +1 +admin\n/)
+    expect((await run(['Audit::tail', 'watched', 'all'])).stderr).toContain('limit')
+    expect((await run(['Audit::tail', 'nobody'])).code).toBe(1)
+  })
+
   it('keeps its password and its tokens when a new password breaks the policy', async () => {
     await aUser('steady')
     expect((await run(['Users::setPassword', 'steady', 'short'])).code).toBe(1)

@@ -7,6 +7,7 @@ import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
 import { Registry } from 'prom-client'
 import { buildApp } from '../../services/auth-api/src/app.ts'
+import { openAuditTrail } from '../../services/auth-api/src/audit/audit-trail.ts'
 import { parseConfig } from '../../services/auth-api/src/config.ts'
 import { createHashWaits } from '../../services/auth-api/src/service-metrics.ts'
 
@@ -22,12 +23,15 @@ export async function describeAuthApi(issuer = 'http://localhost:8080') {
   createHashWaits(registry)
   const db = await openDatabase(config.database.url)
   const passwords = createPasswordHasher(config.passwords)
+  const logger = createLogger('auth-api', 'silent')
+  const audit = openAuditTrail({ db, logger, registry, clock: Date.now })
   const { server } = await buildApp(config, {
     db,
+    audit,
     passwords,
     dispatcher: { dispatch: () => undefined, discard: () => undefined, close: async () => undefined },
     queue: { ping: async () => undefined },
-    logger: createLogger('auth-api', 'silent'),
+    logger,
     registry,
     // Extensions of a team are not in Latchkey's own reference.
     extensions: configureExtensions(await loadExtensions([getExtension(SHIPPED_EXTENSION)]), {}),
@@ -35,6 +39,7 @@ export async function describeAuthApi(issuer = 'http://localhost:8080') {
   await server.ready()
   const openapi: unknown = server.swagger()
   await server.close()
+  await audit.close()
   await passwords.close()
   await db.close()
   return { openapi, registry }

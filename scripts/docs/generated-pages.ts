@@ -7,6 +7,7 @@ import { readAlerts, renderPrometheusRule } from '../../monitoring/rules.ts'
 import { createMailMetrics } from '../../services/mailer-worker/src/mail-metrics.ts'
 import { registerQueueGauges } from '../../services/mailer-worker/src/queue-gauges.ts'
 import { formatAlerts } from './alerts.ts'
+import { formatAuditEvents } from './audit-events.ts'
 import { describeAuthApi } from './auth-api-app.ts'
 import { formatCommandLine } from './command-line.ts'
 import { formatOperations, formatSchemas } from './endpoints.ts'
@@ -31,6 +32,7 @@ export async function generatePages(): Promise<GeneratedPage[]> {
   const pages: Record<string, Record<string, string>> = {
     'docs/reference/endpoints.md': { endpoints: formatOperations(openapi), schemas: formatSchemas(openapi) },
     'docs/reference/problem-types.md': { problems: formatProblems(), protocol: formatProtocolProblems() },
+    'docs/reference/audit-events.md': { events: formatAuditEvents() },
     'docs/reference/metrics.md': {
       'auth-api': formatMetrics(registry),
       'mailer-worker': formatMetrics(workerRegistry()),

@@ -10,7 +10,8 @@ export async function insertRows(
   columns: readonly string[],
   rows: readonly SqlValue[][],
 ): Promise<void> {
-  for (const some of inPowersOfTwo(rows)) await db.execute(insertInto(table, columns, some.length), some.flat())
+  for (const some of inPowersOfTwo(rows))
+    await db.execute(insertInto(table, columns, some.length), some.flat())
 }
 
 /**

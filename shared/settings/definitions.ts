@@ -324,6 +324,13 @@ const operation = {
     description: 'Least level that is logged; `debug` logs each request.',
     default: 'info',
   }),
+  AUDIT_DAYS: wholeNumber({
+    description: 'How long the table `audit_event` keeps an event.',
+    unit: 'days',
+    minimum: 1,
+    maximum: 36_500,
+    default: 90,
+  }),
   SHUTDOWN_DELAY: seconds({
     description:
       'Time after SIGTERM in which auth-api still takes requests while `/health/ready` answers 503.',

@@ -18,8 +18,10 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyBaseLogger, FastifyInstance, FastifyPluginCallback, FastifyRequest } from 'fastify'
 import type { Redis } from 'ioredis'
 import { Registry } from 'prom-client'
-import type { ReportEvent } from './account-events.ts'
 import { createAppReadiness } from './app-readiness.ts'
+import type { AuditTrail } from './audit/audit-trail.ts'
+import { reportRefusal } from './audit/report-refusal.ts'
+import { createRequestAudit, type RequestAudit, type RequestEvent } from './audit/request-audit.ts'
 import { createCodeSecrets } from './codes/code-secrets.ts'
 import type { Config } from './config.ts'
 import { createServer } from './create-server.ts'
@@ -52,6 +54,7 @@ import { type ProfileUpdate, profileRoutes } from './features/profile/routes.ts'
 import { createUpdateProfile } from './features/profile/update-profile.ts'
 import { startPageRoutes } from './features/start-page/routes.ts'
 import { type AuthenticateOptions, authenticate } from './features/tokens/authenticate.ts'
+import type { Caller } from './features/tokens/caller.ts'
 import type { Claims } from './features/tokens/claims.ts'
 import { createEndSession } from './features/tokens/end-session.ts'
 import { createTokenIssuer } from './features/tokens/issue-token.ts'
@@ -88,6 +91,7 @@ export interface AppDependencies {
   passwords: PasswordHasher
   dispatcher: MailDispatcher
   queue: Pick<MailQueue, 'ping'>
+  audit: Pick<AuditTrail, 'report' | 'write'>
   logger: FastifyBaseLogger
   /** Default: none. */
   extensions?: readonly ConfiguredExtension[]
@@ -113,12 +117,12 @@ export interface App {
 export async function buildApp(config: Config, dependencies: AppDependencies): Promise<App> {
   const { extensions = [] } = dependencies
   const parts = await buildParts(config, dependencies)
-  const { db, server, readiness, tokens, users, clock } = parts
+  const { db, server, readiness, tokens, users, clock, auditOf } = parts
   registerMetrics(config, parts)
   const owners = trackRouteOwners(server, 'Latchkey')
   const roles = declaredRoles(extensions)
   const { verifier, validity } = tokens
-  await addPlugins(server, config, { ...parts, tokens: { verifier, validity, roles } })
+  await addPlugins(server, config, { ...parts, tokens: { verifier, validity, auditOf, roles } })
   await addRoutes(config, parts)
   const mailsOf = ({ mails }: ConfiguredExtension) => buildMails(mails, config, parts)
   for (const extension of extensions)
@@ -140,17 +144,19 @@ function registerMetrics({ database }: Config, { registry, db, passwords, tokens
 
 /** What the features share. */
 async function buildParts(config: Config, dependencies: AppDependencies) {
-  const { db, passwords, logger, clock = Date.now, registry = new Registry() } = dependencies
+  const { db, passwords, logger, audit, clock = Date.now, registry = new Registry() } = dependencies
   const { failures = createFailures(clock) } = dependencies
   const server = createServer({ trustedProxies: config.http.trustedProxies, logger })
-  const report = buildReport(logger)
   const limits = await buildLimits(server, config, dependencies)
+  const auditOf = (request: FastifyRequest): RequestAudit => createRequestAudit(audit, request)
+  const callerOf = (request: FastifyRequest): Caller => ({ claims: request.jwt, audit: auditOf(request) })
   const passwordClientOf = (request: FastifyRequest): PasswordClient =>
     createPasswordClient({
       passwords,
       field: config.login.field,
       limit: (account, attempt) => limits.limitLogin(request, account, attempt),
       address: addressKey(request),
+      audit: auditOf(request),
     })
   const transaction: Database['transaction'] = (work) => db.transaction(work)
   return {
@@ -160,13 +166,14 @@ async function buildParts(config: Config, dependencies: AppDependencies) {
     registry,
     failures,
     server,
-    report,
+    auditOf,
+    callerOf,
     ...createActionCounters(registry),
     transaction,
     passwordClientOf,
     users: createUserRepository(db),
     readiness: createAppReadiness(config, { ...dependencies, failures, registry, clock }),
-    tokens: await buildTokens(config.tokens, { ...dependencies, clock }, report),
+    tokens: await buildTokens(config.tokens, { ...dependencies, clock }),
     mails: buildMails(MAIL_TEMPLATES, config, { ...dependencies, clock }),
     requireValid: requireValidAt(clock),
   }
@@ -189,7 +196,8 @@ async function addRoutes(config: Config, parts: Parts): Promise<void> {
 
 /** Login, refresh and logout. */
 async function addTokenRoutes({ login: { field } }: Config, parts: Parts): Promise<void> {
-  const { db, users, passwords, logger, server, clock, limitLogin, countLogin } = parts
+  const { db, users, passwords, logger, server, clock } = parts
+  const { limitLogin, countLogin, auditOf, callerOf } = parts
   const { issueToken, refreshToken, endSession, validity } = parts.tokens
   const logIn = createLogIn({
     users,
@@ -203,16 +211,19 @@ async function addTokenRoutes({ login: { field } }: Config, parts: Parts): Promi
   })
   await server.register(loginRoutes, {
     logIn: (credentials, request) =>
-      countLogin(limitLogin(request, credentials.username, (client) => logIn(credentials, client))),
+      countLogin(
+        limitLogin(request, credentials.username, (client) => logIn(credentials, client, auditOf(request))),
+      ),
   })
-  await server.register(tokenRoutes, { refreshToken })
+  await server.register(tokenRoutes, { refreshToken: (request) => refreshToken(callerOf(request)) })
   const usersOf = createUserRepository
-  await server.register(logOutRoutes, { logOut: createLogOut({ ...parts, usersOf, endSession, validity }) })
+  const logOut = createLogOut({ ...parts, usersOf, endSession, validity })
+  await server.register(logOutRoutes, { logOut: (request, options) => logOut(callerOf(request), options) })
 }
 
 /** The profile, and the confirmation of a new e-mail. */
 async function addProfileRoutes(config: Config, parts: Parts): Promise<void> {
-  const { db, server, clock } = parts
+  const { db, server, clock, callerOf } = parts
   const { updateProfile, confirmChange } = buildProfile(config, parts)
   const shownProperties = config.profile.properties
   await server.register(profileRoutes, {
@@ -220,12 +231,21 @@ async function addProfileRoutes(config: Config, parts: Parts): Promise<void> {
     shownProperties,
     updateProfile,
   })
-  await server.register(changeEmailRoutes, { confirmChange, shownProperties })
+  await server.register(changeEmailRoutes, {
+    confirmChange: (request, code) => {
+      const caller = callerOf(request)
+      const event = { name: 'email.change_refused', userid: caller.claims.sub } as const
+      return reportRefusal(caller.audit, { code: 'email_change_refused', ...event }, () =>
+        confirmChange(caller, code),
+      )
+    },
+    shownProperties,
+  })
 }
 
 /** The change of a password by its owner, and its reset by e-mail. */
 async function addPasswordRoutes(config: Config, parts: Parts): Promise<void> {
-  const { server, tokens, limitReset, passwordClientOf, countReset } = parts
+  const { server, tokens, limitReset, countReset, passwordClientOf, auditOf, callerOf } = parts
   const changePassword = createChangePassword({
     ...parts,
     usersOf: createUserRepository,
@@ -235,16 +255,23 @@ async function addPasswordRoutes(config: Config, parts: Parts): Promise<void> {
     policy: config.policy,
   })
   const { requestReset, confirmCode, setPassword } = buildPasswordReset(config, parts)
+  const refusingReset = <Result>(request: FastifyRequest, reason: string, work: () => Promise<Result>) =>
+    reportRefusal(auditOf(request), { code: 'reset_refused', name: 'reset.refused', reason }, work)
   await server.register(changePasswordRoutes, {
-    changePassword: (claims, change, request) => changePassword(claims, change, passwordClientOf(request)),
+    changePassword: (request, change) => changePassword(callerOf(request), change, passwordClientOf(request)),
   })
   await server.register(passwordResetRoutes, {
     requestReset: (email, request) =>
-      countReset('requested')(limitReset(request, email).then(() => requestReset(email))),
-    confirmCode: (given) => countReset('confirmed')(confirmCode(given)),
+      countReset('requested')(limitReset(request, email).then(() => requestReset(email, auditOf(request)))),
+    confirmCode: (given, request) =>
+      countReset('confirmed')(refusingReset(request, 'code', () => confirmCode(given, auditOf(request)))),
     // The token of a confirmed reset came from the owner's mailbox.
     setPassword: (given, request) =>
-      countReset('completed')(setPassword(given, { address: addressKey(request), standing: 'known' })),
+      countReset('completed')(
+        refusingReset(request, 'token', () =>
+          setPassword(given, { address: addressKey(request), standing: 'known' }, auditOf(request)),
+        ),
+      ),
   })
 }
 
@@ -264,7 +291,10 @@ async function addPlugins(
 ): Promise<void> {
   // First, so that the work of the other plugins is inside the span.
   if (traceRequests) await server.register(traceRequests)
-  await server.register(problemDetails, { onUnavailable: failures.report })
+  await server.register(problemDetails, {
+    onLimit: (request) => tokens.auditOf(request).report(limitReached(request)),
+    onUnavailable: failures.report,
+  })
   await server.register(responseHeaders, { isDraining: readiness.isDraining })
   await server.register(metrics, { registry })
   // Before anything that refuses a request: a page can read a refusal only with these headers.
@@ -279,6 +309,12 @@ async function addPlugins(
   await server.register(openapi, { publicUrl: config.http.publicUrl, examples: demoExamples(config) })
 }
 
+const limitReached = ({ method, routeOptions, jwt }: FastifyRequest): RequestEvent => ({
+  name: 'limit.reached',
+  userid: jwt?.sub,
+  reason: `${method} ${routeOptions.url ?? 'unmatched'}`,
+})
+
 /** Where there are demo users, the examples log one of them in. */
 function demoExamples({ environment, login }: Config): Record<string, unknown> {
   const user = DEMO_USERS.find(({ role }) => role === 'user')
@@ -287,24 +323,18 @@ function demoExamples({ environment, login }: Config): Record<string, unknown> {
     : {}
 }
 
-const buildReport =
-  (logger: FastifyBaseLogger): ReportEvent =>
-  ({ name, ...event }) =>
-    logger[name === 'token.reused' ? 'warn' : 'info'](event, name)
-
 async function buildTokens(
   { secret, previousSecret, issuer, revocationCacheSeconds: cacheSeconds, ...tokens }: Config['tokens'],
   { db, clock, monotonic = monotonicClock }: Pick<AppDependencies, 'db' | 'monotonic'> & { clock: Clock },
-  report: ReportEvent,
 ) {
   const key = await importSigningKey(secret)
   const keys = previousSecret ? [key, await importSigningKey(previousSecret)] : [key]
   const revocations = createRevocationRepository(db)
   const issueToken = createTokenIssuer({ ...tokens, key, issuer })
   const endSession = createEndSession({ ...tokens, revocations, clock })
-  const endReused = async (claims: Claims) => {
+  const endReused = async ({ claims, audit }: Caller) => {
     await endSession(claims)
-    report({ name: 'token.reused', userid: claims.sub })
+    audit.report({ name: 'token.reused', userid: claims.sub })
   }
   const validity = createTokenValidity({ revocations, endReused, cacheSeconds, clock, monotonic })
   return {
@@ -349,19 +379,19 @@ const buildMails = <Templates extends MailTemplates>(
 ): Mails<Templates> => createMails({ templates, sealer: createSealer(mail.secret), dispatcher, clock })
 
 function buildProfile({ tokens, reset, profile }: Config, parts: Parts) {
-  const { db, transaction, mails, report, requireValid, clock, passwordClientOf } = parts
+  const { db, transaction, mails, requireValid, clock, passwordClientOf, callerOf } = parts
   const { limitEmailChange, limitChanges, limitChangesTo } = parts
   const usersOf = createUserRepository
   const changesOf = createChangeRepository
   const secrets = createCodeSecrets('email', tokens.secret, tokens.previousSecret)
   const required = { requireValid, clock }
-  const makeEmailChange = createMakeEmailChange({ usersOf, endCodes, mails, report, clock })
-  const requestChange = createRequestChange({ ...reset, usersOf, changesOf, mails, secrets, report, clock })
+  const makeEmailChange = createMakeEmailChange({ usersOf, endCodes, mails, clock })
+  const requestChange = createRequestChange({ ...reset, usersOf, changesOf, mails, secrets, clock })
   const isConfirmed = profile.emailChange === 'confirmed'
-  const changeEmail: MakeEmailChange = (db, user, email, claims) =>
+  const changeEmail: MakeEmailChange = (db, user, email, caller) =>
     isConfirmed && !isSameMailbox(user, email)
-      ? requestChange(db, user, email)
-      : makeEmailChange(db, user, email, claims)
+      ? requestChange(db, user, email, caller.audit)
+      : makeEmailChange(db, user, email, caller)
   const profilesOf = createProfileRepository
   const updateProfile = createUpdateProfile({ ...required, transaction, usersOf, profilesOf, changeEmail })
   const guardChange = createGuardChange({ ...required, db, updateProfile })
@@ -377,8 +407,8 @@ function buildProfile({ tokens, reset, profile }: Config, parts: Parts) {
           await limitChangesTo(request, email)
         },
       }
-      if (isConfirmed) return guardChange(request.jwt, { currentPassword, ...change }, client)
-      const update = () => updateProfile(request.jwt, change)
+      if (isConfirmed) return guardChange(callerOf(request), { currentPassword, ...change }, client)
+      const update = () => updateProfile(callerOf(request), change)
       return change.email === undefined ? update() : limitEmailChange(request, request.jwt.sub, update)
     },
   }

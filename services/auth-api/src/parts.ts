@@ -14,6 +14,7 @@ import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { parseBoth } from '@latchkey/shared/settings/settings-error.ts'
 import { buildApp } from './app.ts'
+import { openAuditTrail } from './audit/audit-trail.ts'
 import { type Config, parseConfig } from './config.ts'
 import { buildMetricsServer } from './metrics-server.ts'
 import { openLimitStore } from './plugins/rate-limit/limit-store.ts'
@@ -36,8 +37,13 @@ export async function openParts(lifecycle: Lifecycle): Promise<void> {
   const failures = createFailures(Date.now)
   const clients = await openClients(lifecycle, { ...context, failures })
   const traceRequests = tracing && (await createRequestTracing())
+  const audit = await lifecycle.open(
+    () => openAuditTrail({ db: clients.db, logger, registry, clock: Date.now }),
+    (audit) => audit.close(),
+  )
   const { server, readiness } = await buildApp(config, {
     ...clients,
+    audit,
     extensions,
     logger,
     registry,

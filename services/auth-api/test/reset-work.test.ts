@@ -18,7 +18,11 @@ let database: TestDatabase
 let app: TestApp
 beforeAll(async () => {
   database = await createTestDatabase()
-  app = await startApp({ database: { ...database, db: recording(database.db) } })
+  // The audit trail is stored once a second, for all requests together.
+  app = await startApp({
+    database: { ...database, db: recording(database.db) },
+    auditFlushMs: 3_600_000,
+  })
 })
 afterAll(async () => {
   await app[Symbol.asyncDispose]()

@@ -8,6 +8,7 @@ export const parseConfig = declareConfig('mailer-worker', {
   database: { url: 'DATABASE_URL' },
   queue: { url: 'QUEUE_URL', concurrency: 'MAIL_CONCURRENCY', ratePerSecond: 'MAIL_RATE' },
   outbox: { sweepSeconds: 'OUTBOX_SWEEP' },
+  audit: { auditDays: 'AUDIT_DAYS' },
   mail: {
     url: 'MAIL_URL',
     secret: 'MAIL_SECRET',

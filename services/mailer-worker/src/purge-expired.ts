@@ -1,8 +1,9 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
 
+const DAY_MS = 24 * 3_600_000
 /** For a day, admins can look up what was requested. */
-const KEEP_REQUESTS_MS = 24 * 3_600_000
+const KEEP_REQUESTS_MS = DAY_MS
 /** How far the clock of another process may be behind: for it, a token lives on that long. */
 const CLOCK_LEEWAY_MS = 60_000
 
@@ -19,9 +20,26 @@ const PURGE_REVOCATIONS: Statement = {
   text: 'delete from token_revocation where expires_at < $1',
 }
 
-/** Deletes resets and changes of e-mail that expired more than a day ago, and revocations whose tokens have expired. */
-export const createPurge = (db: Pick<Queryable, 'execute'>, clock: Clock) => async (): Promise<void> => {
-  for (const purge of [PURGE_RESETS, PURGE_EMAIL_CHANGES])
-    await db.execute(purge, [new Date(clock() - KEEP_REQUESTS_MS)])
-  await db.execute(PURGE_REVOCATIONS, [new Date(clock() - CLOCK_LEEWAY_MS)])
+const PURGE_AUDIT_EVENTS: Statement = {
+  name: 'audit-purge',
+  text: 'delete from audit_event where created_at < $1',
 }
+
+export interface PurgeOptions {
+  /** How long the audit trail is kept, in days. */
+  auditDays: number
+  clock: Clock
+}
+
+/**
+ * Deletes resets and changes of e-mail that expired more than a day ago, revocations whose tokens have expired, and old
+ * events of the audit trail.
+ */
+export const createPurge =
+  (db: Pick<Queryable, 'execute'>, { auditDays, clock }: PurgeOptions) =>
+  async (): Promise<void> => {
+    for (const purge of [PURGE_RESETS, PURGE_EMAIL_CHANGES])
+      await db.execute(purge, [new Date(clock() - KEEP_REQUESTS_MS)])
+    await db.execute(PURGE_REVOCATIONS, [new Date(clock() - CLOCK_LEEWAY_MS)])
+    await db.execute(PURGE_AUDIT_EVENTS, [new Date(clock() - auditDays * DAY_MS)])
+  }

@@ -162,10 +162,10 @@ function buildSweep({ config, outbox, queue, settlement, metrics, logger, clock 
   })
 }
 
-function buildPurge({ db, logger, clock }: Parts) {
+function buildPurge({ config, db, logger, clock }: Parts) {
   return createRepeatedTask({
     pauseMs: PURGE_PAUSE_MS,
-    work: createPurge(db, clock),
+    work: createPurge(db, { ...config.audit, clock }),
     onError: (error) => logger.warn({ reason: rootReason(error) }, 'deleting expired rows failed'),
   })
 }

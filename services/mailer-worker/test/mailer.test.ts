@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
 import { openBullQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { Queue } from 'bullmq'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
@@ -197,6 +198,12 @@ describe.skipIf(!(await hasDocker())).each(inject('combinations'))('mail on %s',
     }
     await db.execute(revoke, [ended, new Date(Date.now() - 120_000)])
     await db.execute(revoke, [open, new Date(Date.now() - 1_000)])
+    const audited = crypto.randomUUID()
+    const events = createAuditRepository(db)
+    const age = (days: number) => new Date(Date.now() - days * 86_400_000)
+    await events.insert(
+      [age(91), age(89)].map((at) => ({ name: 'login.succeeded', userid: audited, at }) as const),
+    )
     await using _worker = await system.startWorker()
     const find = { name: 'test-find-resets', text: 'select id from password_reset where email = $1' }
     await waitFor(async () => (await db.query(find, [address])).length === 1)
@@ -207,6 +214,7 @@ describe.skipIf(!(await hasDocker())).each(inject('combinations'))('mail on %s',
       text: 'select id from token_revocation where id in ($1, $2)',
     }
     await expect.poll(() => db.query(findRevocations, [ended, open])).toEqual([{ id: open }])
+    await expect.poll(() => events.findNewest(audited, 10)).toHaveLength(1)
   })
 
   it('loses nothing when workers are killed, and repeats under the same Message-ID', async () => {

@@ -99,16 +99,19 @@ export function fromStatus(statusCode: number, code = ''): Problem {
 export interface ProblemDetailsOptions {
   /** Receives the failure of each request that a dependency could not serve. */
   onUnavailable?: (dependency: string, error: Error) => void
+  /** Receives a request that is refused because of a limit. */
+  onLimit?: (request: FastifyRequest) => void
 }
 
 /** Writes every error as RFC 9457 says, and logs those that are not the client's. */
 export const problemDetails = fp<ProblemDetailsOptions>(
-  async (app, { onUnavailable }) => {
+  async (app, { onLimit, onUnavailable }) => {
     const allowedMethods = trackMethods(app)
 
     app.setErrorHandler((error: Error, request, reply) => {
       const problem = toProblem(error)
       if (problem.status >= 500) logFailure(request, error)
+      if (error instanceof AppError && error.code === 'rate_limited') onLimit?.(request)
       if (error instanceof AppError && error.dependency) onUnavailable?.(error.dependency, error)
       if (error instanceof AppError && error.retryAfterSeconds)
         reply.header('retry-after', error.retryAfterSeconds)

@@ -19,6 +19,7 @@ import { SignJWT } from 'jose'
 import { Registry } from 'prom-client'
 import { onTestFailed, TestRunner } from 'vitest'
 import { type AppDependencies, buildApp } from '../../src/app.ts'
+import { openAuditTrail } from '../../src/audit/audit-trail.ts'
 import { type Config, parseConfig } from '../../src/config.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
@@ -48,6 +49,8 @@ export interface StartAppOptions {
   extensionsDir?: string
   /** The service's clocks, in milliseconds; by default they follow the real ones until `setClock`. */
   time?: { readonly now: number; readonly elapsed: number }
+  /** Between two writes of the audit trail. Default 50 ms: a test that reads it does not wait for a second. */
+  auditFlushMs?: number
 }
 
 /** auth-api on a database of its own; requests go in through `inject`. */
@@ -58,6 +61,7 @@ export async function startApp({
   extensions = [SHIPPED_EXTENSION],
   extensionsDir = EXTENSIONS_DIR,
   time,
+  auditFlushMs = 50,
 }: StartAppOptions = {}): Promise<TestApp> {
   const loaded = await loadExtensions(extensions.map((name) => getExtension(name, extensionsDir)))
   const ownDatabase = database ?? (await createTestDatabase())
@@ -94,8 +98,10 @@ export async function startApp({
     maxDelayMs: 0,
   })
   const registry = new Registry()
+  const audit = openAuditTrail({ db: ownDatabase.db, logger, registry, clock, flushMs: auditFlushMs })
   const { server, readiness } = await buildApp(config, {
     registry,
+    audit,
     db: ownDatabase.db,
     passwords,
     dispatcher,
@@ -121,6 +127,7 @@ export async function startApp({
     },
     async [Symbol.asyncDispose]() {
       await server.close()
+      await audit.close()
       await dispatcher.close()
       await passwords.close()
       if (!database) await ownDatabase[Symbol.asyncDispose]()

@@ -3,7 +3,7 @@ import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { CodeSecrets } from '../../codes/code-secrets.ts'
-import type { Claims } from '../tokens/claims.ts'
+import type { Caller } from '../tokens/caller.ts'
 import { changeRefused } from './change-refused.ts'
 import type { ChangeRepository, EmailChange } from './change-repository.ts'
 import type { MakeEmailChange } from './make-change.ts'
@@ -14,7 +14,7 @@ export interface ConfirmChangeDependencies {
   changes: Pick<ChangeRepository, 'findNewest' | 'countAttempt'>
   changesOf: (transaction: Queryable) => Pick<ChangeRepository, 'use'>
   /** The user of a token; throws `invalid_token` when the token has ended. */
-  requireValid: (transaction: Queryable, claims: Claims) => Promise<User>
+  requireValid: (transaction: Queryable, claims: Caller['claims']) => Promise<User>
   makeEmailChange: MakeEmailChange
   secrets: Pick<CodeSecrets, 'isHashOf'>
   attempts: number
@@ -40,13 +40,14 @@ export function createConfirmChange(dependencies: ConfirmChangeDependencies) {
     return change
   }
 
-  return async (claims: Claims, code: string): Promise<User> => {
+  return async (caller: Caller, code: string): Promise<User> => {
+    const { claims } = caller
     const change = await findConfirmed(claims.sub, code)
     return transaction(async (db) => {
       await usersOf(db).lock(claims.sub)
       const user = await requireValid(db, claims)
       if (!(await changesOf(db).use(change.id, new Date(clock())))) throw changeRefused()
-      await makeEmailChange(db, user, change.email, claims)
+      await makeEmailChange(db, user, change.email, caller)
       return (await usersOf(db).findById(claims.sub)) ?? user
     })
   }

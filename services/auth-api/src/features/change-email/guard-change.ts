@@ -5,6 +5,7 @@ import type { PasswordClient } from '../current-password/password-client.ts'
 import { wrongPassword } from '../current-password/wrong-password.ts'
 import type { ProfileRecord } from '../profile/profile-repository.ts'
 import type { ProfileChange, UpdateProfile } from '../profile/update-profile.ts'
+import type { Caller } from '../tokens/caller.ts'
 import type { Claims } from '../tokens/claims.ts'
 import { isSameMailbox } from './make-change.ts'
 
@@ -43,15 +44,15 @@ export function createGuardChange({ db, requireValid, updateProfile }: GuardChan
   }
 
   return async (
-    claims: Claims,
+    caller: Caller,
     { currentPassword, ...change }: GuardedProfileChange,
     client: EmailChangeClient,
   ): Promise<ProfileRecord | undefined> => {
     const { email } = change
-    if (email === undefined) return updateProfile(claims, change)
-    const user = await requireValid(db, claims)
-    if (isSameMailbox(user, email)) return updateProfile(claims, change)
+    if (email === undefined) return updateProfile(caller, change)
+    const user = await requireValid(db, caller.claims)
+    if (isSameMailbox(user, email)) return updateProfile(caller, change)
     await prove(user, currentPassword, email, client)
-    return endOnQuantum(() => updateProfile(claims, change))
+    return endOnQuantum(() => updateProfile(caller, change))
   }
 }

@@ -5,15 +5,13 @@ import { fold } from '@latchkey/shared/users/fold.ts'
 import { languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
-import type { ReportEvent } from '../../account-events.ts'
-import type { Claims } from '../tokens/claims.ts'
+import type { Caller } from '../tokens/caller.ts'
 
 export interface MakeEmailChangeDependencies {
   usersOf: (transaction: Queryable) => Pick<UserRepository, 'findById' | 'setEmail' | 'setProperty'>
   /** Ends every code that was mailed to the user. */
   endCodes: (transaction: Queryable, userid: string, now: Date) => Promise<void>
   mails: Pick<Mails, 'accept'>
-  report: ReportEvent
   clock: Clock
 }
 
@@ -22,7 +20,7 @@ export type MakeEmailChange = (
   transaction: Transaction,
   user: User,
   email: string,
-  claims: Claims,
+  caller: Caller,
 ) => Promise<void>
 
 /** A notice is of use for some days after the change. */
@@ -33,7 +31,7 @@ const NOTICE_MS = 7 * 24 * 60 * 60 * 1000
  * notice. Throws `email_taken`.
  */
 export function createMakeEmailChange(dependencies: MakeEmailChangeDependencies): MakeEmailChange {
-  const { usersOf, endCodes, mails, report, clock } = dependencies
+  const { usersOf, endCodes, mails, clock } = dependencies
 
   async function notify(transaction: Transaction, user: User, now: number): Promise<void> {
     if (!user.email) return
@@ -46,7 +44,7 @@ export function createMakeEmailChange(dependencies: MakeEmailChangeDependencies)
     })
   }
 
-  return async (transaction, user, email, claims) => {
+  return async (transaction, user, email, { claims, audit }) => {
     const users = usersOf(transaction)
     await users.setEmail(user.userid, email)
     if (isSameMailbox(user, email)) return
@@ -54,7 +52,7 @@ export function createMakeEmailChange(dependencies: MakeEmailChangeDependencies)
     await endCodes(transaction, user.userid, new Date(now))
     await endTokens(users, user.userid, now, { except: claims.jti })
     await notify(transaction, user, now)
-    transaction.afterCommit(() => report({ name: 'email.changed', userid: user.userid }))
+    await audit.write(transaction, { name: 'email.changed', userid: user.userid })
   }
 }
 

@@ -32,19 +32,18 @@ async function request(owner: User | undefined) {
   const insert = vi.fn(async (_change: EmailChange, _now: Date) => undefined)
   const accept = vi.fn(async () => 'id')
   const hash = vi.fn((_id: string, value: string) => `hash of ${value}`)
-  const report = vi.fn()
+  const write = vi.fn(async () => undefined)
   const requestChange = createRequestChange({
     usersOf: () => ({ findByLogin: async () => owner }),
     changesOf: () => ({ insert, endAll: async () => 0 }),
     mails: { accept },
     secrets: { newCode: () => '123456', hash, hashOfNothing: () => 'hash of nothing' },
     ttlSeconds: 600,
-    report,
     clock: () => 0,
   })
-  await requestChange(transaction, ADA, 'grace@example.com')
+  await requestChange(transaction, ADA, 'grace@example.com', { write })
   const [change] = insert.mock.calls[0] ?? []
-  return { change, mails: accept.mock.calls, hashes: hash.mock.calls.length, events: report.mock.calls }
+  return { change, mails: accept.mock.calls, hashes: hash.mock.calls.length, events: write.mock.calls }
 }
 
 it('stores the hash of the mailed code for a free address', async () => {

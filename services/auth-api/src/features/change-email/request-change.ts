@@ -4,7 +4,7 @@ import type { Queryable, Transaction } from '@latchkey/shared/database/database.
 import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import { languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import type { ReportEvent } from '../../account-events.ts'
+import type { RequestAudit } from '../../audit/request-audit.ts'
 import { lifetimeOf } from '../../codes/code-lifetime.ts'
 import type { CodeSecrets } from '../../codes/code-secrets.ts'
 import type { ChangeRepository } from './change-repository.ts'
@@ -15,7 +15,6 @@ export interface RequestChangeDependencies {
   mails: Pick<Mails, 'accept'>
   secrets: Pick<CodeSecrets, 'newCode' | 'hash' | 'hashOfNothing'>
   ttlSeconds: number
-  report: ReportEvent
   clock: Clock
 }
 
@@ -27,7 +26,7 @@ export type RequestChange = ReturnType<typeof createRequestChange>
  * change.
  */
 export function createRequestChange(dependencies: RequestChangeDependencies) {
-  const { usersOf, changesOf, mails, secrets, ttlSeconds, report, clock } = dependencies
+  const { usersOf, changesOf, mails, secrets, ttlSeconds, clock } = dependencies
 
   function acceptMail(
     transaction: Transaction,
@@ -52,7 +51,12 @@ export function createRequestChange(dependencies: RequestChangeDependencies) {
   }
 
   /** Needs a transaction that has locked the user. */
-  return async (transaction: Transaction, user: User, email: string): Promise<void> => {
+  return async (
+    transaction: Transaction,
+    user: User,
+    email: string,
+    audit: Pick<RequestAudit, 'write'>,
+  ): Promise<void> => {
     const owner = await usersOf(transaction).findByLogin('email', email)
     const now = new Date(clock())
     const expiresAt = new Date(now.getTime() + ttlSeconds * 1000)
@@ -73,6 +77,6 @@ export function createRequestChange(dependencies: RequestChangeDependencies) {
       now,
     )
     await acceptMail(transaction, { user, owner, email }, { code, expiresAt })
-    transaction.afterCommit(() => report({ name: 'email.change_requested', userid: user.userid }))
+    await audit.write(transaction, { name: 'email.change_requested', userid: user.userid })
   }
 }

@@ -1,16 +1,16 @@
 import type { User } from '@latchkey/shared/users/user.ts'
+import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { sixDigitCode } from '../../codes/six-digit-code.ts'
 import { Profile, toProfile } from '../profile/profile.ts'
-import type { Claims } from '../tokens/claims.ts'
 
 const EmailConfirmation = z
   .object({ code: sixDigitCode() }, 'must be a JSON object')
   .meta({ id: 'EmailConfirmation', examples: [{ code: '123456' }] })
 
 export interface ChangeEmailRoutesOptions {
-  confirmChange: (claims: Claims, code: string) => Promise<User>
+  confirmChange: (request: FastifyRequest, code: string) => Promise<User>
   /** The names of the properties that a profile shows; `*` for all but internal ones. */
   shownProperties: readonly string[]
 }
@@ -34,6 +34,6 @@ export const changeEmailRoutes: FastifyPluginAsyncZod<ChangeEmailRoutesOptions> 
         response: { 200: Profile },
       },
     },
-    async ({ jwt, body }) => toProfile({ user: await confirmChange(jwt, body.code) }, shownProperties),
+    async (request) => toProfile({ user: await confirmChange(request, request.body.code) }, shownProperties),
   )
 }

@@ -4,8 +4,8 @@ import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/p
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
-import type { ReportEvent } from '../../account-events.ts'
 import type { PasswordClient } from '../current-password/password-client.ts'
+import type { Caller } from '../tokens/caller.ts'
 import type { Claims } from '../tokens/claims.ts'
 import type { IssuedToken, IssueToken } from '../tokens/issue-token.ts'
 import type { TokenValidity } from '../tokens/token-validity.ts'
@@ -20,7 +20,6 @@ export interface ChangePasswordDependencies {
   validity: Pick<TokenValidity, 'forget'>
   issueToken: IssueToken
   policy: PasswordPolicy
-  report: ReportEvent
   clock: Clock
 }
 
@@ -36,10 +35,10 @@ export type ChangePassword = ReturnType<typeof createChangePassword>
  * Throws `password_refused` with `violations`, `wrong_password`, and `invalid_token` when the token has ended.
  */
 export function createChangePassword(dependencies: ChangePasswordDependencies) {
-  const { db, usersOf, endCodes, requireValid, validity, issueToken, policy, report, clock } = dependencies
+  const { db, usersOf, endCodes, requireValid, validity, issueToken, policy, clock } = dependencies
 
   /** Of two changes at the same time the second finds that its token has ended. */
-  const store = (claims: Claims, passwordHash: string): Promise<User> =>
+  const store = ({ claims, audit }: Caller, passwordHash: string): Promise<User> =>
     db.transaction(async (transaction) => {
       const users = usersOf(transaction)
       await users.lock(claims.sub)
@@ -49,22 +48,22 @@ export function createChangePassword(dependencies: ChangePasswordDependencies) {
       const now = clock()
       await endTokens(users, userid, now)
       await endCodes(transaction, userid, new Date(now))
+      await audit.write(transaction, { name: 'password.changed', userid })
       return (await users.findById(userid)) ?? user
     })
 
   return async (
-    claims: Claims,
+    caller: Caller,
     { currentPassword, password }: PasswordChange,
     client: PasswordClient,
   ): Promise<IssuedToken> => {
     // Cheaper than the hash of a guess, and says nothing about the current password.
     requirePolicy(password, policy)
-    await client.verify(await requireValid(db, claims), currentPassword)
+    await client.verify(await requireValid(db, caller.claims), currentPassword)
     const passwordHash = await client.hash(password)
     const readAt = toNumericDate(clock())
-    const user = await store(claims, passwordHash)
-    validity.forget(claims)
-    report({ name: 'password.changed', userid: user.userid })
+    const user = await store(caller, passwordHash)
+    validity.forget(caller.claims)
     return issueToken(user, readAt)
   }
 }

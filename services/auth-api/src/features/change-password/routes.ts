@@ -2,7 +2,6 @@ import { newPassword } from '@latchkey/shared/passwords/new-password.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import type { Claims } from '../tokens/claims.ts'
 import type { IssuedToken } from '../tokens/issue-token.ts'
 import { TokenResponse } from '../tokens/token-response.ts'
 import type { PasswordChange } from './change-password.ts'
@@ -22,7 +21,7 @@ const PasswordChangeBody = z
 
 export interface ChangePasswordRoutesOptions {
   /** `request` identifies the client, whose wrong passwords are limited. */
-  changePassword: (claims: Claims, change: PasswordChange, request: FastifyRequest) => Promise<IssuedToken>
+  changePassword: (request: FastifyRequest, change: PasswordChange) => Promise<IssuedToken>
 }
 
 export const changePasswordRoutes: FastifyPluginAsyncZod<ChangePasswordRoutesOptions> = async (
@@ -44,6 +43,6 @@ export const changePasswordRoutes: FastifyPluginAsyncZod<ChangePasswordRoutesOpt
         response: { 200: TokenResponse },
       },
     },
-    (request) => changePassword(request.jwt, request.body, request),
+    (request) => changePassword(request, request.body),
   )
 }

@@ -2,8 +2,7 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
-import type { ReportEvent } from '../../account-events.ts'
-import type { Claims } from '../tokens/claims.ts'
+import type { Caller } from '../tokens/caller.ts'
 import type { EndSession } from '../tokens/end-session.ts'
 import type { TokenValidity } from '../tokens/token-validity.ts'
 
@@ -12,7 +11,6 @@ export interface LogOutDependencies {
   validity: Pick<TokenValidity, 'forget'>
   transaction: Database['transaction']
   usersOf: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById' | 'setProperty'>
-  report: ReportEvent
   clock: Clock
 }
 
@@ -20,18 +18,24 @@ export type LogOut = ReturnType<typeof createLogOut>
 
 /** Ends the session of a token; with `everywhere`, every token that was issued to the user so far. */
 export function createLogOut(dependencies: LogOutDependencies) {
-  const { endSession, validity, transaction, usersOf, report, clock } = dependencies
+  const { endSession, validity, transaction, usersOf, clock } = dependencies
 
-  const endAllSessions = (userid: string): Promise<void> =>
+  async function endOneSession({ claims, audit }: Caller): Promise<void> {
+    await endSession(claims)
+    audit.report({ name: 'session.logged_out', userid: claims.sub })
+  }
+
+  const endAllSessions = ({ claims: { sub: userid }, audit }: Caller): Promise<void> =>
     transaction(async (db) => {
       const users = usersOf(db)
-      if (await users.lock(userid)) await endTokens(users, userid, clock())
+      if (!(await users.lock(userid))) return
+      await endTokens(users, userid, clock())
+      await audit.write(db, { name: 'sessions.logged_out', userid })
     })
 
-  return async (claims: Claims, { everywhere }: { everywhere: boolean }): Promise<void> => {
-    await (everywhere ? endAllSessions(claims.sub) : endSession(claims))
+  return async (caller: Caller, { everywhere }: { everywhere: boolean }): Promise<void> => {
+    await (everywhere ? endAllSessions(caller) : endOneSession(caller))
     // Here at once; on other replicas within REVOCATION_CACHE.
-    validity.forget(claims)
-    report({ name: everywhere ? 'sessions.logged_out' : 'session.logged_out', userid: claims.sub })
+    validity.forget(caller.claims)
   }
 }

@@ -1,6 +1,6 @@
+import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import type { LogOut } from './log-out.ts'
 
 const LogoutBody = z
   .object(
@@ -14,7 +14,11 @@ const LogoutBody = z
   )
   .meta({ id: 'Logout', examples: [{ everywhere: false }] })
 
-export const logOutRoutes: FastifyPluginAsyncZod<{ logOut: LogOut }> = async (app, { logOut }) => {
+export interface LogOutRoutesOptions {
+  logOut: (request: FastifyRequest, options: { everywhere: boolean }) => Promise<void>
+}
+
+export const logOutRoutes: FastifyPluginAsyncZod<LogOutRoutesOptions> = async (app, { logOut }) => {
   app.post(
     '/logout',
     {
@@ -35,7 +39,7 @@ export const logOutRoutes: FastifyPluginAsyncZod<{ logOut: LogOut }> = async (ap
       },
     },
     async (request, reply) => {
-      await logOut(request.jwt, { everywhere: request.body?.everywhere ?? false })
+      await logOut(request, { everywhere: request.body?.everywhere ?? false })
       reply.code(204)
     },
   )

@@ -18,15 +18,28 @@ const USER: User = {
 describe('a refused login', () => {
   // The hash is nearly all of the time that a login takes: to skip it would reveal which users exist.
   it.each([
-    { case: 'unknown user', user: undefined, matches: false, stored: undefined },
+    {
+      case: 'unknown user',
+      user: undefined,
+      matches: false,
+      stored: undefined,
+      reason: 'unknown_user',
+    },
     {
       case: 'deleted user',
       user: { ...USER, deletedAt: new Date(0) },
       matches: true,
       stored: 'the stored hash',
+      reason: 'deleted_user',
     },
-    { case: 'wrong password', user: USER, matches: false, stored: 'the stored hash' },
-  ])('verifies one password: $case', async ({ user, matches, stored }) => {
+    {
+      case: 'wrong password',
+      user: USER,
+      matches: false,
+      stored: 'the stored hash',
+      reason: 'wrong_password',
+    },
+  ])('verifies one password: $case', async ({ user, matches, stored, reason }) => {
     const verify = vi.fn(async () => ({ matches }))
     const logIn = createLogIn({
       users: { findByLogin: async () => user },
@@ -38,9 +51,10 @@ describe('a refused login', () => {
       clock: Date.now,
     })
     const client = { address: '192.0.2.1', standing: 'new' } as const
-    await expect(logIn({ username: 'ada@example.com', password: 'guess' }, client)).rejects.toMatchObject({
-      code: 'invalid_credentials',
-    })
+    const report = vi.fn()
+    const given = { username: 'ada@example.com', password: 'guess' }
+    await expect(logIn(given, client, { report })).rejects.toMatchObject({ code: 'invalid_credentials' })
+    expect(report.mock.calls).toEqual([[{ name: 'login.refused', userid: user?.userid, reason }]])
     expect(verify.mock.calls).toEqual([['guess', stored, client]])
   })
 })

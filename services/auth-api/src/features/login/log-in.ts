@@ -2,7 +2,9 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
 import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoginField, UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { IssuedToken, IssueToken } from '../tokens/issue-token.ts'
 
 export interface LogInDependencies {
@@ -35,7 +37,11 @@ export function createLogIn({
   field,
   clock,
 }: LogInDependencies) {
-  return async ({ username, password }: Credentials, client: HashClient): Promise<IssuedToken> => {
+  return async (
+    { username, password }: Credentials,
+    client: HashClient,
+    audit: Pick<RequestAudit, 'report'>,
+  ): Promise<IssuedToken> => {
     const readAt = toNumericDate(clock())
     const user = await users.findByLogin(field, username)
     // Verified for unknown and deleted users too: the time must not reveal which users exist.
@@ -43,9 +49,16 @@ export function createLogIn({
     if (user && !verification.matches && verification.unusable)
       reportUnusableHash(user.userid, verification.unusable)
     if (!user || user.deletedAt || !verification.matches) {
+      audit.report({ name: 'login.refused', userid: user?.userid, reason: reasonOf(user) })
       throw new AppError('invalid_credentials', 'The username or the password is wrong')
     }
     if (verification.rehashed) await replaceHash(user.userid, user.passwordHash, verification.rehashed)
+    audit.report({ name: 'login.succeeded', userid: user.userid })
     return issueToken(user, readAt)
   }
+}
+
+function reasonOf(user: User | undefined): string {
+  if (!user) return 'unknown_user'
+  return user.deletedAt ? 'deleted_user' : 'wrong_password'
 }

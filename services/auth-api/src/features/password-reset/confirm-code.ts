@@ -1,5 +1,6 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
+import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { CodeSecrets } from '../../codes/code-secrets.ts'
 import { resetRefused } from './reset-refused.ts'
 import type { ResetRepository } from './reset-repository.ts'
@@ -26,7 +27,10 @@ export type ConfirmCode = ReturnType<typeof createConfirmCode>
  * every fault.
  */
 export function createConfirmCode({ resets, secrets, attempts, clock }: ConfirmCodeDependencies) {
-  return async ({ email, code, token }: CodeConfirmation): Promise<string> => {
+  return async (
+    { email, code, token }: CodeConfirmation,
+    audit: Pick<RequestAudit, 'report'>,
+  ): Promise<string> => {
     const now = new Date(clock())
     const reset = await resets.findNewest(fold(email))
     if (!reset) throw resetRefused()
@@ -36,6 +40,7 @@ export function createConfirmCode({ resets, secrets, attempts, clock }: ConfirmC
     if (!secrets.isHashOf(reset.codeHash, reset.id, code)) throw resetRefused()
     const confirmed = token ?? secrets.newToken()
     if (!(await resets.confirm(reset.id, now, secrets.hash(reset.id, confirmed)))) throw resetRefused()
+    audit.report({ name: 'reset.confirmed', userid: reset.userid })
     return confirmed
   }
 }

@@ -5,6 +5,7 @@ import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
 import { languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { RequestAudit } from '../../audit/request-audit.ts'
 import { lifetimeOf } from '../../codes/code-lifetime.ts'
 import type { CodeSecrets } from '../../codes/code-secrets.ts'
 import { endOnQuantum } from '../../codes/end-on-quantum.ts'
@@ -34,7 +35,7 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
     return user?.deletedAt ? undefined : user
   }
 
-  async function request(email: string): Promise<string> {
+  async function request(email: string, audit: Pick<RequestAudit, 'report'>): Promise<string> {
     const user = await findUser(email)
     const now = new Date(clock())
     const expiresAt = new Date(now.getTime() + ttlSeconds * 1000)
@@ -59,6 +60,7 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
       await resets.closeOlder(fold(email), id, now)
       await acceptMail(db, user, code, expiresAt)
     })
+    audit.report({ name: 'reset.requested', userid: user?.userid })
     return token
   }
 
@@ -77,5 +79,6 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
     return user?.email ? mails.accept(db, { ...mail, to: user.email }) : mails.acceptDecoy(db, mail)
   }
 
-  return (email: string): Promise<string> => endOnQuantum(() => request(email))
+  return (email: string, audit: Pick<RequestAudit, 'report'>): Promise<string> =>
+    endOnQuantum(() => request(email, audit))
 }

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { sixDigitCode } from '../../codes/six-digit-code.ts'
-import type { ConfirmCode } from './confirm-code.ts'
+import type { CodeConfirmation as CodeGiven } from './confirm-code.ts'
 import type { NewPassword } from './set-password.ts'
 
 const EMAIL = 'ada@example.com'
@@ -47,7 +47,7 @@ const NewPasswordBody = z
 export interface PasswordResetRoutesOptions {
   /** `request` identifies the client, whose requests are limited. */
   requestReset: (email: string, request: FastifyRequest) => Promise<string>
-  confirmCode: ConfirmCode
+  confirmCode: (given: CodeGiven, request: FastifyRequest) => Promise<string>
   setPassword: (given: NewPassword, request: FastifyRequest) => Promise<string>
 }
 
@@ -84,7 +84,7 @@ export const passwordResetRoutes: FastifyPluginAsyncZod<PasswordResetRoutesOptio
         response: { 200: ResetToken },
       },
     },
-    async ({ body }) => ({ token: await confirmCode(body) }),
+    async (request) => ({ token: await confirmCode(request.body, request) }),
   )
 
   app.post(

@@ -92,7 +92,8 @@ async function set(situation: Situation = {}) {
   })
   const given = { email: 'ADA@example.com', token: 'the token', password: 'long enough' }
   const client = { address: '192.0.2.1', standing: 'new' } as const
-  const outcome = await setPassword(given, client).catch((error) =>
+  const write = (_: unknown, { name }: { name: string }) => step(`write ${name}`, undefined)
+  const outcome = await setPassword(given, client, { write }).catch((error) =>
     error instanceof AppError ? error.code : Promise.reject(error),
   )
   return { outcome, steps }
@@ -102,7 +103,7 @@ const COUNTED = `count ${CONFIRMED.id} up to 10 at ${NOW}`
 const LOCKED = `lock ${ADA.userid}`
 const USED = `use ${CONFIRMED.id} at ${NOW}`
 
-it('counts, hashes, locks the user, uses the reset, and ends tokens and codes', async () => {
+it('counts, hashes, locks the user, uses the reset, ends tokens and codes, and records it', async () => {
   const { outcome, steps } = await set()
   expect(outcome).toBe('the token')
   expect(steps).toEqual([
@@ -116,6 +117,7 @@ it('counts, hashes, locks the user, uses the reset, and ends tokens and codes', 
     'find again',
     'end tokens',
     `end codes of ${ADA.userid} at ${NOW}`,
+    'write password.reset',
   ])
 })
 

@@ -7,6 +7,7 @@ import { fold } from '@latchkey/shared/users/fold.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
+import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { CodeSecrets } from '../../codes/code-secrets.ts'
 import { resetRefused } from './reset-refused.ts'
 import type { Reset, ResetRepository } from './reset-repository.ts'
@@ -85,7 +86,11 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     if (!isFirst) throw resetRefused()
   }
 
-  return async ({ email, token, password }: NewPassword, client: HashClient): Promise<string> => {
+  return async (
+    { email, token, password }: NewPassword,
+    client: HashClient,
+    audit: Pick<RequestAudit, 'write'>,
+  ): Promise<string> => {
     const reset = await findUsable(email, token)
     const { userid } = reset
     requirePolicy(password, policy)
@@ -99,6 +104,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
       await users.setPassword(userid, passwordHash)
       await endTokens(users, userid, now)
       await endCodes(db, userid, new Date(now))
+      await audit.write(db, { name: 'password.reset', userid })
     })
     return token
   }

@@ -2,6 +2,7 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
 import { LANGUAGE_PROPERTY, type Language, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { Caller } from '../tokens/caller.ts'
 import type { Claims } from '../tokens/claims.ts'
 import type { ProfileRecord, ProfileRepository } from './profile-repository.ts'
 
@@ -18,7 +19,7 @@ export interface UpdateProfileDependencies {
   /** The user of a token; throws `invalid_token` when the token has ended. */
   requireValid: (transaction: Queryable, claims: Claims) => Promise<User>
   /** Changes the e-mail, or begins to; throws `email_taken`. */
-  changeEmail: (transaction: Transaction, user: User, email: string, claims: Claims) => Promise<void>
+  changeEmail: (transaction: Transaction, user: User, email: string, caller: Caller) => Promise<void>
   clock: Clock
 }
 
@@ -31,16 +32,17 @@ export type UpdateProfile = ReturnType<typeof createUpdateProfile>
 export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
   const { transaction, usersOf, profilesOf, requireValid, changeEmail, clock } = dependencies
 
-  return (claims: Claims, { name, email, language }: ProfileChange): Promise<ProfileRecord | undefined> =>
+  return (caller: Caller, { name, email, language }: ProfileChange): Promise<ProfileRecord | undefined> =>
     transaction(async (db) => {
       const users = usersOf(db)
+      const { claims } = caller
       const userid = claims.sub
       // One update of a user at a time: no key of users_property prevents two languages.
       await users.lock(userid)
       // A replica remembers tokens as valid for REVOCATION_CACHE. A token that has ended must not change the e-mail.
       const user = await requireValid(db, claims)
       if (name !== undefined) await users.setName(userid, name)
-      if (email !== undefined) await changeEmail(db, user, email, claims)
+      if (email !== undefined) await changeEmail(db, user, email, caller)
       if (language !== undefined) {
         await users.setProperty(userid, LANGUAGE_PROPERTY, language)
         await users.touch(userid)

@@ -14,6 +14,7 @@ async function routeWith(auth: unknown): Promise<void> {
       recall: () => undefined,
       check: async (claims) => claims,
     },
+    auditOf: () => ({ report: () => undefined, write: async () => undefined }),
     roles: ['user', 'admin'],
   })
   app.get('/notes', { auth: auth as AuthMarker }, () => 'open')

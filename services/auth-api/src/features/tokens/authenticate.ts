@@ -2,6 +2,7 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import { formatRoles } from '@latchkey/shared/users/roles.ts'
 import type { FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
+import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { Claims } from './claims.ts'
 import { revokedToken, type TokenValidity } from './token-validity.ts'
 import type { TokenVerifier } from './verify-token.ts'
@@ -34,13 +35,14 @@ declare module 'fastify' {
 export interface AuthenticateOptions {
   verifier: TokenVerifier
   validity: Pick<TokenValidity, 'recall' | 'check'>
+  auditOf: (request: FastifyRequest) => RequestAudit
   /** The roles that a route may require. */
   roles: readonly string[]
 }
 
 /** Protects every route with an `auth` marker. All others are public, and ignore a token that is sent to them. */
 export const authenticate = fp<AuthenticateOptions>(
-  async (app, { verifier, validity, roles: declared }) => {
+  async (app, { verifier, validity, auditOf, roles: declared }) => {
     app.decorateRequest('jwt', null as unknown as Claims)
     const guards = new Map<string, onRequestHookHandler>()
 
@@ -78,15 +80,19 @@ export const authenticate = fp<AuthenticateOptions>(
         const claims = verifier.recall(token)
         const current = claims && validity.recall(claims)
         if (current === undefined) {
-          check(token, claims).then((fresh) => done(admit(request, fresh, roles)), done)
+          check(request, token, claims).then((fresh) => done(admit(request, fresh, roles)), done)
           return
         }
         done(current === 'revoked' ? revokedToken() : admit(request, current, roles))
       }
     }
 
-    async function check(token: string, remembered: Claims | undefined): Promise<Claims> {
-      return validity.check(remembered ?? (await verifier.verify(token)))
+    async function check(
+      request: FastifyRequest,
+      token: string,
+      remembered: Claims | undefined,
+    ): Promise<Claims> {
+      return validity.check(remembered ?? (await verifier.verify(token)), auditOf(request))
     }
   },
   { name: 'authenticate' },

@@ -1,5 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
+import type { Caller } from './caller.ts'
 import { type Claims, sessionOf } from './claims.ts'
 import type { IssuedToken, IssueToken } from './issue-token.ts'
 import type { RevocationRepository } from './revocation-repository.ts'
@@ -8,7 +9,7 @@ import { isCurrent, isReused, revokedToken, type TokenValidity } from './token-v
 export interface RefreshTokenDependencies {
   revocations: Pick<RevocationRepository, 'endRefreshed'>
   /** Receives a token that is refreshed again after its grace. */
-  endReused: (claims: Claims) => Promise<void>
+  endReused: (caller: Caller) => Promise<void>
   validity: Pick<TokenValidity, 'forget'>
   issueToken: IssueToken
   refreshWindowSeconds: number
@@ -30,16 +31,18 @@ const GRACE_MS = 10_000
 export function createRefreshToken(dependencies: RefreshTokenDependencies) {
   const { revocations, endReused, validity, issueToken, clock } = dependencies
 
-  return async (claims: Claims): Promise<IssuedToken> => {
+  return async (caller: Caller): Promise<IssuedToken> => {
+    const { claims, audit } = caller
     const now = clock()
     refuseOutsideWindow(claims, now, dependencies)
     const standing = await revocations.endRefreshed(claims, new Date(now + GRACE_MS))
     validity.forget(claims)
     if (!isCurrent(standing, claims)) throw revokedToken()
     if (isReused(standing, now)) {
-      await endReused(claims)
+      await endReused(caller)
       throw revokedToken()
     }
+    audit.report({ name: 'token.refreshed', userid: standing.user.userid })
     return issueToken(standing.user, toNumericDate(now), sessionOf(claims))
   }
 }

@@ -1,11 +1,13 @@
+import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
-import type { RefreshToken } from './refresh-token.ts'
+import type { IssuedToken } from './issue-token.ts'
 import { TokenResponse } from './token-response.ts'
 
-export const tokenRoutes: FastifyPluginAsyncZod<{ refreshToken: RefreshToken }> = async (
-  app,
-  { refreshToken },
-) => {
+export interface TokenRoutesOptions {
+  refreshToken: (request: FastifyRequest) => Promise<IssuedToken>
+}
+
+export const tokenRoutes: FastifyPluginAsyncZod<TokenRoutesOptions> = async (app, { refreshToken }) => {
   app.post(
     '/refreshtoken',
     {
@@ -20,6 +22,6 @@ export const tokenRoutes: FastifyPluginAsyncZod<{ refreshToken: RefreshToken }> 
         response: { 200: TokenResponse },
       },
     },
-    (request) => refreshToken(request.jwt),
+    (request) => refreshToken(request),
   )
 }

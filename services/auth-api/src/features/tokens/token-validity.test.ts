@@ -64,20 +64,22 @@ function aValidity(cacheSeconds: number) {
   }
 }
 
+const audit = { report: () => undefined, write: async () => undefined }
+
 describe('the validity of a token', () => {
   it('is read once per REVOCATION_CACHE, however many requests need it at the same time', async () => {
     const { validity, findStanding, deleteUser, passSeconds } = aValidity(5)
     expect(validity.recall(CLAIMS)).toBeUndefined()
-    await Promise.all(Array.from({ length: 20 }, () => validity.check(CLAIMS)))
+    await Promise.all(Array.from({ length: 20 }, () => validity.check(CLAIMS, audit)))
     deleteUser()
     passSeconds(5)
     expect(validity.recall(CLAIMS)).toBe(CLAIMS)
-    await validity.check(CLAIMS)
+    await validity.check(CLAIMS, audit)
     expect(findStanding).toHaveBeenCalledTimes(1)
 
     passSeconds(0.001)
     expect(validity.recall(CLAIMS)).toBeUndefined()
-    await expect(validity.check(CLAIMS)).rejects.toMatchObject({ code: 'invalid_token' })
+    await expect(validity.check(CLAIMS, audit)).rejects.toMatchObject({ code: 'invalid_token' })
     expect(findStanding).toHaveBeenCalledTimes(2)
     expect(validity.recall(CLAIMS)).toBe('revoked')
   })
@@ -85,58 +87,60 @@ describe('the validity of a token', () => {
   it('gives the role that the user has now, within REVOCATION_CACHE', async () => {
     const { validity, setRole, passSeconds } = aValidity(5)
     const ofAdmin = { ...CLAIMS, data: { ...CLAIMS.data, role: 'admin' } }
-    expect(await validity.check(ofAdmin), 'a role that the token alone has').toEqual(CLAIMS)
+    expect(await validity.check(ofAdmin, audit), 'a role that the token alone has').toEqual(CLAIMS)
     expect(validity.recall(ofAdmin)).toEqual(CLAIMS)
     setRole('admin')
     passSeconds(5.001)
-    expect(await validity.check(CLAIMS)).toEqual(ofAdmin)
+    expect(await validity.check(CLAIMS, audit)).toEqual(ofAdmin)
     expect(validity.recall(CLAIMS)).toEqual(ofAdmin)
     setRole('')
     passSeconds(5.001)
-    expect(await validity.check(CLAIMS), 'no role is the role user').toBe(CLAIMS)
+    expect(await validity.check(CLAIMS, audit), 'no role is the role user').toBe(CLAIMS)
   })
 
   it('ends with its session, within REVOCATION_CACHE or once it is forgotten', async () => {
     const { validity, endSession, passSeconds } = aValidity(5)
-    await validity.check(CLAIMS)
+    await validity.check(CLAIMS, audit)
     endSession()
     passSeconds(5)
     expect(validity.recall(CLAIMS), 'still remembered').toBe(CLAIMS)
     validity.forget(CLAIMS)
     expect(validity.recall(CLAIMS)).toBeUndefined()
-    await expect(validity.check(CLAIMS)).rejects.toMatchObject({ code: 'invalid_token' })
+    await expect(validity.check(CLAIMS, audit)).rejects.toMatchObject({ code: 'invalid_token' })
     expect(validity.recall(CLAIMS)).toBe('revoked')
   })
 
   it('ends with the grace after its refresh, and a use after that ends its session once', async () => {
     const { validity, refreshUntil, endReused, passSeconds } = aValidity(5)
     refreshUntil(1_002_000)
-    expect(await validity.check(CLAIMS)).toBe(CLAIMS)
+    expect(await validity.check(CLAIMS, audit)).toBe(CLAIMS)
     passSeconds(1.999)
     expect(validity.recall(CLAIMS), 'within the grace').toBe(CLAIMS)
     expect(endReused).not.toHaveBeenCalled()
     passSeconds(0.001)
     expect(validity.recall(CLAIMS)).toBeUndefined()
     for (const attempt of ['first', 'second'])
-      await expect(validity.check(CLAIMS), attempt).rejects.toMatchObject({ code: 'invalid_token' })
-    expect(endReused).toHaveBeenCalledExactlyOnceWith(CLAIMS)
+      await expect(validity.check(CLAIMS, audit), attempt).rejects.toMatchObject({ code: 'invalid_token' })
+    expect(endReused).toHaveBeenCalledExactlyOnceWith({ claims: CLAIMS, audit })
     expect(validity.recall(CLAIMS)).toBe('revoked')
   })
 
   it('of one token says nothing about another token of the user', async () => {
     const { validity, endSession } = aValidity(5)
-    await validity.check(CLAIMS)
+    await validity.check(CLAIMS, audit)
     endSession()
-    await expect(validity.check({ ...CLAIMS, jti: 'two' })).rejects.toMatchObject({ code: 'invalid_token' })
+    await expect(validity.check({ ...CLAIMS, jti: 'two' }, audit)).rejects.toMatchObject({
+      code: 'invalid_token',
+    })
     expect(validity.recall(CLAIMS)).toBe(CLAIMS)
   })
 
   it('is read for each request when REVOCATION_CACHE is 0', async () => {
     const { validity, findStanding, deleteUser } = aValidity(0)
-    await validity.check(CLAIMS)
+    await validity.check(CLAIMS, audit)
     deleteUser()
     expect(validity.recall(CLAIMS)).toBeUndefined()
-    await expect(validity.check(CLAIMS)).rejects.toMatchObject({ code: 'invalid_token' })
+    await expect(validity.check(CLAIMS, audit)).rejects.toMatchObject({ code: 'invalid_token' })
     expect(findStanding).toHaveBeenCalledTimes(2)
   })
 })

@@ -2,13 +2,15 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock, MonotonicClock } from '@latchkey/shared/clock.ts'
 import { isAfterMark, roleOf, type User } from '@latchkey/shared/users/user.ts'
 import { LRUCache } from 'lru-cache'
+import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { Caller } from './caller.ts'
 import type { Claims } from './claims.ts'
 import type { RevocationRepository, TokenStanding } from './revocation-repository.ts'
 
 export interface TokenValidityOptions {
   revocations: Pick<RevocationRepository, 'findStanding'>
   /** Receives a token that was used after it had been refreshed: two clients have it, and one of them may be a thief. */
-  endReused: (claims: Claims) => Promise<void>
+  endReused: (caller: Caller) => Promise<void>
   /** How long a token's mark is remembered, in seconds. 0 reads it for each request. */
   cacheSeconds: number
   clock: Clock
@@ -68,13 +70,13 @@ export function createTokenValidity({
     },
 
     /** The current claims; throws `invalid_token` when the user does not exist or the token was revoked. */
-    async check(claims: Claims): Promise<Claims> {
+    async check(claims: Claims, audit: RequestAudit): Promise<Claims> {
       checks.database++
       const mark = await marks.fetch(claims.jti, { forceRefresh: cacheSeconds === 0, context: claims })
       const current = mark && currentClaims(claims, mark)
       if (!current) throw revokedToken()
       if (!isReused(mark, clock())) return current
-      await endReused(claims)
+      await endReused({ claims, audit })
       marks.delete(claims.jti)
       throw revokedToken()
     },

@@ -1,0 +1,129 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import type { Database, SqlValue, Transaction } from '@latchkey/shared/database/database.ts'
+import { postgres } from '@latchkey/shared/database/postgres/dialect.ts'
+import { Registry } from 'prom-client'
+import { describe, expect, it, vi } from 'vitest'
+import { openAuditTrail } from './audit-trail.ts'
+
+const COLUMNS = 7
+
+/** An audit trail whose inserts run `insert`; its rows are those that were stored. */
+function startTrail(insert: () => Promise<void> = async () => undefined) {
+  const rows: SqlValue[][] = []
+  const transaction: Transaction = {
+    dialect: postgres,
+    query: async () => [],
+    async execute(_statement, values = []) {
+      await insert()
+      for (let start = 0; start < values.length; start += COLUMNS)
+        rows.push(values.slice(start, start + COLUMNS))
+      return values.length / COLUMNS
+    },
+    toUuidValue: (uuid) => uuid,
+    fromUuidValue: String,
+    afterCommit: (work) => work(),
+  }
+  const db: Pick<Database, 'transaction'> = { transaction: (work) => work(transaction) }
+  const logger = { info: vi.fn(), warn: vi.fn() }
+  const registry = new Registry()
+  const trail = openAuditTrail({ db, logger, registry, clock: () => 0, flushMs: 5, windowMs: 20 })
+  const dropped = async () =>
+    (await registry.getSingleMetric('latchkey_audit_dropped_total')?.get())?.values[0]?.value
+  return { trail, rows, logger, dropped, transaction }
+}
+
+const LOGIN = { name: 'login.succeeded', userid: 'ada', address: '192.0.2.1', requestId: 'r1' } as const
+const unavailable = () => Promise.reject(new AppError('unavailable', 'The database cannot be reached'))
+
+describe('the audit trail', () => {
+  it('logs an event at once, and stores it soon', async () => {
+    const { trail, rows, logger } = startTrail()
+    trail.report(LOGIN)
+    expect(logger.info.mock.calls).toEqual([
+      [{ userid: 'ada', address: '192.0.2.1', reqId: 'r1' }, 'login.succeeded'],
+    ])
+    expect(rows).toEqual([])
+    await expect
+      .poll(() => rows)
+      .toEqual([['login.succeeded', 'ada', '192.0.2.1', 'r1', null, 1, new Date(0)]])
+    await trail.close()
+  })
+
+  it('warns of a token that was used again', async () => {
+    const { trail, logger } = startTrail()
+    trail.report({ name: 'token.reused', userid: 'ada' })
+    expect(logger.warn).toHaveBeenCalledExactlyOnceWith({ userid: 'ada' }, 'token.reused')
+    await trail.close()
+  })
+
+  it('writes an event of a transaction with it', async () => {
+    const { trail, rows, transaction, logger } = startTrail()
+    await trail.write(transaction, { name: 'password.changed', userid: 'ada' })
+    expect(rows).toHaveLength(1)
+    expect(logger.info).toHaveBeenCalledOnce()
+    await trail.close()
+  })
+
+  it('logs no event of a transaction that is rolled back', async () => {
+    const { trail, transaction, logger } = startTrail()
+    await trail.write({ ...transaction, afterCommit: () => undefined }, { name: 'password.changed' })
+    expect(logger.info).not.toHaveBeenCalled()
+    await trail.close()
+  })
+
+  it('counts equal events within a window', async () => {
+    const { trail, rows } = startTrail()
+    for (let time = 0; time < 30; time++) trail.report(LOGIN)
+    await expect
+      .poll(() => rows.map(([name, , , , , count]) => [name, count]))
+      .toEqual([
+        ['login.succeeded', 1],
+        ['login.succeeded', 29],
+      ])
+    await trail.close()
+  })
+
+  it('stores what is left when it closes', async () => {
+    const { trail, rows } = startTrail()
+    for (let time = 0; time < 3; time++) trail.report(LOGIN)
+    await trail.close()
+    expect(rows.map(([, , , , , count]) => count)).toEqual([1, 2])
+  })
+})
+
+describe('a database that is unavailable', () => {
+  it('gets every event once it is back', async () => {
+    let isUp = false
+    const { trail, rows, logger } = startTrail(() => (isUp ? Promise.resolve() : unavailable()))
+    for (let n = 0; n < 50; n++) trail.report({ ...LOGIN, userid: `user ${n}` })
+    await expect.poll(() => logger.warn.mock.calls.length).toBe(1)
+    isUp = true
+    await expect.poll(() => rows.length).toBe(50)
+    expect(logger.warn, 'says it once').toHaveBeenCalledOnce()
+    await trail.close()
+  })
+
+  it('costs a bounded memory: further events are in the log only, and counted', async () => {
+    const { trail, dropped } = startTrail(unavailable)
+    let reported = 0
+    await expect
+      .poll(() => {
+        for (const end = reported + 6_000; reported < end; reported++)
+          trail.report({ ...LOGIN, userid: `user ${reported}` })
+        return dropped()
+      })
+      .toBeGreaterThan(0)
+    await trail.close()
+  })
+})
+
+it('drops events that the database refuses: they must not keep it from the next ones', async () => {
+  const insert = vi.fn(async () => undefined)
+  insert.mockRejectedValueOnce(new AppError('invalid_input', 'The database cannot store one of the values'))
+  const { trail, rows, dropped } = startTrail(insert)
+  trail.report(LOGIN)
+  await expect.poll(dropped).toBe(1)
+  trail.report({ ...LOGIN, userid: 'grace' })
+  await expect.poll(() => rows.map(([, userid]) => userid)).toEqual(['grace'])
+  await trail.close()
+})

@@ -1,0 +1,142 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import { type AuditEvent, type AuditEventName, isOpenEvent } from '@latchkey/shared/audit/audit-events.ts'
+import { createAuditRepository, type DatedEvent } from '@latchkey/shared/audit/audit-repository.ts'
+import type { Clock } from '@latchkey/shared/clock.ts'
+import type { Database, Transaction } from '@latchkey/shared/database/database.ts'
+import type { FastifyBaseLogger } from 'fastify'
+import { Counter, type Registry } from 'prom-client'
+import { createEventCounts } from './event-counts.ts'
+
+export interface AuditTrail {
+  /**
+   * Records an event: one log line at once, one row within about a second. Equal events are recorded at the first of a
+   * minute, and counted from then on. Returns at once and never throws.
+   */
+  report(event: AuditEvent): void
+  /** Records an event in its transaction: the row with it, the log line after it. */
+  write(transaction: Transaction, event: AuditEvent): Promise<void>
+  /** Records what is counted and not recorded yet. */
+  close(): Promise<void>
+}
+
+export interface AuditTrailDependencies {
+  db: Pick<Database, 'transaction'>
+  logger: Pick<FastifyBaseLogger, 'info' | 'warn'>
+  registry: Registry
+  clock: Clock
+  /** Default 1,000. */
+  flushMs?: number
+  /** In which equal events are counted. Default 60,000. */
+  windowMs?: number
+}
+
+const FLUSH_MS = 1_000
+const WINDOW_MS = 60_000
+/** Rows that wait for the database. More of them are dropped: their log lines exist. */
+const MAX_WAITING = 10_000
+/** Rows of one transaction. */
+const MAX_BATCH = 512
+
+/** What deserves attention at once. */
+const WARNINGS: ReadonlySet<AuditEventName> = new Set(['token.reused'])
+
+/**
+ * Opens the audit trail. No request waits for it, and a flood of refusals fills neither the memory nor the disk: equal
+ * events of a minute become two rows at most, and the different ones of a minute are limited too.
+ */
+export function openAuditTrail(dependencies: AuditTrailDependencies): AuditTrail {
+  const { logger, clock, flushMs = FLUSH_MS, windowMs = WINDOW_MS } = dependencies
+  const store = createStore(dependencies)
+  const counts = createEventCounts()
+  let windowEnd = performance.now() + windowMs
+
+  function log({ name, userid, address, requestId, reason, count }: AuditEvent): void {
+    // `reqId` is the name that the other lines of a request have for it.
+    const fields = { userid, address, reqId: requestId, reason, count }
+    logger[WARNINGS.has(name) ? 'warn' : 'info'](fields, name)
+  }
+
+  function record(event: AuditEvent): void {
+    log(event)
+    store.add({ ...event, at: new Date(clock()) })
+  }
+
+  async function tick(): Promise<void> {
+    if (performance.now() >= windowEnd) {
+      windowEnd = performance.now() + windowMs
+      counts.end().forEach(record)
+    }
+    await store.flush()
+  }
+
+  const timer = setInterval(() => void tick(), flushMs).unref()
+  return {
+    report(event) {
+      const recorded = counts.count(event, isOpenEvent(event.name))
+      if (recorded) record(recorded)
+    },
+    async write(transaction, event) {
+      await createAuditRepository(transaction).insert([{ ...event, at: new Date(clock()) }])
+      transaction.afterCommit(() => log(event))
+    },
+    async close() {
+      clearInterval(timer)
+      counts.end().forEach(record)
+      await store.end()
+    },
+  }
+}
+
+/** The rows that are not in the database yet. */
+function createStore({ db, logger, registry }: AuditTrailDependencies) {
+  const dropped = new Counter({
+    name: 'latchkey_audit_dropped_total',
+    help: 'Events of the audit trail that are in the log only, because the database was unavailable',
+    registers: [registry],
+  })
+  const waiting: DatedEvent[] = []
+  let flushing: Promise<void> | undefined
+  let isFailing = false
+
+  async function storeAll(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, MAX_BATCH)
+      if (!(await storeBatch(batch))) return
+      waiting.splice(0, batch.length)
+    }
+  }
+
+  /** False when the batch has to be tried again. */
+  async function storeBatch(batch: readonly DatedEvent[]): Promise<boolean> {
+    try {
+      // Together: what is tried again must not be stored twice.
+      await db.transaction((transaction) => createAuditRepository(transaction).insert(batch))
+      isFailing = false
+      return true
+    } catch (error) {
+      if (!isFailing) logger.warn({ err: error }, 'storing the audit trail failed; it is in this log')
+      isFailing = true
+      if (error instanceof AppError && error.code === 'unavailable') return false
+      dropped.inc(batch.length)
+      return true
+    }
+  }
+
+  return {
+    add(event: DatedEvent): void {
+      if (waiting.length < MAX_WAITING) waiting.push(event)
+      else dropped.inc()
+    },
+    /** One flush at a time: a database that hangs is asked once. */
+    flush(): Promise<void> {
+      flushing ??= storeAll().finally(() => {
+        flushing = undefined
+      })
+      return flushing
+    },
+    async end(): Promise<void> {
+      await flushing
+      await storeAll()
+    },
+  }
+}

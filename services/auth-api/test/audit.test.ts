@@ -1,0 +1,157 @@
+import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
+import type { Database } from '@latchkey/shared/database/database.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  aToken,
+  aUser,
+  bearer,
+  logIn,
+  PASSWORD,
+  queuedMails,
+  startApp,
+  type TestApp,
+  type TestUser,
+} from './support/start-app.ts'
+import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
+
+const NEW_PASSWORD = 'N3w-p4ssw0rd!'
+
+let database: TestDatabase
+let app: TestApp
+beforeAll(async () => {
+  database = await createTestDatabase()
+  app = await startApp({ database, settings: { EMAIL_CHANGE: 'confirmed' } })
+})
+afterAll(async () => {
+  await app[Symbol.asyncDispose]()
+  await database[Symbol.asyncDispose]()
+})
+
+type Method = 'POST' | 'PUT'
+const send = (method: Method, url: string, payload: object, token?: string, on = app) =>
+  on.server.inject({ method, url, payload, ...(token && { headers: bearer(token) }) })
+
+/** The events of a user, oldest first, once there are as many as expected. */
+async function expectEvents({ userid }: Pick<TestUser, 'userid'>, names: readonly string[]): Promise<void> {
+  const { findNewest } = createAuditRepository(database.db)
+  const find = async () => (await findNewest(userid, 100)).map(({ name }) => name).toReversed()
+  await expect.poll(find).toEqual(names)
+}
+
+async function codeFor(to: string): Promise<string> {
+  const find = async () =>
+    (await queuedMails(app)).findLast((mail) => mail.to === to && mail.variables.code)?.variables.code
+  await expect.poll(find).toBeDefined()
+  return (await find()) ?? ''
+}
+
+describe('the audit trail', () => {
+  it('has each step of a password reset', async () => {
+    const user = await aUser(app)
+    const { email } = user
+    const { token } = (await send('POST', '/login/resetrequest', { email })).json()
+    const code = await codeFor(email)
+    await send('POST', '/login/confirmcode', { email, token, code })
+    await send('POST', '/login/resetpassword', { email, token, password: NEW_PASSWORD })
+    await expectEvents(user, ['reset.requested', 'reset.confirmed', 'password.reset'])
+  })
+
+  it('has a change of the password, and a wrong current one', async () => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    await send('PUT', '/profile/password', { currentPassword: 'wrong', password: NEW_PASSWORD }, token)
+    await send('PUT', '/profile/password', { currentPassword: PASSWORD, password: NEW_PASSWORD }, token)
+    await expectEvents(user, ['login.succeeded', 'current_password.refused', 'password.changed'])
+  })
+
+  it('has each step of a change of e-mail', async () => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const email = `moved-${user.email}`
+    await send('PUT', '/profile', { email, currentPassword: PASSWORD }, token)
+    const code = await codeFor(email)
+    const wrong = code === '000000' ? '111111' : '000000'
+    await send('POST', '/profile/confirmemail', { code: wrong }, token)
+    await send('POST', '/profile/confirmemail', { code }, token)
+    await expectEvents(user, [
+      'login.succeeded',
+      'email.change_requested',
+      'email.change_refused',
+      'email.changed',
+    ])
+  })
+
+  it('has a refresh and a logout', async () => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    app.setClock(Date.now() + 3_400_000)
+    await send('POST', '/refreshtoken', {}, token)
+    await send('POST', '/logout', {}, token)
+    app.setClock(undefined)
+    await expectEvents(user, ['login.succeeded', 'token.refreshed', 'session.logged_out'])
+  })
+
+  it('names the limit, and the user of a request that had a token', async () => {
+    await using limited = await startApp({ database, settings: { RATE_LIMIT_REQUESTS: '2' } })
+    const user = await aUser(limited)
+    for (let time = 0; time < 3; time++) await logIn(limited, user.email)
+    const line = limited.logLines.map((each) => JSON.parse(each)).find(({ msg }) => msg === 'limit.reached')
+    expect(line).toMatchObject({ reason: 'POST /login', address: '127.0.0.1', reqId: expect.any(String) })
+  })
+})
+
+describe('a refused login', () => {
+  const findUnknown = (db: Database) =>
+    db.query<{ event_count: number; address: string }>({
+      name: 'test-unknown',
+      text: `select event_count, address from audit_event where name = 'login.refused' and reason = 'unknown_user'`,
+    })
+
+  it('of somebody unknown shows neither the name nor the password, in the trail or the log', async () => {
+    for (let time = 0; time < 3; time++) await logIn(app, 'stranger@example.com', 'the-guessed-Passw0rd')
+    await expect.poll(() => findUnknown(database.db)).toHaveLength(1)
+    expect(app.logLines.join()).toContain('"reason":"unknown_user"')
+    expect(app.logLines.join()).not.toMatch(/stranger|guessed/)
+  })
+
+  it('costs no statement before its answer', async () => {
+    const calls: string[] = []
+    const db: Database = {
+      ...database.db,
+      query: (statement, values) => {
+        calls.push(statement.name)
+        return database.db.query(statement, values)
+      },
+      execute: (statement, values) => {
+        calls.push(statement.name)
+        return database.db.execute(statement, values)
+      },
+      transaction: (work) => {
+        calls.push('a transaction')
+        return database.db.transaction(work)
+      },
+    }
+    await using recorded = await startApp({ database: { ...database, db }, auditFlushMs: 60_000 })
+    const user = await aUser(app)
+    for (const [email, password] of [
+      [user.email, 'wrong'],
+      ['nobody@example.com', 'wrong'],
+      [user.email, PASSWORD],
+    ] as const) {
+      calls.length = 0
+      await logIn(recorded, email, password)
+      expect(calls).toEqual(['user-by-email'])
+    }
+  })
+
+  it('is one of a few rows in a flood of equal ones', async () => {
+    const user = await aUser(app)
+    await using flooded = await startApp({ database })
+    for (let time = 0; time < 50; time++) await logIn(flooded, user.email, 'wrong')
+    await flooded[Symbol.asyncDispose]()
+    const rows = await createAuditRepository(database.db).findNewest(user.userid, 100)
+    // Two for each minute that the test takes.
+    expect(rows.length).toBeLessThan(10)
+    expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(50)
+  })
+})

@@ -1,0 +1,77 @@
+/** What the audit trail knows about an event. */
+interface EventKind {
+  /** One sentence. */
+  readonly description: string
+  /** Anybody can cause it, as often as requests are answered: without a password, a token or a code. */
+  readonly isOpen?: true
+}
+
+/** Every event of the audit trail, by its name. Names are stable: programs may depend on them. */
+export const AUDIT_EVENTS = {
+  'login.succeeded': { description: 'A login.' },
+  'login.refused': {
+    description:
+      'A login with an unknown name, of a deleted user, or with a wrong password; `reason` is `unknown_user`, `deleted_user` or `wrong_password`.',
+    isOpen: true,
+  },
+  'token.refreshed': { description: 'A token was exchanged for a new one.' },
+  'token.reused': {
+    description: 'A token was used after it had been refreshed; the session has ended.',
+  },
+  'session.logged_out': { description: 'A logout.' },
+  'sessions.logged_out': {
+    description:
+      'A logout everywhere: every token of the user has ended. `reason` is `admin` if an admin did it.',
+  },
+  'reset.requested': {
+    description: 'A password reset was requested. Without a user if the e-mail is unknown.',
+    isOpen: true,
+  },
+  'reset.confirmed': { description: 'The code of a password reset was confirmed.' },
+  'reset.refused': {
+    description: 'A code or a token of a password reset was refused; `reason` is `code` or `token`.',
+    isOpen: true,
+  },
+  'password.reset': { description: 'The password was changed by a reset.' },
+  'password.changed': {
+    description: 'The password was changed by its owner, or by an admin if `reason` is `admin`.',
+  },
+  'current_password.refused': { description: 'A logged-in client sent a wrong current password.' },
+  'email.change_requested': { description: 'A code to confirm a new e-mail was requested.' },
+  'email.change_refused': { description: 'The code of a change of e-mail was refused.' },
+  'email.changed': { description: 'The e-mail was changed.' },
+  'role.changed': { description: 'An admin changed the role.' },
+  'account.created': { description: 'An admin created the user; an import of users is not recorded.' },
+  'account.deleted': { description: 'An admin deleted the user.' },
+  'account.restored': { description: 'An admin reverted the deletion of the user.' },
+  'limit.reached': {
+    description:
+      'A request was refused with 429; `reason` is its method and route. With a user only if the request had a valid token.',
+    isOpen: true,
+  },
+} as const satisfies Record<string, EventKind>
+
+export type AuditEventName = keyof typeof AUDIT_EVENTS
+
+/** One event, or several equal ones of one minute. It contains no secret, and no name or e-mail of a user. */
+export interface AuditEvent {
+  name: AuditEventName
+  userid?: string | undefined
+  /** The client's: an IPv4 address or an IPv6 /64. Absent for what an admin does. */
+  address?: string | undefined
+  /** The id of the request, as in X-Request-Id. */
+  requestId?: string | undefined
+  /** Lower-case words or a route; never what a client sent. */
+  reason?: string | undefined
+  /** Default 1. */
+  count?: number | undefined
+}
+
+/** The `reason` of what an admin does by a command. */
+export const BY_ADMIN = 'admin'
+
+/** Whether anybody can cause the event. */
+export function isOpenEvent(name: AuditEventName): boolean {
+  const kind: EventKind = AUDIT_EVENTS[name]
+  return kind.isOpen === true
+}

@@ -1,0 +1,70 @@
+import type { Queryable, Statement } from '../database/database.ts'
+import { insertRows } from '../database/insert-rows.ts'
+import type { AuditEvent } from './audit-events.ts'
+
+/** An event with its moment; of several equal ones, that of the last. */
+export interface DatedEvent extends AuditEvent {
+  at: Date
+}
+
+/** One row of `audit_event`. An earlier or later release may know other names. */
+export interface StoredEvent extends Omit<DatedEvent, 'name' | 'count'> {
+  name: string
+  count: number
+}
+
+interface AuditRow {
+  name: string
+  userid: unknown
+  address: string | null
+  request_id: string | null
+  reason: string | null
+  event_count: number
+  created_at: Date
+}
+
+const COLUMNS = ['name', 'userid', 'address', 'request_id', 'reason', 'event_count', 'created_at']
+
+/** The widths of the columns; a longer text is cut. */
+const MAX_ADDRESS = 64
+const MAX_REASON = 100
+
+const FIND_NEWEST: Statement = {
+  name: 'audit-newest',
+  text: `select ${COLUMNS.join(', ')} from audit_event where userid = $1 order by created_at desc, id desc limit $2`,
+}
+
+export type AuditRepository = ReturnType<typeof createAuditRepository>
+
+/** The audit trail of the accounts. Given a transaction, it works inside that transaction. */
+export function createAuditRepository(db: Queryable) {
+  return {
+    async insert(events: readonly DatedEvent[]): Promise<void> {
+      const rows = events.map(({ name, userid, address, requestId, reason, count, at }) => [
+        name,
+        userid === undefined ? null : db.toUuidValue(userid),
+        address?.slice(0, MAX_ADDRESS) ?? null,
+        requestId ?? null,
+        reason?.slice(0, MAX_REASON) ?? null,
+        count ?? 1,
+        at,
+      ])
+      await insertRows(db, 'audit_event', COLUMNS, rows)
+    },
+
+    /** The newest events of a user, newest first. */
+    async findNewest(userid: string, limit: number): Promise<StoredEvent[]> {
+      // As text: MySQL refuses the number type that mysql2 sends for a limit.
+      const rows = await db.query<AuditRow>(FIND_NEWEST, [db.toUuidValue(userid), String(limit)])
+      return rows.map((row) => ({
+        name: row.name,
+        userid,
+        address: row.address ?? undefined,
+        requestId: row.request_id ?? undefined,
+        reason: row.reason ?? undefined,
+        count: row.event_count,
+        at: row.created_at,
+      }))
+    },
+  }
+}
