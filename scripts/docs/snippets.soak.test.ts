@@ -1,38 +1,49 @@
-import { execFile } from 'node:child_process'
-import { cp, mkdtempDisposable } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { z } from 'zod'
 import { findFreePort } from '../../services/mailer-worker/test/support/free-port.ts'
 import { findPages } from './broken-references.ts'
 import { ROOT } from './generated-pages.ts'
 import { openPasteTerminal, type PasteTerminal, SHELL_PROMPT } from './paste-terminal.ts'
-import { readSnippets, type Snippet } from './snippets.ts'
+import { type PublishedCheckout, publishCheckout } from './published-checkout.ts'
+import { editLines, type Plan, readSnippets } from './snippets.ts'
 
-const isRun = ({ plan }: Snippet) => plan?.kind === 'run' || plan?.kind === 'run in the terminal'
-/** The README installs and starts; a page that takes a migration back comes last. */
-const ORDER = ['README.md', 'docs/how-to/create-secrets.md']
-const LAST = 'docs/how-to/add-a-table.md'
-const rankOf = (page: string) => (page === LAST ? 1 : ORDER.includes(page) ? ORDER.indexOf(page) - 9 : 0)
+type RunPlan = Extract<Plan, { kind: 'run' }>
+
+const FOLLOWED = new Set(['run', 'run in the terminal', 'write', 'edit'])
+/** The tutorial clones, installs and starts. */
+const FIRST = ['docs/tutorial/your-own-endpoint.md', 'docs/how-to/create-secrets.md']
+/** These change the password of a demo user, code of Latchkey, or take a migration back. */
+const LAST = [
+  'README.md',
+  'docs/how-to/build-the-reset-pages.md',
+  'docs/how-to/add-an-init-system.md',
+  'docs/how-to/add-a-table.md',
+]
+const rankOf = (page: string) =>
+  FIRST.includes(page) ? FIRST.indexOf(page) - FIRST.length : 1 + LAST.indexOf(page)
 
 const pages = findPages(ROOT)
-  .map((page) => ({ page, snippets: readSnippets(ROOT, page).filter(isRun) }))
-  .filter(({ snippets }) => snippets.length > 0)
+  .map((page) => ({
+    page,
+    snippets: readSnippets(ROOT, page).filter(({ plan }) => FOLLOWED.has(plan?.kind ?? '')),
+  }))
+  .filter(({ snippets }) => snippets.some(({ plan }) => plan?.kind === 'run'))
   .sort((a, b) => rankOf(a.page) - rankOf(b.page))
 
-let copy: Awaited<ReturnType<typeof mkdtempDisposable>>
+let published: PublishedCheckout
+let clone: string
 let env: Record<string, string>
-/** The terminal in which `npm start` runs, as the pages say. */
-let first: PasteTerminal
+/** The terminal in which `npm start` runs, as the pages say; undefined before the first. */
+let first: PasteTerminal | undefined
 let isStarted = false
+let inbox = ''
 
 beforeAll(async () => {
-  copy = await mkdtempDisposable(join(tmpdir(), 'latchkey-snippets-'))
-  const list = ['ls-files', '--cached', '--others', '--exclude-standard']
-  const { stdout } = await promisify(execFile)('git', list, { cwd: ROOT })
-  for (const file of stdout.split('\n').filter(Boolean))
-    await cp(join(ROOT, file), join(copy.path, file)).catch(() => undefined)
+  published = await publishCheckout()
+  clone = join(published.folder, 'latchkey')
   env = {
     PATH: (process.env.PATH ?? '')
       .split(':')
@@ -43,39 +54,80 @@ beforeAll(async () => {
     PORT: String(await findFreePort()),
     METRICS_PORT: String(await findFreePort()),
   }
-  first = await openPasteTerminal(copy.path, env)
 })
 afterAll(async () => {
-  if (isStarted) await first.interrupt()
+  await stop()
   await first?.[Symbol.asyncDispose]()
-  await copy.remove()
+  await published?.[Symbol.asyncDispose]()
 })
 
-/** Starts Latchkey as the line says, after stopping the one that runs. */
-async function start(line: string): Promise<void> {
-  if (isStarted) await first.interrupt()
-  const output = await first.paste(`${line}\n`, /Latchkey is ready|Stopped\.|cannot be used/)
-  isStarted = true
-  expect(output).toContain('Latchkey is ready')
+async function stop(): Promise<void> {
+  if (isStarted) await first?.interrupt()
+  isStarted = false
+}
+
+/** Starts Latchkey as the line says. */
+async function start(line: string, shows: string): Promise<void> {
+  first ??= await openPasteTerminal(clone, env)
+  const output = await first.paste(
+    `${line}\n`,
+    /Latchkey is ready[\s\S]*Ctrl-C|(?:Stopped\.|cannot be used)[\s\S]*shell\$ $/,
+  )
+  expect(output).toContain(shows || 'Latchkey is ready')
+  isStarted = output.includes('Latchkey is ready')
+  inbox = /mail +http:\/\/([\w.]+:\d+)/.exec(output)?.[1] ?? inbox
 }
 
 /** Runs a block line by line up to each `npm start`, and the rest in a second terminal. */
-async function runCommands(second: PasteTerminal, text: string, input: readonly string[]): Promise<void> {
+async function runCommands(second: PasteTerminal, text: string, { input, shows }: RunPlan): Promise<void> {
   const lines = text.split('\n')
   const index = lines.findIndex((line) => /^(?:\w+=\S+ )*npm start\b/.test(line))
-  if (index === -1) return void (await second.run(text, input))
+  if (index === -1) {
+    expect(await second.run(text, input)).toContain(shows)
+    return
+  }
+  await stop()
   if (index > 0) await second.run(`${lines.slice(0, index).join('\n')}\n`)
-  await start(lines[index] ?? '')
+  await start(lines[index] ?? '', shows)
   const rest = lines.slice(index + 1).join('\n')
   if (rest) await second.run(rest, input)
 }
 
+/** What a reader replaces: addresses, the code of the newest mail. A second installation would only repeat the first. */
+async function asTyped(written: string): Promise<string> {
+  const text = written
+    .replaceAll('localhost:8080', `localhost:${env.PORT}`)
+    .replaceAll('localhost:1080', inbox)
+    .replaceAll('<address of your repository>', published.address)
+    .replaceAll(/^npm ci$/gm, existsSync(join(clone, 'node_modules')) ? 'npm ci --dry-run' : 'npm ci')
+  return /^CODE=/m.test(text) ? text.replaceAll(/^CODE=\d{6}/gm, `CODE=${await findCode()}`) : text
+}
+
+async function findCode(): Promise<string> {
+  const mails = await (await fetch(`http://${inbox}/email`)).json()
+  const { text } = z
+    .array(z.object({ text: z.string() }))
+    .parse(mails)
+    .at(-1) ?? { text: '' }
+  const [, left, right] = /\b(\d{3}) ?(\d{3})\b/.exec(text) ?? []
+  return `${left}${right}`
+}
+
+async function createFile(path: string, text: string): Promise<void> {
+  await mkdir(dirname(join(clone, path)), { recursive: true })
+  await writeFile(join(clone, path), text)
+}
+
 it.each(pages)('$page does what it says', async ({ snippets }) => {
-  await using second = await openPasteTerminal(copy.path, env)
+  const folder = existsSync(clone) ? clone : published.folder
+  await using second = await openPasteTerminal(folder, env)
   for (const { text: written, plan } of snippets) {
-    const text = written.replaceAll('localhost:8080', `localhost:${env.PORT}`)
-    if (plan?.kind === 'run' && plan.opens) await second.paste(text, /(?:node|php)> $/)
-    else if (plan?.kind === 'run') await runCommands(second, text, plan.input)
+    const text = await asTyped(written)
+    if (plan?.kind === 'write') await createFile(plan.path, text)
+    else if (plan?.kind === 'edit')
+      await createFile(plan.path, editLines(await readFile(join(clone, plan.path), 'utf8'), text))
+    else if (plan?.kind === 'run' && plan.opens) await second.paste(text, /(?:node|php)> $/)
+    else if (plan?.kind === 'run') await runCommands(second, text, plan)
     else {
       const shown = await second.paste(text, /(?:node|php)> $/)
       expect(shown).not.toMatch(/Error|does not exist|failed/)

@@ -6,11 +6,15 @@ import { join } from 'node:path'
  * blocks of a page in `<!-- snippets: … -->`:
  *
  *     <!-- snippet: run -->                        pasted into a terminal by snippets.soak.test.ts
+ *     <!-- snippet: run, and see X -->             and shows X
  *     <!-- snippet: run, then enter X, Y -->       and these lines are typed when the block waits for input
  *     <!-- snippet: run, and open -->              opens a session of scriptify, into which the next block is pasted:
  *     <!-- snippet: run in the terminal -->
+ *     <!-- snippet: edit path/of.ts -->            lines of that file, which replace those that begin alike
  *     <!-- snippet: run by path/of.test.ts -->     that test runs it
  *     <!-- snippet: not run: why -->
+ *
+ * Where blocks are run, one after the words "Create `path/of.ts`" is written to this file.
  */
 export interface Snippet {
   page: string
@@ -23,21 +27,23 @@ export interface Snippet {
 }
 
 export type Plan =
-  | { kind: 'run'; input: string[]; opens: boolean }
+  | { kind: 'run'; input: string[]; opens: boolean; shows: string }
   | { kind: 'run in the terminal' }
+  | { kind: 'write' | 'edit'; path: string }
   | { kind: 'run by'; test: string }
   | { kind: 'not run'; reason: string }
 
 const FENCE = /^( *)```(\S*)[^\n]*\n([\s\S]*?)^ *```/gm
 const MARK = /<!-- snippet: (.+?) -->\s*$/
+/** Of the last paragraph before a block. */
+const NEW_FILE = /\b[Cc]reate\s+`([^`]+)`/
 const PAGE_MARK = /<!-- snippets: (.+?) -->/
 
-/** The blocks of code on a page, in their order. Blocks without a language are diagrams and output. */
+/** The blocks of code on a page, in their order. Those without a language are diagrams and output, or new files. */
 export function readSnippets(root: string, page: string): Snippet[] {
   const markdown = readFileSync(join(root, page), 'utf8')
   const [, pageMark] = PAGE_MARK.exec(markdown) ?? []
   return [...markdown.matchAll(FENCE)]
-    .filter(({ 2: language }) => language)
     .map(({ index, 1: indent = '', 2: language = '', 3: text = '' }) => {
       const before = markdown.slice(0, index)
       const mark = MARK.exec(before)?.[1] ?? pageMark
@@ -46,19 +52,55 @@ export function readSnippets(root: string, page: string): Snippet[] {
         line: before.split('\n').length,
         language,
         text: text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
-        plan: mark === undefined ? undefined : parsePlan(mark),
+        plan: mark === undefined ? undefined : planOf(mark, before),
       }
     })
+    .filter(({ language, plan }) => language !== '' || plan?.kind === 'write')
+}
+
+function planOf(mark: string, before: string): Plan | undefined {
+  const [, path] =
+    NEW_FILE.exec(
+      before
+        .replace(MARK, '')
+        .trimEnd()
+        .split(/\n\s*\n/)
+        .at(-1) ?? '',
+    ) ?? []
+  return mark === 'run' && path ? { kind: 'write', path } : parsePlan(mark)
 }
 
 function parsePlan(mark: string): Plan | undefined {
-  if (mark === 'run') return { kind: 'run', input: [], opens: false }
-  if (mark === 'run, and open') return { kind: 'run', input: [], opens: true }
-  if (mark === 'run in the terminal') return { kind: 'run in the terminal' }
-  const [, input] = /^run, then enter (.+)$/.exec(mark) ?? []
-  if (input) return { kind: 'run', input: input.split(', '), opens: false }
-  const [, test] = /^run by (\S+)$/.exec(mark) ?? []
-  if (test) return { kind: 'run by', test }
-  const [, reason] = /^not run: (.+)$/.exec(mark) ?? []
-  return reason ? { kind: 'not run', reason } : undefined
+  const [, kind, detail = ''] =
+    /^(run in the terminal|run by|run|edit|not run)(?:(?:: |, | )(.+))?$/.exec(mark) ?? []
+  if (kind === 'run in the terminal') return { kind }
+  if (kind === 'run') return parseRun(detail)
+  if (!detail) return undefined
+  if (kind === 'edit') return { kind, path: detail }
+  if (kind === 'run by') return { kind, test: detail }
+  return kind === 'not run' ? { kind, reason: detail } : undefined
+}
+
+function parseRun(detail: string): Plan | undefined {
+  const [, verb, text = ''] = /^(and open|and see|then enter|)(?: (.+))?$/.exec(detail) ?? []
+  if (verb === undefined) return undefined
+  return {
+    kind: 'run',
+    opens: verb === 'and open',
+    shows: verb === 'and see' ? text : '',
+    input: verb === 'then enter' ? text.split(', ') : [],
+  }
+}
+
+/** The text of a file with these lines: each replaces the one that is the same up to ` = `, or is put before all. */
+export function editLines(file: string, lines: string): string {
+  return lines
+    .split('\n')
+    .filter(Boolean)
+    .reduce((text, line) => {
+      const [start = ''] = line.split(/(?<= = )/)
+      const at = text.indexOf(start)
+      if (start === line || at === -1) return `${line}\n${text}`
+      return text.slice(0, at) + line + text.slice(text.indexOf('\n', at))
+    }, file)
 }

@@ -18,6 +18,7 @@ import { SHIPPED_EXTENSION } from '@latchkey/shared/extensions/find-extensions.t
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
+import { readSnippets } from '../../../scripts/docs/snippets.ts'
 import { startService } from '../../../scripts/start/service-process.ts'
 import { isPostgres } from './support/engine.ts'
 import { aUser, bearer, PASSWORD } from './support/start-app.ts'
@@ -116,10 +117,9 @@ async function linkPackages(root: string): Promise<void> {
 
 /** Creates each file for which a page has the text. */
 async function followPage(page: string, root: string): Promise<void> {
-  const text = await readFile(join(ROOT, page), 'utf8')
-  const steps = [...text.matchAll(/^Create `([^`]+)`[^`]*(?:`[^`]+`[^`]*)*?\n\n```\w*\n(.*?)^```$/gms)]
-  expect(steps.length).toBeGreaterThan(10)
-  for (const [, path = '', content = ''] of steps) await writeTo(root, path, content)
+  const files = readSnippets(ROOT, page).filter(({ plan }) => plan?.kind === 'write')
+  expect(files.length).toBeGreaterThan(10)
+  for (const { plan, text } of files) if (plan?.kind === 'write') await writeTo(root, plan.path, text)
 }
 
 async function writeTo(root: string, path: string, content: string): Promise<void> {
