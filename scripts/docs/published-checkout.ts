@@ -22,11 +22,8 @@ export async function publishCheckout(): Promise<PublishedCheckout> {
   const { stdout } = await run('git', list, { cwd: ROOT })
   for (const file of stdout.split('\n').filter(Boolean))
     await cp(join(ROOT, file), join(published.path, file)).catch(() => undefined)
-  const git = (...args: string[]) =>
-    run('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', ...args], { cwd: published.path })
-  await git('init', '-q', '-b', 'main')
-  await git('add', '-A')
-  await git('commit', '-q', '-m', 'a version')
+  await run('git', ['init', '-q', '-b', 'main'], { cwd: published.path })
+  await commitAll(published.path, 'a version')
   return {
     address: published.path,
     folder: folder.path,
@@ -35,4 +32,10 @@ export async function publishCheckout(): Promise<PublishedCheckout> {
       await folder.remove()
     },
   }
+}
+
+export async function commitAll(repository: string, message: string): Promise<void> {
+  const author = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com']
+  await run('git', ['add', '-A'], { cwd: repository })
+  await run('git', [...author, 'commit', '-q', '-m', message], { cwd: repository })
 }

@@ -8,11 +8,14 @@ import { findPages } from './broken-references.ts'
 import { ROOT } from './generated-pages.ts'
 import { openPasteTerminal, type PasteTerminal, SHELL_PROMPT } from './paste-terminal.ts'
 import { type PublishedCheckout, publishCheckout } from './published-checkout.ts'
-import { editLines, type Plan, readSnippets } from './snippets.ts'
+import { editLines, type Plan, readSnippets, type Snippet } from './snippets.ts'
 
 type RunPlan = Extract<Plan, { kind: 'run' }>
 
-const FOLLOWED = new Set(['run', 'run in the terminal', 'write', 'edit'])
+const isFollowed = ({ plan }: Snippet): boolean =>
+  plan?.kind === 'run'
+    ? !plan.withDocker
+    : plan?.kind === 'run in the terminal' || plan?.kind === 'write' || plan?.kind === 'edit'
 /** The tutorial clones, installs and starts. */
 const FIRST = ['docs/tutorial/your-own-endpoint.md', 'docs/how-to/create-secrets.md']
 /** These change the password of a demo user, code of Latchkey, or take a migration back. */
@@ -28,7 +31,7 @@ const rankOf = (page: string) =>
 const pages = findPages(ROOT)
   .map((page) => ({
     page,
-    snippets: readSnippets(ROOT, page).filter(({ plan }) => FOLLOWED.has(plan?.kind ?? '')),
+    snippets: readSnippets(ROOT, page).filter(isFollowed),
   }))
   .filter(({ snippets }) => snippets.some(({ plan }) => plan?.kind === 'run'))
   .sort((a, b) => rankOf(a.page) - rankOf(b.page))

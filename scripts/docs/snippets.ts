@@ -10,6 +10,7 @@ import { join } from 'node:path'
  *     <!-- snippet: run, then enter X, Y -->       and these lines are typed when the block waits for input
  *     <!-- snippet: run, and open -->              opens a session of scriptify, into which the next block is pasted:
  *     <!-- snippet: run in the terminal -->
+ *     <!-- snippet: run with Docker -->            pasted by docker-snippets.soak.test.ts; what is above can follow
  *     <!-- snippet: edit path/of.ts -->            lines of that file, which replace those that begin alike
  *     <!-- snippet: run by path/of.test.ts -->     that test runs it
  *     <!-- snippet: not run: why -->
@@ -27,7 +28,7 @@ export interface Snippet {
 }
 
 export type Plan =
-  | { kind: 'run'; input: string[]; opens: boolean; shows: string }
+  | { kind: 'run'; withDocker: boolean; input: string[]; opens: boolean; shows: string }
   | { kind: 'run in the terminal' }
   | { kind: 'write' | 'edit'; path: string }
   | { kind: 'run by'; test: string }
@@ -72,20 +73,21 @@ function planOf(mark: string, before: string): Plan | undefined {
 
 function parsePlan(mark: string): Plan | undefined {
   const [, kind, detail = ''] =
-    /^(run in the terminal|run by|run|edit|not run)(?:(?:: |, | )(.+))?$/.exec(mark) ?? []
+    /^(run in the terminal|run with Docker|run by|run|edit|not run)(?:(?:: |, | )(.+))?$/.exec(mark) ?? []
   if (kind === 'run in the terminal') return { kind }
-  if (kind === 'run') return parseRun(detail)
+  if (kind === 'run' || kind === 'run with Docker') return parseRun(detail, kind !== 'run')
   if (!detail) return undefined
   if (kind === 'edit') return { kind, path: detail }
   if (kind === 'run by') return { kind, test: detail }
   return kind === 'not run' ? { kind, reason: detail } : undefined
 }
 
-function parseRun(detail: string): Plan | undefined {
+function parseRun(detail: string, withDocker: boolean): Plan | undefined {
   const [, verb, text = ''] = /^(and open|and see|then enter|)(?: (.+))?$/.exec(detail) ?? []
   if (verb === undefined) return undefined
   return {
     kind: 'run',
+    withDocker,
     opens: verb === 'and open',
     shows: verb === 'and see' ? text : '',
     input: verb === 'then enter' ? text.split(', ') : [],

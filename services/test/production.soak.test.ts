@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { readSnippets } from '../../scripts/docs/snippets.ts'
 import { openMailbox } from '../mailer-worker/test/support/mailbox.ts'
+import { builtScriptifyImage } from './servers/shared-server.ts'
 import { startProject } from './support/compose-project.ts'
+import { ROOT } from './support/images.ts'
 
 describe('one host in production', () => {
   it('has no demo user and no inbox, and sends mail as configured', async () => {
@@ -14,7 +17,7 @@ describe('one host in production', () => {
         RATE_LIMIT_LOGIN: '2',
       },
     })
-    const { api, compose, inside, post } = project
+    const { api, compose, inside, post, shell } = project
     expect((await compose('ps', '--services')).split('\n').sort()).toEqual([
       'auth-api',
       'mailer-worker',
@@ -25,10 +28,10 @@ describe('one host in production', () => {
 
     await inside(
       'postgres',
-      `psql -U latchkey -c "insert into users (name, email, username, password) values ('Ada', 'ada@example.org', 'ada', 'x')"`,
+      `psql -U latchkey -c "insert into users (name, email, username, password) values ('Grace', 'grace@example.org', 'grace', 'x')"`,
     )
-    expect((await post('/login/resetrequest', { email: 'ada@example.org' })).status).toBe(200)
-    await expect.poll(() => mailbox.to('ada@example.org').length, { timeout: 30_000 }).toBe(1)
+    expect((await post('/login/resetrequest', { email: 'grace@example.org' })).status).toBe(200)
+    await expect.poll(() => mailbox.to('grace@example.org').length, { timeout: 30_000 }).toBe(1)
     const [mail] = mailbox.mails
     expect(mail?.from).toMatchObject({ name: 'Example', address: 'no-reply@example.com' })
     expect(mail?.subject).not.toContain('[')
@@ -47,6 +50,12 @@ describe('one host in production', () => {
     expect(statuses).toEqual([401, 401, 429])
     expect(await logInFrom('198.51.100.2', 4)).toBe(401)
     expect(await compose('logs', 'auth-api')).not.toContain('TRUST_PROXY')
+
+    await builtScriptifyImage()
+    const [commands] = readSnippets(ROOT, 'docs/how-to/run-on-one-host.md').filter(
+      ({ plan }) => plan?.kind === 'run by',
+    )
+    expect(await shell(commands?.text ?? '')).toContain('password')
   })
 
   it.each(['API_SERVER', 'MAIL_URL', 'MAIL_FROM'])('is refused without %s', async (name) => {

@@ -1,55 +1,48 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { readSnippets } from '../../scripts/docs/snippets.ts'
 import { builtServiceImages } from './servers/shared-server.ts'
 import { startProject } from './support/compose-project.ts'
-import { docker, imageOf } from './support/images.ts'
+import { docker, imageOf, ROOT } from './support/images.ts'
 
 beforeAll(builtServiceImages)
 
 const CREDENTIALS = { username: 'user@example.com', password: '!P4ssw0rdstr!' }
-const rotation = (...args: string[]) => [
-  'run',
-  '--rm',
-  'secrets-postgres',
-  'node',
-  'scripts/compose-secrets.ts',
-  ...args,
-]
+/** The lines of the page, without its comment. */
+const [rotate = '', restart = '', forget = '', restartAgain = ''] = readSnippets(
+  ROOT,
+  'docs/how-to/rotate-a-secret.md',
+)
+  .filter(({ plan }) => plan?.kind === 'run by')
+  .flatMap(({ text }) => text.split('\n').filter((line) => line.startsWith('docker ')))
 
 describe('rotating JWT_SECRET on one host', () => {
   it('logs no user out, and ends the old secret on request', async () => {
     const project = await startProject()
-    const { compose, get, inside, post } = project
-    const rotate = (...args: string[]) => compose(...rotation(...args)).catch((error: unknown) => error)
-    const restart = async () => {
-      await compose('restart', 'auth-api')
-      await compose('up', '--wait')
-    }
+    const { get, inside, post, shell } = project
+    const run = (line: string) => shell(line).catch((error: unknown) => error)
     const ping = (token: string) => get('/sampleprotected/ping', token)
     const secretNames = () =>
       inside('auth-api', "sed 's/=.*//' /run/secrets/credentials.env | grep JWT | paste -sd,")
     const { token: before } = await post('/login', CREDENTIALS)
 
-    expect(await rotate('--forget-previous-jwt-secret')).toMatchObject({
+    expect(await run(forget)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('JWT_SECRET_PREVIOUS does not exist'),
     })
-    expect(await rotate('--rotate-jwt-secret')).toContain('JWT_SECRET is new')
-    await restart()
+    expect(await run(rotate)).toContain('JWT_SECRET is new')
+    await shell(restart)
     expect(await secretNames()).toBe('JWT_SECRET,JWT_SECRET_PREVIOUS')
     const { token: after } = await post('/login', CREDENTIALS)
     expect([await ping(before), await ping(after)]).toEqual([200, 200])
 
-    expect(
-      await rotate('--rotate-jwt-secret'),
-      'tokens of the first secret would become invalid',
-    ).toMatchObject({
+    expect(await run(rotate), 'tokens of the first secret would become invalid').toMatchObject({
       code: 1,
       stderr: expect.stringContaining('in progress'),
     })
     expect([await ping(before), await ping(after)]).toEqual([200, 200])
 
-    expect(await rotate('--forget-previous-jwt-secret')).toContain('is removed')
-    await restart()
+    expect(await run(forget)).toContain('is removed')
+    await shell(restartAgain)
     expect(await secretNames()).toBe('JWT_SECRET')
     expect([await ping(before), await ping(after)]).toEqual([401, 200])
   })

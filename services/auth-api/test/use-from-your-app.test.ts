@@ -1,4 +1,5 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
+import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -39,7 +40,15 @@ function canRun(command: string, ...args: string[]): boolean {
   }
 }
 
+const hasNginx = canRun('nginx', '-v')
+const hasPhp = canRun('php', '--version')
 const hasGo = canRun('go', 'version') && canRun('test', '-d', `${GOPATH}/src/github.com/golang-jwt/jwt`)
+
+const missing = Object.entries({ nginx: hasNginx, PHP: hasPhp, 'Go with golang-jwt': hasGo })
+  .filter(([, isHere]) => !isHere)
+  .map(([name]) => name)
+if (missing.length > 0 && process.env.REQUIRE_PROGRAMS === '1')
+  throw new Error(`REQUIRE_PROGRAMS=1, but these are missing: ${missing.join(', ')}; install them`)
 
 /** How each program of the page is run on a token. */
 const PROGRAMS = [
@@ -53,6 +62,18 @@ const PROGRAMS = [
     command: process.execPath,
     args: [],
     env: {},
+    refuses: [],
+  },
+  {
+    name: 'PHP',
+    isHere: hasPhp,
+    folder: () => mkdtempDisposable(join(tmpdir(), 'latchkey-php-')),
+    file: 'verify.php',
+    source: () => blocksOf('php').find((block) => block.includes('hash_hmac')) ?? '',
+    command: 'php',
+    args: [],
+    env: {},
+    refuses: [{ aud: 'https://another.example' }],
   },
   {
     name: 'Go and golang-jwt',
@@ -64,8 +85,16 @@ const PROGRAMS = [
     command: 'go',
     args: ['run'],
     env: { GO111MODULE: 'off', GOPATH, GOCACHE: join(tmpdir(), 'latchkey-go-cache') },
+    refuses: [],
   },
 ]
+
+/** The token under another header, with the signature that HS512 gives it. */
+function withHeader(header: object): string {
+  const [, payload = ''] = token.split('.')
+  const signed = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${payload}`
+  return `${signed}.${createHmac('sha512', app.config.tokens.secret).update(signed).digest('base64url')}`
+}
 
 describe.each(PROGRAMS)('the program that verifies a token with $name', (program) => {
   it.runIf(program.isHere)('accepts a token of Latchkey, and no other', async () => {
@@ -90,7 +119,10 @@ describe.each(PROGRAMS)('the program that verifies a token with $name', (program
       await signToken(app, user, { claims: { iss: 'https://another.example' } }),
       await signToken(app, user, { claims: { exp: 1 } }),
       await signToken(app, user, { claims: { exp: undefined } }),
+      await signToken(app, user, { claims: { nbf: 4_000_000_000 } }),
       await signToken(app, user, { header: { alg: 'HS256' } }),
+      withHeader({ alg: 'HS256' }),
+      ...(await Promise.all(program.refuses.map((claims) => signToken(app, user, { claims })))),
     ]
     expect(await Promise.all(bad.map(verify))).toEqual(bad.map(() => 'refused'))
   })
@@ -103,7 +135,7 @@ it('asks Latchkey for the user of a token', async () => {
   expect(await findUser('Bearer x')).toBeUndefined()
 })
 
-it.runIf(canRun('nginx', '-v'))('guards another server with nginx', async () => {
+it.runIf(hasNginx)('guards another server with nginx', async () => {
   const guarded = createServer((_request, response) => response.end('guarded')).listen(0, '127.0.0.1')
   await once(guarded, 'listening')
   const port = await findFreePort()

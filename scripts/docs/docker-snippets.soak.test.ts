@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { appendFile, mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { findFreePort } from '../../services/mailer-worker/test/support/free-port.ts'
+import { findPages } from './broken-references.ts'
+import { ROOT } from './generated-pages.ts'
+import { openPasteTerminal } from './paste-terminal.ts'
+import { commitAll, type PublishedCheckout, publishCheckout } from './published-checkout.ts'
+import { readSnippets } from './snippets.ts'
+
+/** The first starts the services, the last replaces them by another version. */
+const PAGES = [
+  'docs/how-to/run-on-one-host.md',
+  'docs/how-to/debug-missing-mail.md',
+  'docs/how-to/scale.md',
+  'docs/how-to/import-users.md',
+  'docs/how-to/run-scriptify-in-a-container.md',
+  'docs/how-to/move-to-a-cluster.md',
+  'docs/how-to/drain-the-mail-queue.md',
+  'docs/how-to/upgrade.md',
+]
+const usesDocker = (page: string): boolean =>
+  readSnippets(ROOT, page).some(({ plan }) => plan?.kind === 'run' && plan.withDocker)
+const NAME = `latchkey-docs-${randomUUID().slice(0, 8)}`
+const IMAGES = ['auth-api', 'mailer-worker', 'scriptify'].map((service) => `latchkey/${service}:${NAME}`)
+const run = promisify(execFile)
+
+let published: PublishedCheckout
+let clone: string
+let env: Record<string, string>
+
+beforeAll(async () => {
+  published = await publishCheckout()
+  clone = join(published.folder, 'latchkey')
+  await run('git', ['clone', '-q', published.address, clone])
+  env = {
+    PATH: process.env.PATH ?? '',
+    HOME: process.env.HOME ?? '/tmp',
+    TERM: 'xterm',
+    AUTH_API_PORT: `127.0.0.1:${await findFreePort()}`,
+    MAILDEV_PORT: `127.0.0.1:${await findFreePort()}`,
+    COMPOSE_PROJECT_NAME: NAME,
+    LATCHKEY_VERSION: NAME,
+  }
+  // The pages go on with the files of these two.
+  for (const page of ['docs/how-to/import-users.md', 'docs/how-to/run-a-method.md']) await createFilesOf(page)
+})
+afterAll(async () => {
+  await run('docker', ['compose', '-p', NAME, 'down', '--volumes', '--timeout', '5'], {
+    cwd: published.folder,
+  })
+  await run('docker', ['volume', 'rm', '--force', `${NAME}-state`])
+  await run('docker', ['image', 'rm', '--force', ...IMAGES])
+  await published[Symbol.asyncDispose]()
+})
+
+async function createFilesOf(page: string): Promise<void> {
+  for (const { plan, text } of readSnippets(ROOT, page)) {
+    if (plan?.kind !== 'write') continue
+    await mkdir(dirname(join(clone, plan.path)), { recursive: true })
+    await writeFile(join(clone, plan.path), text)
+  }
+}
+
+/** With the names and addresses of this installation beside others on the machine. */
+const asTyped = (text: string): string =>
+  text
+    .replaceAll(/(?:localhost|127\.0\.0\.1):8080/g, env.AUTH_API_PORT ?? '')
+    .replaceAll('localhost:1080', env.MAILDEV_PORT ?? '')
+    .replaceAll(/(latchkey\/[\w-]+):1\.0\.0/g, `$1:${NAME}`)
+    .replaceAll('scriptify-state:', `${NAME}-state:`)
+    .replaceAll(/(--name|stop -t 60|docker rm) reports/g, `$1 ${NAME}-reports`)
+    .replaceAll('<commit>', 'HEAD~1')
+
+/** The next version, which `git pull` fetches. */
+async function publishNextVersion(): Promise<void> {
+  await appendFile(join(published.address, 'services/auth-api/src/main.ts'), '\n// The next version.\n')
+  await commitAll(published.address, 'the next version')
+}
+
+const isAvailable = async (): Promise<boolean> =>
+  (await fetch(`http://${env.AUTH_API_PORT}/health/ready`).catch(() => undefined))?.status === 200
+
+it('follows every page that uses Docker', () => {
+  expect(findPages(ROOT).filter(usesDocker).sort()).toEqual([...PAGES].sort())
+})
+
+it.each(PAGES)('%s does what it says', async (page) => {
+  if (page.endsWith('upgrade.md')) await publishNextVersion()
+  await using terminal = await openPasteTerminal(clone, env)
+  for (const { text, plan } of readSnippets(ROOT, page))
+    if (plan?.kind === 'run' && plan.withDocker)
+      expect(await terminal.run(asTyped(text), plan.input)).toContain(plan.shows)
+  expect(await isAvailable()).toBe(true)
+})
+
+it('runs the PHP of docs/how-to/use-the-terminal.md', async () => {
+  const php = readSnippets(ROOT, 'docs/how-to/use-the-terminal.md').find(({ language }) => language === 'php')
+  await using terminal = await openPasteTerminal(clone, env)
+  await terminal.paste('docker compose run --rm scriptify terminal --runtime php\n', /php> $/)
+  expect(await terminal.paste(php?.text ?? '', /php> $/)).toContain('admin@example.com')
+})
