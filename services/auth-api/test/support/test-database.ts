@@ -10,8 +10,8 @@ export interface TestDatabase extends AsyncDisposable {
   db: Database
 }
 
-/** An empty database of its own on the project's server, dropped at the end. */
-export const createEmptyDatabase = (): Promise<TestDatabase> => createDatabase(engine())
+/** An empty database of its own, on the project's server unless another is named; dropped at the end. */
+export const createEmptyDatabase = (on: Engine = engine()): Promise<TestDatabase> => createDatabase(on)
 
 /** `createEmptyDatabase` with every migration applied; PostgreSQL copies one that has them. */
 export async function createTestDatabase(on: Engine = engine()): Promise<TestDatabase> {
