@@ -53,17 +53,14 @@ export async function openPasteTerminal(cwd: string, env: Record<string, string>
     ends++
     // The line that is typed does not contain what it prints.
     type(`echo "end"-${ends}\n`)
-    const text = await see(new RegExp(`^(?:.*[$#] )?end-${ends}$`, 'm'))
-    const [, failure] = /^failed (?!130)(\d+ .*)$/m.exec(text) ?? []
-    if (failure) throw new Error(`A command failed: ${failure}\n${text}`)
-    return text
+    return refuseFailure(await see(new RegExp(`^(?:.*[$#] )?end-${ends}$`, 'm')))
   }
 
   async function run(commands: string, input: readonly string[] = []): Promise<string> {
     output = ''
     type(commands)
     for (const line of input) {
-      await see(WAITING)
+      refuseFailure(await see(WAITING))
       output = ''
       if (line === '^C') pty.write('\x03')
       else type(`${line}\n`)
@@ -74,7 +71,7 @@ export async function openPasteTerminal(cwd: string, env: Record<string, string>
   }
 
   await run(
-    `bind 'set enable-bracketed-paste off'; PS1='shell$ '; trap 'echo "failed" $? $BASH_COMMAND' ERR\n`,
+    `bind 'set enable-bracketed-paste off'; PS1='shell$ '; trap 'printf "\\nfailed %s\\n" "$? $BASH_COMMAND"' ERR\n`,
   )
   return {
     run,
@@ -94,4 +91,11 @@ export async function openPasteTerminal(cwd: string, env: Record<string, string>
       await exited
     },
   }
+}
+
+/** What a terminal has shown, if no command failed in it; 130 is that of Ctrl-C. */
+function refuseFailure(text: string): string {
+  const [, failure] = /^failed (?!130)(\d+ .*)$/m.exec(text) ?? []
+  if (failure) throw new Error(`A command failed: ${failure}\n${text}`)
+  return text
 }

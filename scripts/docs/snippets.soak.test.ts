@@ -10,6 +10,7 @@ import { openPasteTerminal, type PasteTerminal, SHELL_PROMPT } from './paste-ter
 import { type PublishedCheckout, publishCheckout } from './published-checkout.ts'
 import { editLines, type Plan, readSnippets, type Snippet } from './snippets.ts'
 
+const Mails = z.array(z.object({ text: z.string() }))
 type RunPlan = Extract<Plan, { kind: 'run' }>
 
 const isFollowed = ({ plan }: Snippet): boolean =>
@@ -106,14 +107,17 @@ async function asTyped(written: string): Promise<string> {
   return /^CODE=/m.test(text) ? text.replaceAll(/^CODE=\d{6}/gm, `CODE=${await findCode()}`) : text
 }
 
+/** The code of the mail that comes. */
 async function findCode(): Promise<string> {
-  const mails = await (await fetch(`http://${inbox}/email`)).json()
-  const { text } = z
-    .array(z.object({ text: z.string() }))
-    .parse(mails)
-    .at(-1) ?? { text: '' }
-  const [, left, right] = /\b(\d{3}) ?(\d{3})\b/.exec(text) ?? []
-  return `${left}${right}`
+  let code: string | undefined
+  const look = async () => {
+    const mails = Mails.parse(await (await fetch(`http://${inbox}/email`)).json())
+    const found = mails.map(({ text }) => /\b(\d{3}) ?(\d{3})\b/.exec(text)).find((match) => match)
+    code = found ? `${found[1]}${found[2]}` : undefined
+    return code
+  }
+  await expect.poll(look).toBeDefined()
+  return code ?? ''
 }
 
 async function createFile(path: string, text: string): Promise<void> {
@@ -123,6 +127,7 @@ async function createFile(path: string, text: string): Promise<void> {
 
 it.each(pages)('$page does what it says', async ({ snippets }) => {
   const folder = existsSync(clone) ? clone : published.folder
+  if (inbox) await fetch(`http://${inbox}/email/all`, { method: 'DELETE' })
   await using second = await openPasteTerminal(folder, env)
   for (const { text: written, plan } of snippets) {
     const text = await asTyped(written)
