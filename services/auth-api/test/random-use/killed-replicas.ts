@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
+import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Statement } from '@latchkey/shared/database/database.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
@@ -28,7 +29,7 @@ export type EmailChange = 'immediate' | 'confirmed'
 
 /** What came of a request between two moments of the wall clock, in milliseconds. */
 export interface Exchange {
-  /** Undefined where the connection broke: the request may have had its effect, or none. */
+  /** Undefined where the connection broke, or the status was 503: the request may have had its effect, or none. */
   answer: { status: number; body: Record<string, unknown> } | undefined
   sentAt: number
   receivedAt: number
@@ -119,7 +120,7 @@ export async function startKilledReplicas(engine: Engine, emailChange: EmailChan
 
     async hasSessionEnded(jwt: string): Promise<boolean> {
       const id = hash('sha256', `session ${decodeJwt(jwt).sid}`)
-      return (await database.db.query(FIND_REVOCATION, [id])).length > 0
+      return (await patiently(() => database.db.query(FIND_REVOCATION, [id]))).length > 0
     },
 
     /**
@@ -174,10 +175,24 @@ function createReplica(settings: Record<string, string>) {
   }
 }
 
+/** Repeats what a busy machine keeps from its database. */
+export async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
+  const end = Date.now() + HANGS_AFTER_MS
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'unavailable' || Date.now() > end) throw error
+    }
+  }
+}
+
 async function exchange(url: string, init: RequestInit): Promise<Exchange['answer']> {
   try {
     const response = await fetch(url, init)
     const text = await response.text()
+    // Unavailable: it may have had its effect too.
+    if (response.status === 503) return undefined
     const isJson = response.headers.get('content-type')?.includes('json')
     return { status: response.status, body: isJson ? JSON.parse(text) : {} }
   } catch (error) {
@@ -192,19 +207,28 @@ const FIND_REVOCATION: Statement = {
   text: 'select id from token_revocation where id = $1',
 }
 const FIND_MAILS: Statement = { name: 'use-mails', text: 'select id, payload from mail_outbox' }
-const DELETE_MAIL: Statement = { name: 'use-mail-sent', text: 'delete from mail_outbox where id = $1' }
+const DELETE_MAILS: Statement = {
+  name: 'use-mails-sent',
+  text: 'delete from mail_outbox where created_at < $1',
+}
+/** Longer than a request takes. */
+const MAIL_KEPT_MS = 2 * HANGS_AFTER_MS
 
-/** Takes mails out of the outbox, as a worker does that sends them. */
+/** Reads the outbox, and empties it as a worker does that sends the mails. */
 function createMailReader({ db }: { db: KilledReplicas['db'] }, secret: string) {
   const sealer = createSealer(Buffer.from(secret, 'base64'))
   const mailboxes = new Map<string, Mail[]>()
-  let taking = Promise.resolve()
+  const known = new Set<string>()
+  let keptSince = Date.now()
+  let reading = Promise.resolve()
 
-  async function take(): Promise<void> {
+  async function read(): Promise<void> {
     const rows = await db.query<{ id: unknown; payload: string }>(FIND_MAILS)
     for (const { id, payload } of rows) {
+      const uuid = db.fromUuidValue(id)
+      if (known.has(uuid)) continue
+      known.add(uuid)
       const { to, template, variables, expiresAt }: MailJob = JSON.parse(payload)
-      await db.execute(DELETE_MAIL, [db.toUuidValue(db.fromUuidValue(id))])
       if (to.endsWith('.invalid')) continue
       const { code } = await sealer.open(variables)
       const mail = {
@@ -214,12 +238,15 @@ function createMailReader({ db }: { db: KilledReplicas['db'] }, secret: string) 
       }
       mailboxes.set(to, [...(mailboxes.get(to) ?? []), mail])
     }
+    if (Date.now() - keptSince < MAIL_KEPT_MS) return
+    await db.execute(DELETE_MAILS, [new Date(keptSince - MAIL_KEPT_MS)])
+    keptSince = Date.now()
   }
 
   /** The mails to an address since the last call for it. */
   return async (to: string): Promise<Mail[]> => {
-    taking = taking.then(take)
-    await taking
+    reading = reading.then(() => patiently(read))
+    await reading
     const mails = mailboxes.get(to) ?? []
     mailboxes.delete(to)
     return mails

@@ -5,7 +5,7 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { expect } from 'vitest'
 import type { Request } from '../model/replicas.ts'
 import type { AccountHistory, AccountRow, HeldToken } from './account-history.ts'
-import { type Exchange, type KilledReplicas, type Mail, SETTINGS } from './killed-replicas.ts'
+import { type Exchange, type KilledReplicas, type Mail, patiently, SETTINGS } from './killed-replicas.ts'
 
 /** What a step does is chosen by numbers. */
 export interface Choice {
@@ -59,8 +59,7 @@ export async function expectExplained(use: Use): Promise<void> {
   for (const replica of [0, 1]) {
     for (const token of account.tokens) await usePing({ ...use, replica }, token)
     const payload = { username: account.email, password: account.password }
-    const { answer } = await send({ ...use, replica }, { url: '/login', payload })
-    expect(answer?.status, 'login at the end').toBe(200)
+    expectStatus(await send({ ...use, replica }, { url: '/login', payload }), 200)
   }
 }
 
@@ -154,25 +153,27 @@ const UNUSED_CHANGES: Statement = {
 
 /** Waits for a transaction that changes the user: that of a killed replica may just be committed. */
 const readRow = ({ db }: KilledReplicas, userid: string): Promise<AccountRow> =>
-  db.transaction(async (transaction) => {
-    const users = createUserRepository(transaction)
-    await users.lock(userid)
-    const user = await users.findById(userid)
-    if (!user) throw new Error(`The user ${userid} is gone`)
-    const count = async (statement: Statement) =>
-      Number((await transaction.query<{ count: unknown }>(statement, [db.toUuidValue(userid)]))[0]?.count)
-    return {
-      name: user.name ?? '',
-      email: user.email ?? '',
-      passwordHash: user.passwordHash,
-      role: user.role ?? '',
-      language: findProperty(user, LANGUAGE_PROPERTY),
-      isDeleted: user.deletedAt !== null,
-      mark: validFromOf(user),
-      unusedResets: await count(UNUSED_RESETS),
-      unusedChanges: await count(UNUSED_CHANGES),
-    }
-  })
+  patiently(() =>
+    db.transaction(async (transaction) => {
+      const users = createUserRepository(transaction)
+      await users.lock(userid)
+      const user = await users.findById(userid)
+      if (!user) throw new Error(`The user ${userid} is gone`)
+      const count = async (statement: Statement) =>
+        Number((await transaction.query<{ count: unknown }>(statement, [db.toUuidValue(userid)]))[0]?.count)
+      return {
+        name: user.name ?? '',
+        email: user.email ?? '',
+        passwordHash: user.passwordHash,
+        role: user.role ?? '',
+        language: findProperty(user, LANGUAGE_PROPERTY),
+        isDeleted: user.deletedAt !== null,
+        mark: validFromOf(user),
+        unusedResets: await count(UNUSED_RESETS),
+        unusedChanges: await count(UNUSED_CHANGES),
+      }
+    }),
+  )
 
 const expectStatus = ({ answer }: Exchange, status: number): void =>
   void (answer && expect(answer.status, JSON.stringify(answer.body)).toBe(status))
@@ -501,20 +502,20 @@ async function setRole({ account, service, variant }: Use): Promise<void> {
   const role = ROLES[variant % ROLES.length] ?? 'user'
   account.note(`becomes ${role}`)
   account.setRole(role)
-  await service.users.setRole(account.userid, role)
+  await patiently(() => service.users.setRole(account.userid, role))
 }
 
 async function deleteAndRestore(use: Use): Promise<void> {
   const { account, service } = use
   const from = Date.now()
   account.note('is deleted')
-  await service.users.softDelete(account.userid)
+  await patiently(() => service.users.softDelete(account.userid))
   const payload = { username: account.email, password: account.password }
   expectStatus(await send(use, { url: '/login', payload }), 401)
   const exchange = await send(use, { url: '/login/resetrequest', payload: { email: account.email } })
   expectStatus(exchange, 200)
   expect(createdDuring(exchange, await service.takeMails(account.email)).filter(isReset)).toEqual([])
-  await service.users.restore(account.userid)
+  await patiently(() => service.users.restore(account.userid))
   account.note('is restored')
   account.wasDeleted({ from, to: Date.now() })
   // The decoy is the newest reset of the e-mail.
