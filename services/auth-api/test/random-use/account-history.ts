@@ -35,7 +35,8 @@ export interface AccountRow {
   /** The valid-from mark: it grows whenever all tokens are ended. */
   mark: number
   unusedResets: number
-  unusedChanges: number
+  /** The addresses of changes that are neither used nor replaced. */
+  unusedChanges: string[]
 }
 
 export interface HeldReset {
@@ -86,7 +87,6 @@ export function createAccountHistory(given: {
     unusedResets: 0,
     /** Requests for a reset whose response was lost: each may have stored one. */
     lostResets: 0,
-    hasUnusedChange: false,
     tokens: [] as HeldToken[],
     reset: undefined as HeldReset | undefined,
     change: undefined as HeldChange | undefined,
@@ -160,7 +160,7 @@ export function createAccountHistory(given: {
     row(): AccountRow {
       const { name, email, role, language, mark, unusedResets } = this
       const passwordHash = hash('sha1', this.password)
-      const unusedChanges = this.hasUnusedChange ? 1 : 0
+      const unusedChanges = this.change ? [this.change.email] : []
       return {
         name,
         email,

@@ -10,7 +10,7 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { decodeJwt } from 'jose'
 import { waitFor } from '../../../mailer-worker/test/support/wait-for.ts'
 import { sharedServer } from '../../../test/servers/shared-server.ts'
-import type { Request } from '../model/replicas.ts'
+import type { EmailChange, Request } from '../model/replicas.ts'
 import { type Engine, isPostgres } from '../support/engine.ts'
 import { addressOf, type Service, startServiceProcess } from '../support/service-process.ts'
 import { createTestDatabase } from '../support/test-database.ts'
@@ -24,8 +24,6 @@ export const SETTINGS = {
   RESET_TTL: 600,
   RESET_ATTEMPTS: 5,
 } as const
-
-export type EmailChange = 'immediate' | 'confirmed'
 
 /** What came of a request between two moments of the wall clock, in milliseconds. */
 export interface Exchange {

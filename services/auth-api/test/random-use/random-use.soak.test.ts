@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
+import type { EmailChange } from '../model/replicas.ts'
 import type { Engine } from '../support/engine.ts'
-import { type EmailChange, type KilledReplicas, startKilledReplicas } from './killed-replicas.ts'
+import { type KilledReplicas, startKilledReplicas } from './killed-replicas.ts'
 import { randomUseOptions, useAtRandom } from './random-use.ts'
 
 const options = randomUseOptions()
