@@ -1,13 +1,15 @@
 import { createLimitsModel } from './limits-model.ts'
 import type { Time } from './replicas.ts'
 
-/** The settings that the model knows; the replicas have their defaults. */
+/** The settings that the model knows; but for the session, the replicas have their defaults. */
 export const SETTINGS = {
   tokenLifetimeMs: 3_600_000,
   refreshWindowMs: 300_000,
   notBeforeLeewayMs: 5_000,
   revocationCacheMs: 5_000,
   refreshGraceMs: 10_000,
+  /** Two lifetimes of a token. */
+  sessionLifetimeMs: 7_200_000,
   resetTtlMs: 600_000,
   resetAttempts: 5,
   /** New passwords that a reset may have hashed beyond its attempts. */
@@ -30,6 +32,8 @@ export interface ModelUser {
 
 /** A login with its refreshes. */
 export interface ModelSession {
+  /** The login. Milliseconds since the epoch, of whole seconds. */
+  readonly startedAt: number
   /** By the clock that never goes back. */
   endedAt: number | undefined
 }
@@ -63,6 +67,18 @@ export interface ModelReset {
   isUsed: boolean
 }
 
+/** A change of e-mail that a code has to confirm. */
+export interface ModelChange {
+  readonly id: string
+  readonly user: ModelUser
+  readonly email: string
+  /** What was mailed; undefined where the address belongs to another user. */
+  readonly code: string | undefined
+  readonly expiresAt: number
+  attempts: number
+  isUsed: boolean
+}
+
 /** What a user was until a change. */
 interface Past extends Standing {
   readonly userid: string
@@ -74,11 +90,12 @@ type Standing = Readonly<Pick<ModelUser, 'generation' | 'role' | 'isDeleted'>>
 
 export type AccountModel = ReturnType<typeof createAccountModel>
 
-/** Accounts as the documentation describes them: users, their tokens and their resets. */
+/** Accounts as the documentation describes them: users, their tokens, their resets and their changes of e-mail. */
 export function createAccountModel(time: Time, options: { sharesLimits: boolean }) {
   const users: ModelUser[] = []
   const tokens: ModelToken[] = []
   const resets: ModelReset[] = []
+  const changes: ModelChange[] = []
   const past: Past[] = []
 
   /** What a replica may know of a user: what is, and what was until REVOCATION_CACHE ago. */
@@ -112,6 +129,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean 
     users,
     tokens,
     resets,
+    changes,
     limits: createLimitsModel({ areShared: options.sharesLimits }),
 
     findUser: (email: string) => users.find((user) => fold(user.email) === fold(email)),
@@ -152,18 +170,23 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean 
 
     isRefreshable: (token: ModelToken): boolean => token.expiresAt - time.now <= SETTINGS.refreshWindowMs,
 
+    /** Whether the login was too long ago for a refresh. */
+    isTooOld: ({ session }: ModelToken): boolean =>
+      time.now >= session.startedAt + SETTINGS.sessionLifetimeMs,
+
+    endSession(token: ModelToken): void {
+      token.session.endedAt ??= time.elapsed
+    },
+
     issue(
       jwt: string,
       user: ModelUser,
-      {
-        generation = user.generation,
-        session = { endedAt: undefined },
-      }: Partial<Pick<ModelToken, 'generation' | 'session'>> = {},
+      { generation = user.generation, session }: Partial<Pick<ModelToken, 'generation' | 'session'>> = {},
     ): ModelToken {
       const second = Math.floor(time.now / 1000) * 1000
       const token = {
         jwt,
-        session,
+        session: session ?? { startedAt: second, endedAt: undefined },
         refreshed: undefined,
         user,
         generation,
@@ -216,8 +239,27 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean 
       user.oldPasswords.push(user.password)
       user.password = password
       this.endTokens(user)
-      endResetsOf(user)
+      endCodesOf(user)
     },
+
+    /** The change that the codes of a user's calls are compared with; it may have expired. */
+    findChange: (user: ModelUser): ModelChange | undefined =>
+      changes.findLast((change) => change.user === user && !change.isUsed),
+
+    /** What a profile shows. */
+    pendingEmail(user: ModelUser): string | undefined {
+      const change = this.findChange(user)
+      return change && change.expiresAt > time.now ? change.email : undefined
+    },
+
+    beginChange(given: Pick<ModelChange, 'id' | 'user' | 'email' | 'code'>): void {
+      for (const change of changes) if (change.user === given.user) change.isUsed = true
+      changes.push({ ...given, expiresAt: time.now + SETTINGS.resetTtlMs, attempts: 0, isUsed: false })
+    },
+
+    /** Whether a code may still be tried. */
+    isOpenChange: (change: ModelChange): boolean =>
+      !change.isUsed && change.expiresAt > time.now && change.attempts < SETTINGS.resetAttempts,
 
     endTokens(user: ModelUser): void {
       this.change(user, { generation: user.generation + 1 })
@@ -231,7 +273,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean 
     setEmail(token: ModelToken, email: string): void {
       const { user } = token
       if (fold(user.email) !== fold(email)) {
-        endResetsOf(user)
+        endCodesOf(user)
         this.endTokens(user)
         token.generation = user.generation
       }
@@ -239,8 +281,8 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean 
     },
   }
 
-  function endResetsOf(user: ModelUser): void {
-    for (const reset of resets) if (reset.user === user) reset.isUsed = true
+  function endCodesOf(user: ModelUser): void {
+    for (const code of [...resets, ...changes]) if (code.user === user) code.isUsed = true
   }
 }
 

@@ -10,6 +10,9 @@ export interface LimitedCall {
   account: string
 }
 
+/** The reset of an account; a change of e-mail by the account, and to the address. */
+export type LimitedMail = 'reset' | 'email-change' | 'email-change-to'
+
 export type LimitsModel = ReturnType<typeof createLimitsModel>
 
 /**
@@ -28,14 +31,14 @@ export function createLimitsModel({ areShared }: { areShared: boolean }) {
   }
   const pairOf = ({ address, account }: LimitedCall) => `${address} ${account}`
 
-  function maySpendReset(call: LimitedCall): boolean {
+  function maySpend(what: LimitedMail, call: LimitedCall): boolean {
     const pair = pairOf(call)
-    if (read('known', call, pair) > 0) return count('reset-pair', call, pair) <= LIMITS.resets
-    const spent = read('reset-account', call, call.account)
+    if (read('known', call, pair) > 0) return count(`${what}-pair`, call, pair) <= LIMITS.resets
+    const spent = read(`${what}-account`, call, call.account)
     if (spent >= CEILING_FACTOR * LIMITS.resets) return false
-    if (spent >= LIMITS.resets && read('reset-pair', call, pair) > 0) return false
-    count('reset-pair', call, pair)
-    count('reset-account', call, call.account)
+    if (spent >= LIMITS.resets && read(`${what}-pair`, call, pair) > 0) return false
+    count(`${what}-pair`, call, pair)
+    count(`${what}-account`, call, call.account)
     return true
   }
 
@@ -54,8 +57,8 @@ export function createLimitsModel({ areShared }: { areShared: boolean }) {
     },
     /** A login that succeeded: the address is known for the account. */
     remember: (call: LimitedCall): void => void count('known', call, pairOf(call)),
-    /** Counts a reset request; false when it is refused. */
-    mayRequestReset: (call: LimitedCall): boolean =>
-      count('reset-address', call, call.address) <= LIMITS.resets && maySpendReset(call),
+    /** Counts a request that sends a mail; false when it is refused. */
+    mayMail: (what: LimitedMail, call: LimitedCall): boolean =>
+      count(`${what}-address`, call, call.address) <= LIMITS.resets && maySpend(what, call),
   }
 }

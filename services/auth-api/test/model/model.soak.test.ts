@@ -9,14 +9,14 @@ const ENGINES: Engine[] = ['postgres', 'mysql', 'mariadb']
 
 it.each(
   ENGINES.flatMap((engine) => [
-    { engine, store: 'memory' },
-    { engine, store: 'Redis' },
+    { engine, store: 'memory', emailChange: 'immediate' as const },
+    { engine, store: 'Redis', emailChange: 'confirmed' as const },
   ]),
 )(
-  `$engine and $store agree with the model of accounts: MODEL_SEED=${options.seed}`,
-  async ({ engine, store }) => {
+  `$engine, $store and $emailChange changes of e-mail agree with the model of accounts: MODEL_SEED=${options.seed}`,
+  async ({ engine, store, emailChange }) => {
     const redisUrl = store === 'Redis' ? await sharedServer('redis') : undefined
-    await using replicas = await startReplicas({ engine, ...(redisUrl ? { redisUrl } : {}) })
+    await using replicas = await startReplicas({ engine, emailChange, ...(redisUrl ? { redisUrl } : {}) })
     await expect(runModel(replicas, options)).resolves.toBeUndefined()
   },
 )

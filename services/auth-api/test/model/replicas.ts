@@ -8,13 +8,19 @@ import { openLimitStore } from '../../src/plugins/rate-limit/limit-store.ts'
 import type { Engine } from '../support/engine.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
+import { SETTINGS } from './account-model.ts'
 import { LIMITS } from './limits-model.ts'
+
+/** Whether a new e-mail has to be confirmed. */
+export type EmailChange = 'immediate' | 'confirmed'
 
 export interface ReplicasOptions {
   /** That of the project by default. */
   engine?: Engine
   /** The Redis in which both replicas count limits; each counts in memory without it. */
   redisUrl?: string
+  /** Default: `immediate`. */
+  emailChange?: EmailChange
   /** Settings over those of the model. */
   settings?: Record<string, string>
 }
@@ -41,13 +47,25 @@ export interface Request {
   address?: string
 }
 
+export interface Mail {
+  id: string
+  to: string
+  template: string
+  code: string
+}
+
 export type Replicas = Awaited<ReturnType<typeof startReplicas>>
 
 /** How long a replica may wait for Redis on a busy machine. */
 const PATIENT_MS = 20_000
 
 /** Two replicas of auth-api in this process: one database, one clock, one store of limits. */
-export async function startReplicas({ engine, redisUrl, settings = {} }: ReplicasOptions = {}) {
+export async function startReplicas({
+  engine,
+  redisUrl,
+  emailChange = 'immediate',
+  settings = {},
+}: ReplicasOptions = {}) {
   await using cleanup = new AsyncDisposableStack()
   const database = cleanup.use(await createTestDatabase(engine))
   const time: Time = { now: 0, elapsed: 0 }
@@ -58,6 +76,8 @@ export async function startReplicas({ engine, redisUrl, settings = {} }: Replica
     RATE_LIMIT_LOGIN: String(LIMITS.failures),
     RATE_LIMIT_RESET: String(LIMITS.resets),
     TRUST_PROXY: '127.0.0.1',
+    EMAIL_CHANGE: emailChange,
+    SESSION_LIFETIME: String(SETTINGS.sessionLifetimeMs / 1000),
     ...settings,
   }
   const apps: TestApp[] = []
@@ -72,6 +92,7 @@ export async function startReplicas({ engine, redisUrl, settings = {} }: Replica
 
   return {
     time,
+    emailChange,
     sharesLimits: redisUrl !== undefined,
     users: appAt(apps, 0).users,
     database,
@@ -85,17 +106,17 @@ export async function startReplicas({ engine, redisUrl, settings = {} }: Replica
       const response = await server.inject({ method, url, headers, ...(payload ? { payload } : {}) })
       // It would be the memory that grows.
       logLines.length = 0
-      return { status: response.statusCode, body: response.json() }
+      return { status: response.statusCode, body: response.body ? response.json() : {} }
     },
 
-    /** The codes that were mailed, with their recipients. The outbox has them until a worker has sent them. */
-    async readMails(): Promise<{ id: string; to: string; code: string }[]> {
+    /** The mails, with their recipients. The outbox has them until a worker has sent them. */
+    async readMails(): Promise<Mail[]> {
       const rows = await database.db.query<{ id: unknown; payload: string }>(FIND_MAILS)
       const sealer = createSealer(mail.secret)
       const opened = rows.map(async ({ id, payload }) => {
         const job = JSON.parse(payload) as MailJob
         const { code } = await sealer.open(job.variables)
-        return { id: database.db.fromUuidValue(id), to: job.to, code: String(code) }
+        return { id: database.db.fromUuidValue(id), to: job.to, template: job.template, code: String(code) }
       })
       return (await Promise.all(opened)).filter(({ to }) => !to.endsWith('.invalid'))
     },
@@ -109,7 +130,7 @@ export async function startReplicas({ engine, redisUrl, settings = {} }: Replica
 
     /** Removes every row. */
     async clear(): Promise<void> {
-      for (const table of ['users_property', 'users', 'password_reset', 'mail_outbox', 'token_revocation'])
+      for (const table of TABLES)
         await database.db.execute({ name: `model-clear-${table}`, text: `delete from ${table}` })
       for (const { queued } of apps) queued.clear()
     },
@@ -132,6 +153,18 @@ function appAt(apps: readonly TestApp[], replica: number): TestApp {
   return app
 }
 
+const TABLES = [
+  'users_property',
+  'users',
+  'password_reset',
+  'email_change',
+  'mail_outbox',
+  'token_revocation',
+]
+const FIND_CHANGES: Statement = {
+  name: 'model-changes',
+  text: 'select id, userid, email, attempts, expires_at, used_at from email_change',
+}
 const FIND_MAILS: Statement = { name: 'model-mails', text: 'select id, payload from mail_outbox' }
 const FIND_REVOCATION: Statement = {
   name: 'model-revocation',
@@ -170,6 +203,14 @@ async function readState({ db }: TestDatabase) {
     confirmed_at: Date | null
     used_at: Date | null
   }>(FIND_RESETS)
+  const changes = await db.query<{
+    id: unknown
+    userid: unknown
+    email: string
+    attempts: number
+    expires_at: Date
+    used_at: Date | null
+  }>(FIND_CHANGES)
   const languagesOf = (userid: string) =>
     languages.filter((row) => db.fromUuidValue(row.userid) === userid).map(({ value }) => value)
   return {
@@ -190,6 +231,18 @@ async function readState({ db }: TestDatabase) {
           attempts,
           expiresAt: expires_at.getTime(),
           isConfirmed: confirmed_at !== null,
+          isUsed: used_at !== null,
+        },
+      ]),
+    ),
+    changes: new Map(
+      changes.map(({ id, userid, email, attempts, expires_at, used_at }) => [
+        db.fromUuidValue(id),
+        {
+          userid: db.fromUuidValue(userid),
+          email,
+          attempts,
+          expiresAt: expires_at.getTime(),
           isUsed: used_at !== null,
         },
       ]),

@@ -1,8 +1,17 @@
 import { hash } from 'node:crypto'
 import fc, { type AsyncCommand } from 'fast-check'
 import { expect } from 'vitest'
-import { type AccountModel, fold, type ModelReset, type ModelToken, type ModelUser } from './account-model.ts'
-import type { Answer, Replicas } from './replicas.ts'
+import {
+  type AccountModel,
+  fold,
+  type ModelChange,
+  type ModelReset,
+  type ModelToken,
+  type ModelUser,
+  SETTINGS,
+} from './account-model.ts'
+import type { LimitedCall } from './limits-model.ts'
+import type { Answer, Mail, Replicas } from './replicas.ts'
 
 /** One sequence of steps: its own users, e-mails and addresses, so that the limits count it alone. */
 export interface Run {
@@ -121,7 +130,12 @@ const STEPS: Record<string, { weight: number; run: StepRun }> = {
   refresh: { weight: 3, run: refresh },
   readProfile: { weight: 1, run: readProfile },
   changeProfile: { weight: 1, run: changeProfile },
-  changeEmail: { weight: 2, run: changeEmail },
+  logOut: { weight: 1, run: logOut },
+  logOutEverywhere: { weight: 1, run: logOutEverywhere },
+  changePassword: { weight: 2, run: changePassword },
+  changeEmail: { weight: 3, run: changeEmail },
+  confirmEmail: { weight: 3, run: confirmEmail },
+  confirmEmailTogether: { weight: 1, run: confirmEmailTogether },
   requestReset: { weight: 4, run: requestReset },
   confirmRightCode: { weight: 4, run: confirmRightCode },
   confirmWrongCode: { weight: 2, run: confirmWrongCode },
@@ -170,7 +184,8 @@ async function refresh({ model, replicas, replica, token }: StepContext): Promis
   if (!token) return
   const answer = await replicas.send(replica, { url: '/refreshtoken', token: token.jwt })
   if (!expectAdmission(answer, model, token)) return
-  expect(model.isRefreshable(token) && model.isValidNow(token), 'may be refreshed').toBe(true)
+  const mayRefresh = model.isRefreshable(token) && !model.isTooOld(token) && model.isValidNow(token)
+  expect(mayRefresh, 'may be refreshed').toBe(true)
   expectToken(answer, token.user)
   model.refresh(token)
   model.issue(tokenOf(answer), token.user, { session: token.session })
@@ -181,7 +196,7 @@ async function readProfile({ model, replicas, replica, token }: StepContext): Pr
   const answer = await replicas.send(replica, { method: 'GET', url: '/profile', token: token.jwt })
   if (!expectAdmission(answer, model, token)) return
   expect(token.user.isDeleted).toBe(false)
-  expectProfile(answer, token.user)
+  expectProfile(answer, token.user, model)
 }
 
 async function changeProfile({ model, replicas, replica, token, choice }: StepContext): Promise<void> {
@@ -191,41 +206,207 @@ async function changeProfile({ model, replicas, replica, token, choice }: StepCo
   if (!expectAdmission(answer, model, token)) return
   expect(model.isValidNow(token), 'may change the profile').toBe(true)
   Object.assign(token.user, payload)
-  expectProfile(answer, token.user)
+  expectProfile(answer, token.user, model)
 }
 
-async function changeEmail(step: StepContext): Promise<void> {
-  const { model, replicas, replica, address, token, email, limited } = step
+async function logOut(step: StepContext): Promise<void> {
+  const { model, replicas, replica, token, choice } = step
   if (!token) return
+  const body = choice % 2 ? {} : { payload: { everywhere: false } }
+  const answer = await replicas.send(replica, { url: '/logout', token: token.jwt, ...body })
+  if (!expectAdmission(answer, model, token)) return
+  expectStatus(answer, 204)
+  model.endSession(token)
+  await expectEndedHere(step, token)
+}
+
+async function logOutEverywhere(step: StepContext): Promise<void> {
+  const { model, replicas, replica, token } = step
+  if (!token) return
+  const payload = { everywhere: true }
+  const answer = await replicas.send(replica, { url: '/logout', payload, token: token.jwt })
+  if (!expectAdmission(answer, model, token)) return
+  expectStatus(answer, 204)
+  model.endTokens(token.user)
+  await expectEndedHere(step, token)
+}
+
+/** The replica that ends a token refuses it at once. */
+async function expectEndedHere({ replicas, replica }: StepContext, token: ModelToken): Promise<void> {
+  const request = { method: 'GET', url: '/sampleprotected/ping', token: token.jwt } as const
+  expectStatus(await replicas.send(replica, request), 401)
+}
+
+async function changePassword(step: StepContext): Promise<void> {
+  const { model, replicas, replica, address, token, choice, limited, newPassword } = step
+  if (!token) return
+  const { user } = token
+  const currentPassword = choice % 4 ? user.password : (user.oldPasswords.at(-1) ?? 'wrong')
+  const password = choice % 5 ? newPassword() : 'short'
   const answer = await replicas.send(replica, {
     method: 'PUT',
-    url: '/profile',
-    payload: { email },
+    url: '/profile/password',
+    payload: { currentPassword, password },
     token: token.jwt,
     address,
   })
   if (!expectAdmission(answer, model, token)) return
-  const call = limited(token.user.userid)
-  if (!model.limits.mayTry('email', call)) return expectStatus(answer, 429)
+  if (password === 'short') return expectProblem(answer, 422, 'password-refused')
+  expect(model.isValidNow(token), 'may change the password').toBe(true)
+  if (!provesPassword(step, answer, limited(user.email), currentPassword === user.password)) return
+  model.setPassword(user, password)
+  await expectEndedHere(step, token)
+  expectToken(answer, user)
+  model.issue(tokenOf(answer), user)
+}
+
+/** The current password counts with the logins. */
+function provesPassword(
+  { model }: StepContext,
+  answer: Answer,
+  call: LimitedCall,
+  isRight: boolean,
+): boolean {
+  if (!model.limits.mayTry('login', call)) {
+    expectStatus(answer, 429)
+    return false
+  }
+  if (isRight) {
+    model.limits.remember(call)
+    return true
+  }
+  model.limits.countFailure('login', call)
+  expectProblem(answer, 422, 'wrong-password')
+  return false
+}
+
+async function changeEmail(step: StepContext): Promise<void> {
+  const { model, replicas, replica, address, token, email, choice } = step
+  if (!token) return
+  const { user } = token
+  const password = choice % 5 ? user.password : (user.oldPasswords.at(-1) ?? 'wrong')
+  const currentPassword = choice % 7 ? { currentPassword: password } : {}
+  const mailedBefore = await replicas.readMails()
+  const answer = await replicas.send(replica, {
+    method: 'PUT',
+    url: '/profile',
+    payload: { email, ...currentPassword },
+    token: token.jwt,
+    address,
+  })
+  if (!expectAdmission(answer, model, token)) return
+  const mailed = mailsSince(mailedBefore, await replicas.readMails())
+  const isOther = fold(user.email) !== fold(email)
+  if (replicas.emailChange === 'confirmed' && isOther)
+    return await requestEmail(step, token, answer, { password: currentPassword.currentPassword, mailed })
+  const call = step.limited(user.userid)
+  if (replicas.emailChange === 'immediate' && !model.limits.mayTry('email', call))
+    return expectStatus(answer, 429)
   expect(model.isValidNow(token), 'may change the e-mail').toBe(true)
-  const owner = model.findUser(email)
-  if (owner && owner !== token.user) {
+  if (isTakenByOther(model, user, email)) {
     model.limits.countFailure('email', call)
     return expectStatus(answer, 409)
   }
+  expect(mailed.map(toRecipient), 'notice').toEqual(isOther ? [`email-changed ${user.email}`] : [])
   model.setEmail(token, email)
-  expectProfile(answer, token.user)
+  expectProfile(answer, user, model)
+}
+
+/** A mail with a code is sent to an address that nobody has; else its owner is told. */
+async function requestEmail(
+  step: StepContext,
+  { user, ...token }: ModelToken,
+  answer: Answer,
+  { password, mailed }: { password: string | undefined; mailed: readonly Mail[] },
+): Promise<void> {
+  const { model, replicas, email, limited } = step
+  expect(model.isValidNow({ user, ...token }), 'may change the e-mail').toBe(true)
+  if (password === undefined) return expectProblem(answer, 422, 'wrong-password')
+  if (!provesPassword(step, answer, limited(user.email), password === user.password)) return
+  const mayMail =
+    model.limits.mayMail('email-change', limited(user.userid)) &&
+    model.limits.mayMail('email-change-to', limited(email))
+  if (!mayMail) return expectStatus(answer, 429)
+  const owner = model.findUser(email)
+  expect(mailed.map(toRecipient), 'mails').toEqual([
+    owner ? `email-in-use ${owner.email}` : `email-change ${email}`,
+  ])
+  const known = new Set(model.changes.map(({ id }) => id))
+  const id = [...(await replicas.readState()).changes.keys()].find((each) => !known.has(each)) ?? ''
+  model.beginChange({ id, user, email, code: owner ? undefined : mailed[0]?.code })
+  expectProfile(answer, user, model)
+}
+
+const mailsSince = (before: readonly Mail[], mails: readonly Mail[]): Mail[] =>
+  mails.filter(({ id }) => before.every((mail) => mail.id !== id))
+
+const toRecipient = ({ template, to }: Mail): string => `${template} ${to}`
+
+function isTakenByOther(model: AccountModel, user: ModelUser, email: string): boolean {
+  const owner = model.findUser(email)
+  return owner !== undefined && owner !== user
+}
+
+async function confirmEmail({ model, replicas, replica, token, choice }: StepContext): Promise<void> {
+  if (!token) return
+  const { user } = token
+  const change = model.findChange(user)
+  const code = choice % 3 ? (change?.code ?? '123456') : otherThan(change?.code)
+  const mailedBefore = await replicas.readMails()
+  const request = { url: '/profile/confirmemail', payload: { code }, token: token.jwt }
+  const answer = await replicas.send(replica, request)
+  const isTried = change !== undefined && model.isOpenChange(change)
+  if (!expectAdmission(answer, model, token)) {
+    // A token that has ended meanwhile may have cost an attempt.
+    if (isTried && code === change.code) await expectChangeAttempts(replicas, change, 1)
+    return
+  }
+  if (isTried) change.attempts++
+  if (!isTried || code !== change.code) return expectProblem(answer, 422, 'email-change-refused')
+  expect(model.isValidNow(token), 'may confirm the e-mail').toBe(true)
+  if (isTakenByOther(model, user, change.email)) return expectStatus(answer, 409)
+  const mailed = mailsSince(mailedBefore, await replicas.readMails())
+  expect(mailed.map(toRecipient), 'notice').toEqual([`email-changed ${user.email}`])
+  model.setEmail(token, change.email)
+  expectProfile(answer, user, model)
+}
+
+async function confirmEmailTogether({ model, replicas, token }: StepContext): Promise<void> {
+  if (!token) return
+  const change = model.findChange(token.user)
+  const isRight = change?.code !== undefined && !isTakenByOther(model, token.user, change.email)
+  if (!isRight || !model.isValidNow(token)) return
+  const isOpen = model.isOpenChange(change)
+  const payload = { code: change.code }
+  const answers = await together(4, (replica) =>
+    replicas.send(replica, { url: '/profile/confirmemail', payload, token: token.jwt }),
+  )
+  const [winner, ...others] = answers.toSorted((one, other) => one.status - other.status)
+  for (const answer of others) expectProblem(answer, 422, 'email-change-refused')
+  if (!winner) return
+  if (!isOpen) return expectProblem(winner, 422, 'email-change-refused')
+  await expectChangeAttempts(replicas, change, 4)
+  model.setEmail(token, change.email)
+  expectProfile(winner, token.user, model)
+}
+
+/** How many of several calls were counted is chance. */
+async function expectChangeAttempts(replicas: Replicas, change: ModelChange, calls: number): Promise<void> {
+  const attempts = (await replicas.readState()).changes.get(change.id)?.attempts ?? 0
+  expect(attempts, 'attempts').toBeGreaterThanOrEqual(change.attempts)
+  expect(attempts, 'attempts').toBeLessThanOrEqual(change.attempts + calls)
+  change.attempts = attempts
 }
 
 async function requestReset(step: StepContext): Promise<void> {
   const { model, replicas, email, post, limited } = step
   const before = new Set((await replicas.readState()).resets.keys())
-  const mailedBefore = new Set((await replicas.readMails()).map(({ id }) => id))
+  const mailedBefore = await replicas.readMails()
   const answer = await post('/login/resetrequest', { email })
-  if (!model.limits.mayRequestReset(limited(email))) return expectStatus(answer, 429)
+  if (!model.limits.mayMail('reset', limited(email))) return expectStatus(answer, 429)
   expectStatus(answer, 200)
   const id = [...(await replicas.readState()).resets.keys()].find((each) => !before.has(each)) ?? ''
-  const mails = (await replicas.readMails()).filter((mail) => !mailedBefore.has(mail.id))
+  const mails = mailsSince(mailedBefore, await replicas.readMails())
   const found = model.findUser(email)
   const user = found?.isDeleted ? undefined : found
   expect(
@@ -364,10 +545,23 @@ async function waitABit({ replicas: { time }, choice }: StepContext): Promise<vo
   time.elapsed += ms
 }
 
-/** Waits until a token can be refreshed or ends, or until a reset ends; a millisecond before, or exactly then. */
-async function waitForAnEdge({ replicas: { time }, token, reset, choice }: StepContext): Promise<void> {
-  const edges = [token && token.expiresAt - 300_000, token?.expiresAt, reset?.expiresAt]
-  const edge = (edges[choice % 3] ?? 0) - (choice % 2)
+/** Waits until a token can be refreshed or ends, or until a session or a code ends; a millisecond before, or exactly then. */
+async function waitForAnEdge({
+  model,
+  replicas: { time },
+  token,
+  reset,
+  choice,
+}: StepContext): Promise<void> {
+  const edges = [
+    token && token.expiresAt - SETTINGS.refreshWindowMs,
+    token?.expiresAt,
+    token?.refreshed?.until,
+    token && token.session.startedAt + SETTINGS.sessionLifetimeMs,
+    reset?.expiresAt,
+    token && model.findChange(token.user)?.expiresAt,
+  ]
+  const edge = (edges[choice % edges.length] ?? 0) - (Math.floor(choice / edges.length) % 2)
   if (edge <= time.now) return
   time.elapsed += edge - time.now
   time.now = edge
@@ -393,17 +587,21 @@ function expectAdmission(answer: Answer, model: AccountModel, token: ModelToken)
   const isAdmitted = answer.status !== 401
   const roles = model.admissions(token)
   // A route may read the user again, and refuse a token that the replica remembers as valid.
-  const mayRefuse = roles.has(undefined) || !model.isValidNow(token) || isTooEarly(answer, model, token)
+  const mayRefuse = roles.has(undefined) || !model.isValidNow(token) || isUnrefreshable(answer, model, token)
   expect(isAdmitted ? roles.size > 1 || !roles.has(undefined) : mayRefuse, JSON.stringify(answer)).toBe(true)
   return isAdmitted
 }
 
-const isTooEarly = ({ body }: Answer, model: AccountModel, token: ModelToken) =>
-  body.type === 'urn:latchkey:problem:token-not-refreshable' && !model.isRefreshable(token)
+/** Whether a refresh was refused for its time. */
+const isUnrefreshable = ({ body }: Answer, model: AccountModel, token: ModelToken): boolean =>
+  (body.type === 'urn:latchkey:problem:token-not-refreshable' && !model.isRefreshable(token)) ||
+  (String(body.detail).startsWith('The session is too old') && model.isTooOld(token))
 
-function expectRefusedReset(answer: Answer): void {
-  expectStatus(answer, 422)
-  expect(answer.body.type).toBe('urn:latchkey:problem:reset-refused')
+const expectRefusedReset = (answer: Answer): void => expectProblem(answer, 422, 'reset-refused')
+
+function expectProblem(answer: Answer, status: number, type: string): void {
+  expectStatus(answer, status)
+  expect(answer.body.type).toBe(`urn:latchkey:problem:${type}`)
 }
 
 function expectConfirmed(answer: Answer, reset: ModelReset, token: string | undefined): void {
@@ -427,15 +625,16 @@ function expectToken(answer: Answer, { userid, name, role }: ModelUser): void {
   expect(answer.body.data).toEqual({ userid, name, role })
 }
 
-function expectProfile(answer: Answer, user: ModelUser): void {
+function expectProfile(answer: Answer, user: ModelUser, model: AccountModel): void {
   expectStatus(answer, 200)
+  expect(answer.body.pendingEmail, 'pending e-mail').toBe(model.pendingEmail(user))
   const { userid, username, name, email, role, language = 'en' } = user
   expect(answer.body).toMatchObject({ userid, username, name, email, role, language })
 }
 
 /** The database and every token ever issued agree with the model, on each replica. */
 async function expectAgreement(model: AccountModel, { replicas }: Run): Promise<void> {
-  const { users, resets } = await replicas.readState()
+  const { users, resets, changes } = await replicas.readState()
   expect(users, 'users').toEqual(new Map(model.users.map((user) => [user.userid, rowOf(user)])))
   expect(resets.size, 'resets').toBe(model.resets.length)
   for (const reset of model.resets)
@@ -446,6 +645,15 @@ async function expectAgreement(model: AccountModel, { replicas }: Run): Promise<
       expiresAt: reset.expiresAt,
       isConfirmed: reset.isConfirmed,
       isUsed: reset.isUsed,
+    })
+  expect(changes.size, 'changes of e-mail').toBe(model.changes.length)
+  for (const { id, user, email, attempts, expiresAt, isUsed } of model.changes)
+    expect(changes.get(id), `change of ${user.username}`).toEqual({
+      userid: user.userid,
+      email,
+      attempts,
+      expiresAt,
+      isUsed,
     })
   for (const replica of [0, 1])
     for (const token of model.tokens) {
