@@ -52,7 +52,7 @@ const CHANGES = new Set([
   '/logout',
 ])
 /** A request that takes longer is one that hangs. */
-const HANGS_AFTER_MS = 60_000
+const HANGS_AFTER_MS = 120_000
 
 /** Two processes of auth-api on one database. They are killed and started again; requests go to one that runs. */
 export async function startKilledReplicas(engine: Engine, emailChange: EmailChange) {

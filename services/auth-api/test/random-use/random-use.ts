@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import { type AccountHistory, createAccountHistory } from './account-history.ts'
 import type { KilledReplicas, Victim } from './killed-replicas.ts'
-import { type Choice, expectExplained, STEPS } from './use-account.ts'
+import { type Choice, expectExplained, STEPS, type Use } from './use-account.ts'
 
 export interface RandomUse {
   seconds: number
@@ -19,12 +19,15 @@ export const randomUseOptions = (): RandomUse => ({
 })
 
 const FIRST_PASSWORD = 'c0rrect-Horse!'
-/** Between two steps of a user. */
-const PAUSE_MS = 1_000
+/** Steps at the same time. Each lane has users of its own, whose steps come one after the other. */
+const LANES = 16
+/** Between two steps of a lane, on average. */
+const PAUSE_MS = 150
 /** Between two kills. */
 const LIFE_MS = 1_000
 
 interface ChosenStep extends Choice {
+  user: number
   name: string
   pauseMs: number
 }
@@ -33,6 +36,7 @@ const chosenStep: fc.Arbitrary<ChosenStep> = fc.record({
   name: fc.oneof(
     ...Object.entries(STEPS).map(([name, { weight }]) => ({ weight, arbitrary: fc.constant(name) })),
   ),
+  user: fc.nat(999),
   pauseMs: fc.nat(2 * PAUSE_MS),
   replica: fc.nat(1),
   token: fc.nat(9),
@@ -56,19 +60,21 @@ export async function useAtRandom(service: KilledReplicas, { seconds, users, see
   const endsAt = Date.now() + seconds * 1000
   const takenEmail = `taken-${randomBytes(4).toString('hex')}@example.com`
   await addUser(service, takenEmail, 'taken')
-  const accounts = await Promise.all(
-    Array.from({ length: users }, (_, index) => addUser(service, `ada${index}@example.com`, `ada${index}`)),
-  )
+  const accounts: AccountHistory[] = []
+  for (let index = 0; index < users; index++)
+    accounts.push(await addUser(service, `ada${index}@example.com`, `ada${index}`))
   const failed = new AbortController()
-  const use = (account: AccountHistory, index: number) =>
-    useUntil(endsAt, { account, service, takenEmail }, seed + index, failed.signal).catch((error) => {
-      failed.abort()
-      throw error
-    })
-  const [kills, ...steps] = await Promise.all([
-    killUntil(endsAt, service, seed, failed.signal),
-    ...accounts.map(use),
-  ])
+  const lane = async (number: number) => {
+    const own = accounts.filter((_, index) => index % LANES === number)
+    return await useUntil(endsAt, own, { service, takenEmail }, seed + number, failed.signal).catch(
+      (error) => {
+        failed.abort()
+        throw error
+      },
+    )
+  }
+  const lanes = Array.from({ length: Math.min(LANES, users) }, (_, number) => lane(number))
+  const [kills, ...steps] = await allEnded([killUntil(endsAt, service, seed, failed.signal), ...lanes])
   for (const account of accounts)
     await explained(account, () =>
       expectExplained({ account, service, takenEmail, replica: 0, token: 0, variant: 0 }),
@@ -84,19 +90,27 @@ async function addUser({ users }: KilledReplicas, email: string, username: strin
 
 async function useUntil(
   endsAt: number,
-  use: { account: AccountHistory; service: KilledReplicas; takenEmail: string },
+  accounts: readonly AccountHistory[],
+  use: Pick<Use, 'service' | 'takenEmail'>,
   seed: number,
   failed: AbortSignal,
 ): Promise<number> {
   let count = 0
-  for (const { name, pauseMs, ...choice } of streamOf(chosenStep, seed)) {
+  for (const { user, name, pauseMs, ...choice } of streamOf(chosenStep, seed)) {
     await pause(pauseMs)
-    if (Date.now() > endsAt || failed.aborted) break
-    use.account.note(`# ${name}`)
-    await explained(use.account, async () => STEPS[name]?.run({ ...use, ...choice }))
+    const account = accounts[user % accounts.length]
+    if (!account || Date.now() > endsAt || failed.aborted) break
+    account.note(`# ${name}`)
+    await explained(account, async () => STEPS[name]?.run({ ...use, ...choice, account }))
     count++
   }
   return count
+}
+
+/** Rejects once all have ended: what they use is closed then. */
+async function allEnded<Result>(works: readonly Promise<Result>[]): Promise<Result[]> {
+  await Promise.allSettled(works)
+  return Promise.all(works)
 }
 
 async function killUntil(
