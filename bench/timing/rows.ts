@@ -1,8 +1,9 @@
 import { hash, randomUUID } from 'node:crypto'
-import type { Database } from '@latchkey/shared/database/database.ts'
+import type { Database, Statement } from '@latchkey/shared/database/database.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { SignJWT } from 'jose'
 import { createCodeSecrets } from '../../services/auth-api/src/codes/code-secrets.ts'
+import { createChangeRepository } from '../../services/auth-api/src/features/change-email/change-repository.ts'
 import { createResetRepository } from '../../services/auth-api/src/features/password-reset/reset-repository.ts'
 
 /** What an e-mail may be. Requests about all kinds of a row must take the same time. */
@@ -35,6 +36,8 @@ const WRONG_CODE = '000000'
 const CODE = '123456'
 const PASSWORD = 'N3w-p4ssw0rd!'
 
+const FIND_OWNERS: Statement = { name: 'bench-owners', text: 'select userid, email from users' }
+
 interface ResetState {
   /** That of the reset by default. */
   token?: string
@@ -57,15 +60,9 @@ export function createRows(db: Database, jwtSecret: Uint8Array): Row[] {
   const prepareNothing = async () => undefined
 
   async function insertResets(emails: Emails, { expiresInMs = 600_000, attempts = 0 }: ResetState) {
-    const users = createUserRepository(db)
     const now = new Date()
-    const owners = new Map(
-      await Promise.all(
-        emails.known.map(
-          async (email) => [email, (await users.findByLogin('email', email))?.userid] as const,
-        ),
-      ),
-    )
+    const stored = await db.query<{ userid: unknown; email: string }>(FIND_OWNERS)
+    const owners = new Map(stored.map(({ userid, email }) => [email, db.fromUuidValue(userid)]))
     await db.transaction(async (transaction) => {
       const resets = createResetRepository(transaction)
       // In turn, so that no kind has pages of its own.
@@ -123,7 +120,8 @@ export function createRows(db: Database, jwtSecret: Uint8Array): Row[] {
       name: 'login, wrong password',
       kinds: ['unknown', 'known', 'deleted'],
       status: 401,
-      lanes: 1,
+      // As many as there are threads that hash, on two cores.
+      lanes: 2,
       prepare: prepareNothing,
       request: (username) => post('/login', { username, password: 'not the password' }),
     },
@@ -136,36 +134,79 @@ export function createRows(db: Database, jwtSecret: Uint8Array): Row[] {
       request: (email) => post('/login/resetrequest', { email }),
     },
     ...resetRows,
-    createChangeRow(db, jwtSecret),
+    ...createChangeRows(db, jwtSecret),
+    createConfirmationRow(db, jwtSecret),
   ]
 }
 
 /** The change of a user's e-mail to one that may be known, with EMAIL_CHANGE=confirmed. */
-function createChangeRow(db: Database, jwtSecret: Uint8Array): Row {
-  const currentPassword = 'the password'
-  let authorization = ''
+function createChangeRows(db: Database, jwtSecret: Uint8Array): Row[] {
+  const rows = [
+    { which: 'right password', currentPassword: PASSWORD, status: 200 },
+    { which: 'wrong password', currentPassword: 'not the password', status: 422 },
+  ]
+  return rows.map(({ which, currentPassword, status }) => {
+    let authorization = ''
+    return {
+      name: `PUT /profile, another e-mail, ${which}`,
+      kinds: ['unknown', 'known', 'deleted'],
+      status,
+      lanes: 4,
+      async prepare() {
+        authorization = await authorizationOf(jwtSecret, await storeUser(db))
+      },
+      request: (email) => ({
+        method: 'PUT',
+        path: '/profile',
+        body: JSON.stringify({ email, currentPassword }),
+        authorization,
+      }),
+    }
+  })
+}
+
+/** A guess of the code that was mailed to an e-mail which nobody had, or of one that was mailed to nobody. */
+function createConfirmationRow(db: Database, jwtSecret: Uint8Array): Row {
+  const secrets = createCodeSecrets('email', jwtSecret)
+  const authorizations = new Map<string, string>()
+
+  async function insertChange(email: string, codeHashOf: (id: string) => string): Promise<void> {
+    const [id, userid, now] = [randomUUID(), await storeUser(db), new Date()]
+    const expiresAt = new Date(now.getTime() + 600_000)
+    const changes = createChangeRepository(db)
+    await changes.insert({ id, userid, email, codeHash: codeHashOf(id), expiresAt }, now)
+    authorizations.set(email, await authorizationOf(jwtSecret, userid))
+  }
+
   return {
-    name: 'PUT /profile, another e-mail',
-    kinds: ['unknown', 'known', 'deleted'],
-    status: 200,
+    name: 'confirmemail, open change',
+    kinds: ['unknown', 'known'],
+    status: 422,
     lanes: 1,
-    async prepare() {
-      const username = randomUUID().slice(0, 18)
-      const user = { username, email: `${username}@example.com`, passwordHash: hash('sha1', currentPassword) }
-      authorization = `Bearer ${await signToken(jwtSecret, await createUserRepository(db).insert(user))}`
+    async prepare({ unknown, known }) {
+      for (const [index, email] of unknown.entries()) {
+        await insertChange(email, (id) => secrets.hash(id, CODE))
+        await insertChange(known[index] ?? '', () => secrets.hashOfNothing())
+      }
+      await db.runScript('vacuum analyze email_change')
     },
     request: (email) => ({
-      method: 'PUT',
-      path: '/profile',
-      body: JSON.stringify({ email, currentPassword }),
-      authorization,
+      ...post('/profile/confirmemail', { code: WRONG_CODE }),
+      authorization: authorizations.get(email) ?? '',
     }),
   }
 }
 
+/** A user of their own, with the password `PASSWORD`. */
+function storeUser(db: Database): Promise<string> {
+  const username = randomUUID().slice(0, 18)
+  const user = { username, email: `${username}@example.com`, passwordHash: hash('sha1', PASSWORD) }
+  return createUserRepository(db).insert(user)
+}
+
 /** As the service would issue it, for longer than a run takes. */
-const signToken = (jwtSecret: Uint8Array, userid: string): Promise<string> =>
-  new SignJWT({ data: { userid, name: '', role: 'user' } })
+async function authorizationOf(jwtSecret: Uint8Array, userid: string): Promise<string> {
+  const token = await new SignJWT({ data: { userid, name: '', role: 'user' } })
     .setProtectedHeader({ alg: 'HS512', typ: 'JWT' })
     .setIssuer('http://bench')
     .setSubject(userid)
@@ -174,6 +215,8 @@ const signToken = (jwtSecret: Uint8Array, userid: string): Promise<string> =>
     .setExpirationTime('1d')
     .setJti(randomUUID())
     .sign(jwtSecret)
+  return `Bearer ${token}`
+}
 
 const post = (path: string, body: object): TimedRequest => ({
   method: 'POST',
