@@ -116,17 +116,46 @@ describe.skipIf(!(await hasDocker())).each(COMBINATION)('traces on %s', (combina
     await waitFor(() => mailbox.to(user.email).length > 0)
     const ofTrace = () => collector.spans().filter((span) => span.traceId === traceId)
     // Each process exports on its own schedule, so a child span may arrive first.
-    const spanBelow = (parent: string | undefined) =>
-      ofTrace().find(({ parentSpanId }) => parentSpanId !== undefined && parentSpanId === parent)
-    await expect.poll(() => spanBelow(caller)).toMatchObject({ service: 'auth-api' })
-    const request = spanBelow(caller)
+    const spanBelow = async (parent: string | undefined, name: string) => {
+      const found = () => ofTrace().find((span) => span.parentSpanId === parent && span.name === name)
+      await expect.poll(found).toBeDefined()
+      return found()
+    }
+    const request = await spanBelow(caller, 'POST /login/resetrequest')
+    const added = await spanBelow(request?.spanId, 'add mail.mail')
+    const processed = await spanBelow(added?.spanId, 'process mail')
+    expect([request, added, processed].map((span) => span?.service)).toEqual([
+      'auth-api',
+      'auth-api',
+      'mailer-worker',
+    ])
+  })
+
+  it('name the statements and the mail server, and each line of the log has the trace', async () => {
+    const user = await newUser()
+    const traceId = randomBytes(16).toString('hex')
+    const caller = randomBytes(8).toString('hex')
+    await post('/login/resetrequest', { email: user.email }, { traceparent: `00-${traceId}-${caller}-01` })
+    const namesOf = (service: string) =>
+      collector
+        .spans()
+        .flatMap((span) => (span.traceId === traceId && span.service === service ? span.name : []))
     await expect
-      .poll(() => spanBelow(request?.spanId))
-      .toMatchObject({ service: 'auth-api', name: 'add mail.mail' })
-    const added = spanBelow(request?.spanId)
+      .poll(() => namesOf('auth-api'))
+      .toEqual(expect.arrayContaining(['user-by-email', 'outbox-insert']))
     await expect
-      .poll(() => spanBelow(added?.spanId))
-      .toMatchObject({ service: 'mailer-worker', name: 'process mail' })
+      .poll(() => namesOf('mailer-worker'))
+      .toEqual(expect.arrayContaining(['process mail', 'send mail', 'outbox-remove']))
+    expect(worker.log()).toContain(`"trace_id":"${traceId}"`)
+  })
+
+  it('of an idle worker do not exist', async () => {
+    const names = () => collector.spans().map(({ name }) => name)
+    // The sweep and the search for jobs of dead workers have run since the start.
+    await waitFor(() => collector.bodies.length > 0)
+    expect(
+      names().filter((name) => /getNextJob|moveStalledJobsToWait|startStalledCheck|outbox-due/.test(name)),
+    ).toEqual([])
   })
 
   it('hold no e-mail, code, token, password or secret, whatever fails', async () => {

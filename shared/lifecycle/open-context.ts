@@ -39,10 +39,11 @@ export async function openContext<Settings extends { config: CommonConfig }>(
 ): Promise<Settings & ServiceContext> {
   const { environment, config: settings } = await readOrExit(readSettings)
   const { log, shutdown } = settings.config
-  const logger = createLogger(name, log.level)
+  let tracing: Tracing | undefined
+  const logger = createLogger(name, log.level, undefined, () => tracing?.logFields() ?? {})
   const timeoutMs = ((shutdown.delaySeconds ?? 0) + shutdown.graceSeconds) * 1000
   lifecycle.configureStop({ logger, timeoutMs, timeoutMessage })
-  const tracing = await lifecycle.open(
+  tracing = await lifecycle.open(
     () => startTracing(name, environment, logger),
     (tracing) => tracing?.stop(),
   )

@@ -17,8 +17,16 @@ const REDACTED_PATHS = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.$
 /** How deep a chain of causes is logged; an error may be its own cause. */
 const MAX_DEPTH = 4
 
-/** Creates a service's logger: JSON lines on standard output, with secrets redacted by path and errors reduced to the fields of `describeError`. */
-export function createLogger(service: string, level: string, destination?: DestinationStream): Logger {
+/**
+ * Creates a service's logger: JSON lines on standard output, with secrets redacted by path and errors reduced to the
+ * fields of `describeError`. `mixin` gives further fields of each line.
+ */
+export function createLogger(
+  service: string,
+  level: string,
+  destination?: DestinationStream,
+  mixin?: () => object,
+): Logger {
   const options = {
     level,
     base: { service },
@@ -26,6 +34,7 @@ export function createLogger(service: string, level: string, destination?: Desti
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: (error: unknown) => describeError(error) },
     redact: { paths: REDACTED_PATHS, censor: '[redacted]' },
+    ...(mixin ? { mixin } : {}),
   }
   return destination ? pino(options, destination) : pino(options)
 }

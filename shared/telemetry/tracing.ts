@@ -1,11 +1,22 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Tracer } from '@opentelemetry/api'
 import type { Telemetry } from 'bullmq'
 import type { Logger } from 'pino'
 import { errorMessage } from '../error-message.ts'
 
+/** Runs `work` in a span of kind `client` where the caller is part of a trace; otherwise runs it as it is. */
+export type RunInSpan = <Result>(
+  name: string,
+  attributes: Readonly<Record<string, string>>,
+  work: () => Promise<Result>,
+) => Promise<Result>
+
 export interface Tracing {
   /** For BullMQ's `telemetry` option: the trace of a request continues in the worker that takes its job. */
   readonly bull: Telemetry
+  readonly runInSpan: RunInSpan
+  /** The ids of the current span, under the names that OpenTelemetry gives them in logs. */
+  logFields(): { trace_id?: string; span_id?: string }
   /** Sends the remaining spans, if the collector accepts them within two seconds. */
   stop(): Promise<void>
 }
@@ -36,7 +47,7 @@ export async function startTracing(
   for (const [name, value] of Object.entries(environment)) {
     if (name.startsWith('OTEL_') && value !== undefined) process.env[name] ??= value
   }
-  const [{ api, NodeSDK, resources }, { BullMQOtel }] = await Promise.all([
+  const [{ api, core, NodeSDK, resources }, { BullMQOtel }] = await Promise.all([
     import('@opentelemetry/sdk-node'),
     import('bullmq-otel'),
   ])
@@ -56,14 +67,53 @@ export async function startTracing(
     logRecordProcessors: [],
   })
   sdk.start()
+  const tracer = api.trace.getTracer(service)
+  const bull = new BullMQOtel({ tracerName: service })
   return {
-    bull: new BullMQOtel({ tracerName: service }),
+    bull: { ...bull, contextManager: bull.contextManager, tracer: withoutIdleSpans(bull.tracer, api, core) },
+    runInSpan: createRunInSpan(tracer, api),
+    logFields() {
+      const { traceId, spanId } = api.trace.getActiveSpan()?.spanContext() ?? {}
+      return traceId && spanId ? { trace_id: traceId, span_id: spanId } : {}
+    },
     async stop() {
       const sent = sdk.shutdown().catch((error) => warn(errorMessage(error)))
       await Promise.race([sent, wait(SHUTDOWN_TIMEOUT_MS)])
     },
   }
 }
+
+type Sdk = typeof import('@opentelemetry/sdk-node')
+
+/** An idle worker looks for jobs every few seconds; each of these looks would be a trace. */
+const withoutIdleSpans = (
+  tracer: Telemetry['tracer'],
+  api: Sdk['api'],
+  { suppressTracing }: Sdk['core'],
+): Telemetry['tracer'] => ({
+  startSpan(name, options, context) {
+    const isIdle = options?.kind === api.SpanKind.INTERNAL && !api.trace.getActiveSpan()
+    return tracer.startSpan(name, options, isIdle ? suppressTracing(api.context.active()) : context)
+  },
+})
+
+const createRunInSpan =
+  (tracer: Tracer, api: Sdk['api']): RunInSpan =>
+  (name, attributes, work) => {
+    if (!api.trace.getActiveSpan()?.isRecording()) return work()
+    return tracer.startActiveSpan(name, { kind: api.SpanKind.CLIENT, attributes }, async (span) => {
+      try {
+        return await work()
+      } catch (error) {
+        // The message belongs to the log, which redacts secrets.
+        span.setStatus({ code: api.SpanStatusCode.ERROR })
+        span.setAttribute('error.type', error instanceof Error ? error.constructor.name : typeof error)
+        throw error
+      } finally {
+        span.end()
+      }
+    })
+  }
 
 function wantsTraces(environment: Readonly<Record<string, string | undefined>>): boolean {
   if (environment.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false

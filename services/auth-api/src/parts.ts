@@ -13,6 +13,7 @@ import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { parseBoth } from '@latchkey/shared/settings/settings-error.ts'
+import { traceDatabase } from '@latchkey/shared/telemetry/trace-database.ts'
 import { buildApp } from './app.ts'
 import { openAuditTrail } from './audit/audit-trail.ts'
 import { type Config, parseConfig } from './config.ts'
@@ -73,14 +74,15 @@ async function openClients(
   { config, logger, tracing, registry, failures }: ServiceContext & { config: Config; failures: Failures },
 ) {
   const hashWaits = createHashWaits(registry)
-  const db = await lifecycle.open(
+  const database = await lifecycle.open(
     () =>
       openDatabase(config.database.url, {
         poolSize: config.database.poolSize,
         onConnectionError: (error) => logger.debug({ err: error }, 'a database connection broke'),
       }),
-    (db) => db.close(),
+    (database) => database.close(),
   )
+  const db = tracing ? traceDatabase(database, tracing.runInSpan) : database
   const passwords = await lifecycle.open(
     () => createPasswordHasher({ ...config.passwords, onStarted: (seconds) => hashWaits.observe(seconds) }),
     (passwords) => passwords.close(),

@@ -6,6 +6,7 @@ import type { Lifecycle } from '@latchkey/shared/lifecycle/run-service.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { parseBoth } from '@latchkey/shared/settings/settings-error.ts'
+import { traceDatabase } from '@latchkey/shared/telemetry/trace-database.ts'
 import { parseConfig } from './config.ts'
 import type { Takeover } from './consume-queue.ts'
 import { loadExternal } from './load-external.ts'
@@ -23,14 +24,15 @@ export async function openParts(lifecycle: Lifecycle, takeover?: Takeover): Prom
     readSettings,
     timeoutMessage: 'a mail was still being sent at the end of SHUTDOWN_GRACE; it will be sent again',
   })
-  const db = await lifecycle.open(
+  const database = await lifecycle.open(
     () =>
       openDatabase(config.database.url, {
         poolSize: POOL_SIZE,
         onConnectionError: (error) => logger.debug({ err: error }, 'a database connection broke'),
       }),
-    (db) => db.close(),
+    (database) => database.close(),
   )
+  const db = tracing ? traceDatabase(database, tracing.runInSpan) : database
   const queue = await lifecycle.open(
     () =>
       openMailQueue(config.queue.url, {

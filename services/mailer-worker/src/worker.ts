@@ -26,6 +26,7 @@ import { registerQueueGauges } from './queue-gauges.ts'
 import { createRepeatedTask } from './repeated-task.ts'
 import { createSendMail, type SendMailDependencies } from './send-mail.ts'
 import type { Sender } from './senders/sender.ts'
+import { traceSender } from './senders/trace-sender.ts'
 
 export interface WorkerDependencies {
   db: Database
@@ -125,14 +126,14 @@ function buildConsumer(parts: Parts, patience: AbortSignal) {
 }
 
 function sendMailDependencies(parts: Parts, signal: AbortSignal): SendMailDependencies {
-  const { config, envelope, sender, settlement, metrics, logger, clock } = parts
+  const { config, envelope, sender, settlement, metrics, logger, clock, tracing } = parts
   const { secret, from, domain } = config.mail
   return {
     open: createSealer(secret).open,
     envelope,
     context: { from, environment: config.environment },
     domain,
-    send: sender.send,
+    send: tracing ? traceSender(sender.send, tracing.runInSpan) : sender.send,
     settlement,
     metrics,
     logger,

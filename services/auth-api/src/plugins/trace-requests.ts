@@ -13,7 +13,9 @@ export async function createRequestTracing(): Promise<FastifyPluginCallback> {
     instrumentHandler: false,
     // Errors belong to the log, which redacts secrets.
     recordExceptions: false,
-    requestHook: (span, { url }) => {
+    requestHook: (span, { method, routeOptions, url }) => {
+      // An invented path is no name.
+      span.updateName(`${method} ${routeOptions.url ?? 'unmatched'}`)
       // Clients may put a secret into the query.
       span.setAttribute('url.path', url.split('?', 1)[0] ?? '')
     },
