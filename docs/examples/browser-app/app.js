@@ -7,6 +7,19 @@ const reset = {}
 const forms = {
   login: ({ username, password }) => session.logIn(username, password),
   rename: async ({ name }) => showProfile(await session.request('PUT', '/profile', { name })),
+  'change-password': async ({ currentPassword, password }) => {
+    await session.changePassword(currentPassword, password)
+    say('The password is changed. Other devices have to log in again.')
+  },
+  'change-email': async ({ email, currentPassword }) => {
+    const profile = await session.request('PUT', '/profile', { email, currentPassword })
+    showProfile(profile)
+    say(profile.pendingEmail ? '' : 'The e-mail is changed.')
+  },
+  'confirm-email': async ({ code }) => {
+    showProfile(await session.request('POST', '/profile/confirmemail', { code }))
+    say('The e-mail is changed. Other devices have to log in again.')
+  },
   forgot: async ({ email }) => {
     const { token } = await session.request('POST', '/login/resetrequest', { email })
     Object.assign(reset, { email, token })
@@ -36,6 +49,9 @@ for (const form of document.forms) {
   })
 }
 document.querySelector('#logout').addEventListener('click', () => session.logOut())
+document
+  .querySelector('#logout-everywhere')
+  .addEventListener('click', () => session.logOut({ everywhere: true }))
 for (const link of document.querySelectorAll('[data-step]'))
   link.addEventListener('click', () => showStep(link.dataset.step, ''))
 
@@ -52,9 +68,11 @@ async function show(isLoggedIn) {
   }
 }
 
-function showProfile({ name, email, role }) {
+function showProfile({ name, email, role, pendingEmail }) {
   document.querySelector('#name').textContent = name ?? ''
   document.querySelector('#account').textContent = `${email}, ${role}`
+  document.querySelector('#confirm-email').hidden = pendingEmail === undefined
+  document.querySelector('#pending').textContent = `A code is on its way to ${pendingEmail}.`
 }
 
 function showStep(id, text) {

@@ -43,13 +43,14 @@ export function createSession({ api, onChange }) {
     const response = await send('POST', '/refreshtoken').catch(() => undefined)
     // A login or a logout meanwhile wins.
     if (load()?.token !== session.token) return
-    if (response?.ok) {
-      const { token } = await response.json()
-      tabs.postMessage({ from: session.token, to: token })
-      return start(token)
-    }
+    if (response?.ok) return replace(session.token, await response.json())
     // The server is unavailable or busy, or its clock is behind: try again while the token is valid.
     schedule(RETRY_MS)
+  }
+
+  function replace(from, { token }) {
+    tabs.postMessage({ from, to: token })
+    start(token)
   }
 
   async function send(method, path, body) {
@@ -83,8 +84,14 @@ export function createSession({ api, onChange }) {
       start(token)
       onChange(true)
     },
-    async logOut() {
-      await send('POST', '/logout', {}).catch(() => undefined)
+    /** Ends every token of the user; this tab goes on with the new one. */
+    async changePassword(currentPassword, password) {
+      const { token } = load()
+      replace(token, await request('PUT', '/profile/password', { currentPassword, password }))
+    },
+    /** With `everywhere` on all devices of the user. */
+    async logOut({ everywhere = false } = {}) {
+      await send('POST', '/logout', { everywhere }).catch(() => undefined)
       if (load()) end()
     },
   }

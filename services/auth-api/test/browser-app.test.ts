@@ -6,7 +6,7 @@ import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasBrowser, openBrowser } from '../../test/browser.ts'
-import { aUser, bearer, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, aUser, bearer, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../../docs/examples/browser-app')
 const NEW_PASSWORD = 'an0ther-Horse!'
@@ -32,7 +32,7 @@ describe.skipIf(!hasBrowser)('the example of a browser app', () => {
   let api = ''
   beforeAll(async () => {
     site = await servePage(() => api)
-    app = await startApp({ settings: { CORS_ORIGINS: site.origin } })
+    app = await startApp({ settings: { CORS_ORIGINS: site.origin, EMAIL_CHANGE: 'confirmed' } })
     api = await app.server.listen({ host: '127.0.0.1', port: 0 })
     browser = await openBrowser()
   })
@@ -69,6 +69,14 @@ describe.skipIf(!hasBrowser)('the example of a browser app', () => {
   const statusOf = async (token = '') =>
     (await app.server.inject({ url: '/profile', headers: bearer(token) })).statusCode
 
+  /** The code of the only mail to an address. */
+  async function codeFor(email: string): Promise<string> {
+    const mails = () => [...app.queued.values()].filter(({ to }) => to === email)
+    await expect.poll(mails).toHaveLength(1)
+    const { code } = await createSealer(app.config.mail.secret).open(mails()[0]?.variables ?? '')
+    return String(code)
+  }
+
   it('logs in, refreshes its token by itself, lasts a reload and logs out', async () => {
     const user = await aUser(app)
     const page = await openExample()
@@ -91,7 +99,7 @@ describe.skipIf(!hasBrowser)('the example of a browser app', () => {
 
     await page.reload()
     await page.getByRole('heading', { name: 'Zoë 🗝' }).waitFor()
-    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByRole('button', { name: 'Log out', exact: true }).click()
     await page.getByRole('button', { name: 'Log in' }).waitFor()
     expect(await tokenOf(page)).toBeUndefined()
     expect(await statusOf(second)).toBe(401)
@@ -122,11 +130,7 @@ describe.skipIf(!hasBrowser)('the example of a browser app', () => {
     await fieldOf(page, 'E-mail').fill(user.email)
     await page.getByRole('button', { name: 'Send me a code' }).click()
     await page.getByText('a code is on its way').waitFor()
-    const mails = () => [...app.queued.values()].filter(({ to }) => to === user.email)
-    await expect.poll(mails).toHaveLength(1)
-    const { code } = await createSealer(app.config.mail.secret).open(mails()[0]?.variables ?? '')
-
-    await fieldOf(page, 'Code').fill(String(code))
+    await fieldOf(page, 'Code').fill(await codeFor(user.email))
     await page.getByRole('button', { name: 'Confirm' }).click()
     await fieldOf(page, 'New password').fill('short')
     await page.getByRole('button', { name: 'Set the password' }).click()
@@ -136,5 +140,48 @@ describe.skipIf(!hasBrowser)('the example of a browser app', () => {
     await page.getByText('The password is changed').waitFor()
     await logIn(page, user.email, NEW_PASSWORD)
     await page.getByRole('heading', { name: 'Ada' }).waitFor()
+  })
+
+  it('changes the password, which ends the sessions of other devices and no tab of this one', async () => {
+    const user = await aUser(app)
+    const elsewhere = await aToken(app, user)
+    const page = await openExample()
+    await logIn(page, user.email)
+    await page.getByRole('heading', { name: 'Ada' }).waitFor()
+
+    const change = async (currentPassword: string) => {
+      await fieldOf(page, 'Current password').fill(currentPassword)
+      await fieldOf(page, 'New password').fill(NEW_PASSWORD)
+      await page.getByRole('button', { name: 'Change the password' }).click()
+    }
+    await change('wrong')
+    await page.getByText('current password is wrong').waitFor()
+    await change(PASSWORD)
+    await page.getByText('The password is changed').waitFor()
+    expect([await statusOf(elsewhere), await statusOf(await tokenOf(page))]).toEqual([401, 200])
+
+    await page.reload()
+    await page.getByRole('button', { name: 'Log out everywhere' }).click()
+    await logIn(page, user.email, NEW_PASSWORD)
+    await page.getByRole('heading', { name: 'Ada' }).waitFor()
+  })
+
+  it('changes the e-mail once the code of its mail is entered, also after a reload', async () => {
+    const user = await aUser(app)
+    const email = `new-${user.email}`
+    const page = await openExample()
+    await logIn(page, user.email)
+    await fieldOf(page, 'New e-mail').fill(email)
+    await fieldOf(page, 'Your password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Change the e-mail' }).click()
+    await page.getByText(`on its way to ${email}`).waitFor()
+    await page.reload()
+    await page.getByText(`${user.email}, `).waitFor()
+
+    await fieldOf(page, 'Code').fill(await codeFor(email))
+    await page.getByRole('button', { name: 'Confirm the e-mail' }).click()
+    await page.getByText('The e-mail is changed').waitFor()
+    await page.getByText(`${email}, `).waitFor()
+    expect(await fieldOf(page, 'Code').count()).toBe(0)
   })
 })
