@@ -72,6 +72,14 @@ describe('the alerts', () => {
   })
 })
 
+it.skipIf(!hasPromtool)('the configuration of Prometheus on one host is valid', () => {
+  const result = execFileSync('promtool', ['check', 'config', 'prometheus.yaml'], {
+    cwd: import.meta.dirname,
+    encoding: 'utf8',
+  })
+  expect(result).toContain(`${readRules().length} rules found`)
+})
+
 function answers(command: string): boolean {
   try {
     execFileSync(command, ['--version'], { stdio: 'ignore' })

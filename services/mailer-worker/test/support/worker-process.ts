@@ -9,6 +9,8 @@ const IMPATIENT_MAIN = join(import.meta.dirname, 'impatient-main.ts')
 
 export interface WorkerProcess {
   process: ChildProcess
+  /** Of its health and metrics. */
+  url: string
   /** What it has logged. */
   log(): string
   ready(): Promise<void>
@@ -48,11 +50,13 @@ export async function startWorkerProcess(
   child.stderr?.on('data', (chunk: Buffer) => {
     log += chunk
   })
-  const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`)
+  const url = `http://127.0.0.1:${port}`
+  const get = (path: string) => fetch(`${url}${path}`)
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null
 
   const worker: WorkerProcess = {
     process: child,
+    url,
     log: () => log,
     get,
     ready: () =>

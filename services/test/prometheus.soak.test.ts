@@ -1,0 +1,155 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ROWS } from '../../monitoring/dashboard.ts'
+import { readRules } from '../../monitoring/rules.ts'
+import { addressOf, type Service, startServiceProcess } from '../auth-api/test/support/service-process.ts'
+import { aUser, PASSWORD } from '../auth-api/test/support/start-app.ts'
+import { findFreePort } from '../mailer-worker/test/support/free-port.ts'
+import { type Mailbox, openMailbox } from '../mailer-worker/test/support/mailbox.ts'
+import { openProducer, type Producer } from '../mailer-worker/test/support/producer.ts'
+import { type Servers, startServers } from '../mailer-worker/test/support/servers.ts'
+import { waitFor } from '../mailer-worker/test/support/wait-for.ts'
+import { startWorkerProcess, type WorkerProcess } from '../mailer-worker/test/support/worker-process.ts'
+import { ROOT } from './support/images.ts'
+
+const hasPrometheus = answers('prometheus')
+if (!hasPrometheus && process.env.REQUIRE_PROMTOOL === '1') throw new Error('prometheus is not installed')
+
+describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-prometheus-'))
+  let servers: Servers
+  let mailbox: Mailbox
+  let store: Producer
+  let api: Service
+  let worker: WorkerProcess
+  let prometheus: ChildProcess
+  let origin: string
+  let prometheusUrl: string
+
+  beforeAll(async () => {
+    servers = await startServers('PostgreSQL alone')
+    mailbox = await openMailbox()
+    const mailSecret = randomBytes(32)
+    store = await openProducer(servers, mailSecret)
+    const metricsPort = await findFreePort()
+    const settings = {
+      DATABASE_URL: servers.databaseUrl,
+      QUEUE_URL: servers.queueUrl,
+      MAIL_SECRET: mailSecret.toString('base64'),
+    }
+    api = startServiceProcess({ ...settings, METRICS_PORT: String(metricsPort) })
+    origin = await addressOf(api)
+    worker = await startWorkerProcess({ ...settings, MAIL_URL: mailbox.url, OUTBOX_SWEEP: '1' })
+    await worker.ready()
+    const port = await findFreePort()
+    prometheusUrl = `http://127.0.0.1:${port}`
+    writeFileSync(
+      join(folder, 'prometheus.yaml'),
+      JSON.stringify({
+        global: { scrape_interval: '1s', evaluation_interval: '1s' },
+        rule_files: [join(ROOT, 'monitoring', 'rules.yaml')],
+        scrape_configs: [
+          { job_name: 'auth-api', static_configs: [{ targets: [`127.0.0.1:${metricsPort}`] }] },
+          { job_name: 'mailer-worker', static_configs: [{ targets: [new URL(worker.url).host] }] },
+        ],
+      }),
+    )
+    prometheus = spawn(
+      'prometheus',
+      [
+        `--config.file=${join(folder, 'prometheus.yaml')}`,
+        `--storage.tsdb.path=${join(folder, 'data')}`,
+        `--web.listen-address=127.0.0.1:${port}`,
+      ],
+      { stdio: 'ignore' },
+    )
+  })
+  afterAll(async () => {
+    if (prometheus) {
+      prometheus.kill('SIGKILL')
+      await once(prometheus, 'exit')
+    }
+    await worker?.[Symbol.asyncDispose]()
+    await api?.[Symbol.asyncDispose]()
+    await store?.[Symbol.asyncDispose]()
+    await mailbox?.[Symbol.asyncDispose]()
+    await servers?.[Symbol.asyncDispose]()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  interface Answer {
+    status: string
+    error?: string
+    data?: { result: { metric: Record<string, string>; value: [number, string] }[] }
+  }
+  async function query(expr: string): Promise<Answer> {
+    const answer = await fetch(`${prometheusUrl}/api/v1/query?${new URLSearchParams({ query: expr })}`)
+    return (await answer.json()) as Answer
+  }
+  const valueOf = async (expr: string) => Number((await query(expr)).data?.result[0]?.value[1] ?? Number.NaN)
+  const post = (path: string, body: object) =>
+    fetch(`${origin}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+
+  it('shows a value for every panel of the dashboard while users log in and ask for mail', async () => {
+    await waitFor(async () => (await query('up').catch(() => undefined))?.status === 'success')
+    const user = await aUser({ users: createUserRepository(store.db) })
+    const panels = ROWS.flatMap(({ panels }) => panels).flatMap(({ title, lines }) =>
+      lines.map(({ expr }) => ({ title, expr: expr.replaceAll('$__rate_interval', '1m') })),
+    )
+    const empty = async () => {
+      await post('/login', { username: user.email, password: PASSWORD })
+      await post('/login/resetrequest', { email: user.email })
+      await fetch(`${origin}/openapi.json`)
+      const answers = await Promise.all(
+        panels.map(async (panel) => ({ ...panel, ...(await query(panel.expr)) })),
+      )
+      for (const { title, error } of answers) expect(error, title).toBeUndefined()
+      return answers
+        .filter(({ data }) => data?.result.length === 0)
+        .map(({ title, expr }) => `${title}: ${expr}`)
+    }
+    // The rates over an hour need two scrapes and one evaluation; no login had failed, and one hour is not over.
+    await expect.poll(empty, { timeout: 120_000, interval: 1_000 }).toEqual([])
+  })
+
+  it('evaluates every rule, and none fires', async () => {
+    const rules = (await (await fetch(`${prometheusUrl}/api/v1/rules`)).json()) as {
+      data: { groups: { rules: { name: string; health: string }[] }[] }
+    }
+    const states = rules.data.groups.flatMap((group) => group.rules.map(({ health }) => health))
+    expect(states).toHaveLength(readRules().length)
+    expect(new Set(states)).toEqual(new Set(['ok']))
+    expect((await query('ALERTS{alertstate="firing"}')).data?.result).toEqual([])
+  })
+
+  it('sees dead workers by the age of the oldest mail, which auth-api reports', async () => {
+    await worker.kill('SIGKILL')
+    const user = await aUser({ users: createUserRepository(store.db) })
+    await post('/login/resetrequest', { email: user.email })
+    await expect.poll(() => valueOf('sum(up{job="mailer-worker"})'), { timeout: 60_000 }).toBe(0)
+    await expect
+      .poll(() => valueOf('max(latchkey_mail_oldest_unsent_seconds)'), { timeout: 60_000 })
+      .toBeGreaterThan(2)
+    const pending = () => query('ALERTS{alertname="LatchkeyMailerWorkerDown"}')
+    await expect.poll(async () => (await pending()).data?.result.length, { timeout: 60_000 }).toBe(1)
+  })
+})
+
+function answers(command: string): boolean {
+  try {
+    execFileSync(command, ['--version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
