@@ -92,7 +92,8 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
     const answer = await fetch(`${prometheusUrl}/api/v1/query?${new URLSearchParams({ query: expr })}`)
     return (await answer.json()) as Answer
   }
-  const valueOf = async (expr: string) => Number((await query(expr)).data?.result[0]?.value[1] ?? Number.NaN)
+  const readValue = async (expr: string) =>
+    Number((await query(expr)).data?.result[0]?.value[1] ?? Number.NaN)
   const post = (path: string, body: object) =>
     fetch(`${origin}${path}`, {
       method: 'POST',
@@ -136,9 +137,9 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
     await worker.kill('SIGKILL')
     const user = await aUser({ users: createUserRepository(store.db) })
     await post('/login/resetrequest', { email: user.email })
-    await expect.poll(() => valueOf('sum(up{job="mailer-worker"})'), { timeout: 60_000 }).toBe(0)
+    await expect.poll(() => readValue('sum(up{job="mailer-worker"})'), { timeout: 60_000 }).toBe(0)
     await expect
-      .poll(() => valueOf('max(latchkey_mail_oldest_unsent_seconds)'), { timeout: 60_000 })
+      .poll(() => readValue('max(latchkey_mail_oldest_unsent_seconds)'), { timeout: 60_000 })
       .toBeGreaterThan(2)
     const pending = () => query('ALERTS{alertname="LatchkeyMailerWorkerDown"}')
     await expect.poll(async () => (await pending()).data?.result.length, { timeout: 60_000 }).toBe(1)
