@@ -3,11 +3,16 @@ import { describeSharedAccounts } from '@latchkey/shared/database/adoption/descr
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
+import { createMails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
+import { createNotices, type SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
+import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { createPasswordHasher, type PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { type PasswordPolicy, POLICY_SETTINGS } from '@latchkey/shared/passwords/password-policy.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { acceptedSchemes, hashScheme } from '@latchkey/shared/settings/password-settings.ts'
+import type { Environment } from '@latchkey/shared/settings/setting.ts'
 
 /** The number of hashes that may wait for a thread: more than a batch of an import. */
 const HASH_QUEUE = 100_000
@@ -20,6 +25,8 @@ export interface AdminContext {
   /** The schemes of stored hashes with which a login succeeds. */
   acceptedSchemes: readonly string[]
   clock: Clock
+  /** Accepts a notice to a user; mailer-worker finds it in the outbox. */
+  notify: SendNotice
 }
 
 /** Runs `work` with the database and the password policy of the settings; closes what it opened. */
@@ -27,10 +34,12 @@ export async function withAdminContext<Result>(
   work: (context: AdminContext) => Promise<Result>,
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<Result> {
+  const given = loadEnvironment(environment)
   const settings = parseSettings(
     ['DATABASE_URL', ...hashScheme.names, ...acceptedSchemes.names, 'HASH_CONCURRENCY', ...POLICY_SETTINGS],
-    loadEnvironment(environment),
+    given,
   )
+  const notify = createNotify(given)
   const scheme = hashScheme.derive(settings)
   const accepted = acceptedSchemes.derive(settings)
   let hasher: PasswordHasher | undefined
@@ -55,9 +64,27 @@ export async function withAdminContext<Result>(
         hashPassword,
         acceptedSchemes: [scheme, ...accepted],
         clock: Date.now,
+        notify,
       })
     })
   } finally {
     await hasher?.close()
+  }
+}
+
+/** The queue is not opened for one mail: the sweep of mailer-worker dispatches it. */
+const SWEPT = { dispatch: () => undefined, discard: () => undefined }
+
+function createNotify(environment: Environment): SendNotice {
+  if (!environment.MAIL_SECRET)
+    return async () => console.error('The user gets no mail about this: MAIL_SECRET is not set.')
+  const settings = parseSettings(['MAIL_SECRET', 'NOTICE_ROLES_CHANGED'], environment)
+  const sealer = createSealer(settings.MAIL_SECRET)
+  const mails = createMails({ templates: MAIL_TEMPLATES, sealer, dispatcher: SWEPT, clock: Date.now })
+  const send = createNotices(mails, Date.now)
+  const isOff = settings.NOTICE_ROLES_CHANGED === 'off'
+  return async (transaction, user, notice, origin) => {
+    if (isOff && notice.template === 'roles-changed') return
+    await send(transaction, user, notice, origin)
   }
 }

@@ -2,8 +2,8 @@ import { type FailedMail, type MailQueue, openMailQueue } from '@latchkey/shared
 import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
+import { maskAddress, maskAddresses } from '@latchkey/shared/users/mask-address.ts'
 import { formatFields, formatTable } from './console/columns.ts'
-import { maskAddress, maskAddresses } from './console/mask-address.ts'
 import { parseWholeNumber } from './console/whole-number.ts'
 
 /** The number of failed jobs that the queue keeps. */

@@ -9,7 +9,7 @@ const render = createTemplateRenderer()
 
 /** Builds each mail; docs/how-to/change-the-sender.md explains how to change it. */
 export const MAIL_ENVELOPE: MailEnvelope = async (to, subject, template, variables, language, context) => {
-  const rendered = await render(template, language, variables)
+  const rendered = await render(template, language, variables, context.brand)
   const prefix = context.environment === 'prod' ? '' : `[${context.environment}] `
   return { ...rendered, from: context.from, to, subject: `${prefix}${subject || rendered.subject}` }
 }

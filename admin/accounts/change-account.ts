@@ -12,7 +12,7 @@ import { recordEvent } from './record-event.ts'
  * without it, any role is set.
  */
 export function setAccountRole(
-  { db, clock }: AdminContext,
+  { db, clock, notify }: AdminContext,
   login: string,
   { role, known }: { role: string; known: readonly string[] | undefined },
 ): Promise<User> {
@@ -20,25 +20,29 @@ export function setAccountRole(
     ...findRoleFaults(role),
     ...(known ? findUnknownRoleFault(role, known) : []),
   ])
-  return changeAccount(db, login, async (users, { userid }, transaction) => {
+  return changeAccount(db, login, async (users, user, transaction) => {
+    const { userid } = user
     await users.setRole(userid, role || null)
     await endTokens(users, userid, clock())
     await recordEvent(transaction, 'role.changed', userid, clock())
+    await notify(transaction, user, { template: 'roles-changed', role: role || 'user' }, undefined)
   })
 }
 
 /** Sets a password that satisfies the policy. Revokes every token issued so far. */
 export async function setAccountPassword(
-  { db, clock, policy, hashPassword }: AdminContext,
+  { db, clock, policy, hashPassword, notify }: AdminContext,
   login: string,
   password: string,
 ): Promise<User> {
   refuseFaults('The password was not set', findPasswordFaults(password, policy))
   const passwordHash = await hashPassword(password)
-  return changeAccount(db, login, async (users, { userid }, transaction) => {
+  return changeAccount(db, login, async (users, user, transaction) => {
+    const { userid } = user
     await users.setPassword(userid, passwordHash)
     await endTokens(users, userid, clock())
     await recordEvent(transaction, 'password.changed', userid, clock())
+    await notify(transaction, user, { template: 'password-changed' }, undefined)
   })
 }
 

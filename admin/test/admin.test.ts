@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { hash } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -192,6 +192,22 @@ describe('a user', () => {
     const { stdout } = await run(['Users::pendingEmail', 'mover@example.com'])
     expect(stdout).toContain('change the e-mail to moved@example.com; the code ends at')
     expect((await run(['Users::pendingEmail', 'nobody'])).code).toBe(1)
+  })
+
+  it('is told by mail when an admin changes the role', async () => {
+    await aUser('told')
+    const { db } = database
+    const find = { name: 'test-outbox', text: "select payload from mail_outbox where payload like '%told@%'" }
+    expect((await run(['Users::setRole', 'told', 'admin'])).stderr).toContain('MAIL_SECRET is not set')
+    const env = { MAIL_SECRET: randomBytes(32).toString('base64') }
+    await run(['Users::setRole', 'told', 'user'], { env: { ...env, NOTICE_ROLES_CHANGED: 'off' } })
+    expect(await db.query(find)).toEqual([])
+    expect((await run(['Users::setRole', 'told', 'admin'], { env })).stderr).toBe('')
+    const [mail] = await db.query<{ payload: string }>(find)
+    expect(JSON.parse(mail?.payload ?? '')).toMatchObject({
+      to: 'told@example.com',
+      template: 'roles-changed',
+    })
   })
 
   it('has an audit trail of what admins did', async () => {

@@ -38,6 +38,7 @@ beforeAll(async () => {
     hashPassword: async (password) => hash('sha1', password),
     acceptedSchemes: ['sha1', 'argon2id'],
     clock: () => NOW,
+    notify: async () => undefined,
   }
 })
 afterAll(async () => {

@@ -44,6 +44,11 @@ export const AUDIT_EVENTS = {
   'account.created': { description: 'An admin created the user; an import of users is not recorded.' },
   'account.deleted': { description: 'An admin deleted the user.' },
   'account.restored': { description: 'An admin reverted the deletion of the user.' },
+  'failed_logins.noticed': {
+    description:
+      'A mail told the user of many refused logins. For an unknown name: the mail was not sent, and the user does not exist.',
+    isOpen: true,
+  },
   'limit.reached': {
     description:
       'A request was refused with 429; `reason` is its method and route. With a user only if the request had a valid token.',

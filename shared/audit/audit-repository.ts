@@ -1,6 +1,6 @@
 import type { Queryable, Statement } from '../database/database.ts'
 import { insertRows } from '../database/insert-rows.ts'
-import type { AuditEvent } from './audit-events.ts'
+import type { AuditEvent, AuditEventName } from './audit-events.ts'
 
 /** An event with its moment; of several equal ones, that of the last. */
 export interface DatedEvent extends AuditEvent {
@@ -34,6 +34,11 @@ const FIND_NEWEST: Statement = {
   text: `select ${COLUMNS.join(', ')} from audit_event where userid = $1 order by created_at desc, id desc limit $2`,
 }
 
+const FIND_SINCE: Statement = {
+  name: 'audit-since',
+  text: 'select 1 as found from audit_event where userid = $1 and name = $2 and created_at > $3 limit 1',
+}
+
 export type AuditRepository = ReturnType<typeof createAuditRepository>
 
 /** The audit trail of the accounts. Given a transaction, it works inside that transaction. */
@@ -51,6 +56,10 @@ export function createAuditRepository(db: Queryable) {
       ])
       await insertRows(db, 'audit_event', COLUMNS, rows)
     },
+
+    /** Whether the user has such an event after `since`. */
+    hasSince: async (userid: string, name: AuditEventName, since: Date): Promise<boolean> =>
+      (await db.query(FIND_SINCE, [db.toUuidValue(userid), name, since])).length > 0,
 
     /** The newest events of a user, newest first. */
     async findNewest(userid: string, limit: number): Promise<StoredEvent[]> {

@@ -9,8 +9,11 @@ export type MailTemplates = Readonly<Record<string, z.ZodType<MailVariables>>>
 /** A positive integer, inserted in decimal digits. */
 export const wholeNumber = z.int().positive().transform(String)
 
-/** Of the user. */
-const NAME = { name: z.string().optional() }
+/** Of the user. `account` is their masked e-mail. A mail of an earlier release has none. */
+const ACCOUNT = { name: z.string().optional(), account: z.string().optional() }
+
+/** When something happened, in the user's language, and the masked address that it came from. */
+const EVENT = { ...ACCOUNT, at: z.string(), address: z.string().optional() }
 
 const CODE = {
   code: z.string().regex(/^[0-9]{6}$/),
@@ -18,7 +21,7 @@ const CODE = {
   minutes: wholeNumber,
   /** The same in seconds, where minutes are too coarse. */
   seconds: wholeNumber.optional(),
-  ...NAME,
+  ...ACCOUNT,
 }
 
 /**
@@ -30,7 +33,10 @@ export const MAIL_TEMPLATES = {
   /** To the new address. */
   'email-change': z.strictObject(CODE),
   /** To the owner of an address that somebody else wants to change to. */
-  'email-in-use': z.strictObject(NAME),
+  'email-in-use': z.strictObject(ACCOUNT),
   /** To the old address. */
-  'email-changed': z.strictObject(NAME),
+  'email-changed': z.strictObject({ ...EVENT, at: z.string().optional() }),
+  'password-changed': z.strictObject(EVENT),
+  'roles-changed': z.strictObject({ ...EVENT, role: z.string() }),
+  'failed-logins': z.strictObject({ ...EVENT, count: wholeNumber }),
 } satisfies MailTemplates

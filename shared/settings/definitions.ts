@@ -4,6 +4,7 @@ import { DATABASE_PROTOCOLS } from '../database/dialects.ts'
 import { postgres } from '../database/postgres/dialect.ts'
 import { ACCEPTED_BY_DEFAULT, PASSWORD_SCHEMES } from '../passwords/schemes.ts'
 import { hasDemoUsers } from '../users/demo-users.ts'
+import { emailAddress } from '../users/email-address.ts'
 import { INTERNAL_PROPERTY_PREFIX, MAX_LENGTH } from '../users/user.ts'
 import { findCorsFault, findIssuerFault, findProxyFault } from './addresses.ts'
 import { findSchemeFault } from './hash-schemes.ts'
@@ -257,6 +258,35 @@ const mail = {
   MAIL_FROM: text({
     description: 'Sender address of the mails.',
     example: 'Latchkey <no-reply@example.com>',
+  }),
+  PRODUCT_NAME: setting(
+    TEXT.refine(
+      (given) => /^\P{Cc}{1,50}$/u.test(given) && given.trim() !== '',
+      'must be a name of at most 50 characters in one line',
+    ),
+    { description: 'Name of your product, as the mails say it.', default: 'Latchkey', example: 'Example' },
+  ),
+  SUPPORT_ADDRESS: optional(
+    setting(
+      TEXT.refine((given) => emailAddress().safeParse(given).success, 'must be one e-mail address'),
+      {
+        description: 'Address at which your users get help, as the mails say it.',
+        example: 'support@example.com',
+      },
+    ),
+  ),
+  MAIL_COLOUR: matchingText(/^#[0-9a-fA-F]{6}$/, {
+    rule: 'a colour, as #rrggbb',
+    description: 'Colour of the mails; quote it in a file of settings, where `#` begins a comment.',
+    default: '#3b5bdb',
+  }),
+  NOTICE_ROLES_CHANGED: oneOf(['on', 'off'], {
+    description: 'Whether a user gets a mail when an admin changes their role.',
+    default: 'on',
+  }),
+  NOTICE_FAILED_LOGINS: oneOf(['on', 'off'], {
+    description: 'Whether a user gets a mail about many refused logins, at most one a day.',
+    default: 'on',
   }),
   INBOX_URL: optional(
     url(['http', 'https'], {

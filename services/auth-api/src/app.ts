@@ -6,6 +6,7 @@ import { createFailures, type Failures } from '@latchkey/shared/health/failures.
 import type { Readiness } from '@latchkey/shared/health/readiness.ts'
 import { createMails, type Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import type { MailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
+import { createNotices } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import { MAIL_TEMPLATES, type MailTemplates } from '@latchkey/shared/mail-outbox/mail-templates.ts'
 import { registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
@@ -20,6 +21,7 @@ import type { Redis } from 'ioredis'
 import { Registry } from 'prom-client'
 import { createAppReadiness } from './app-readiness.ts'
 import type { AuditTrail } from './audit/audit-trail.ts'
+import { createFailedLogins } from './audit/failed-logins.ts'
 import { reportRefusal } from './audit/report-refusal.ts'
 import { createRequestAudit, type RequestAudit, type RequestEvent } from './audit/request-audit.ts'
 import { createCodeSecrets } from './codes/code-secrets.ts'
@@ -148,6 +150,7 @@ async function buildParts(config: Config, dependencies: AppDependencies) {
   const { failures = createFailures(clock) } = dependencies
   const server = createServer({ trustedProxies: config.http.trustedProxies, logger })
   const limits = await buildLimits(server, config, dependencies)
+  const mails = buildMails(MAIL_TEMPLATES, config, { ...dependencies, clock })
   const auditOf = (request: FastifyRequest): RequestAudit => createRequestAudit(audit, request)
   const callerOf = (request: FastifyRequest): Caller => ({ claims: request.jwt, audit: auditOf(request) })
   const passwordClientOf = (request: FastifyRequest): PasswordClient =>
@@ -174,7 +177,8 @@ async function buildParts(config: Config, dependencies: AppDependencies) {
     users: createUserRepository(db),
     readiness: createAppReadiness(config, { ...dependencies, failures, registry, clock }),
     tokens: await buildTokens(config.tokens, { ...dependencies, clock }),
-    mails: buildMails(MAIL_TEMPLATES, config, { ...dependencies, clock }),
+    mails,
+    notify: createNotices(mails, clock),
     requireValid: requireValidAt(clock),
   }
 }
@@ -195,9 +199,9 @@ async function addRoutes(config: Config, parts: Parts): Promise<void> {
 }
 
 /** Login, refresh and logout. */
-async function addTokenRoutes({ login: { field } }: Config, parts: Parts): Promise<void> {
+async function addTokenRoutes(config: Config, parts: Parts): Promise<void> {
   const { db, users, passwords, logger, server, clock } = parts
-  const { limitLogin, countLogin, auditOf, callerOf } = parts
+  const { limitLogin, countLogin, callerOf } = parts
   const { issueToken, refreshToken, endSession, validity } = parts.tokens
   const logIn = createLogIn({
     users,
@@ -207,18 +211,38 @@ async function addTokenRoutes({ login: { field } }: Config, parts: Parts): Promi
       logger.warn({ userid }, `no password matches the stored hash of a user: it ${reason}`),
     issueToken,
     clock,
-    field,
+    field: config.login.field,
   })
+  const loginAuditOf = buildLoginAudit(config, parts)
   await server.register(loginRoutes, {
     logIn: (credentials, request) =>
       countLogin(
-        limitLogin(request, credentials.username, (client) => logIn(credentials, client, auditOf(request))),
+        limitLogin(request, credentials.username, (client) =>
+          logIn(credentials, client, loginAuditOf(request, credentials.username)),
+        ),
       ),
   })
   await server.register(tokenRoutes, { refreshToken: (request) => refreshToken(callerOf(request)) })
   const usersOf = createUserRepository
   const logOut = createLogOut({ ...parts, usersOf, endSession, validity })
   await server.register(logOutRoutes, { logOut: (request, options) => logOut(callerOf(request), options) })
+}
+
+/** The audit trail of a login, which also tells a user about many refused ones. */
+function buildLoginAudit({ notices }: Config, parts: Parts) {
+  const { auditOf, accountKey } = parts
+  const isOn = notices.failedLogins === 'on'
+  const countFailed = createFailedLogins({ ...parts, usersOf: createUserRepository })
+  return (request: FastifyRequest, username: string): Pick<RequestAudit, 'report'> => {
+    const audit = auditOf(request)
+    return {
+      report(event) {
+        audit.report(event)
+        if (isOn && event.name === 'login.refused')
+          countFailed({ account: accountKey(username), userid: event.userid, address: audit.address })
+      },
+    }
+  }
 }
 
 /** The profile, and the confirmation of a new e-mail. */
@@ -358,6 +382,7 @@ async function buildLimits(
   const options = { ...limits, createCounter, accountKey, knownClients }
   return {
     requestCounter: createRequestCounter({ windowMs: MINUTE_MS, redis: limitStore, unlessPaused }),
+    accountKey,
     limitLogin: createLoginLimiter(options),
     limitReset: createResetLimiter({ ...options, name: 'reset' }),
     limitChanges: createResetLimiter({ ...options, name: 'email-change' }),
@@ -379,13 +404,13 @@ const buildMails = <Templates extends MailTemplates>(
 ): Mails<Templates> => createMails({ templates, sealer: createSealer(mail.secret), dispatcher, clock })
 
 function buildProfile({ tokens, reset, profile }: Config, parts: Parts) {
-  const { db, transaction, mails, requireValid, clock, passwordClientOf, callerOf } = parts
+  const { db, transaction, mails, notify, requireValid, clock, passwordClientOf, callerOf } = parts
   const { limitEmailChange, limitChanges, limitChangesTo } = parts
   const usersOf = createUserRepository
   const changesOf = createChangeRepository
   const secrets = createCodeSecrets('email', tokens.secret, tokens.previousSecret)
   const required = { requireValid, clock }
-  const makeEmailChange = createMakeEmailChange({ usersOf, endCodes, mails, clock })
+  const makeEmailChange = createMakeEmailChange({ usersOf, endCodes, notify, clock })
   const requestChange = createRequestChange({ ...reset, usersOf, changesOf, mails, secrets, clock })
   const isConfirmed = profile.emailChange === 'confirmed'
   const changeEmail: MakeEmailChange = (db, user, email, caller) =>
@@ -422,7 +447,7 @@ async function endCodes(transaction: Queryable, userid: string, now: Date): Prom
 
 function buildPasswordReset(
   { tokens, reset, policy }: Config,
-  { db, passwords, transaction, users, mails, clock }: Parts,
+  { db, passwords, transaction, users, mails, notify, clock }: Parts,
 ) {
   const resets = createResetRepository(db)
   const secrets = createCodeSecrets('reset', tokens.secret, tokens.previousSecret)
@@ -431,6 +456,7 @@ function buildPasswordReset(
     resetsOf: createResetRepository,
     usersOf: createUserRepository,
     endCodes,
+    notify,
   }
   const { ttlSeconds, attempts } = reset
   return {

@@ -4,7 +4,7 @@ import { aToken, aUser, bearer, logIn, startApp, type TestApp } from './support/
 
 let app: TestApp
 beforeAll(async () => {
-  app = await startApp()
+  app = await startApp({ auditFlushMs: 20 })
 })
 afterAll(() => app[Symbol.asyncDispose]())
 

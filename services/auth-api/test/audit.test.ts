@@ -20,7 +20,7 @@ let database: TestDatabase
 let app: TestApp
 beforeAll(async () => {
   database = await createTestDatabase()
-  app = await startApp({ database, settings: { EMAIL_CHANGE: 'confirmed' } })
+  app = await startApp({ database, settings: { EMAIL_CHANGE: 'confirmed' }, auditFlushMs: 20 })
 })
 afterAll(async () => {
   await app[Symbol.asyncDispose]()
@@ -131,7 +131,7 @@ describe('a refused login', () => {
         return database.db.transaction(work)
       },
     }
-    await using recorded = await startApp({ database: { ...database, db }, auditFlushMs: 60_000 })
+    await using recorded = await startApp({ database: { ...database, db } })
     const user = await aUser(app)
     for (const [email, password] of [
       [user.email, 'wrong'],
@@ -149,7 +149,8 @@ describe('a refused login', () => {
     await using flooded = await startApp({ database })
     for (let time = 0; time < 50; time++) await logIn(flooded, user.email, 'wrong')
     await flooded[Symbol.asyncDispose]()
-    const rows = await createAuditRepository(database.db).findNewest(user.userid, 100)
+    const found = await createAuditRepository(database.db).findNewest(user.userid, 100)
+    const rows = found.filter(({ name }) => name === 'login.refused')
     // Two for each minute that the test takes.
     expect(rows.length).toBeLessThan(10)
     expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(50)

@@ -18,11 +18,7 @@ let database: TestDatabase
 let app: TestApp
 beforeAll(async () => {
   database = await createTestDatabase()
-  // The audit trail is stored once a second, for all requests together.
-  app = await startApp({
-    database: { ...database, db: recording(database.db) },
-    auditFlushMs: 3_600_000,
-  })
+  app = await startApp({ database: { ...database, db: recording(database.db) } })
 })
 afterAll(async () => {
   await app[Symbol.asyncDispose]()

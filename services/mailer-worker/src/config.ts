@@ -16,6 +16,7 @@ export const parseConfig = declareConfig('mailer-worker', {
     domain: derived('MAIL_FROM', (from) => parseSenderAddress(from)?.domain, {
       message: 'must be one address',
     }),
+    brand: { product: 'PRODUCT_NAME', support: 'SUPPORT_ADDRESS', colour: 'MAIL_COLOUR' },
     dkim: allOrNone({ domainName: 'DKIM_DOMAIN', keySelector: 'DKIM_SELECTOR', privateKey: 'DKIM_KEY' }),
   },
   log: { level: 'LOG_LEVEL' },

@@ -38,7 +38,7 @@ function aSender(changes: Partial<SendMailDependencies> = {}) {
       html: code,
       text: code,
     }),
-    context: { from: 'f@x.y', environment: 'test' },
+    context: { from: 'f@x.y', environment: 'test', brand: { product: 'Latchkey', colour: '#000000' } },
     domain: 'x.y',
     send,
     settlement: { isSettled, settle },

@@ -127,11 +127,11 @@ function buildConsumer(parts: Parts, patience: AbortSignal) {
 
 function sendMailDependencies(parts: Parts, signal: AbortSignal): SendMailDependencies {
   const { config, envelope, sender, settlement, metrics, logger, clock, tracing } = parts
-  const { secret, from, domain } = config.mail
+  const { secret, from, domain, brand } = config.mail
   return {
     open: createSealer(secret).open,
     envelope,
-    context: { from, environment: config.environment },
+    context: { from, environment: config.environment, brand },
     domain,
     send: tracing ? traceSender(sender.send, tracing.runInSpan) : sender.send,
     settlement,

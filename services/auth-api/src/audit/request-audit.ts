@@ -9,6 +9,8 @@ export type RequestEvent = Pick<AuditEvent, 'name' | 'userid' | 'reason'>
 
 /** The audit trail of one request. */
 export interface RequestAudit {
+  /** The client's: an IPv4 address or an IPv6 /64. */
+  address: string
   /** Records an event soon. Returns at once and never throws. */
   report(event: RequestEvent): void
   /** Records an event in the transaction that it is about. */
@@ -20,9 +22,10 @@ export function createRequestAudit(
   trail: Pick<AuditTrail, 'report' | 'write'>,
   request: FastifyRequest,
 ): RequestAudit {
-  const from = () => ({ address: addressKey(request), requestId: request.id })
+  const from = { address: addressKey(request), requestId: request.id }
   return {
-    report: (event) => trail.report({ ...event, ...from() }),
-    write: (transaction, event) => trail.write(transaction, { ...event, ...from() }),
+    address: from.address,
+    report: (event) => trail.report({ ...event, ...from }),
+    write: (transaction, event) => trail.write(transaction, { ...event, ...from }),
   }
 }

@@ -49,7 +49,7 @@ export interface StartAppOptions {
   extensionsDir?: string
   /** The service's clocks, in milliseconds; by default they follow the real ones until `setClock`. */
   time?: { readonly now: number; readonly elapsed: number }
-  /** Between two writes of the audit trail. Default 50 ms: a test that reads it does not wait for a second. */
+  /** Between two writes of the audit trail. Default an hour, so that a test that records statements sees its own only. */
   auditFlushMs?: number
 }
 
@@ -61,7 +61,7 @@ export async function startApp({
   extensions = [SHIPPED_EXTENSION],
   extensionsDir = EXTENSIONS_DIR,
   time,
-  auditFlushMs = 50,
+  auditFlushMs = 3_600_000,
 }: StartAppOptions = {}): Promise<TestApp> {
   const loaded = await loadExtensions(extensions.map((name) => getExtension(name, extensionsDir)))
   const ownDatabase = database ?? (await createTestDatabase())

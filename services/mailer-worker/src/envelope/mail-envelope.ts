@@ -7,12 +7,23 @@ export interface Envelope {
   text: string
 }
 
+/** What makes the mails the operator's own. */
+export interface Brand {
+  /** PRODUCT_NAME. */
+  product: string
+  /** SUPPORT_ADDRESS; an e-mail address. */
+  support?: string | undefined
+  /** MAIL_COLOUR, as #rrggbb. */
+  colour: string
+}
+
 /** The settings that an envelope is built from. */
 export interface EnvelopeContext {
   /** MAIL_FROM. */
   from: string
   /** APP_ENV. */
   environment: string
+  brand: Brand
 }
 
 /**

@@ -31,9 +31,9 @@ async function variablesOf(path: string): Promise<Set<string>> {
   visitor.accept(Handlebars.parse(await readFile(path, 'utf8')))
   for (const partial of partials) {
     // Of the same extension, or Latchkey's.
-    const own = join(dirname(path), '..', `${partial}.html`)
-    for (const name of await variablesOf(existsSync(own) ? own : join(DIR, `${partial}.html`)))
-      names.add(name)
+    const file = partial.endsWith('.text') ? partial : `${partial}.html`
+    const own = join(dirname(path), '..', file)
+    for (const name of await variablesOf(existsSync(own) ? own : join(DIR, file))) names.add(name)
   }
   return names
 }

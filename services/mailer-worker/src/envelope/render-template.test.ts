@@ -37,6 +37,33 @@ describe('rendering a mail', () => {
     }
   })
 
+  it.each(LANGUAGES)('names the product, the account and the support as text, in %s', async (language) => {
+    const brand = { product: 'A <b> & Co', support: 'help@example.com', colour: '#123abc' }
+    for (const template of ['password-changed', 'roles-changed', 'failed-logins', 'email-changed']) {
+      const notice = {
+        at: 'today',
+        address: '192.0.*.*',
+        role: 'admin',
+        count: '20',
+        account: 'a***@example.com',
+      }
+      const { html, text } = await render(template, language, notice, brand)
+      expect(html).toContain('A &lt;b&gt; &amp; Co · a***@example.com · help@example.com')
+      expect(text).toContain('A <b> & Co · a***@example.com · help@example.com')
+      expect(html).toContain('4px solid #123abc')
+      if (template !== 'roles-changed') expect(text).toContain('192.0.*.*')
+      // A notice that has a link teaches users to click on the links of others.
+      expect(html).not.toMatch(/href|https?:/)
+      expect(text).not.toMatch(/https?:/)
+    }
+  })
+
+  it('renders a mail of an earlier release, which names no account', async () => {
+    const { text } = await render('email-changed', 'en', { name: 'Ada' })
+    expect(text).toContain('was changed. Mails')
+    expect(text).toMatch(/-- \nLatchkey\n$/)
+  })
+
   it('greets by name, and escapes it in HTML only', async () => {
     const { html, text } = await render('password-reset', 'en', { ...variables, name: '<b>"Ada" & Co</b>' })
     expect(html).toContain('Hello &lt;b&gt;&quot;Ada&quot; &amp; Co&lt;/b&gt;,')

@@ -1,11 +1,14 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { errorMessage } from '@latchkey/shared/error-message.ts'
 import Handlebars from 'handlebars'
 import { PermanentFailure } from '../permanent-failure.ts'
 import { findEmailFolders } from './email-folders.ts'
+import type { Brand } from './mail-envelope.ts'
 
 const FALLBACK_LANGUAGE = 'en'
+/** For an `external.ts` that passes none. */
+const DEFAULT_BRAND: Brand = { product: 'Latchkey', colour: '#3b5bdb' }
 
 export interface Rendered {
   subject: string
@@ -18,7 +21,8 @@ export type RenderTemplate = ReturnType<typeof createTemplateRenderer>
 
 /**
  * Renders `<dir>/<language>/<template>.{subject,html,text}`; HTML escapes what it inserts. The files `<dir>/*.html` are
- * partials: `{{#> layout}}…{{/layout}}` wraps a mail in `layout.html`. Without `dirs` these are `templates/emails/` and
+ * partials: `{{#> layout}}…{{/layout}}` wraps a mail in `layout.html`, and `{{> signature.text}}` ends a text with
+ * `signature.text`. `@product`, `@support` and `@colour` are the brand, `@account` is the variable `account`. Without `dirs` these are `templates/emails/` and
  * `emails/` of each extension. A language without the template falls back to its
  * main language (`pt-BR` to `pt`), then to English. An unknown template and a missing variable are a `PermanentFailure`.
  */
@@ -29,12 +33,13 @@ export function createTemplateRenderer(...given: string[]) {
     template: string,
     language: string,
     variables: Readonly<Record<string, string>>,
+    brand: Brand = DEFAULT_BRAND,
   ): Promise<Rendered> => {
     // Checked again before it becomes part of a path.
     if (!/^[a-z][a-z0-9-]*$/.test(template)) throw new PermanentFailure('The template name is invalid')
     for (const candidate of candidateLanguages(language)) {
       const found = await loader.load(candidate, template)
-      if (found) return render(found, template, variables)
+      if (found) return render(found, template, variables, brand)
     }
     throw new PermanentFailure(
       `The mail template ${template} does not exist; create ${template}.subject, .html and .text in ${dirs.map((dir) => join(dir, FALLBACK_LANGUAGE)).join(' or ')}`,
@@ -87,8 +92,8 @@ async function createHandlebars(dirs: readonly string[]): Promise<typeof Handleb
   handlebars.registerHelper('groups', (text: unknown) => String(text).match(/.{1,3}/gsu) ?? [])
   for (const dir of dirs) {
     const files = await readdir(dir)
-    for (const file of files.filter((name) => name.endsWith('.html')))
-      handlebars.registerPartial(basename(file, '.html'), await readFile(join(dir, file), 'utf8'))
+    for (const file of files.filter((name) => /\.(html|text)$/.test(name)))
+      handlebars.registerPartial(file.replace(/\.html$/, ''), await readFile(join(dir, file), 'utf8'))
   }
   return handlebars
 }
@@ -115,10 +120,16 @@ async function compileFiles(
   }
 }
 
-function render(template: Template, name: string, variables: Readonly<Record<string, string>>): Rendered {
+function render(
+  template: Template,
+  name: string,
+  variables: Readonly<Record<string, string>>,
+  { product, support = '', colour }: Brand,
+): Rendered {
   try {
-    const subject = toOneLine(template.subject(variables))
-    const data = { language: template.language, subject }
+    const shared = { language: template.language, product, support, colour, account: variables.account ?? '' }
+    const subject = toOneLine(template.subject(variables, { data: shared }))
+    const data = { ...shared, subject }
     return { subject, html: template.html(variables, { data }), text: template.text(variables, { data }) }
   } catch (error) {
     // Handlebars names the variable and the line, never a value.

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Queryable, Transaction } from '@latchkey/shared/database/database.ts'
 import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
+import { accountOf } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import { languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
@@ -38,14 +39,14 @@ export function createRequestChange(dependencies: RequestChangeDependencies) {
         template: 'email-in-use',
         to: owner.email,
         language: languageOf(owner),
-        variables: { name: owner.name ?? '' },
+        variables: accountOf(owner),
         expiresAt,
       })
     return mails.accept(transaction, {
       template: 'email-change',
       to: email,
       language: languageOf(user),
-      variables: { code, ...lifetimeOf(ttlSeconds), name: user.name ?? '' },
+      variables: { code, ...lifetimeOf(ttlSeconds), ...accountOf(user) },
       expiresAt,
     })
   }

@@ -1,5 +1,6 @@
 import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
+import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
@@ -17,6 +18,7 @@ export interface ChangePasswordDependencies {
   endCodes: (transaction: Queryable, userid: string, now: Date) => Promise<void>
   /** The user of a token; throws `invalid_token` when the token has ended. */
   requireValid: (db: Queryable, claims: Claims) => Promise<User>
+  notify: SendNotice
   validity: Pick<TokenValidity, 'forget'>
   issueToken: IssueToken
   policy: PasswordPolicy
@@ -35,7 +37,7 @@ export type ChangePassword = ReturnType<typeof createChangePassword>
  * Throws `password_refused` with `violations`, `wrong_password`, and `invalid_token` when the token has ended.
  */
 export function createChangePassword(dependencies: ChangePasswordDependencies) {
-  const { db, usersOf, endCodes, requireValid, validity, issueToken, policy, clock } = dependencies
+  const { db, usersOf, endCodes, requireValid, notify, validity, issueToken, policy, clock } = dependencies
 
   /** Of two changes at the same time the second finds that its token has ended. */
   const store = ({ claims, audit }: Caller, passwordHash: string): Promise<User> =>
@@ -49,6 +51,7 @@ export function createChangePassword(dependencies: ChangePasswordDependencies) {
       await endTokens(users, userid, now)
       await endCodes(transaction, userid, new Date(now))
       await audit.write(transaction, { name: 'password.changed', userid })
+      await notify(transaction, user, { template: 'password-changed' }, audit.address)
       return (await users.findById(userid)) ?? user
     })
 

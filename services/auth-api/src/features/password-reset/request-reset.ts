@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
 import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
+import { accountOf } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
 import { languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
@@ -58,7 +59,7 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
         now,
       )
       await resets.closeOlder(fold(email), id, now)
-      await acceptMail(db, user, code, expiresAt)
+      await acceptMail(db, user, { code, email, expiresAt })
     })
     audit.report({ name: 'reset.requested', userid: user?.userid })
     return token
@@ -67,13 +68,12 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
   function acceptMail(
     db: Transaction,
     user: User | undefined,
-    code: string,
-    expiresAt: Date,
+    { code, email, expiresAt }: { code: string; email: string; expiresAt: Date },
   ): Promise<string> {
     const mail = {
       template: 'password-reset',
       language: user ? languageOf(user) : 'en',
-      variables: { code, ...lifetimeOf(ttlSeconds), name: user?.name ?? '' },
+      variables: { code, ...lifetimeOf(ttlSeconds), ...accountOf(user ?? { name: '', email }) },
       expiresAt,
     } as const
     return user?.email ? mails.accept(db, { ...mail, to: user.email }) : mails.acceptDecoy(db, mail)

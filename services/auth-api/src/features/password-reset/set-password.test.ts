@@ -88,12 +88,14 @@ async function set(situation: Situation = {}) {
       setProperty: () => step('end tokens', undefined),
     }),
     resetsOf: () => ({ use: (id, now) => step(`use ${id} at ${now.getTime()}`, isFirst) }),
+    notify: (_db, { email }, { template }, address) =>
+      step(`${template} of ${address} to ${email}`, undefined),
     endCodes: (_db, userid, now) => step(`end codes of ${userid} at ${now.getTime()}`, undefined),
   })
   const given = { email: 'ADA@example.com', token: 'the token', password: 'long enough' }
   const client = { address: '192.0.2.1', standing: 'new' } as const
   const write = (_: unknown, { name }: { name: string }) => step(`write ${name}`, undefined)
-  const outcome = await setPassword(given, client, { write }).catch((error) =>
+  const outcome = await setPassword(given, client, { write, address: client.address }).catch((error) =>
     error instanceof AppError ? error.code : Promise.reject(error),
   )
   return { outcome, steps }
@@ -118,6 +120,7 @@ it('counts, hashes, locks the user, uses the reset, ends tokens and codes, and r
     'end tokens',
     `end codes of ${ADA.userid} at ${NOW}`,
     'write password.reset',
+    `password-changed of 192.0.2.1 to ${ADA.email}`,
   ])
 })
 

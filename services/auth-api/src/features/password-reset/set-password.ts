@@ -1,5 +1,6 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
+import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
@@ -20,6 +21,7 @@ export interface SetPasswordDependencies {
   resetsOf: (transaction: Queryable) => Pick<ResetRepository, 'use'>
   /** Ends every code that was mailed to the user. */
   endCodes: (transaction: Queryable, userid: string, now: Date) => Promise<void>
+  notify: SendNotice
   secrets: Pick<CodeSecrets, 'isHashOf'>
   passwords: Pick<PasswordHasher, 'hash'>
   policy: PasswordPolicy
@@ -51,6 +53,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     resets,
     resetsOf,
     endCodes,
+    notify,
     secrets,
     passwords,
     policy,
@@ -80,16 +83,17 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     return passwords.hash(password, client)
   }
 
-  async function useReset(db: Queryable, reset: Reset, now: Date): Promise<void> {
-    const isUsable = isTheirs(reset, await usersOf(db).findById(reset.userid))
-    const isFirst = isUsable && (await resetsOf(db).use(reset.id, now))
-    if (!isFirst) throw resetRefused()
+  /** Returns the user whose reset it is. */
+  async function useReset(db: Queryable, reset: Reset, now: Date): Promise<User> {
+    const user = await usersOf(db).findById(reset.userid)
+    if (!isTheirs(reset, user) || !(await resetsOf(db).use(reset.id, now))) throw resetRefused()
+    return user
   }
 
   return async (
     { email, token, password }: NewPassword,
     client: HashClient,
-    audit: Pick<RequestAudit, 'write'>,
+    audit: Pick<RequestAudit, 'write' | 'address'>,
   ): Promise<string> => {
     const reset = await findUsable(email, token)
     const { userid } = reset
@@ -100,16 +104,17 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
       // Always the user's row first: two resets of one user then wait for each other instead of deadlocking.
       if (!(await users.lock(userid))) throw resetRefused()
       const now = clock()
-      await useReset(db, reset, new Date(now))
+      const user = await useReset(db, reset, new Date(now))
       await users.setPassword(userid, passwordHash)
       await endTokens(users, userid, now)
       await endCodes(db, userid, new Date(now))
       await audit.write(db, { name: 'password.reset', userid })
+      await notify(db, user, { template: 'password-changed' }, audit.address)
     })
     return token
   }
 }
 
 /** A reset belongs to the mailbox that it was sent to: a change of e-mail ends it. */
-const isTheirs = (reset: Reset, user: User | undefined): boolean =>
+const isTheirs = (reset: Reset, user: User | undefined): user is User =>
   user !== undefined && !user.deletedAt && fold(user.email ?? '') === reset.email

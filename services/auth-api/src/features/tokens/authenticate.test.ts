@@ -14,7 +14,7 @@ async function routeWith(auth: unknown): Promise<void> {
       recall: () => undefined,
       check: async (claims) => claims,
     },
-    auditOf: () => ({ report: () => undefined, write: async () => undefined }),
+    auditOf: () => ({ address: '192.0.2.1', report: () => undefined, write: async () => undefined }),
     roles: ['user', 'admin'],
   })
   app.get('/notes', { auth: auth as AuthMarker }, () => 'open')

@@ -64,7 +64,7 @@ function aValidity(cacheSeconds: number) {
   }
 }
 
-const audit = { report: () => undefined, write: async () => undefined }
+const audit = { address: '192.0.2.1', report: () => undefined, write: async () => undefined }
 
 describe('the validity of a token', () => {
   it('is read once per REVOCATION_CACHE, however many requests need it at the same time', async () => {

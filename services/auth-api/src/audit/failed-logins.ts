@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto'
+import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
+import type { Clock } from '@latchkey/shared/clock.ts'
+import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
+import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
+import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
+import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { FastifyBaseLogger } from 'fastify'
+import { LRUCache } from 'lru-cache'
+
+export interface FailedLoginsDependencies {
+  transaction: Database['transaction']
+  usersOf: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById'>
+  notify: SendNotice
+  mails: Pick<Mails, 'acceptDecoy'>
+  logger: Pick<FastifyBaseLogger, 'warn'>
+  clock: Clock
+}
+
+/** A refused login; without a user where the name is unknown. */
+export interface FailedLogin {
+  /** The key of the name that the login had. */
+  account: string
+  userid: string | undefined
+  address: string
+}
+
+/** Refused logins of an account, on one replica and within a day, that cause a notice. */
+export const MANY_FAILED_LOGINS = 20
+const DAY_MS = 24 * 60 * 60 * 1000
+/** Accounts whose failures are counted; a flood of names pushes the oldest out. */
+const MAX_ACCOUNTS = 10_000
+
+/**
+ * Creates the function that counts a refused login, and tells the user after many of them, at most once a day. Returns at
+ * once and never throws. An unknown name causes the same statements and the same rows, but no mail: what a notice
+ * costs must not reveal who has an account.
+ */
+export function createFailedLogins(dependencies: FailedLoginsDependencies) {
+  const { transaction, usersOf, logger } = dependencies
+  const counts = new LRUCache<string, number>({ max: MAX_ACCOUNTS, ttl: DAY_MS })
+
+  const run = (failed: FailedLogin): Promise<void> =>
+    transaction(async (db) => {
+      const userid = failed.userid ?? randomUUID()
+      const users = usersOf(db)
+      // Replicas take turns, and the second of them finds the event of the first.
+      await users.lock(userid)
+      const user = await users.findById(userid)
+      await noticeOnceADay(db, { ...failed, userid }, user?.deletedAt ? undefined : user, dependencies)
+    })
+
+  return (failed: FailedLogin): void => {
+    const count = (counts.get(failed.account) ?? 0) + 1
+    counts.set(failed.account, count % MANY_FAILED_LOGINS, { noUpdateTTL: true })
+    if (count < MANY_FAILED_LOGINS) return
+    run(failed).catch((error) => logger.warn({ err: error }, 'a notice of failed logins could not be stored'))
+  }
+}
+
+async function noticeOnceADay(
+  db: Transaction,
+  { userid, address }: FailedLogin & { userid: string },
+  user: User | undefined,
+  { notify, mails, clock }: FailedLoginsDependencies,
+): Promise<void> {
+  const trail = createAuditRepository(db)
+  const now = clock()
+  if (await trail.hasSince(userid, 'failed_logins.noticed', new Date(now - DAY_MS))) return
+  await trail.insert([{ name: 'failed_logins.noticed', userid, address, at: new Date(now) }])
+  if (user?.email) return notify(db, user, { template: 'failed-logins', count: MANY_FAILED_LOGINS }, address)
+  const variables = { at: new Date(now).toISOString(), address, count: MANY_FAILED_LOGINS }
+  await mails.acceptDecoy(db, {
+    template: 'failed-logins',
+    language: 'en',
+    variables,
+    expiresAt: new Date(0),
+  })
+}

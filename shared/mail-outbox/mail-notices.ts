@@ -1,0 +1,69 @@
+import { isIPv4, isIPv6 } from 'node:net'
+import type { Clock } from '../clock.ts'
+import type { Transaction } from '../database/database.ts'
+import { maskAddress } from '../users/mask-address.ts'
+import { languageOf, type User } from '../users/user.ts'
+import type { Mails } from './accept-mail.ts'
+
+/** What a user is told about their account. */
+export type Notice =
+  | { template: 'password-changed' | 'email-changed' }
+  | { template: 'roles-changed'; role: string }
+  | { template: 'failed-logins'; count: number }
+
+/** The address that caused it; undefined for what an admin does. */
+export type NoticeOrigin = string | undefined
+
+/** Accepts a notice to the e-mail that `user` had, in the transaction that it is about. */
+export type SendNotice = (
+  transaction: Transaction,
+  user: User,
+  notice: Notice,
+  origin: NoticeOrigin,
+) => Promise<void>
+
+/** A notice is of use for some days. */
+const NOTICE_MS = 7 * 24 * 60 * 60 * 1000
+
+/** Creates the function that tells users what happened to their account. A notice contains no link and no secret. */
+export function createNotices(mails: Pick<Mails, 'accept'>, clock: Clock): SendNotice {
+  return async (transaction, user, notice, origin) => {
+    if (!user.email) return
+    await mails.accept(transaction, {
+      ...toMail(user, notice, { origin, now: clock() }),
+      to: user.email,
+      language: languageOf(user),
+      expiresAt: new Date(clock() + NOTICE_MS),
+    })
+  }
+}
+
+function toMail(user: User, notice: Notice, { origin, now }: { origin: NoticeOrigin; now: number }) {
+  const address = origin === undefined ? undefined : maskNetwork(origin)
+  const shared = { ...accountOf(user), at: formatMoment(languageOf(user), now), address }
+  switch (notice.template) {
+    case 'roles-changed':
+      return { template: notice.template, variables: { ...shared, role: notice.role } } as const
+    case 'failed-logins':
+      return { template: notice.template, variables: { ...shared, count: notice.count } } as const
+    default:
+      return { template: notice.template, variables: shared }
+  }
+}
+
+/** What each mail says about the account that it is about. */
+export const accountOf = ({ name, email }: Pick<User, 'name' | 'email'>) => ({
+  name: name ?? '',
+  account: email ? maskAddress(email) : '',
+})
+
+/** For example `22 November 2026 at 11:15 UTC`. */
+const formatMoment = (language: string, now: number): string =>
+  `${new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(now)} UTC`
+
+/** The start of an address, for example `192.0.*.*`: enough to recognise a network, too little to find a person. */
+export function maskNetwork(address: string): string {
+  if (isIPv4(address)) return `${address.split('.', 2).join('.')}.*.*`
+  if (isIPv6(address)) return `${address.split(':', 2).join(':')}:*`
+  return '?'
+}
