@@ -1,16 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import {
-  appendFile,
-  copyFile,
-  mkdir,
-  mkdtempDisposable,
-  readdir,
-  readFile,
-  symlink,
-  writeFile,
-} from 'node:fs/promises'
+import { appendFile, copyFile, mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -21,11 +12,11 @@ import { z } from 'zod'
 import { readSnippets } from '../../../scripts/docs/snippets.ts'
 import { startService } from '../../../scripts/start/service-process.ts'
 import { isPostgres } from './support/engine.ts'
+import { linkPackages } from './support/link-packages.ts'
 import { aUser, bearer, PASSWORD } from './support/start-app.ts'
 import { createEmptyDatabase } from './support/test-database.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
-const WORKSPACES = ['admin', 'shared', 'services/auth-api', 'services/mailer-worker', 'services/scriptify']
 const run = promisify(execFile)
 
 /** The files in which a team would otherwise enter what its extension adds. */
@@ -98,21 +89,6 @@ type Clone = Awaited<ReturnType<typeof aClone>>
 async function commit({ git }: Pick<Clone, 'git'>, message: string): Promise<void> {
   await git('add', '-A')
   await git('commit', '-q', '-m', message)
-}
-
-async function linkPackages(root: string): Promise<void> {
-  await mkdir(join(root, 'node_modules', '@latchkey'), { recursive: true })
-  for (const name of await readdir(join(ROOT, 'node_modules')))
-    if (name !== '@latchkey')
-      await symlink(join(ROOT, 'node_modules', name), join(root, 'node_modules', name))
-  for (const workspace of WORKSPACES) {
-    await symlink(
-      join(root, workspace),
-      join(root, 'node_modules', '@latchkey', workspace.split('/').at(-1) ?? ''),
-    )
-    const own = join(ROOT, workspace, 'node_modules')
-    if (existsSync(own)) await symlink(own, join(root, workspace, 'node_modules'))
-  }
 }
 
 /** Creates each file for which a page has the text. */
