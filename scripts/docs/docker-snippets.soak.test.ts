@@ -91,9 +91,16 @@ it('follows every page that uses Docker', () => {
 it.each(PAGES)('%s does what it says', async (page) => {
   if (page.endsWith('upgrade.md')) await publishNextVersion()
   await using terminal = await openPasteTerminal(clone, env)
-  for (const { text, plan } of readSnippets(ROOT, page))
-    if (plan?.kind === 'run' && plan.withDocker)
-      expect(await terminal.run(asTyped(text), plan.input)).toContain(plan.shows)
+  for (const { text, plan } of readSnippets(ROOT, page)) {
+    if (plan?.kind !== 'run' || !plan.withDocker) continue
+    let shown = ''
+    // `docker compose run` reads what is typed while it runs.
+    for (const command of asTyped(text)
+      .trimEnd()
+      .split(/(?<!\\)\n/))
+      shown += await terminal.enter(command, plan.input)
+    expect(shown).toContain(plan.shows)
+  }
   expect(await isAvailable()).toBe(true)
 })
 

@@ -13,6 +13,8 @@ export const SHELL_PROMPT = /shell\$ $/
 export interface PasteTerminal extends AsyncDisposable {
   /** Pastes commands, answers what they ask, and waits for their end; throws with what a failed command showed. */
   run(commands: string, input?: readonly string[]): Promise<string>
+  /** Enters one command, answers what it asks, and types nothing else until it has ended; throws as `run`. */
+  enter(command: string, input?: readonly string[]): Promise<string>
   /** Pastes text into the program that runs, and waits until it shows the pattern. */
   paste(text: string, until: RegExp): Promise<string>
   /** Ends the program that runs, and waits for the shell. */
@@ -56,17 +58,29 @@ export async function openPasteTerminal(cwd: string, env: Record<string, string>
     return refuseFailure(await see(new RegExp(`^(?:.*[$#] )?end-${ends}$`, 'm')))
   }
 
-  async function run(commands: string, input: readonly string[] = []): Promise<string> {
-    output = ''
-    type(commands)
+  async function answer(input: readonly string[]): Promise<void> {
     for (const line of input) {
       refuseFailure(await see(WAITING))
       output = ''
       if (line === '^C') pty.write('\x03')
       else type(`${line}\n`)
     }
+  }
+
+  async function run(commands: string, input: readonly string[] = []): Promise<string> {
+    output = ''
+    type(commands)
+    await answer(input)
     // A program that reads may take what is typed until it has ended.
     if (input.length > 0) await see(SHELL_PROMPT)
+    return end()
+  }
+
+  async function enter(command: string, input: readonly string[] = []): Promise<string> {
+    output = ''
+    type(`${command}\n`)
+    await answer(input)
+    await see(SHELL_PROMPT)
     return end()
   }
 
@@ -75,6 +89,7 @@ export async function openPasteTerminal(cwd: string, env: Record<string, string>
   )
   return {
     run,
+    enter,
     async paste(text, until) {
       output = ''
       type(text)
