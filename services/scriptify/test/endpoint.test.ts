@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { stripVTControlCharacters } from 'node:util'
+import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import { generate } from 'selfsigned'
 import { describe, expect, it } from 'vitest'
 import { startTypist } from './terminal-pty.ts'
@@ -106,6 +107,42 @@ async function aCertificate(host: string) {
   writeFileSync(path, cert)
   return { key, cert, env: { NODE_EXTRA_CA_CERTS: path } }
 }
+
+describe.concurrent('a body in a content coding', () => {
+  const coded: RequestListener = (request, response) => {
+    const coding = request.url?.slice(1) ?? ''
+    const encode = { gzip: gzipSync, br: brotliCompressSync, broken: () => Buffer.from('no gzip') }[coding]
+    response.setHeader('Content-Encoding', coding === 'broken' ? 'gzip' : coding)
+    response.end(encode?.(Buffer.from('hello')) ?? 'as it is')
+  }
+
+  it.each([
+    { coding: 'gzip', prints: 'hello' },
+    { coding: 'br', prints: 'hello' },
+    { coding: 'unknown', prints: 'as it is' },
+  ])('is decoded: $coding', async ({ coding, prints }) => {
+    await using server = await serve(coded)
+    expect(await endpoint(['GET', `${server.url}/${coding}`])).toEqual({
+      code: 0,
+      stdout: prints,
+      bytes: Buffer.from(prints),
+      stderr: '',
+    })
+  })
+
+  it('is kept if the user asked for it', async () => {
+    await using server = await serve(coded)
+    const { bytes } = await endpoint(['GET', `${server.url}/gzip`, '--header', 'accept-encoding: gzip'])
+    expect(gunzipSync(bytes).toString()).toBe('hello')
+  })
+
+  it('fails in one line if it is not what the server says', async () => {
+    await using server = await serve(coded)
+    const { code, stderr } = await endpoint(['GET', `${server.url}/broken`])
+    expect(code).toBe(7)
+    expect(stderr).toContain('the body is not what its Content-Encoding says')
+  })
+})
 
 describe.concurrent('a request', () => {
   it('goes out with method, headers and body as given', async () => {

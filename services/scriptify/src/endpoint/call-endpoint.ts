@@ -23,7 +23,8 @@ export async function callEndpoint(options: EndpointOptions): Promise<number> {
       timeoutMs,
       onResponse: (response) => options.include && console.error(headOf(response)),
     })
-    const end = await finish(printBody(response, process.stdout, { maxBytes }))
+    const isCoded = [...request.headers.keys()].some((name) => name.toLowerCase() === 'accept-encoding')
+    const end = await finish(printBody(response, process.stdout, { maxBytes, isCoded }))
     if (end === 'closed') return EXIT.outputClosed
     const isError = (response.statusCode ?? 0) >= 400
     if (isError && !options.include) console.error(statusLineOf(response))

@@ -16,6 +16,7 @@ const REASONS: [code: RegExp, reason: string][] = [
     /^(ECONNRESET|EPIPE|ERR_STREAM_PREMATURE_CLOSE)$/,
     'the connection was closed before the response was complete',
   ],
+  [/^(Z_|ERR_BROTLI|ERR__|ZSTD_|ERR_ZSTD)/, 'the body is not what its Content-Encoding says'],
   [/^HPE_HEADER_OVERFLOW$/, 'the headers of the response are too long'],
   [/^HPE_/, 'the response is not HTTP'],
   [/^ERR_PROXY_/, 'the proxy refused the request'],

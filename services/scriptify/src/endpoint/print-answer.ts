@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { printable } from '@latchkey/shared/printable.ts'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
+import { decodeBody } from './decode-body.ts'
 import { formatJson } from './format-json.ts'
 
 type Output = NodeJS.WriteStream
@@ -24,11 +25,18 @@ export function headOf(response: IncomingMessage): string {
 
 const asText = (bytes: string): string => Buffer.from(bytes, 'latin1').toString()
 
+interface BodyOptions {
+  /** After this many bytes it is cut. */
+  maxBytes: number
+  /** Whether the user asked for a content coding: then it is kept. */
+  isCoded: boolean
+}
+
 /** Writes the body byte for byte, or indents JSON on a terminal. Rejects with the response's error. */
 export async function printBody(
   response: IncomingMessage,
   output: Output,
-  { maxBytes }: { maxBytes: number },
+  { maxBytes, isCoded }: BodyOptions,
 ): Promise<BodyEnd> {
   // Each write reports its own error.
   output.on('error', () => undefined)
@@ -36,7 +44,8 @@ export async function printBody(
   const collected: Buffer[] | undefined = isTerminal && isJson(response) ? [] : undefined
   let length = 0
   let endsWithNewline = true
-  for await (const chunk of response as AsyncIterable<Buffer>) {
+  const body: AsyncIterable<Buffer> = isCoded ? response : decodeBody(response)
+  for await (const chunk of body) {
     const part = chunk.subarray(0, maxBytes - length)
     if (isTerminal && part.includes(0)) return 'binary'
     length += part.length
