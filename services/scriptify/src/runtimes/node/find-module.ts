@@ -1,5 +1,5 @@
 import { globSync, readFileSync, realpathSync, statSync } from 'node:fs'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { z } from 'zod'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
@@ -17,9 +17,9 @@ const EXTENSIONS = ['ts', 'mts', 'js', 'mjs']
 
 /** The absolute path of a module named by its path; throws 3 where there is none, 4 where it is outside the project. */
 export function getModule(path: string, project: Project): string {
-  const absolute = resolve(project.rootdir, path)
+  const absolute = stayInside(resolve(project.rootdir, path), project)
   if (!isFile(absolute)) throw new CliError(`Module ${absolute} does not exist`, EXIT.notFound)
-  return stayInside(absolute, project)
+  return absolute
 }
 
 /**
@@ -93,12 +93,25 @@ function readJson<Content>(path: string, shape: z.ZodType<Content>): Content | u
   }
 }
 
-/** Resolves symbolic links, which could lead outside: a command installed for root must not run any file. */
+/**
+ * Resolves symbolic links, which could lead outside: a command installed for root must not run any file. The refusal does
+ * not tell whether a path outside exists.
+ */
 function stayInside(path: string, { rootdir, allowOutside }: Project): string {
   const root = realpathSync(rootdir)
   const prefix = root.endsWith(sep) ? root : root + sep
-  if (allowOutside || realpathSync(path).startsWith(prefix)) return path
+  if (allowOutside || realPath(path).startsWith(prefix)) return path
   throw new CliError(`${path} is outside ${rootdir}; --allow-outside permits it`, EXIT.notPermitted)
+}
+
+/** The path without links, as far as it exists. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    const folder = dirname(path)
+    return folder === path ? path : join(realPath(folder), basename(path))
+  }
 }
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true
