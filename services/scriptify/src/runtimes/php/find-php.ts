@@ -11,7 +11,9 @@ const PROBE = 'echo "\\n", PHP_BINARY, "\\t", PHP_VERSION, "\\t", PHP_VERSION_ID
 /** Finds php ≥ 8.3 (`SCRIPTIFY_PHP_BINARY`, else `php` in PATH); throws exit code 5 saying what to install. */
 export async function findPhp(env: NodeJS.ProcessEnv): Promise<{ path: string; version: string }> {
   const binary = env.SCRIPTIFY_PHP_BINARY || 'php'
-  const output = await run(binary, ['-n', '-r', PROBE], { env, timeout: 10_000 }).then(
+  // A PATH that is meant for the project's code must not hide php.
+  const own = { ...env, PATH: process.env.PATH }
+  const output = await run(binary, ['-n', '-r', PROBE], { env: own, timeout: 10_000 }).then(
     ({ stdout }) => stdout,
     (cause: unknown) => {
       throw new CliError(`Could not run ${binary}: ${reason(cause)}; ${INSTALL}`, EXIT.runtimeMissing)
