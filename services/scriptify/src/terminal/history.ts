@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { xdgFolder } from '../xdg-folder.ts'
 
@@ -52,12 +52,19 @@ export function openHistory(path: string | undefined): History {
 }
 
 function readLines(path: string): string[] {
-  tryTo(() => mkdirSync(dirname(path), { recursive: true, mode: 0o700 }))
+  tryTo(() => createFolder(dirname(path)))
   try {
     return readFileSync(path, 'utf8').split('\n').filter(Boolean)
   } catch {
     return []
   }
+}
+
+/** As mkdir's `recursive` does, which never returns for a folder below /proc. */
+function createFolder(folder: string): void {
+  if (existsSync(folder)) return
+  createFolder(dirname(folder))
+  mkdirSync(folder, { mode: 0o700 })
 }
 
 function rewrite(path: string, lines: string[]): void {
