@@ -1,11 +1,13 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { createCli } from '../src/cli.ts'
+import { INIT_SYSTEMS } from '../src/units/init-systems.ts'
+import { uninstallService } from '../src/units/uninstall-service.ts'
 
 const LAUNCHER = join(import.meta.dirname, '../bin/scriptify')
 
@@ -108,6 +110,33 @@ describe.concurrent('the command line', () => {
     expect(stderr).toMatch(/TypeError: first\n {2}second\n {4}at /)
   })
 })
+
+it('shows any user what an uninstall would remove', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'scriptify-root-'))
+  chmodSync(root, 0o755)
+  const mark = '# scriptify: managed service=importer template=systemd v=1\n'
+  for (const file of ['etc/systemd/system/importer.service', 'etc/scriptify/importer.env']) {
+    mkdirSync(join(root, file, '..'), { recursive: true })
+    writeFileSync(join(root, file), mark)
+  }
+  // As for another user than root, whether root runs this test or not.
+  chmodSync(join(root, 'etc/scriptify/importer.env'), process.geteuid?.() === 0 ? 0o600 : 0)
+  const options = { name: 'importer', root, systems: INIT_SYSTEMS }
+  await asAnotherUser(async () => {
+    expect((await uninstallService({ ...options, dryRun: true })).join('\n')).toContain('importer.env')
+    await expect(uninstallService({ ...options, dryRun: false })).rejects.toMatchObject({ exitCode: 4 })
+  })
+})
+
+async function asAnotherUser(act: () => Promise<void>): Promise<void> {
+  if (process.geteuid?.() !== 0) return act()
+  process.seteuid?.(65_534)
+  try {
+    await act()
+  } finally {
+    process.seteuid?.(0)
+  }
+}
 
 describe.concurrent('the launcher', () => {
   it('works through a link', async () => {

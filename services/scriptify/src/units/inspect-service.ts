@@ -28,12 +28,19 @@ export interface FoundService {
   readonly launcher: FoundFile | undefined
 }
 
+interface InspectOptions {
+  readonly root: string
+  readonly systems: readonly InitSystem[]
+  /** Takes a file in scriptify's own folder that only root may read for scriptify's. */
+  readonly trustsUnreadable?: boolean
+}
+
 /** Looks at every path that a service of this name could use, below `root`; changes nothing and follows no link. */
 export async function inspectService(
   name: string,
-  { root, systems }: { root: string; systems: readonly InitSystem[] },
+  { root, systems, trustsUnreadable = false }: InspectOptions,
 ): Promise<FoundService> {
-  const look = (path: string) => inspectFile(join(root, path), { name, systems })
+  const look = (path: string) => inspectFile(join(root, path), { name, systems, trustsUnreadable })
   const units = await Promise.all(systems.map((system) => inspectUnit(system, { name, root, systems })))
   const found = units.filter((unit) => unit !== undefined)
   const environment = await look(environmentFile(name))
@@ -60,12 +67,16 @@ export async function inspectUnit(
 /** Looks at one path that a service of this name uses; undefined where nothing is. */
 async function inspectFile(
   path: string,
-  { name, systems }: { name: string; systems: readonly InitSystem[] },
+  { name, systems, trustsUnreadable }: Omit<InspectOptions, 'root'> & { name: string },
 ): Promise<FoundFile | undefined> {
   const stats = await lstatIfAny(path)
   if (!stats) return undefined
   if (!stats.isFile()) return { path, owner: 'foreign', stats, text: '' }
   const text = await readWithoutFollowing(path)
+  if (text === undefined) {
+    if (trustsUnreadable) return { path, owner: 'own', stats, text: '' }
+    throw new CliError(`${path} is readable by root only: use sudo`, EXIT.notPermitted)
+  }
   const mark = readMark(text, systems)
   // A copy under another name belongs to the admin.
   const owner = mark?.kind === 'own' && mark.name !== name ? 'foreign' : (mark?.kind ?? 'foreign')
@@ -76,13 +87,14 @@ async function inspectFile(
 export const refuseForeign = ({ path }: FoundFile): CliError =>
   new CliError(`${path} was not written by scriptify; it stays as it is`, EXIT.notPermitted)
 
-async function readWithoutFollowing(path: string): Promise<string> {
+/** Undefined for a file that this user may not read. */
+async function readWithoutFollowing(path: string): Promise<string | undefined> {
   try {
     await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
     return await file.readFile('utf8')
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EACCES')) throw error
-    throw new CliError(`${path} is readable by root only: use sudo`, EXIT.notPermitted)
+    if (error instanceof Error && 'code' in error && error.code === 'EACCES') return undefined
+    throw error
   }
 }
 

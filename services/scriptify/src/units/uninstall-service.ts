@@ -49,8 +49,8 @@ export async function uninstallService(options: UninstallOptions): Promise<strin
   return [`Uninstalled ${options.name}: removed ${removal.files.join(', ')}`]
 }
 
-async function planRemoval({ name, root, systems }: UninstallOptions): Promise<Removal> {
-  const found = await inspectService(name, { root, systems })
+async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): Promise<Removal> {
+  const found = await inspectService(name, { root, systems, trustsUnreadable: dryRun })
   const units = found.units.filter(({ owner }) => owner !== 'foreign')
   const owners = units.length > 0 ? units.map(({ system }) => system) : findMarkedSystem(found, systems)
   if (owners.length === 0) throw refuseUnowned(name, found)
