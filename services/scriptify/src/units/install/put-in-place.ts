@@ -25,9 +25,15 @@ export async function putInPlace(installation: Installation): Promise<void> {
     await write(installation, () => controlAll(announceCommands(installation.request)))
   } catch (error) {
     await controlAll(rollbackCommands(installation))
-    const reason = errorMessage(error)
-    throw new CliError(`Nothing was installed: ${reason}`, EXIT.failed)
+    throw new CliError(`Nothing was installed: ${reasonOf(error, installation)}`, EXIT.failed)
   }
+}
+
+function reasonOf(error: unknown, { request: { name } }: Installation): string {
+  const isTaken = error instanceof Error && 'code' in error && error.code === 'EEXIST'
+  return isTaken
+    ? `another installation of ${name} has finished first; see scriptify services`
+    : errorMessage(error)
 }
 
 /** What makes the init system of this host read the service; none for another host. */
