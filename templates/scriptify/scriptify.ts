@@ -18,11 +18,15 @@ interface RunOptions {
 }
 interface Connection {
   run(sql: string, parameters: Parameters, options: RunOptions): Promise<Result>
+  /** Closes it, with nothing running on it. */
+  close(): Promise<void>
   /** Closes it at once, and ends what the server runs for it. */
   abort(): Promise<void>
 }
 interface Session {
   connection: Promise<Connection>
+  /** How many statements have no result yet. */
+  running: number
   isAbandoned: boolean
 }
 
@@ -59,11 +63,12 @@ export const uuidToBin = uuid_to_bin
 
 function createExecutor() {
   let session: Session | undefined
+  let isClosing = false
   const open = (): Session => {
     const forget = () => {
       if (session === opened) session = undefined
     }
-    const opened = { connection: connect(databaseUrl(), forget), isAbandoned: false }
+    const opened = { connection: connect(databaseUrl(), forget), running: 0, isAbandoned: false }
     // A connection that failed to open is not kept.
     opened.connection.catch(forget)
     return opened
@@ -71,8 +76,19 @@ function createExecutor() {
   const run = async (sql: string, parameters: Parameters, options: RunOptions = {}): Promise<Result> => {
     session ??= open()
     const current = session
-    const connection = await unlessAbandoned(current, current.connection)
-    return unlessAbandoned(current, connection.run(sql, parameters, options))
+    current.running += 1
+    try {
+      const connection = await unlessAbandoned(current, current.connection)
+      return await unlessAbandoned(current, connection.run(sql, parameters, options))
+    } finally {
+      current.running -= 1
+      closeIfUnused()
+    }
+  }
+  const closeIfUnused = () => {
+    if (!isClosing || session === undefined || session.running > 0) return
+    session.connection.then(({ close }) => close()).catch(() => {})
+    session = undefined
   }
   return {
     /** Runs a statement with named parameters (`:name`); returns its rows. */
@@ -83,6 +99,11 @@ function createExecutor() {
       (await run(sql, parameters)).changed ?? 0,
     /** Rows, columns and count at once, as qq() needs them. */
     run,
+    /** From now on closes a connection as soon as nothing runs on it. The terminal calls this at the end of a script. */
+    close(): void {
+      isClosing = true
+      closeIfUnused()
+    },
     /** Ends the connection and its statement: the next statement opens another. The terminal calls this after Ctrl-C. */
     async reconnect(): Promise<void> {
       if (!session) return
@@ -132,6 +153,7 @@ async function connectToPostgres(url: string, onLost: () => void): Promise<Conne
       const givesRows = fields.length > 0 || command === 'SELECT'
       return { rows, columns: fields.map(({ name }) => name), ...(!givesRows && { changed: rowCount }) }
     },
+    close: async () => connection.done(),
     async abort() {
       await connection.done()
       const other = await library(url).connect({ direct: true })
@@ -163,6 +185,7 @@ async function connectToMysql(url: string, onLost: () => void): Promise<Connecti
       if (!Array.isArray(result)) return { rows: [], columns: [], changed: result.affectedRows }
       return { rows: result as unknown[][], columns: (fields ?? []).map(({ name }) => name) }
     },
+    close: () => connection.end(),
     async abort() {
       // KILL comes first: destroy() closes one half of the socket, and still reads the answer to what runs.
       const other = await createConnection({ uri: url })

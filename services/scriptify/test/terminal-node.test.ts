@@ -1,7 +1,8 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it, vi } from 'vitest'
 import { MAIN, ROOT } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
 
@@ -39,6 +40,36 @@ describe.concurrent('the node terminal', () => {
     await terminal.see('Ctrl-C again stops it by force')
     terminal.type(CTRL_C)
     await terminal.see('=> 2')
+  })
+
+  it('survives any number of Ctrl-C while it starts a new process', async () => {
+    await using terminal = await openTerminal()
+    terminal.type(`${SAY_BEGUN}; while (true);\r`)
+    await terminal.see('begun')
+    for (let presses = 0; presses < 30; presses++) {
+      terminal.type(CTRL_C)
+      await sleep(33)
+    }
+    await terminal.see(/(The statement ended the process|Interrupted)[\s\S]*node> $/)
+    expect(await terminal.enter('1 + 1')).toContain('=> 2')
+  })
+
+  it('starts another process when a SIGINT ends one that cannot catch it yet', async () => {
+    await using terminal = await openTerminal()
+    await terminal.enter('const kept = 5')
+    const children = `/proc/${terminal.pty.pid}/task/${terminal.pty.pid}/children`
+    const before = readFileSync(children, 'utf8')
+    terminal.type('.reload\r')
+    const started = await vi.waitUntil(
+      () =>
+        readFileSync(children, 'utf8')
+          .split(' ')
+          .find((pid) => pid !== '' && !before.includes(pid)),
+      { timeout: 60_000, interval: 1 },
+    )
+    process.kill(Number(started), 'SIGINT')
+    await terminal.see('Reloaded')
+    expect(await terminal.enter('kept')).toContain('=> 5')
   })
 
   it('ends without a word when its terminal is closed', async () => {
@@ -218,6 +249,11 @@ describe.concurrent('the node terminal', () => {
     const history = await terminal.enter('.history')
     expect(history).toContain('function two() {\nreturn 2 }')
     expect(history).not.toMatch(/hunter2|not kept/)
+  })
+
+  it('opens where no history can be kept', async () => {
+    await using terminal = await openTerminal([], { XDG_STATE_HOME: '/proc/nope' })
+    expect(await terminal.enter('1 + 1')).toContain('=> 2')
   })
 
   it('keeps no history in the working directory', async () => {

@@ -40,8 +40,10 @@ function isThere(pid: number): boolean {
 }
 
 describe.concurrent('a node script', () => {
+  beforeAll(() => writeFileSync('/tmp/scriptify-leave.cjs', 'process.exit(0)'))
+
   it.each([
-    { why: 'values', script: '1 + 1\n"a"\nconst x = 5;\nx', stdout: "2\n'a'\n5\n" },
+    { why: 'no value that nothing prints', script: '1 + 1\n"a"\nsetTimeout(() => {}, 1)', stdout: '' },
     {
       why: 'a block and its else',
       script: 'if (false) {\n  1\n}\nelse {\n  console.log("other")\n}',
@@ -49,12 +51,42 @@ describe.concurrent('a node script', () => {
     },
     {
       why: 'types',
-      script: 'interface A {\n a: 1 }\nfunction f(a: A): A {\n  return a\n}\nf({ a: 1 })',
+      script: 'interface A {\n a: 1 }\nfunction f(a: A): A {\n  return a\n}\nconsole.log(f({ a: 1 }))',
       stdout: '{ a: 1 }\n',
     },
     { why: 'nothing', script: '', stdout: '' },
   ])('prints $why and no prompt', async ({ script, stdout }) => {
     expect(await node([], script)).toEqual({ code: 0, stdout, stderr: '' })
+  })
+
+  it.each([
+    { why: 'under --print', args: ['--print'], script: '1\n2', stdout: '2\n' },
+    { why: 'of --execute', args: ['--execute', '1; 2'], script: '', stdout: '2\n' },
+    { why: 'unless it is a timer', args: ['--execute', 'setTimeout(() => {}, 1)'], script: '', stdout: '' },
+  ])('prints the value of its last statement $why', async ({ args, script, stdout }) => {
+    expect(await node(args, script)).toEqual({ code: 0, stdout, stderr: '' })
+  })
+
+  it('ends when nothing of it is pending', async () => {
+    const script =
+      'process.on("exit", () => console.log("exit"))\nsetTimeout(() => console.log("later"), 300)'
+    expect(await node([], script)).toEqual({ code: 0, stdout: 'later\nexit\n', stderr: '' })
+  })
+
+  it.each([
+    { why: 'a rejection that nothing handles', script: 'Promise.reject(new Error("r"))', says: 'Error: r' },
+    { why: 'an error in a timer', script: 'setTimeout(() => { throw new Error("t") }, 1)', says: 'Error: t' },
+    { why: 'a wait without an end', script: 'await new Promise(() => {})', says: 'nothing settles' },
+  ])('ends with 1 after $why', async ({ script, says }) => {
+    const { code, stdout, stderr } = await node(['--execute', script])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain(says)
+    expect(stderr).not.toContain('runtimes/node/terminal')
+  })
+
+  it('may handle a rejection in a later statement', async () => {
+    const script = 'const late = Promise.reject(new Error("r"))\nawait late.catch(() => {})'
+    expect(await node([], script)).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 
   it('ends with 1 at the first failed statement', async () => {
@@ -85,7 +117,15 @@ describe.concurrent('a node script', () => {
   it.each([
     { why: 'its own exit code', script: 'process.exit(7)', code: 7 },
     { why: 'exit', script: 'exit', code: 0 },
-    { why: 'an exit deep inside', script: '(() => process.exit(0))()', code: 1 },
+    { why: 'an exit in a condition', script: 'if (true) { process.exit(5) }', code: 5 },
+    { why: 'an exit in a timer', script: 'setTimeout(() => process.exit(6), 1)', code: 6 },
+    { why: 'an exit of its own functions', script: '(() => process.exit(0))(); throw 1', code: 0 },
+    { why: 'process.exitCode', script: 'process.exitCode = 4', code: 4 },
+    {
+      why: 'the exit of a library',
+      script: 'import { createRequire } from "node:module"\ncreateRequire("/")("/tmp/scriptify-leave.cjs")',
+      code: 1,
+    },
     { why: 'an unfinished statement', script: 'if (', code: 1 },
     { why: 'the death of its process', script: 'process.kill(process.pid, "SIGKILL")', code: 1 },
   ])('ends with $code for $why', async ({ script, code }) => {
@@ -93,7 +133,15 @@ describe.concurrent('a node script', () => {
   })
 
   it('ends as by SIGPIPE, and at once, when the reader of its values has left', async () => {
-    const args = [MAIN, 'terminal', '--runtime', 'node', '--no-preload', '--execute', '1; 2; while (true);']
+    const args = [
+      MAIN,
+      'terminal',
+      '--runtime',
+      'node',
+      '--no-preload',
+      '--execute',
+      'setInterval(() => console.log(1), 1)',
+    ]
     const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
     child.stdout.destroy()
     const said = text(child.stderr)
@@ -175,7 +223,7 @@ describe.concurrent('a node script', () => {
       stdout: '43\n',
     })
     const bad = await run(process.execPath, [MAIN, ...args, '--preload', 'bad.ts'], '')
-    expect(bad).toMatchObject({ code: 0, stdout: '1\n' })
+    expect(bad).toMatchObject({ code: 1, stdout: '' })
     expect(bad.stderr).toMatch(/boo[\s\S]*bad\.ts:1/)
   })
 
@@ -235,14 +283,21 @@ describe.skipIf(!(await hasDocker())).concurrent('a php script', () => {
     )
 
   it.each([
-    { why: 'values, a line each', script: '1 + 1\n"a"\n$x = 5;\n$x', stdout: '2\n"a"\n5\n' },
+    { why: 'no value that nothing prints', script: '1 + 1\n"a"\n$x = 5;\n$x', stdout: '' },
+    {
+      why: 'HTML',
+      script: '<html>\n<?php $x = 3; ?>\n<b><?= $x ?></b>\n<?php if ($x): ?>\nyes\n<?php endif ?>\n</html>\n',
+      stdout: '<html>\n<b>3</b>\nyes\n</html>\n',
+    },
+    { why: 'HTML after code', script: 'echo 1; ?>\n<b>hi</b>\n<?php echo 2;', stdout: '1<b>hi</b>\n2' },
+    { why: 'lines as in its file', script: '#!/usr/bin/php\n<?php\n\necho __LINE__;', stdout: '4' },
     { why: 'a block and its else', script: 'if (false) {\n  echo 1;\n}\nelse {\n  echo 2;\n}', stdout: '2' },
     { why: 'the other syntax', script: 'if (1):\n echo 2;\nelse:\n echo 3;\nendif;', stdout: '2' },
     { why: 'a heredoc', script: 'echo <<<X\n  a; }\n  X;', stdout: 'a; }' },
     {
       why: 'a chain over lines',
       script: '(new DateTime("2020-01-01"))\n  ->format("Y")',
-      stdout: '"2020"\n',
+      stdout: '',
     },
     { why: 'do and while', script: 'do {\n echo 1;\n}\nwhile (false);', stdout: '1' },
     {
@@ -260,6 +315,24 @@ describe.skipIf(!(await hasDocker())).concurrent('a php script', () => {
     expect(await php([], script)).toEqual({ code: 0, stdout, stderr: '' })
   })
 
+  it('ends when its last function has ended', async () => {
+    const script = 'register_shutdown_function(function () { usleep(600000); echo "down"; });'
+    expect(await php([], script)).toEqual({ code: 0, stdout: 'down', stderr: '' })
+  })
+
+  it.each([
+    { why: 'does not parse', source: '<?php if (', says: 'ParseError' },
+    { why: 'throws', source: '<?php throw new Exception("boo");', says: 'Exception: boo' },
+  ])('is not run when the autoloader $why', async ({ why, source, says }) => {
+    const file = `/tmp/autoload-${why.replaceAll(' ', '-')}.php`
+    await machine.copyContentToContainer([{ content: source, target: file }])
+    const env = ['-e', `SCRIPTIFY_BOOTLOADER=${file}`]
+    const words = ['node', MAIN, 'terminal', '--runtime', 'php', '--no-preload', '--execute', 'echo 1;']
+    const ended = await run('docker', ['exec', ...env, machine.getId(), ...words], '')
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(ended.stderr).toContain(says)
+  })
+
   it('ends with 1 at the first failed statement, and says where', async () => {
     const { code, stdout, stderr } = await php([], 'echo "a";\nthrow new Exception("boo");\necho "b";')
     expect({ code, stdout }).toEqual({ code: 1, stdout: 'a' })
@@ -269,7 +342,22 @@ describe.skipIf(!(await hasDocker())).concurrent('a php script', () => {
   it.each([
     { why: 'its own exit code', script: 'exit(7);', code: 7 },
     { why: 'exit', script: 'exit', code: 0 },
-    { why: 'an exit deep inside', script: '(function () { exit(0); })();', code: 1 },
+    { why: 'a message', script: 'die("bye");', code: 0 },
+    { why: 'an exit in a condition', script: 'if (true) { exit(5); }', code: 5 },
+    { why: 'an exit as an expression', script: 'false or exit(status: 4);', code: 4 },
+    {
+      why: 'an exit of its own functions',
+      script: '(function () { exit(0); })(); throw new Exception;',
+      code: 0,
+    },
+    { why: 'the exit of a library', script: 'eval("exit(0);");', code: 1 },
+    { why: 'an exit at its end', script: 'register_shutdown_function(fn () => exit(9));', code: 9 },
+    {
+      why: 'an error at its end',
+      script: 'register_shutdown_function(fn () => throw new Exception);',
+      code: 1,
+    },
+    { why: 'methods named exit', script: 'class A { static function exit() {} } A::exit();', code: 0 },
     { why: 'an unfinished statement', script: 'if (', code: 1 },
     { why: 'a fatal error', script: 'class Q implements Countable {}', code: 1 },
   ])('ends with $code for $why', async ({ script, code }) => {
@@ -327,6 +415,11 @@ describe.skipIf(!(await hasDocker())).concurrent('a php script', () => {
 
   it('evaluates --execute, which may read stdin', async () => {
     expect(await php(['--execute', 'fgets(STDIN)'], 'abc')).toMatchObject({ code: 0, stdout: '"abc"\n' })
+  })
+
+  it('finds php by the PATH of its caller', async () => {
+    const { code, stdout } = await php(['--env', 'PATH=/evil', '--execute', "getenv('PATH')"])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '"/evil"\n' })
   })
 
   it("loads a service's environment, over which --env wins", async () => {

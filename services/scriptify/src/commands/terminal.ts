@@ -11,7 +11,7 @@ Examples:
   scriptify terminal --preload templates/scriptify/scriptify.php
   scriptify terminal importer --env APP_ENV=test         with the environment of the service "importer"
   scriptify terminal --execute 'strlen("é")' --runtime php
-  echo '1 + 1' | scriptify terminal --runtime node       a script: no prompt, exit code 1 at the first failure`
+  echo 'console.log(1 + 1)' | scriptify terminal --runtime node   a script: no prompt, exit code 1 at the first failure`
 
 interface Flags {
   runtime?: RuntimeName
@@ -20,6 +20,7 @@ interface Flags {
   env?: string[]
   execute?: string
   keepGoing?: boolean
+  print?: boolean
   fork: boolean
   history: boolean
 }
@@ -36,8 +37,9 @@ export function createTerminalCommand(): Command {
     .addOption(
       new Option('-r, --rootdir <dir>', 'the project’s folder').default(process.cwd(), 'this folder'),
     )
-    .option('-x, --execute <code>', 'evaluate this code and exit')
+    .option('-x, --execute <code>', 'evaluate this code, print its value, and exit')
     .option('--keep-going', 'in a script, continue after a failed statement')
+    .option('--print', 'in a script, print the value of the last statement')
     .option('--no-fork', 'keep no sleeping copy of the php process (for gRPC, Xdebug, threads)')
     .option('--no-history', 'neither read nor write the history file')
     .addHelpText('after', EXAMPLES)
@@ -53,6 +55,7 @@ export function createTerminalCommand(): Command {
         execute: flags.execute,
         env: flags.env ?? [],
         keepGoing: flags.keepGoing ?? false,
+        print: flags.print ?? false,
       })
     })
 }

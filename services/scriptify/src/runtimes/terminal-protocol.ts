@@ -25,6 +25,8 @@ export const WorkerMessage = z.discriminatedUnion('type', [
     forks: z.boolean(),
     notes: z.array(z.string()),
     names: z.array(z.string()),
+    /** Whether a step of the opening threw; its error is among the notes. */
+    failed: z.boolean(),
   }),
   z.object({
     id: z.number(),
@@ -50,7 +52,14 @@ export const WorkerMessage = z.discriminatedUnion('type', [
   z.object({ id: z.number(), type: z.literal('dying'), reason: z.string(), snapshot: z.string().optional() }),
   z.object({ id: z.number(), type: z.literal('protected'), pid: z.number() }),
   z.object({ id: z.number(), type: z.literal('restored'), pid: z.number(), notes: z.array(z.string()) }),
-  z.object({ id: z.number(), type: z.literal('log'), text: z.string() }),
+  z.object({ id: z.number(), type: z.literal('exiting'), code: z.number() }),
+  z.object({
+    id: z.number(),
+    type: z.literal('log'),
+    text: z.string(),
+    /** Whether code that no statement waits for has failed. */
+    isFailure: z.boolean().optional(),
+  }),
   z.object({ id: z.number(), type: z.literal('unknown') }),
 ])
 export type WorkerMessage = z.output<typeof WorkerMessage>
@@ -65,6 +74,8 @@ export type WorkerRequest =
       preload: string | undefined
       declarations: string[]
       snapshot: string | undefined
+      /** In a script, its own exit() ends the process with that code, and the process ends once nothing is pending. */
+      isScript: boolean
     }
   | { type: 'eval'; code: string; line: number }
   | { type: 'check'; code: string }
@@ -73,6 +84,11 @@ export type WorkerRequest =
   | { type: 'list' }
   | { type: 'snapshot' }
   | { type: 'describe'; name: string; source: boolean }
+
+/** Asks the worker to end, at once or when nothing is pending; it does not answer. */
+export interface Farewell {
+  type: 'bye' | 'finish'
+}
 
 export interface AnswerOf {
   start: 'ready'

@@ -21,7 +21,9 @@ export async function runPromptMode(
   const history = openHistory(keepsHistory ? historyPath(process.env, rootdir, backend.name) : undefined)
   const isProduction = /^prod(uction)?$/i.test(env.APP_ENV ?? '')
   const prompt = createPrompt({ runtime: backend.name, history, environment, isProduction })
-  const session = await openUntilSignal((signal) => openSession({ ...setup, notify: prompt.notify, signal }))
+  const session = await openUntilSignal((signal) =>
+    openSession({ ...setup, isScript: false, notify: prompt.notify, signal }),
+  )
   if (typeof session === 'number') return session
   const signalled = untilSignal(PROMPT_SIGNALS, prompt.restore)
   process.on('exit', prompt.restore)

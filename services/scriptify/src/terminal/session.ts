@@ -31,6 +31,10 @@ export interface Session {
   interrupt(): void
   /** Kills the worker: the second Ctrl-C. The running statement is lost, the session is not. */
   kill(): void
+  /** Lets the worker end by itself, once nothing is pending there. */
+  finish(): void
+  /** Resolves when a script's worker has ended by itself, with its exit status; undefined if a signal ended it. */
+  ended: Promise<number | undefined>
   /** Starts a new worker; with keep, it receives the imports, declarations and plain variables of the old one. */
   restart(options: { keep: boolean }): Promise<Opened>
   close(): Promise<void>
@@ -51,6 +55,8 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     describe: async (name, source) => (await worker.askAgain({ type: 'describe', name, source })).text,
     interrupt: worker.interrupt,
     kill: worker.kill,
+    finish: worker.finish,
+    ended: worker.ended,
     restart: ({ keep }) => restart(worker, memory, keep),
     close: worker.close,
   }

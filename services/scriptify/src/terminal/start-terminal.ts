@@ -18,6 +18,8 @@ export interface TerminalOptions {
   env: string[]
   execute: string | undefined
   keepGoing: boolean
+  /** Prints the value of a script's last statement; --execute always does. */
+  print: boolean
   fork: boolean
   history: boolean
 }
@@ -28,7 +30,7 @@ export async function startTerminal(options: TerminalOptions): Promise<number> {
   const environment = await readTerminalEnvironment(options.service, options.env)
   const setup = await prepareSession(rootdir, { ...process.env, ...environment }, options)
   if (options.execute !== undefined) {
-    return runAsScript(options.execute, { ...setup, stdin: 'inherit' }, options)
+    return runAsScript(options.execute, { ...setup, stdin: 'inherit' }, { ...options, print: true })
   }
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     return runAsScript(await text(process.stdin), { ...setup, stdin: 'ignore' }, options)
@@ -58,7 +60,11 @@ function getFolder(path: string): string {
   throw new CliError(`The root directory ${absolute} does not exist`, EXIT.notFound)
 }
 
-async function runAsScript(script: string, setup: SessionSetup, options: TerminalOptions): Promise<number> {
+async function runAsScript(
+  script: string,
+  setup: SessionSetup,
+  { keepGoing, print }: TerminalOptions,
+): Promise<number> {
   const { runScriptMode } = await import('./script-mode.ts')
-  return runScriptMode(script, setup, options)
+  return runScriptMode(script, setup, { keepGoing, printsValue: print })
 }

@@ -15,14 +15,16 @@ export interface SessionSetup {
 }
 
 export interface SessionOptions extends SessionSetup {
+  /** Whether exit() ends the session, instead of the statement that calls it. */
+  isScript: boolean
   /** Ends a start that is in progress, with its process; a session that is open ignores it. */
   signal: AbortSignal
   /** Receives everything that is not the answer to a statement. */
-  notify(text: string): void
+  notify(text: string, news?: { isFailure: boolean }): void
 }
 
 /** What a worker reports when it is ready. */
-export type Opened = Pick<Answer<'ready'>, 'version' | 'forks' | 'notes' | 'names'>
+export type Opened = Pick<Answer<'ready'>, 'version' | 'forks' | 'notes' | 'names' | 'failed'>
 
 /** Requests that run none of the session's code, so that a new worker can answer them as well. */
 type Repeatable = 'check' | 'complete' | 'list' | 'describe'
@@ -39,34 +41,49 @@ export interface SupervisedWorker {
   evaluate(code: string, line: number): Promise<Answer<'done'> | { cause: string }>
   interrupt(): void
   kill(): void
+  /** Lets the worker end by itself, once nothing is pending there. */
+  finish(): void
+  /** Resolves when the worker has ended by itself, with its exit status; undefined if a signal ended it. */
+  ended: Promise<number | undefined>
   /** Ends the worker; another may be started. */
   stop(): Promise<void>
   /** Ends the worker, the last one. */
   close(): Promise<void>
 }
 
+/** How long Ctrl-C waits for a start: pressed again and again, it would kill each new process. */
+const START_PATIENCE_MS = 5000
+
 interface State {
   worker: WorkerProcess | undefined
   isStarting: boolean
+  /** When the last start began. */
+  startedAt: number
   isEvaluating: boolean
   isClosed: boolean
   /** What the worker that starts does at present. */
   step: OpeningStep | undefined
   /** Why the last worker died. */
   reason: string | undefined
+  /** The signal that ended it. */
+  signal: NodeJS.Signals | undefined
   /** The start of a new worker after an idle one died. */
   recovery: Promise<unknown> | undefined
+  readonly ended: PromiseWithResolvers<number | undefined>
 }
 
 export function superviseWorker(options: SessionOptions, memory: SessionMemory): SupervisedWorker {
   const state: State = {
     worker: undefined,
     isStarting: false,
+    startedAt: 0,
     isEvaluating: false,
     isClosed: false,
     step: undefined,
     reason: undefined,
+    signal: undefined,
     recovery: undefined,
+    ended: Promise.withResolvers<number | undefined>(),
   }
   const start = () => startFresh(state, options, memory, recover)
   const recover = async () => {
@@ -108,8 +125,15 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
         state.isEvaluating = false
       }
     },
-    interrupt: () => getWorker(state).interrupt(),
-    kill: () => getWorker(state).kill(),
+    interrupt() {
+      if (!state.isStarting) getWorker(state).interrupt()
+    },
+    kill() {
+      const isPatient = state.isStarting && performance.now() - state.startedAt < START_PATIENCE_MS
+      if (!isPatient) getWorker(state).kill()
+    },
+    finish: () => getWorker(state).finish(),
+    ended: state.ended.promise,
     stop: () => getWorker(state).close(),
     async close() {
       state.isClosed = true
@@ -129,38 +153,49 @@ async function startFresh(
   memory: SessionMemory,
   recover: () => Promise<void>,
 ): Promise<Opened & { lost: string[] }> {
-  const { backend, rootdir, env, stdin, signal } = options
-  Object.assign(state, { isStarting: true, step: undefined, reason: undefined })
+  state.isStarting = true
   const events = workerEvents(state, options, memory, recover)
+  try {
+    for (;;) {
+      const ready = await startOnce(state, options, memory, events)
+      if (ready !== undefined) return { ...ready, lost: memory.started(ready.names) }
+    }
+  } finally {
+    state.isStarting = false
+  }
+}
+
+/** Undefined for a worker that Ctrl-C has ended before it could catch the signal. */
+async function startOnce(
+  state: State,
+  options: SessionOptions,
+  memory: SessionMemory,
+  events: WorkerEvents,
+): Promise<Answer<'ready'> | undefined> {
+  const { backend, rootdir, env, stdin, signal, preload, isScript } = options
+  const { autoloader } = backend
+  Object.assign(state, {
+    startedAt: performance.now(),
+    step: undefined,
+    reason: undefined,
+    signal: undefined,
+  })
   const worker = startWorker({ command: backend.worker, cwd: rootdir, env, stdin, events })
   state.worker = worker
   signal.addEventListener('abort', worker.kill)
   try {
-    const ready = await askToStart(worker, state, options, memory)
-    return { ...ready, lost: memory.started(ready.names) }
-  } finally {
-    state.isStarting = false
-    signal.removeEventListener('abort', worker.kill)
-  }
-}
-
-async function askToStart(
-  worker: WorkerProcess,
-  state: State,
-  { backend, preload }: SessionOptions,
-  memory: SessionMemory,
-): Promise<Answer<'ready'>> {
-  const { autoloader } = backend
-  try {
-    return await worker.ask({ type: 'start', autoloader, preload, ...memory.carriedOver() })
+    return await worker.ask({ type: 'start', autoloader, preload, isScript, ...memory.carriedOver() })
   } catch (error) {
     if (!(error instanceof WorkerDied)) throw error
-    // Not started again: another process would fail the same way.
     await worker.close()
+    if (state.signal === 'SIGINT' && state.step === undefined && !signal.aborted) return undefined
+    // Not started again: another process would fail the same way.
     throw new CliError(
       `${describeStep(state.step, { autoloader, preload })} ended the process (${state.reason ?? 'its process died'})`,
       EXIT.failed,
     )
+  } finally {
+    signal.removeEventListener('abort', worker.kill)
   }
 }
 
@@ -171,7 +206,8 @@ function workerEvents(
   recover: () => Promise<void>,
 ): WorkerEvents {
   return {
-    onLog: notify,
+    onLog: ({ text, isFailure = false }) => notify(text, { isFailure }),
+    onEnded: state.ended.resolve,
     onOpening(step) {
       state.step = step
     },
@@ -182,8 +218,9 @@ function workerEvents(
       if (!state.isEvaluating) notify('The session was restored after its process died')
       for (const note of notes) notify(note)
     },
-    onGone({ reason, snapshot }) {
+    onGone({ reason, signal, snapshot }) {
       state.reason = reason
+      state.signal = signal
       memory.setSnapshot(snapshot)
       if (state.isClosed || state.isEvaluating || state.isStarting) return
       state.recovery = recover()

@@ -3,11 +3,12 @@ import type { Duplex } from 'node:stream'
 import {
   type Answer,
   type AnswerOf,
+  type Farewell,
   WorkerMessage,
   type WorkerRequest,
 } from '../runtimes/terminal-protocol.ts'
 
-const NEWS = ['log', 'opening', 'dying', 'protected', 'restored'] as const
+const NEWS = ['log', 'opening', 'exiting', 'dying', 'protected', 'restored'] as const
 /** A message that is not the answer to a request. */
 export type WorkerNews = Extract<WorkerMessage, { type: (typeof NEWS)[number] }>
 
@@ -25,8 +26,8 @@ export interface WorkerChannel {
   ask<T extends WorkerRequest['type']>(
     request: Extract<WorkerRequest, { type: T }>,
   ): Promise<Answer<AnswerOf[T]>>
-  /** Asks the worker to end; it does not answer. */
-  sayBye(): void
+  /** Asks the worker to end, at once or when nothing is pending; it does not answer. */
+  say(farewell: Farewell['type']): void
   /** Fails every request that has no answer yet. */
   rejectAll(error: WorkerDied): void
   close(): void
@@ -57,7 +58,7 @@ export function openChannel(socket: Duplex, onNews: (news: WorkerNews) => void):
         socket.write(`${JSON.stringify({ id, ...request })}\n`)
       })
     },
-    sayBye: () => void socket.write('{"id":0,"type":"bye"}\n'),
+    say: (type) => void socket.write(`${JSON.stringify({ id: 0, type })}\n`),
     rejectAll(error) {
       for (const { reject } of pending.values()) reject(error)
       pending.clear()

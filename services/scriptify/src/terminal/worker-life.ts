@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** How often a live worker is checked: a background process may keep its socket open after its death. */
@@ -13,6 +14,8 @@ const TAKEOVER_MS = 10_000
 /** The process that evaluates: the child itself, or after its death the copy that took over. */
 export interface WorkerLife {
   pid(): number
+  /** Whether the child is dead, and its copy evaluates. */
+  isCopy(): boolean
   /** How the child ended, if nothing has replaced it. */
   exitReason(): string | undefined
   setCopy(pid: number): void
@@ -20,6 +23,8 @@ export interface WorkerLife {
   follow(pid: number): void
   /** Calls back when it is known how the child ended, at the latest after GRACE_MS. */
   afterExit(callback: () => void): void
+  /** Resolves when the child has ended, with its exit status; undefined if a signal ended it. For a copy, when it is dead. */
+  untilEnded(): Promise<number | undefined>
   /** Resolves when the process is dead, or after GRACE_MS. */
   untilDead(): Promise<void>
   stop(): void
@@ -60,6 +65,13 @@ export function watchLife(child: ChildProcess, onDeath: () => void): WorkerLife 
       child.once('exit', () => callback())
       setTimeout(callback, GRACE_MS).unref()
     },
+    async untilEnded() {
+      while (isWorkerAlive()) {
+        await (pid === child.pid ? once(child, 'exit') : sleep(DEAD_CHECK_MS, undefined, { ref: false }))
+      }
+      return pid === child.pid ? (child.exitCode ?? undefined) : undefined
+    },
+    isCopy: () => pid !== child.pid,
     async untilDead() {
       // Gives up in time: without a parent that reaps it, a dead process looks alive forever.
       for (let waited = 0; waited < GRACE_MS && isWorkerAlive(); waited += 10) await sleep(10)

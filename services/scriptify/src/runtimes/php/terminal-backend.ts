@@ -24,6 +24,7 @@ export async function terminalBackend({ rootdir, env, fork }: TerminalOptions): 
     worker: {
       file: php.path,
       args: [...iniOptions(settings), WORKER, ...(fork ? [] : ['--no-fork'])],
+      fatalStatus: 255,
       hasInterruptPipe: false,
     },
   }

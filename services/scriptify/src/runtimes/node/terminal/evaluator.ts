@@ -24,7 +24,8 @@ export interface Evaluator extends Pick<Inspector, 'lexicalNames' | 'read'> {
 
 /** Marks a promise that the prompt awaits without an `await`, such as the one that qq() returns. */
 const AWAITED = Symbol.for('scriptify.awaited')
-const SOURCE_NAME = 'node-shell-code'
+/** The file name of what is typed, in stack traces. */
+export const SOURCE_NAME = 'node-shell-code'
 
 /** Evaluates scripts in this thread's global scope. */
 export function createEvaluator(): Evaluator {
@@ -86,9 +87,10 @@ async function toEvaluation(
 function watchInterrupts(onInterrupt: () => void): void {
   const answered = new Int32Array(new SharedArrayBuffer(4))
   const watcher = new Worker(new URL('interrupt-thread.ts', import.meta.url), { workerData: answered.buffer })
-  watcher.unref()
   watcher.on('message', () => {
     Atomics.store(answered, 0, 1)
     onInterrupt()
   })
+  // Last, because a listener keeps the process alive.
+  watcher.unref()
 }

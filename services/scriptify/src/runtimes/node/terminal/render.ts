@@ -4,6 +4,10 @@ const MAX_TOTAL = 65_536
 const MAX_KEYS = 100
 const BOUNDS = { depth: 4, maxArrayLength: 100, maxStringLength: 2000, breakLength: 100 } as const
 
+// inspect() colours frames.
+const FRAME = /^[^\w"'`]*\bat /
+const OWN_FRAME = /^[^\w"'`]*\bat .*(node:inspector|node:internal|runtimes\/node\/terminal\/)/m
+
 /** Writes any value as text, bounded in depth, items, string length and total size. */
 export function render(value: unknown, { colors }: { colors: boolean }): string {
   const text = textOf(value, colors)
@@ -13,10 +17,24 @@ export function render(value: unknown, { colors }: { colors: boolean }): string 
 function textOf(value: unknown, colors: boolean): string {
   try {
     if (value instanceof Uint8Array && value.length === 16) return `uuid ${uuidOf(value)}`
-    return inspect(firstKeys(value), { ...BOUNDS, colors })
+    return withoutOwnFrames(inspect(firstKeys(value), { ...BOUNDS, colors }))
   } catch (error) {
     return `(cannot be shown: ${String(error)})`
   }
+}
+
+/** Leaves the frames of the terminal itself out of the stacks in a text; a stack ends with the frames of its caller. */
+function withoutOwnFrames(text: string): string {
+  if (!OWN_FRAME.test(text)) return text
+  const kept: string[] = []
+  let isOwn = false
+  for (const line of text.split('\n')) {
+    isOwn = FRAME.test(line) && (isOwn || OWN_FRAME.test(line))
+    if (!isOwn) kept.push(line)
+    // The properties of the error follow.
+    else if (line.endsWith(' {')) kept.push(`${kept.pop()} {`)
+  }
+  return kept.join('\n')
 }
 
 /** inspect() bounds arrays and strings, but prints every key of an object. */
@@ -37,10 +55,5 @@ const uuidOf = (bytes: Uint8Array): string =>
 /** Writes an error as text, without the frames of the terminal itself. */
 export function describeError(error: unknown, { colors }: { colors: boolean }): string {
   if (!(error instanceof Error)) return `Uncaught ${render(error, { colors })}`
-  const lines = render(error, { colors: false }).split('\n')
-  const own = lines.findIndex((line) =>
-    /^\s+at .*(node:inspector|node:internal|runtimes\/node\/terminal)/.test(line),
-  )
-  const last = lines.findLastIndex((line) => /^\s+at /.test(line))
-  return own < 0 ? lines.join('\n') : [...lines.slice(0, own), ...lines.slice(last + 1)].join('\n')
+  return render(error, { colors: false })
 }

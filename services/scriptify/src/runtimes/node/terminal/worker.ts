@@ -3,17 +3,19 @@ import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import type { WorkerMessage, WorkerRequest } from '../../terminal-protocol.ts'
+import type { Farewell, WorkerMessage, WorkerRequest } from '../../terminal-protocol.ts'
+import { exitOnClosedOutput } from '../method/closed-output.ts'
 import { completionsOf } from './completion.ts'
 import { describe, listVariables } from './describe.ts'
 import { createEvaluator, type Evaluation, ExitCalled } from './evaluator.ts'
 import { isIncomplete, splitScript } from './parse-code.ts'
 import { type PreparedCode, prepareCode } from './prepare-code.ts'
 import { describeError, render } from './render.ts'
+import { createScriptProcess, type ScriptProcess } from './script-process.ts'
 import { defineGlobal, prepareGlobals } from './session-globals.ts'
 import { readSnapshot, takeSnapshot } from './snapshot.ts'
 
-type Numbered = WorkerRequest & { id: number }
+type Numbered = (WorkerRequest | Farewell) & { id: number }
 type Unnumbered<T> = T extends unknown ? Omit<T, 'id'> : never
 type Message = Unnumbered<WorkerMessage>
 type Done = Extract<Message, { type: 'done' }>
@@ -26,6 +28,7 @@ const realExit = process.exit.bind(process)
 const evaluator = createEvaluator()
 const { userNames, userVariables } = prepareGlobals(evaluator)
 let sentSnapshot = ''
+let script: ScriptProcess | undefined
 
 keepAlive()
 createInterface({ input: socket }).on('line', (line) => void answer(JSON.parse(line) as Numbered))
@@ -33,13 +36,14 @@ socket.on('close', () => realExit(0))
 
 async function answer(request: Numbered): Promise<void> {
   if (request.type === 'start') return start(request)
+  if (request.type === 'finish') return finish()
   if (request.type === 'eval') return send(request.id, await evaluate(request))
   const message = inspect(request)
   return message ? send(request.id, message) : realExit(0)
 }
 
 /** Answers what runs none of the session's code; undefined for `bye`. */
-function inspect(request: Exclude<Numbered, { type: 'start' | 'eval' }>): Message | undefined {
+function inspect(request: Exclude<Numbered, { type: 'start' | 'eval' | 'finish' }>): Message | undefined {
   switch (request.type) {
     case 'check':
       return { type: 'checked', incomplete: isIncomplete(request.code) }
@@ -59,13 +63,37 @@ function inspect(request: Exclude<Numbered, { type: 'start' | 'eval' }>): Messag
 }
 
 async function start(request: Extract<Numbered, { type: 'start' }>): Promise<void> {
-  const { id, preload, declarations, snapshot } = request
+  const { id, preload, declarations, snapshot, isScript } = request
   const notes = [...(await loadPreload(preload)), ...(await redeclare(declarations))]
+  const failed = notes.length > 0
   for (const [name, value] of snapshot === undefined ? [] : readSnapshot(snapshot)) defineGlobal(name, value)
   const { pid, versions } = process
-  send(id, { type: 'ready', pid, version: versions.node, forks: false, notes, names: userNames() })
+  if (isScript) becomeScript()
+  send(id, { type: 'ready', pid, version: versions.node, forks: false, notes, names: userNames(), failed })
   // The parser and the type stripper load on first use: now, while the user reads the banner.
   setImmediate(() => prepareCode('let warm: number = 1'))
+}
+
+function becomeScript(): void {
+  exitOnClosedOutput()
+  process.removeAllListeners('unhandledRejection')
+  script = createScriptProcess({
+    socket,
+    end: realExit,
+    stopStatement: evaluator.exit,
+    announceExit: (code) => send(0, { type: 'exiting', code }),
+    onRejection: (error) => logFailure('Unhandled rejection', error),
+  })
+  process.exit = script.exit
+}
+
+/** An open connection of the preload would keep the process alive. */
+function finish(): void {
+  const executor: unknown = Reflect.get(globalThis, 'executor')
+  if (typeof executor === 'object' && executor !== null && 'close' in executor) {
+    if (typeof executor.close === 'function') executor.close()
+  }
+  script?.finish()
 }
 
 async function loadPreload(preload: string | undefined): Promise<string[]> {
@@ -97,7 +125,8 @@ async function evaluate({ code, line }: Extract<Numbered, { type: 'eval' }>): Pr
   } catch (error) {
     return { type: 'done', ok: false, error: describeSyntaxError(error, code) }
   }
-  const evaluation = await evaluator.evaluate(prepared.code, line)
+  const running = evaluator.evaluate(prepared.code, line)
+  const evaluation = await (script === undefined ? running : script.settle(running))
   const memory = remember(prepared)
   if (evaluation.status === 'interrupted' || evaluation.status === 'exited') await abandonQueries()
   return { type: 'done', ...toResult(evaluation, prepared), ...memory }
@@ -123,9 +152,14 @@ function toResult(evaluation: Evaluation, { shows }: PreparedCode): Omit<Done, '
 
 function show(value: unknown, shows: PreparedCode['shows']): string | undefined {
   if (shows === 'nothing' || (shows === 'non-null' && value == null)) return undefined
+  if (script !== undefined && isPending(value)) return undefined
   defineGlobal('_', value)
   return render(value, { colors })
 }
+
+/** Whether a script only started something: what it waits for at its end has no value yet. */
+const isPending = (value: unknown): boolean =>
+  value instanceof Promise || (typeof value === 'object' && value !== null && 'hasRef' in value)
 
 /** What a new worker would need; the snapshot only if it has changed. */
 function remember({ declarations }: PreparedCode) {
@@ -160,7 +194,7 @@ function keepAlive(): void {
 
 function logFailure(kind: string, error: unknown): void {
   const text = error instanceof ExitCalled ? error.message : `${kind}: ${describeError(error, { colors })}`
-  send(0, { type: 'log', text })
+  send(0, { type: 'log', text, isFailure: true })
 }
 
 function send(id: number, message: Message): void {

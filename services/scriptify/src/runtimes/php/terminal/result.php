@@ -20,6 +20,9 @@ final class Result
     public static function withReturn(string $code): array
     {
         $code = Tokens::withoutOpenTag($code);
+        if (Tokens::endsInHtml($code)) {
+            return ['code' => $code, 'shows' => 'nothing'];
+        }
         if (preg_match('/;\s*;\s*\z/', $code) === 1) {
             return ['code' => $code, 'shows' => 'nothing'];
         }

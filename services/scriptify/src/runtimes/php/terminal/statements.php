@@ -24,10 +24,18 @@ final class Statements
         $current = '';
         $line = 1;
         $depth = 0;
-        $tokens = Tokens::tokens($code);
+        $tokens = Tokens::tokens(Tokens::withoutOpenTag($code));
         foreach ($tokens as $index => $token) {
             if ($current === '') {
                 $line = $token->line;
+            }
+            if (trim($current) === '') {
+                $token->text = match ($token->id) {
+                    T_INLINE_HTML => "?>{$token->text}",
+                    T_OPEN_TAG_WITH_ECHO => 'echo ',
+                    T_OPEN_TAG, T_CLOSE_TAG => str_repeat("\n", substr_count($token->text, "\n")),
+                    default => $token->text,
+                };
             }
             $current .= $token->text;
             $depth += Tokens::depthChange($token);
@@ -44,6 +52,9 @@ final class Statements
     {
         if ($token->id === T_WHITESPACE && str_contains($token->text, "\n")) {
             return self::endsAtLine($statement, Tokens::nextSignificant($tokens, $index));
+        }
+        if ($token->id === T_INLINE_HTML && str_starts_with(ltrim($statement), '?>')) {
+            return true;
         }
         if (!in_array($token->text, [';', '}'], true) && $token->id !== T_CLOSE_TAG) {
             return false;

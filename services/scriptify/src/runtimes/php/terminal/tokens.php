@@ -42,9 +42,36 @@ final class Tokens
         };
     }
 
+    /** Code without its opening tag. Text that begins with another tag is HTML, as in a file. */
     public static function withoutOpenTag(string $code): string
     {
-        return (string) preg_replace('/\A\s*<\?php(?=\s|\z)/', '', $code);
+        if (preg_match('/\A(?:#!.*\n)?\s*<\?php(?=\s|\z)/', $code, $tag) === 1) {
+            return str_repeat("\n", substr_count($tag[0], "\n")) . substr($code, strlen($tag[0]));
+        }
+        return preg_match('/\A\s*<(?!<<)/', $code) === 1 ? "?>{$code}" : $code;
+    }
+
+    /** Whether the text ends outside PHP, where nothing can be added to it. */
+    public static function endsInHtml(string $code): bool
+    {
+        $tokens = self::tokens($code);
+        return (end($tokens) ?: null)?->is([T_INLINE_HTML, T_CLOSE_TAG]) === true;
+    }
+
+    /** Replaces each `exit` and `die` by a call of this function. */
+    public static function replaceExits(string $code, string $function): string
+    {
+        $tokens = self::tokens($code);
+        $replaced = '';
+        $before = null;
+        foreach ($tokens as $index => $token) {
+            $isName = $before?->is([T_DOUBLE_COLON, T_OBJECT_OPERATOR, T_NULLSAFE_OBJECT_OPERATOR, T_FUNCTION, T_CONST, T_CASE]) === true;
+            $isExit = $token->id === T_EXIT && !$isName;
+            $call = self::nextSignificant($tokens, $index)?->text === '(' ? $function : "{$function}()";
+            $replaced .= $isExit ? $call : $token->text;
+            $before = $token->isIgnorable() ? $before : $token;
+        }
+        return $replaced;
     }
 
     /** The engine's message for text that does not parse, else null. */

@@ -20,6 +20,8 @@ final class Worker
     private static bool $isEvaluating = false;
     private static bool $isEnding = false;
     private static bool $isBackupStale = true;
+    private static bool $isScript = false;
+    private static bool $hasFailedOpening = false;
     private static int $pid = 0;
 
     /** @var array{id: int, type: string, ...} the request in progress */
@@ -61,7 +63,7 @@ final class Worker
             }
             self::protect();
             $request = self::$channel->read();
-            if ($request === null || $request['type'] === 'bye') {
+            if ($request === null || $request['type'] === 'bye' || $request['type'] === 'finish') {
                 self::end();
                 return false;
             }
@@ -100,9 +102,20 @@ final class Worker
         $text = $wasInterrupt ? 'Interrupted' : Failure::describe($error);
         if (self::$request['type'] === 'start') {
             self::$notes[] = $text;
+            self::$hasFailedOpening = true;
             return;
         }
         self::reply(['type' => 'done', 'ok' => false, 'error' => $text, 'interrupted' => $wasInterrupt] + self::memory());
+    }
+
+    /** exit() of a script: ends the process with its shutdown functions and its exit code. */
+    public static function exit(string|int $status = 0): never
+    {
+        if (getmypid() === self::$pid && !self::$isEnding) {
+            self::$channel->write(['id' => 0, 'type' => 'exiting', 'code' => is_int($status) ? $status & 255 : 0]);
+            self::end();
+        }
+        exit($status);
     }
 
     /** Lets the preload's $executor connect anew; see docs/reference/scriptify-terminal.md. */
@@ -153,6 +166,9 @@ final class Worker
         if ($message === null) {
             $code = Statements::takeImports($code, self::$imports);
         }
+        if (self::$isScript) {
+            $code = Tokens::replaceExits($code, '\\' . self::class . '::exit');
+        }
         ['code' => $code, 'shows' => self::$shows] = Result::withReturn($code);
         self::$code = str_repeat("\n", max(0, $line - 1)) . self::$imports->prefix() . $code;
         self::$isEvaluating = true;
@@ -163,6 +179,8 @@ final class Worker
     private static function prepareOpening(array $request): void
     {
         self::$notes = [];
+        self::$isScript = (bool) $request['isScript'];
+        self::$isBackupStale = true;
         if (is_string($request['autoloader'] ?? null)) {
             self::$opening[] = ['code' => 'require_once ' . var_export($request['autoloader'], true) . ';', 'step' => 'autoloader'];
         }
@@ -189,7 +207,7 @@ final class Worker
     private static function ready(): void
     {
         self::reply(['type' => 'ready', 'pid' => self::$pid, 'version' => PHP_VERSION, 'forks' => self::$forks,
-            'notes' => self::$notes, 'names' => array_keys(self::userVariables())]);
+            'notes' => self::$notes, 'names' => array_keys(self::userVariables()), 'failed' => self::$hasFailedOpening]);
         self::$request = ['id' => 0, 'type' => ''];
     }
 
