@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aUser, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
-const ATTACKERS = 80
+const ATTACKERS = 20
 /** How long an attacker that was refused for lack of room waits; the longest Retry-After would be a second. */
 const RETRY_MS = 100
 
@@ -19,7 +19,7 @@ const start = () =>
     settings: {
       TRUST_PROXY: '127.0.0.1',
       RATE_LIMIT_LOGIN: '10',
-      HASH_QUEUE: '32',
+      HASH_QUEUE: '8',
       PASSWORD_HASH: 'argon2id',
     },
   })
