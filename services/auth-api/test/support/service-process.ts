@@ -18,23 +18,7 @@ export function startServiceProcess(
 ): Service {
   const child = spawn(process.execPath, [...nodeOptions, MAIN], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: {
-      PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-      // An environment without files, so that the checkout's config/ has no effect.
-      APP_ENV: 'nowhere',
-      PASSWORD_HASH: 'argon2id',
-      HOST: '127.0.0.1',
-      PORT: '0',
-      METRICS_PORT: '0',
-      SHUTDOWN_DELAY: '0',
-      API_SERVER: 'https://login.example.com',
-      JWT_SECRET: randomBytes(64).toString('base64'),
-      MAIL_SECRET: randomBytes(32).toString('base64'),
-      MAIL_URL: 'null:',
-      MAIL_FROM: 'no-reply@example.com',
-      ...settings,
-    },
+    env: { ...serviceEnvironment(), ...settings },
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
@@ -53,6 +37,24 @@ export function startServiceProcess(
     },
   }
 }
+
+/** The settings of every service process, without its database and queue. */
+export const serviceEnvironment = () => ({
+  PATH: process.env.PATH,
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+  // An environment without files, so that the checkout's config/ has no effect.
+  APP_ENV: 'nowhere',
+  PASSWORD_HASH: 'argon2id',
+  HOST: '127.0.0.1',
+  PORT: '0',
+  METRICS_PORT: '0',
+  SHUTDOWN_DELAY: '0',
+  API_SERVER: 'https://login.example.com',
+  JWT_SECRET: randomBytes(64).toString('base64'),
+  MAIL_SECRET: randomBytes(32).toString('base64'),
+  MAIL_URL: 'null:',
+  MAIL_FROM: 'no-reply@example.com',
+})
 
 /** Waits until the service is ready; resolves with its address. */
 export async function addressOf(service: Service): Promise<string> {
