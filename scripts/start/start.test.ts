@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findFreePort } from '../../services/mailer-worker/test/support/free-port.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
+const NEW_PASSWORD = 'N3w-p4ssw0rd!'
 
 let dataDir: string
 let settings: Record<string, string>
@@ -94,6 +95,18 @@ function readEnvironment(ancestor: number, file: string): string {
   return read(pid ?? 0, 'environ')
 }
 
+/** What signs tokens is in the environment of auth-api, and of no other part. */
+function expectSecretsOfAuthApiAlone(start: Start): void {
+  const environmentOf = (file: string) => readEnvironment(start.process.pid ?? 0, join(ROOT, file))
+  expect(environmentOf('services/auth-api/src/main.ts')).toMatch(/^JWT_SECRET=/m)
+  const worker = environmentOf('services/mailer-worker/src/main.ts')
+  expect(worker).toMatch(/^MAIL_SECRET=/m)
+  expect(worker).not.toContain('JWT_SECRET')
+  const inbox = environmentOf('scripts/start/mail-inbox.ts')
+  expect(inbox).toMatch(/^MAILDEV_SMTP_PORT=/m)
+  expect(inbox).not.toMatch(/SECRET|DATABASE_URL|QUEUE_URL/)
+}
+
 /** Runs a line in a shell that knows of nothing yet. */
 async function asAdmin(line: string): Promise<string> {
   const { stdout } = await promisify(execFile)('sh', ['-c', line], {
@@ -116,18 +129,48 @@ const answers = () =>
     () => false,
   )
 
+const inboxOf = (start: Start): string => /mail +(http:\S+)/.exec(start.output())?.[1] ?? 'no inbox'
+
+/** Gives the demo user NEW_PASSWORD, with the code of the mail in the inbox. */
+async function expectResetByMail(start: Start): Promise<void> {
+  const api = `http://127.0.0.1:${settings.PORT}`
+  const post = async (path: string, body: object) =>
+    fetch(`${api}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const email = 'user@example.com'
+  const { token } = (await (await post('/login/resetrequest', { email })).json()) as { token: string }
+  const readMails = async () =>
+    (await (await fetch(`${inboxOf(start)}/email`)).json()) as { subject: string; text: string }[]
+  await expect.poll(readMails).toHaveLength(1)
+  const [mail] = await readMails()
+  expect(mail?.subject).toMatch(/^\[dev\] /)
+  const code =
+    /\b(\d{3}) ?(\d{3})\b/
+      .exec(mail?.text ?? '')
+      ?.slice(1, 3)
+      .join('') ?? ''
+  expect((await post('/login/confirmcode', { email, code, token })).status).toBe(200)
+  expect((await post('/login/resetpassword', { email, token, password: NEW_PASSWORD })).status).toBe(200)
+  expect((await logIn()).status).toBe(401)
+  expect((await logIn(NEW_PASSWORD)).status).toBe(200)
+  expect((await post('/login/resetrequest', { email })).status).toBe(200)
+}
+
 describe('npm start', () => {
   it('serves the demo users from nothing, and stops every part at Ctrl-C', async () => {
-    await using start = npmStart()
+    await using start = npmStart({ JWT_SECRET_PREVIOUS: randomBytes(64).toString('base64') })
     await start.untilReady()
     expect((await logIn()).status).toBe(200)
     expect((await fetch(`http://127.0.0.1:${settings.PORT}/health/ready`)).status).toBe(200)
     expect(start.output()).not.toMatch(/secret=|:[^@\s]{16,}@/i)
-    const inbox = /mail +(http:\S+)/.exec(start.output())?.[1] ?? 'no inbox'
-    expect(await (await fetch(`http://127.0.0.1:${settings.PORT}/`)).text()).toContain(inbox)
+    expect(await (await fetch(`http://127.0.0.1:${settings.PORT}/`)).text()).toContain(inboxOf(start))
     const [, file = ''] = /^ {2}admin +\. (\S+) && npx scriptify run Users::list$/m.exec(start.output()) ?? []
     expect(statSync(resolve(ROOT, file)).mode & 0o777).toBe(0o600)
     expect(await asAdmin(`. '${file}' && npx scriptify run Users::list`)).toContain('admin@example.com')
+    if (process.platform === 'linux') expectSecretsOfAuthApiAlone(start)
     signalGroup(start.process, 'SIGINT')
     await start.exited // npm itself ends by the signal; its output closes when the last process is gone.
     expect(start.output()).toContain('Stopped.')
@@ -159,13 +202,9 @@ describe('npm start', () => {
     expect((await logIn()).status, 'the first keeps running').toBe(200)
     start.process.kill('SIGTERM')
     expect(await start.exited).toBe(0)
-
-    await using again = npmStart()
-    await again.untilReady()
-    expect(((await (await logIn()).json()) as { data: { name: string } }).data.name).toBe('Changed')
   })
 
-  it('leaves nothing running after kill -9, and starts again', async () => {
+  it('leaves nothing running after kill -9, starts again with what was changed, and shows the mail of a reset', async () => {
     await using start = npmStart()
     await start.untilReady()
     signalGroup(start.process, 'SIGKILL')
@@ -173,55 +212,12 @@ describe('npm start', () => {
     await expect.poll(answers).toBe(false)
     await using next = npmStart()
     await next.untilReady()
-    expect((await logIn()).status).toBe(200)
-  })
-
-  it('shows the mail of a password reset in its inbox', async () => {
-    await using start = npmStart()
-    await start.untilReady()
-    const api = `http://127.0.0.1:${settings.PORT}`
-    const post = async (path: string, body: object) =>
-      fetch(`${api}${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      })
-    const email = 'user@example.com'
-    const { token } = (await (await post('/login/resetrequest', { email })).json()) as { token: string }
-    const inbox = /mail +(http:\S+)/.exec(start.output())?.[1] ?? ''
-    const readMails = async () =>
-      (await (await fetch(`${inbox}/email`)).json()) as { subject: string; text: string }[]
-    await expect.poll(readMails).toHaveLength(1)
-    const [mail] = await readMails()
-    expect(mail?.subject).toMatch(/^\[dev\] /)
-    const code =
-      /\b(\d{3}) ?(\d{3})\b/
-        .exec(mail?.text ?? '')
-        ?.slice(1, 3)
-        .join('') ?? ''
-    expect((await post('/login/confirmcode', { email, code, token })).status).toBe(200)
-    const password = 'N3w-p4ssw0rd!'
-    expect((await post('/login/resetpassword', { email, token, password })).status).toBe(200)
-    expect((await logIn()).status).toBe(401)
-    expect((await logIn(password)).status).toBe(200)
-    expect((await post('/login/resetrequest', { email })).status).toBe(200)
+    expect(((await (await logIn()).json()) as { data: { name: string } }).data.name).toBe('Changed')
+    await expectResetByMail(next)
     // The inbox ends with the rest.
-    start.process.kill('SIGTERM')
-    await start.exited
-    await expect(fetch(inbox)).rejects.toThrow()
-  })
-
-  it.runIf(process.platform === 'linux')('gives what signs tokens to auth-api alone', async () => {
-    await using start = npmStart({ JWT_SECRET_PREVIOUS: randomBytes(64).toString('base64') })
-    await start.untilReady()
-    const environmentOf = (file: string) => readEnvironment(start.process.pid ?? 0, join(ROOT, file))
-    expect(environmentOf('services/auth-api/src/main.ts')).toMatch(/^JWT_SECRET=/m)
-    const worker = environmentOf('services/mailer-worker/src/main.ts')
-    expect(worker).toMatch(/^MAIL_SECRET=/m)
-    expect(worker).not.toContain('JWT_SECRET')
-    const inbox = environmentOf('scripts/start/mail-inbox.ts')
-    expect(inbox).toMatch(/^MAILDEV_SMTP_PORT=/m)
-    expect(inbox).not.toMatch(/SECRET|DATABASE_URL|QUEUE_URL/)
+    next.process.kill('SIGTERM')
+    await next.exited
+    await expect(fetch(inboxOf(next))).rejects.toThrow()
   })
 
   it('names an unreachable database, and how to get an embedded one', async () => {
@@ -304,7 +300,7 @@ describe('npm start', () => {
     await using inDev = npmStart(inRoot)
     await inDev.untilReady()
     expect(inDev.output()).toContain(`from ${root}/postgres to ${root}/dev/postgres`)
-    const profile = (await (await logIn('N3w-p4ssw0rd!')).json()) as { data: { name: string } }
+    const profile = (await (await logIn(NEW_PASSWORD)).json()) as { data: { name: string } }
     expect(profile.data.name, 'what an earlier test changed').toBe('Changed')
   })
 
