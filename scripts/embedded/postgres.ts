@@ -24,6 +24,8 @@ export interface EmbeddedPostgresOptions {
   database: string
   /** Called with each line that PostgreSQL logs: no statements, row values or secrets. */
   log?: (line: string) => void
+  /** Settings of PostgreSQL over those of the launcher, such as `fsync: 'off'` for data that a test throws away. */
+  settings?: Record<string, string>
 }
 
 export interface EmbeddedServer extends AsyncDisposable {
@@ -41,7 +43,7 @@ export interface EmbeddedServer extends AsyncDisposable {
  * Throws when another launcher runs on the data folder, or with PostgreSQL's last lines.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedServer> {
-  const { port = PREFERRED_PORT, database, log = () => {} } = options
+  const { port = PREFERRED_PORT, database, log = () => {}, settings } = options
   const dataDir = prepareDataDir(options.dataDir)
   const lock = await acquireLauncherLock(dataDir)
   try {
@@ -51,7 +53,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const { dataDirectory } = cluster
     await stopLeftoverServer({ dataDirectory, account, log })
 
-    const postmaster = await startOnFreePort({ dataDirectory, port, binaries, account, log })
+    const postmaster = await startOnFreePort({ dataDirectory, port, binaries, account, log, settings })
     const urlOf = (name: string) =>
       `postgres://${SUPERUSER}:${cluster.password}@${HOST}:${postmaster.port}/${encodeURIComponent(name)}`
     const stop = once(async () => {

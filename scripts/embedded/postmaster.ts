@@ -15,6 +15,8 @@ export interface PostmasterOptions {
   binaries: PostgresBinaries
   account: ServerAccount
   log: (line: string) => void
+  /** Settings of PostgreSQL over those of the launcher. */
+  settings?: Record<string, string> | undefined
 }
 
 export interface Postmaster {
@@ -67,8 +69,8 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
   }
 }
 
-function serverArguments({ dataDirectory, port }: PostmasterOptions): string[] {
-  const settings = {
+function serverArguments({ dataDirectory, port, settings = {} }: PostmasterOptions): string[] {
+  const all = {
     port: String(port),
     listen_addresses: '127.0.0.1',
     // The path of a socket may have at most 107 bytes; that of a checkout may be longer.
@@ -84,12 +86,9 @@ function serverArguments({ dataDirectory, port }: PostmasterOptions): string[] {
     log_error_verbosity: 'terse',
     log_min_error_statement: 'panic',
     log_checkpoints: 'off',
+    ...settings,
   }
-  return [
-    '-D',
-    dataDirectory,
-    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-  ]
+  return ['-D', dataDirectory, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
 }
 
 /** Waits for the process to end, and then for its last lines. */

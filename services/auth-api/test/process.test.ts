@@ -11,7 +11,12 @@ import { withAdminContext } from '../../../admin/admin-context.ts'
 import { parseConfig } from '../src/config.ts'
 import { isPostgres, queueUrl } from './support/engine.ts'
 import { olderSchema } from './support/older-schemas.ts'
-import { addressOf, type Service, serviceEnvironment, startServiceProcess } from './support/service-process.ts'
+import {
+  addressOf,
+  type Service,
+  serviceEnvironment,
+  startServiceProcess,
+} from './support/service-process.ts'
 import { aUser, PASSWORD, type TestUser } from './support/start-app.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
@@ -218,9 +223,11 @@ describe.concurrent('the process', () => {
     expect(service.output()).not.toMatch(/"level":"(error|fatal)"|Error/)
   })
 
-  it('answers requests in flight after SIGTERM, and exits with 0', async ({ expect }) => {
+  it('answers requests in flight after SIGTERM, drains for SHUTDOWN_DELAY seconds, and exits with 0', async ({
+    expect,
+  }) => {
     // Cheap hashes: on a busy machine eight argon2id hashes take longer than the service may take to stop.
-    await using service = startService({ PASSWORD_HASH: 'sha1' })
+    await using service = startService({ PASSWORD_HASH: 'sha1', SHUTDOWN_DELAY: '1' })
     const url = await addressOf(service)
     const pending = await Promise.all(Array.from({ length: 8 }, () => beginLogIn(url)))
     service.process.kill('SIGTERM')
@@ -230,10 +237,9 @@ describe.concurrent('the process', () => {
     expect(await service.exited).toBe(0)
   })
 
-  it('says that it is draining for SHUTDOWN_DELAY seconds and answers meanwhile, also after a second SIGTERM', async ({
-    expect,
-  }) => {
-    await using service = startService({ SHUTDOWN_DELAY: '3' })
+  it('says that it is draining and answers meanwhile, also after a second SIGTERM', async ({ expect }) => {
+    // Longer than the test, on any machine.
+    await using service = startService({ SHUTDOWN_DELAY: '300' })
     const url = await addressOf(service)
     expect((await fetch(`${url}/health/ready`)).status).toBe(200)
     service.process.kill('SIGTERM')
@@ -242,7 +248,6 @@ describe.concurrent('the process', () => {
     const draining = await fetch(`${url}/health/ready`)
     expect(await draining.json()).toMatchObject({ checks: { service: 'draining' } })
     expect((await logInAt(url)).status).toBe(200)
-    expect(await service.exited).toBe(0)
   })
 
   it('stops when the process that spawned it has ended', async ({ expect }) => {

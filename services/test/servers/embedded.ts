@@ -8,7 +8,9 @@ import type { StartedServer } from './shared-servers.ts'
 /** The server of `npm start`; with it the suites run without Docker. */
 export async function start(): Promise<StartedServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-test-'))
-  const server = await startEmbeddedPostgres({ dataDir, database: 'latchkey' })
+  // As the container has it: many files at once, and nothing that outlives the run.
+  const settings = { fsync: 'off', max_connections: '400' }
+  const server = await startEmbeddedPostgres({ dataDir, database: 'latchkey', settings })
   await preparePostgres(server.url)
   return {
     url: server.url,
