@@ -50,6 +50,25 @@ describe('an error in the log', () => {
   })
 })
 
+describe('a line of the log', () => {
+  it('is one JSON object with the time in UTC, the level and the service, whatever a client sends', () => {
+    const lines: string[] = []
+    const forged = 'no"}\r\n{"level":"fatal"}'
+    createLogger('auth-api', 'info', { write: (line) => void lines.push(line) }).warn(
+      { name: forged },
+      forged,
+    )
+    expect(lines.join('').split(/[\r\n]+/)).toHaveLength(2)
+    expect(JSON.parse(lines[0] ?? '')).toEqual({
+      level: 'warn',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      service: 'auth-api',
+      name: forged,
+      msg: forged,
+    })
+  })
+})
+
 const SECRETS = [
   'password',
   'token',

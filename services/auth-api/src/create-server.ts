@@ -49,7 +49,9 @@ export function createServer({
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     frameworkErrors: (error, request, reply) => {
+      // These requests reach no hook.
       reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
+      reply.header('cache-control', 'no-store')
       return sendProblem(request as FastifyRequest, reply, fromStatus(error.statusCode ?? 400, error.code))
     },
     clientErrorHandler: createClientErrorHandler(logger),

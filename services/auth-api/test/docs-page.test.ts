@@ -20,6 +20,7 @@ describe('the page at /docs', () => {
   it.each(['/docs', '/docs/'])('loads its own files only, below any path prefix: %s', async (url) => {
     const page = await app.server.inject({ url })
     expect(page.headers['content-security-policy']).toContain("default-src 'self'")
+    expect(page.headers['content-security-policy']).toContain("frame-ancestors 'none'")
     const links = [...page.body.matchAll(/(?:src|href|data-document)="([^"]+)"/g)].map(
       ([, link = '']) => link,
     )

@@ -22,10 +22,11 @@ describe('every response', () => {
     { method: 'DELETE', url: '/login' },
     { method: 'GET', url: '/profile' },
     { method: 'GET', url: '/docs' },
-  ] as const)('carries a request id and nosniff: $method $url', async ({ method, url }) => {
+  ] as const)('carries a request id, nosniff and no-store: $method $url', async ({ method, url }) => {
     const { headers } = await app.server.inject({ method, url })
     expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
     expect(headers['x-content-type-options']).toBe('nosniff')
+    expect(headers['cache-control'] === 'no-store', 'is stored by no cache').toBe(url !== '/docs')
   })
 
   it.each([

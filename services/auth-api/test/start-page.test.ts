@@ -7,6 +7,7 @@ it('is a page in dev that links every part, and shows a command that logs in', a
   const page = await app.server.inject({ url: '/', headers: { host: 'localhost:8080' } })
   expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
   expect(page.headers['content-security-policy']).toContain("default-src 'none'")
+  expect(page.headers['content-security-policy']).toContain("frame-ancestors 'none'")
   const links = [...page.body.matchAll(/href="([^"]+)"/g)].map(([, target]) => target)
   expect(links).toEqual([
     'docs',
