@@ -64,6 +64,7 @@ import { createRefreshToken } from './features/tokens/refresh-token.ts'
 import { createRevocationRepository } from './features/tokens/revocation-repository.ts'
 import { tokenRoutes } from './features/tokens/routes.ts'
 import { importSigningKey } from './features/tokens/signing-key.ts'
+import { createStandingReader } from './features/tokens/standing-reader.ts'
 import { createTokenValidity, requireValid } from './features/tokens/token-validity.ts'
 import { createTokenVerifier } from './features/tokens/verify-token.ts'
 import { ownRefusals } from './plugins/client-errors.ts'
@@ -360,7 +361,8 @@ async function buildTokens(
     await endSession(claims)
     audit.report({ name: 'token.reused', userid: claims.sub })
   }
-  const validity = createTokenValidity({ revocations, endReused, cacheSeconds, clock, monotonic })
+  const standings = createStandingReader(revocations)
+  const validity = createTokenValidity({ revocations: standings, endReused, cacheSeconds, clock, monotonic })
   return {
     issueToken,
     verifier: createTokenVerifier({ keys, issuer, clock }),

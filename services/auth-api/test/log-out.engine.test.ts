@@ -4,6 +4,7 @@ import {
   aUser,
   bearer,
   signToken,
+  softDelete,
   startApp,
   type TestApp,
   type TestUser,
@@ -59,6 +60,17 @@ describe('POST /logout', () => {
     expect(await ping(token, replica)).toBe(401)
     expect(await ping(other), 'another login').toBe(200)
     expect(await logOut(token), 'again').toBe(401)
+  })
+
+  it('ends just its own among many tokens that a replica sees for the first time at once', async () => {
+    const deleted = await aUser(app)
+    const users = [await aUser(app), await aUser(app), deleted, await aUser(app), await aUser(app)]
+    const tokens = await Promise.all(users.map((user) => aToken(app, user)))
+    await logOut(tokens[1] ?? '')
+    await logOut(tokens[4] ?? '', { everywhere: true })
+    await softDelete(app, deleted)
+    const statuses = await Promise.all(tokens.map((token) => ping(token, replica)))
+    expect(statuses).toEqual([200, 401, 401, 200, 401])
   })
 
   it('ends a token of an earlier release, which has no session', async () => {

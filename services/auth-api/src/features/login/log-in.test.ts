@@ -46,7 +46,9 @@ describe('a refused login', () => {
       passwords: { verify },
       replaceHash: async () => undefined,
       reportUnusableHash: () => undefined,
-      issueToken: () => Promise.reject(new Error('No token for a refused login')),
+      issueToken: () => {
+        throw new Error('No token for a refused login')
+      },
       field: 'email',
       clock: Date.now,
     })

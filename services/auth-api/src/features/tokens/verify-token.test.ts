@@ -1,24 +1,27 @@
+import { createHmac } from 'node:crypto'
 import { SignJWT } from 'jose'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { createTokenIssuer } from './issue-token.ts'
 import { importSigningKey } from './signing-key.ts'
 import { createTokenVerifier } from './verify-token.ts'
 
 const ISSUER = 'http://localhost'
 const USERID = '6f1c4d5e-0000-4000-8000-000000000000'
+const NOW = 1_000
 
 /** How many of `count` tokens with a name of `nameLength` are remembered in `maxBytes`. */
 async function countRemembered(count: number, nameLength: number, maxBytes: number): Promise<number> {
   const key = await importSigningKey(new Uint8Array(64))
-  const verifier = createTokenVerifier({ keys: [key], issuer: ISSUER, clock: () => 1_000_000, maxBytes })
+  const verifier = createTokenVerifier({ keys: [key], issuer: ISSUER, clock: () => NOW * 1000, maxBytes })
   const sign = (jti: string) =>
     new SignJWT({ jti, data: { userid: USERID, name: 'a'.repeat(nameLength), role: 'user' } })
       .setProtectedHeader({ alg: 'HS512', typ: 'JWT' })
       .setIssuer(ISSUER)
       .setSubject(USERID)
-      .setIssuedAt(1_000)
-      .setNotBefore(1_000)
+      .setIssuedAt(NOW)
+      .setNotBefore(NOW)
       .setExpirationTime(4_600)
-      .sign(key)
+      .sign(key.webCrypto)
   for (let token = 0; token < count; token++) await verifier.verify(await sign(String(token)))
   return verifier.size()
 }
@@ -26,4 +29,64 @@ async function countRemembered(count: number, nameLength: number, maxBytes: numb
 it('remembers as many tokens as fit into its memory: fewer long ones', async () => {
   expect(await countRemembered(50, 10, 40_000)).toBeGreaterThan(20)
   expect(await countRemembered(50, 1_000, 40_000)).toBeLessThan(12)
+})
+
+describe('a token that was never seen', () => {
+  const HEADER = { alg: 'HS512', typ: 'JWT' }
+  const CLAIMS = {
+    iss: ISSUER,
+    sub: USERID,
+    iat: NOW,
+    nbf: NOW,
+    exp: NOW + 60,
+    jti: 'one',
+    data: { userid: USERID, name: '', role: 'user' },
+  }
+  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const sign = (claims: object, header: object = HEADER, hash = 'sha512') => {
+    const signed = `${encode(header)}.${encode(claims)}`
+    return `${signed}.${createHmac(hash, new Uint8Array(64)).update(signed).digest('base64url')}`
+  }
+  const recall = async (token: string) => {
+    const keys = [await importSigningKey(Buffer.alloc(64, 1)), await importSigningKey(new Uint8Array(64))]
+    return createTokenVerifier({ keys, issuer: ISSUER, clock: () => NOW * 1000 }).recall(token)
+  }
+
+  it('is verified at once if Latchkey issued it, with the current secret or the previous one', async () => {
+    const key = await importSigningKey(new Uint8Array(64))
+    const user = { userid: USERID, name: 'Ada', role: null, properties: [] }
+    const issued = createTokenIssuer({ key, issuer: ISSUER, lifetimeSeconds: 60 })(
+      {
+        ...user,
+        email: null,
+        username: '',
+        passwordHash: '',
+        createdAt: null,
+        updatedAt: null,
+        deletedAt: null,
+      },
+      NOW,
+    )
+    expect(await recall(issued.token)).toMatchObject({ sub: USERID, data: { name: 'Ada', role: 'user' } })
+    expect(await recall(sign(CLAIMS))).toEqual(CLAIMS)
+  })
+
+  it.each([
+    ['another signature', `${sign(CLAIMS).slice(0, -4)}AAAA`],
+    ['a padded signature', `${sign(CLAIMS)}=`],
+    ['no signature', sign(CLAIMS).slice(0, sign(CLAIMS).lastIndexOf('.') + 1)],
+    ['a fourth part', `${sign(CLAIMS)}.${sign(CLAIMS).split('.')[2]}`],
+    ['changed claims', sign(CLAIMS).replace(/\.[^.]+\./, `.${encode({ ...CLAIMS, sub: 'x' })}.`)],
+    ['another hash', sign(CLAIMS, HEADER, 'sha256')],
+    ['no algorithm', sign(CLAIMS, { alg: 'none', typ: 'JWT' })],
+    ['a key id', sign(CLAIMS, { ...HEADER, kid: '1' })],
+    ['another issuer', sign({ ...CLAIMS, iss: 'http://elsewhere' })],
+    ['another user in its data', sign({ ...CLAIMS, sub: '6f1c4d5e-0000-4000-8000-000000000001' })],
+    ['no expiry', sign({ ...CLAIMS, exp: undefined })],
+    ['an expiry of now', sign({ ...CLAIMS, exp: NOW })],
+    ['a beginning in six seconds', sign({ ...CLAIMS, nbf: NOW + 6 })],
+    ['a list as its claims', sign([CLAIMS])],
+  ])('is not accepted with %s', async (_what, token) => {
+    expect(await recall(token)).toBeUndefined()
+  })
 })

@@ -1,13 +1,14 @@
-import type { webcrypto } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import { errors, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { Claims } from './claims.ts'
+import { type SigningKey, signatureOf, TOKEN_HEADER } from './signing-key.ts'
 
 export interface VerifyTokenOptions {
   /** The current key first, then the previous one during a rotation. */
-  keys: readonly webcrypto.CryptoKey[]
+  keys: readonly SigningKey[]
   issuer: string
   clock: Clock
   /** Verified tokens remembered at most. */
@@ -43,24 +44,27 @@ export function createTokenVerifier({
     sizeCalculation: (_claims, token) => ENTRY_BYTES + 2 * token.length,
   })
 
-  async function verify(token: string): Promise<Claims> {
-    const claims = await verifySignedBy(keys, token, { issuer, now: clock() })
+  function remember(token: string, claims: Claims): Claims {
     if (token.length <= MAX_REMEMBERED_LENGTH) verified.set(token, claims)
     return claims
   }
 
   return {
-    /** The claims of a remembered token that is still valid. Not a promise, for the hot path. */
+    /**
+     * The claims of a valid token that is remembered, or has the form in which Latchkey writes it. Not a promise, for the
+     * hot path; undefined for a token that `verify` has to accept or refuse.
+     */
     recall(token: string): Claims | undefined {
-      const claims = verified.get(token)
-      if (!claims) return undefined
       const now = clock()
-      if (!hasExpired(claims, now) && now / 1000 >= claims.nbf - NOT_BEFORE_LEEWAY_SECONDS) return claims
-      verified.delete(token)
-      return undefined
+      const known = verified.get(token)
+      if (known && isInTime(known, now)) return known
+      if (known) verified.delete(token)
+      const claims = verifyOwn(keys, token, { issuer, now })
+      return claims && remember(token, claims)
     },
     /** Throws `invalid_token`. Its message reveals an expiry, and nothing else about why the token is invalid. */
-    verify,
+    verify: async (token: string): Promise<Claims> =>
+      remember(token, await verifySignedBy(keys, token, { issuer, now: clock() })),
     size: () => verified.size,
   }
 }
@@ -71,8 +75,45 @@ interface Expected {
   now: number
 }
 
+const OWN_START = `${TOKEN_HEADER}.`
+const BASE64URL = /^[\w-]+$/
+
+/** Verifies a token with the header of Latchkey's tokens; undefined for any other token, and for one that is not valid. */
+function verifyOwn(
+  keys: readonly SigningKey[],
+  token: string,
+  { issuer, now }: Expected,
+): Claims | undefined {
+  if (!token.startsWith(OWN_START)) return undefined
+  const end = token.lastIndexOf('.')
+  const payload = token.slice(OWN_START.length, end)
+  if (!BASE64URL.test(payload) || !isSigned(keys, token.slice(0, end), token.slice(end + 1))) return undefined
+  const { success, data: claims } = Claims.safeParse(parseJson(payload))
+  return success && isIssuedBy(issuer, claims) && isInTime(claims, now) ? claims : undefined
+}
+
+/** Compares the text: base64url has several spellings of the same bytes, of which one is a signature. */
+function isSigned(keys: readonly SigningKey[], signed: string, signature: string): boolean {
+  const given = Buffer.from(signature)
+  return keys.some((key) => {
+    const wanted = Buffer.from(signatureOf(key, signed))
+    return wanted.length === given.length && timingSafeEqual(wanted, given)
+  })
+}
+
+function parseJson(payload: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(payload, 'base64url').toString())
+  } catch {
+    return undefined
+  }
+}
+
+const isIssuedBy = (issuer: string, { iss, sub, data }: Claims): boolean =>
+  iss === issuer && sub === data.userid
+
 async function verifySignedBy(
-  keys: readonly webcrypto.CryptoKey[],
+  keys: readonly SigningKey[],
   token: string,
   expected: Expected,
 ): Promise<Claims> {
@@ -90,7 +131,7 @@ async function verifySignedBy(
 }
 
 async function verifyWith(
-  key: webcrypto.CryptoKey,
+  { webCrypto: key }: SigningKey,
   token: string,
   { issuer, now }: Expected,
 ): Promise<Claims> {
@@ -107,7 +148,7 @@ async function verifyWith(
   const claims = Claims.safeParse(payload)
   // Latchkey's header has these two members only: a token with `kid`, `jwk`, `x5u` or `crit` is not one of its tokens.
   const isIssuedHere =
-    Object.keys(protectedHeader).length === 2 && claims.success && claims.data.sub === claims.data.data.userid
+    Object.keys(protectedHeader).length === 2 && claims.success && isIssuedBy(issuer, claims.data)
   if (!isIssuedHere) throw invalidToken()
   if (hasExpired(claims.data, now)) throw expiredToken()
   return claims.data
@@ -118,6 +159,9 @@ function hasCanonicalSignature(token: string): boolean {
   const signature = token.slice(token.lastIndexOf('.') + 1)
   return Buffer.from(signature, 'base64url').toString('base64url') === signature
 }
+
+const isInTime = (claims: Claims, now: number): boolean =>
+  !hasExpired(claims, now) && now / 1000 >= claims.nbf - NOT_BEFORE_LEEWAY_SECONDS
 
 const hasExpired = ({ exp }: Claims, now: number): boolean => now / 1000 >= exp
 
