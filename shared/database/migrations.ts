@@ -1,4 +1,4 @@
-import { Umzug } from 'umzug'
+import type { Umzug } from 'umzug'
 import { errorMessage } from '../error-message.ts'
 import { chooseFixes, findSharedAccounts } from './adopt.ts'
 import type { Difference } from './adoption/difference.ts'
@@ -97,7 +97,8 @@ export function createMigrator(
         if (isAdopting && !db.dialect.adoption) throw new Error(NO_ADOPTION)
         await makeUsable(applied, { adopt, isAdopting })
         await db.runScript(CREATE_RECORD)
-        const ran = await createUmzug(db, migrations, { applied, isAdopting }).up()
+        const umzug = await createUmzug(db, migrations, { applied, isAdopting })
+        const ran = await umzug.up()
         return ran.map(({ name }) => name)
       }),
     /** Reverts the newest `steps` migrations; returns their names. */
@@ -105,7 +106,7 @@ export function createMigrator(
       withLock(async (applied) => {
         await db.runScript(CREATE_RECORD)
         const names = newestFirst(migrations, applied).slice(0, steps)
-        const umzug = createUmzug(db, migrations, { applied, isAdopting: false })
+        const umzug = await createUmzug(db, migrations, { applied, isAdopting: false })
         return (await umzug.down({ migrations: names })).map(({ name }) => name)
       }),
     async status(): Promise<MigrationStatus[]> {
@@ -146,11 +147,13 @@ async function requireRights(db: Database): Promise<void> {
   }
 }
 
-function createUmzug(
+/** Umzug is imported where migrations run: a service only asks which are pending, and would start later. */
+async function createUmzug(
   db: Database,
   migrations: readonly Migration[],
   { applied, isAdopting }: { applied: readonly Applied[]; isAdopting: boolean },
-): Umzug<object> {
+): Promise<Umzug<object>> {
+  const { Umzug } = await import('umzug')
   const byName = new Map(migrations.map((migration) => [migration.name, migration]))
   const adopted = new Set(applied.filter((each) => each.adopted).map((each) => each.name))
   const isFirst = (name: string) => name === migrations[0]?.name

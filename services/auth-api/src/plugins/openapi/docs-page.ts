@@ -36,7 +36,7 @@ export async function docsPage(app: FastifyInstance): Promise<void> {
   app.get('/docs', HIDDEN, (_request, reply) => reply.type(HTML).send(toHtml('docs/')))
   app.get('/docs/', HIDDEN, (_request, reply) => reply.type(HTML).send(toHtml('')))
   // The page may only call its own origin, which API_SERVER need not be: 127.0.0.1 for localhost, another port.
-  app.get('/docs/json', HIDDEN, () => ({ ...app.swagger(), servers: [{ url: '../' }] }))
+  app.get('/docs/json', HIDDEN, async () => ({ ...(await app.describeApi()), servers: [{ url: '../' }] }))
   for (const [name, { folder, type }] of Object.entries(FILES))
     app.get(`/docs/page/${name}`, HIDDEN, (_request, reply) =>
       reply
