@@ -3,6 +3,7 @@ import type { Clock, MonotonicClock } from '@latchkey/shared/clock.ts'
 import { isAfterMark, roleOf, type User } from '@latchkey/shared/users/user.ts'
 import { LRUCache } from 'lru-cache'
 import type { RequestAudit } from '../../audit/request-audit.ts'
+import { boundedTo } from '../../bounded-cache.ts'
 import type { Caller } from './caller.ts'
 import type { Claims } from './claims.ts'
 import type { RevocationRepository, TokenStanding } from './revocation-repository.ts'
@@ -44,7 +45,7 @@ export function createTokenValidity({
   maxTokens = 50_000,
 }: TokenValidityOptions) {
   const marks = new LRUCache<string, Mark, Claims>({
-    max: maxTokens,
+    ...boundedTo(maxTokens),
     // lru-cache reads 0 as "without end".
     ttl: Math.max(cacheSeconds * 1000, 1),
     ttlResolution: 0,

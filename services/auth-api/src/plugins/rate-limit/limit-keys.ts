@@ -3,6 +3,7 @@ import { normalizeIP } from '@fastify/rate-limit'
 import { fold } from '@latchkey/shared/users/fold.ts'
 import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
+import { boundedTo } from '../../bounded-cache.ts'
 
 /** The smallest network that a provider gives to one customer. */
 const IPV6_SUBNET = 64
@@ -14,7 +15,7 @@ const MAX_REMEMBERED_LENGTH = 64
 const DISCONNECTED = 'disconnected'
 
 /** Parsing an address takes longer than looking it up. */
-const remembered = new LRUCache<string, string>({ max: 10_000 })
+const remembered = new LRUCache<string, string>(boundedTo(10_000))
 
 /** The address that a client counts as: an IPv4 address or an IPv6 /64. */
 export function addressKey({ ip = DISCONNECTED }: FastifyRequest): string {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { boundedTo } from '../../bounded-cache.ts'
 
 export interface Counted {
   /** Events in the window so far, the one just counted included. */
@@ -14,7 +15,7 @@ const KEYS_IN_MEMORY = 50_000
  * which concurrent events change before it is read.
  */
 export function createMemoryCounter(windowMs: number) {
-  const windows = new LRUCache<string, { current: number; endsAt: number }>({ max: KEYS_IN_MEMORY })
+  const windows = new LRUCache<string, { current: number; endsAt: number }>(boundedTo(KEYS_IN_MEMORY))
 
   return (key: string, increment: boolean): Counted => {
     const now = Date.now()

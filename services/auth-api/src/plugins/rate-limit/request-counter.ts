@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
+import { boundedTo } from '../../bounded-cache.ts'
 import type { Counted } from './memory-counter.ts'
 import type { RedisPause } from './redis-pause.ts'
 
@@ -50,7 +51,7 @@ export function createRequestCounter({
   redis,
   unlessPaused,
 }: RequestCounterOptions): RequestCounter {
-  const windows = new LRUCache<string, Window>({ max: KEYS_IN_MEMORY })
+  const windows = new LRUCache<string, Window>(boundedTo(KEYS_IN_MEMORY))
   const changed = new Map<string, Window>()
 
   function open(key: string, now: number): Window {
