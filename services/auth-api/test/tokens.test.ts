@@ -1,4 +1,4 @@
-import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { createHmac, generateKeyPairSync, Hmac, randomBytes } from 'node:crypto'
 import { VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -375,9 +375,12 @@ describe('a protected route', () => {
     }
   })
 
-  it('checks a signature once, also where the user is read for each request', async () => {
-    const token = await signToken(app, user)
-    const verify = vi.spyOn(crypto.subtle, 'verify')
+  it.each([
+    ['as Latchkey writes it', 'JWT', () => vi.spyOn(Hmac.prototype, 'digest')],
+    ['with another spelling of its type', 'jwt', () => vi.spyOn(crypto.subtle, 'verify')],
+  ])('checks the signature of a token once: %s', async (_which, typ, spy) => {
+    const token = await signToken(app, user, { header: { typ } })
+    const verify = spy()
     try {
       for (const attempt of ['first', 'second', 'third'])
         expect((await ping(bearer(token))).statusCode, attempt).toBe(200)
