@@ -9,7 +9,7 @@ import { boundedTo } from '../../bounded-cache.ts'
 const IPV6_SUBNET = 64
 /** Some gateways add the port to an address in X-Forwarded-For, so that each connection would count as a client. */
 const PORT = /^(?:\[([^\]]+)\]|([\d.]+)):\d+$/
-/** A proxy may forward what is no address. */
+/** A longer one is not an address: a proxy forwards any text. */
 const MAX_REMEMBERED_LENGTH = 64
 /** Clients that disconnect at once have no address any more: all of them count as one. */
 const DISCONNECTED = 'disconnected'
