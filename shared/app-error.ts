@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'password_refused'
   | 'wrong_password'
   | 'email_change_refused'
+  | 'signup_refused'
   | 'rate_limited'
   | 'overloaded'
   | 'unavailable'

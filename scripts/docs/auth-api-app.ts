@@ -18,6 +18,7 @@ export async function describeAuthApi(issuer = 'http://localhost:8080') {
     DATABASE_URL: 'postgres://docs@127.0.0.1:1/docs',
     JWT_SECRET: randomBytes(64).toString('base64'),
     MAIL_SECRET: randomBytes(32).toString('base64'),
+    SIGN_UP: 'on',
   })
   const registry = new Registry()
   createHashWaits(registry)

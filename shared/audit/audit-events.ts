@@ -41,6 +41,12 @@ export const AUDIT_EVENTS = {
   'email.change_refused': { description: 'The code of a change of e-mail was refused.' },
   'email.changed': { description: 'The e-mail was changed.' },
   'role.changed': { description: 'An admin changed the role.' },
+  'signup.requested': {
+    description: 'A sign-up was requested, with a free or a taken e-mail; without a user.',
+    isOpen: true,
+  },
+  'signup.refused': { description: 'The code of a sign-up was refused; without a user.', isOpen: true },
+  'signup.confirmed': { description: 'The code of a sign-up was confirmed: the user exists.' },
   'account.created': { description: 'An admin created the user; an import of users is not recorded.' },
   'account.deleted': { description: 'An admin deleted the user.' },
   'account.restored': { description: 'An admin reverted the deletion of the user.' },

@@ -34,6 +34,10 @@ export const MAIL_TEMPLATES = {
   'email-change': z.strictObject(CODE),
   /** To the owner of an address that somebody else wants to change to. */
   'email-in-use': z.strictObject(ACCOUNT),
+  /** To the address of a new account. */
+  'sign-up': z.strictObject(CODE),
+  /** To the owner of an address with which somebody signs up. */
+  'sign-up-taken': z.strictObject(ACCOUNT),
   /** To the old address. */
   'email-changed': z.strictObject({ ...EVENT, at: z.string().optional() }),
   'password-changed': z.strictObject(EVENT),

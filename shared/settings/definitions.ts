@@ -186,12 +186,13 @@ const passwords = {
 
 const passwordReset = {
   RESET_TTL: seconds({
-    description: 'Lifetime of a password reset and its code, and of a requested change of e-mail.',
+    description:
+      'Lifetime of a password reset and its code, of a requested change of e-mail, and of a sign-up.',
     minimum: 1,
     default: 600,
   }),
   RESET_ATTEMPTS: wholeNumber({
-    description: 'Codes that may be tried before a reset, or a change of e-mail, is closed.',
+    description: 'Codes that may be tried before a reset, a change of e-mail, or a sign-up is closed.',
     unit: 'attempts',
     minimum: 1,
     default: 5,
@@ -212,6 +213,24 @@ const profile = {
     default: 'immediate',
     example: 'confirmed',
   }),
+}
+
+const signUp = {
+  SIGN_UP: oneOf(['on', 'off'], {
+    description: 'Whether anybody may create an account by `POST /signup`.',
+    default: 'off',
+    example: 'on',
+  }),
+  SIGN_UP_DOMAINS: list(findDomainsFault, {
+    description: 'Domains of the e-mails that may sign up, separated by commas; empty for any.',
+    example: 'example.com,example.org',
+  }),
+}
+
+function findDomainsFault(domains: readonly string[]): Fault | undefined {
+  return domains.every((domain) => emailAddress().safeParse(`a@${domain}`).success)
+    ? undefined
+    : { message: 'must be domains, without an @, separated by commas' }
 }
 
 function findPropertyNamesFault(names: readonly string[]): Fault | undefined {
@@ -343,7 +362,7 @@ const limits = {
   }),
   RATE_LIMIT_RESET: wholeNumber({
     description:
-      'Reset requests, and requested changes of e-mail, per account and hour, and per address and minute, at most; 0 sets no limit.',
+      'Reset requests, requested changes of e-mail, and sign-ups, per account and hour, and per address and minute, at most; 0 sets no limit.',
     unit: 'requests',
     default: 5,
   }),
@@ -391,6 +410,7 @@ export const SETTING_GROUPS = {
   Passwords: passwords,
   'Password reset': passwordReset,
   Profile: profile,
+  'Sign-up': signUp,
   Database: database,
   Mail: mail,
   Limits: limits,
@@ -405,6 +425,7 @@ export const SETTINGS = {
   ...passwords,
   ...passwordReset,
   ...profile,
+  ...signUp,
   ...database,
   ...mail,
   ...limits,

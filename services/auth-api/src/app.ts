@@ -54,6 +54,10 @@ import { createSetPassword } from './features/password-reset/set-password.ts'
 import { createProfileRepository } from './features/profile/profile-repository.ts'
 import { type ProfileUpdate, profileRoutes } from './features/profile/routes.ts'
 import { createUpdateProfile } from './features/profile/update-profile.ts'
+import { createConfirmSignUp } from './features/sign-up/confirm-sign-up.ts'
+import { createRequestSignUp } from './features/sign-up/request-sign-up.ts'
+import { signUpRoutes } from './features/sign-up/routes.ts'
+import { createSignUpRepository } from './features/sign-up/sign-up-repository.ts'
 import { startPageRoutes } from './features/start-page/routes.ts'
 import { type AuthenticateOptions, authenticate } from './features/tokens/authenticate.ts'
 import type { Caller } from './features/tokens/caller.ts'
@@ -190,6 +194,7 @@ async function addRoutes(config: Config, parts: Parts): Promise<void> {
   await addTokenRoutes(config, parts)
   await addProfileRoutes(config, parts)
   await addPasswordRoutes(config, parts)
+  if (config.signUp.isOpen === 'on') await addSignUpRoutes(config, parts)
   await server.register(startPageRoutes, {
     hasPage: hasDemoUsers(config.environment),
     environment: config.environment,
@@ -300,6 +305,38 @@ async function addPasswordRoutes(config: Config, parts: Parts): Promise<void> {
   })
 }
 
+async function addSignUpRoutes({ tokens, reset, policy, signUp }: Config, parts: Parts): Promise<void> {
+  const { server, db, clock, limitSignUps, auditOf } = parts
+  const { issueToken } = parts.tokens
+  const usersOf = createUserRepository
+  const signUpsOf = createSignUpRepository
+  const secrets = createCodeSecrets('signup', tokens.secret, tokens.previousSecret)
+  const { domains } = signUp
+  const requestSignUp = createRequestSignUp({
+    ...parts,
+    ...reset,
+    usersOf,
+    signUpsOf,
+    secrets,
+    policy,
+    domains,
+  })
+  const signUps = signUpsOf(db)
+  const required = { ...parts, ...reset, usersOf, signUps, signUpsOf, secrets, issueToken, clock }
+  const confirmSignUp = createConfirmSignUp(required)
+  await server.register(signUpRoutes, {
+    requestSignUp(given, request) {
+      const limit = (email: string) => limitSignUps(request, email)
+      const client = { address: addressKey(request), standing: 'new', limit } as const
+      return requestSignUp(given, client, auditOf(request))
+    },
+    confirmSignUp: (given, request) =>
+      reportRefusal(auditOf(request), { code: 'signup_refused', name: 'signup.refused' }, () =>
+        confirmSignUp(given, auditOf(request)),
+      ),
+  })
+}
+
 interface PluginParts extends Pick<AppDependencies, 'traceRequests'> {
   readiness: Readiness
   tokens: AuthenticateOptions
@@ -387,6 +424,7 @@ async function buildLimits(
     accountKey,
     limitLogin: createLoginLimiter(options),
     limitReset: createResetLimiter({ ...options, name: 'reset' }),
+    limitSignUps: createResetLimiter({ ...options, name: 'sign-up' }),
     limitChanges: createResetLimiter({ ...options, name: 'email-change' }),
     limitChangesTo: createResetLimiter({ ...options, name: 'email-change-to' }),
     limitEmailChange: createFailureLimiter({ ...options, name: 'email', failures: ['email_taken'] }),

@@ -47,6 +47,7 @@ export const parseConfig = declareConfig('auth-api', {
   },
   profile: { properties: 'PROFILE_PROPERTIES', emailChange: 'EMAIL_CHANGE' },
   reset: { ttlSeconds: 'RESET_TTL', attempts: 'RESET_ATTEMPTS' },
+  signUp: { isOpen: 'SIGN_UP', domains: 'SIGN_UP_DOMAINS' },
   notices: { failedLogins: 'NOTICE_FAILED_LOGINS' },
   mail: { secret: 'MAIL_SECRET', queueUrl: 'QUEUE_URL', inboxUrl: 'INBOX_URL' },
   database: { url: 'DATABASE_URL', poolSize: 'DATABASE_POOL' },

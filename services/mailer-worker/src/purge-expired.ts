@@ -20,6 +20,10 @@ const PURGE_REVOCATIONS: Statement = {
   text: 'delete from token_revocation where expires_at < $1',
 }
 
+const PURGE_SIGN_UPS: Statement = {
+  name: 'sign-up-purge',
+  text: 'delete from sign_up where expires_at < $1',
+}
 const PURGE_AUDIT_EVENTS: Statement = {
   name: 'audit-purge',
   text: 'delete from audit_event where created_at < $1',
@@ -32,7 +36,8 @@ export interface PurgeOptions {
 }
 
 /**
- * Deletes resets and changes of e-mail that expired more than a day ago, revocations whose tokens have expired, and old
+ * Deletes resets and changes of e-mail that expired more than a day ago, revocations whose tokens have expired,
+ * expired sign-ups, and old
  * events of the audit trail.
  */
 export const createPurge =
@@ -40,6 +45,8 @@ export const createPurge =
   async (): Promise<void> => {
     for (const purge of [PURGE_RESETS, PURGE_EMAIL_CHANGES])
       await db.execute(purge, [new Date(clock() - KEEP_REQUESTS_MS)])
-    await db.execute(PURGE_REVOCATIONS, [new Date(clock() - CLOCK_LEEWAY_MS)])
+    // A sign-up contains the hash of a password: it is not kept.
+    for (const purge of [PURGE_REVOCATIONS, PURGE_SIGN_UPS])
+      await db.execute(purge, [new Date(clock() - CLOCK_LEEWAY_MS)])
     await db.execute(PURGE_AUDIT_EVENTS, [new Date(clock() - auditDays * DAY_MS)])
   }

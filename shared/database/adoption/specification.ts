@@ -32,5 +32,6 @@ export const OWN_TABLES: Readonly<Record<string, readonly string[]>> = {
   mail_outbox: ['id', 'payload', 'expires_at'],
   token_revocation: ['id', 'revoked_from', 'expires_at'],
   email_change: ['id', 'userid', 'code_hash', 'expires_at'],
+  sign_up: ['id', 'email_key', 'code_hash', 'expires_at'],
   audit_event: ['id', 'userid', 'request_id', 'event_count'],
 }

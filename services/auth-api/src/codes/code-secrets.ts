@@ -3,7 +3,11 @@ import { createHmac, hkdfSync, randomBytes, randomInt, timingSafeEqual } from 'n
 export type CodeSecrets = ReturnType<typeof createCodeSecrets>
 
 /** Each purpose has its own key: a code for one is none for another. */
-const PURPOSES = { reset: 'latchkey password reset', email: 'latchkey email change' } as const
+const PURPOSES = {
+  reset: 'latchkey password reset',
+  email: 'latchkey email change',
+  signup: 'latchkey sign-up',
+} as const
 
 /**
  * Creates the tokens and codes of a purpose, and their keyed hashes. The database stores only the hashes. A code has a

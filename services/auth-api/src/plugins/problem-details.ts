@@ -18,6 +18,7 @@ export const PROBLEMS = {
   password_refused: { status: 422, title: 'Password refused' },
   wrong_password: { status: 422, title: 'Wrong current password' },
   email_change_refused: { status: 422, title: 'Change of e-mail refused' },
+  signup_refused: { status: 422, title: 'Sign-up refused' },
   rate_limited: { status: 429, title: 'Too many requests' },
   overloaded: { status: 503, title: 'Too many requests in progress' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },

@@ -6,6 +6,7 @@ interface Tag {
 /** In the order in which a user meets them. */
 const FIRST: readonly Tag[] = [
   { name: 'login', description: 'From credentials to a token, and its end.' },
+  { name: 'sign-up', description: 'A new account: a code by e-mail, and its confirmation.' },
   { name: 'token', description: 'A token in its last minutes is exchanged for a new one.' },
   { name: 'profile', description: "The caller's own data." },
   {

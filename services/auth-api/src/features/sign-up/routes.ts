@@ -1,0 +1,110 @@
+import { newPassword } from '@latchkey/shared/passwords/new-password.ts'
+import { emailAddress } from '@latchkey/shared/users/email-address.ts'
+import { boundedText } from '@latchkey/shared/users/storable-text.ts'
+import { LANGUAGES, MAX_LENGTH } from '@latchkey/shared/users/user.ts'
+import type { FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { sixDigitCode } from '../../codes/six-digit-code.ts'
+import type { IssuedToken } from '../tokens/issue-token.ts'
+import { TokenResponse } from '../tokens/token-response.ts'
+import type { SignUpConfirmation } from './confirm-sign-up.ts'
+import type { SignUp } from './request-sign-up.ts'
+
+const EMAIL = 'ada@example.com'
+const TOKEN = 'kq3t0bV7mYb8bFZ1Cw2nUj5xTg9rQeLs4hPzVdMi6oA'
+
+const username = () =>
+  boundedText(MAX_LENGTH.username)
+    .min(1, 'must not be empty')
+    .refine((text) => text === text.trim(), 'must not begin or end with white space')
+
+const SignUpBody = z
+  .object(
+    {
+      name: boundedText(MAX_LENGTH.name).optional(),
+      email: emailAddress(),
+      username: username(),
+      password: newPassword(),
+      language: z
+        .enum(LANGUAGES, `must be one of ${LANGUAGES.join(', ')}`)
+        .optional()
+        .describe('The language of the mails; `en` by default.'),
+    },
+    'must be a JSON object',
+  )
+  .meta({
+    id: 'SignUp',
+    examples: [{ name: 'Ada', email: EMAIL, username: 'ada', password: 'c0rrect-Horse!', language: 'en' }],
+  })
+
+const SignUpToken = z
+  .object({ token: z.string().describe('Identifies this sign-up; it is not an access token.') })
+  .meta({ id: 'SignUpToken', examples: [{ token: TOKEN }] })
+
+const SignUpConfirmationBody = z
+  .object(
+    {
+      email: emailAddress(),
+      code: sixDigitCode().describe('The code of the mail.'),
+      token: z
+        .string('must be a string')
+        .min(1, 'must not be empty')
+        .max(256, 'is too long')
+        .optional()
+        .describe(
+          'Of the sign-up. Send it: without it the code confirms the newest sign-up of the e-mail, which somebody else may have requested.',
+        ),
+      username: username().optional().describe('In place of that of the sign-up, where that one is taken.'),
+    },
+    'must be a JSON object',
+  )
+  .meta({ id: 'SignUpConfirmation', examples: [{ email: EMAIL, code: '042711', token: TOKEN }] })
+
+export interface SignUpRoutesOptions {
+  /** `request` identifies the client, whose requests are limited. */
+  requestSignUp: (signUp: SignUp, request: FastifyRequest) => Promise<string>
+  confirmSignUp: (given: SignUpConfirmation, request: FastifyRequest) => Promise<IssuedToken>
+}
+
+export const signUpRoutes: FastifyPluginAsyncZod<SignUpRoutesOptions> = async (
+  app,
+  { requestSignUp, confirmSignUp },
+) => {
+  app.post(
+    '/signup',
+    {
+      problems: ['password_refused', 'signup_refused', 'overloaded'],
+      schema: {
+        operationId: 'signUp',
+        summary: 'Request a code for a new account',
+        description:
+          'Only where SIGN_UP is `on`. The response is the same whether the e-mail is free or taken; a mail tells which. 422 `signup-refused` says that SIGN_UP_DOMAINS does not contain the domain.',
+        tags: ['sign-up'],
+        body: SignUpBody,
+        response: { 202: SignUpToken },
+      },
+    },
+    async (request, reply) => {
+      const token = await requestSignUp(request.body, request)
+      return reply.code(202).send({ token })
+    },
+  )
+
+  app.post(
+    '/signup/confirm',
+    {
+      problems: ['signup_refused', 'username_taken'],
+      schema: {
+        operationId: 'confirmSignUp',
+        summary: 'Create the account by the code of the mail',
+        description:
+          'RESET_ATTEMPTS codes may be tried. After 409 `username-taken`, the same code works with another username.',
+        tags: ['sign-up'],
+        body: SignUpConfirmationBody,
+        response: { 200: TokenResponse },
+      },
+    },
+    (request) => confirmSignUp(request.body, request),
+  )
+}

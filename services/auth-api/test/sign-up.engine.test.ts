@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aUser, logIn, queuedMails, softDelete, startApp, type TestApp } from './support/start-app.ts'
+
+const PASSWORD = 'N3w-p4ssw0rd!'
+
+let app: TestApp
+beforeAll(async () => {
+  app = await startApp({ settings: { SIGN_UP: 'on' } })
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+let counter = 0
+const aName = () => `new${++counter}-${crypto.randomUUID().slice(0, 8)}`
+const post = (url: string, payload: object, on = app) => on.server.inject({ method: 'POST', url, payload })
+const signUp = (username: string, given: object = {}) =>
+  post('/signup', { email: `${username}@example.com`, username, password: PASSWORD, ...given })
+
+async function mailsTo(email: string, count = 1) {
+  const find = async () => (await queuedMails(app)).filter(({ to }) => to === email)
+  await expect.poll(find).toHaveLength(count)
+  return find()
+}
+
+/** The code and the token of a sign-up. */
+async function aSignUp(username = aName(), given: object = {}) {
+  const { token } = (await signUp(username, given)).json()
+  const email = `${username}@example.com`
+  const [mail] = await mailsTo(email)
+  return { username, email, token, code: mail?.variables.code ?? '' }
+}
+
+const wrong = (code: string) => (code === '000000' ? '111111' : '000000')
+
+describe('a sign-up', () => {
+  it('creates the user once its code is confirmed, and answers with a token', async () => {
+    const pending = await aSignUp(aName(), { name: 'Ada', language: 'pt' })
+    expect(await app.users.findByLogin('email', pending.email)).toBeUndefined()
+    expect((await logIn(app, pending.email, PASSWORD)).statusCode).toBe(401)
+    const confirmed = await post('/signup/confirm', pending)
+    expect(confirmed.statusCode, confirmed.body).toBe(200)
+    const headers = { authorization: `Bearer ${confirmed.json().token}` }
+    const profile = await app.server.inject({ url: '/profile', headers })
+    expect(profile.json()).toMatchObject({ email: pending.email, name: 'Ada', role: 'user', language: 'pt' })
+    expect((await logIn(app, pending.email, PASSWORD)).statusCode).toBe(200)
+    expect((await post('/signup/confirm', pending)).statusCode, 'a second time').toBe(422)
+  })
+
+  it('is confirmed once by eight right codes at the same time', async () => {
+    const { email, code } = await aSignUp()
+    await app.database.db.execute({ name: 'test-attempts', text: 'update sign_up set attempts = -10' })
+    const all = await Promise.all(Array.from({ length: 8 }, () => post('/signup/confirm', { email, code })))
+    expect(all.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, ...Array(7).fill(422)])
+  })
+
+  it('ends after five wrong codes, however many come at once', async () => {
+    const { email, code } = await aSignUp()
+    await Promise.all(Array.from({ length: 40 }, () => post('/signup/confirm', { email, code: wrong(code) })))
+    expect((await post('/signup/confirm', { email, code })).statusCode).toBe(422)
+    expect(await app.users.findByLogin('email', email)).toBeUndefined()
+  })
+
+  it('ends when it expires', async () => {
+    const { email, code } = await aSignUp()
+    app.setClock(Date.now() + 601_000)
+    expect((await post('/signup/confirm', { email, code })).statusCode).toBe(422)
+    app.setClock(undefined)
+  })
+
+  it('can be confirmed under another username when its own is taken', async () => {
+    const taken = await aUser(app)
+    const other = aName()
+    const { token } = (await signUp(taken.username, { email: `${other}@example.com` })).json()
+    const [mail] = await mailsTo(`${other}@example.com`)
+    const given = { email: `${other}@example.com`, token, code: mail?.variables.code }
+    const conflict = await post('/signup/confirm', given)
+    expect([conflict.statusCode, conflict.json().type]).toEqual([409, 'urn:latchkey:problem:username-taken'])
+    expect((await post('/signup/confirm', { ...given, username: other })).statusCode).toBe(200)
+  })
+
+  it('with a token is not the one that somebody else requested for the same e-mail', async () => {
+    const mine = await aSignUp()
+    await signUp(aName(), { email: mine.email, password: 'the-Thiefs-p4ss!' })
+    const codes = (await mailsTo(mine.email, 2)).map(({ variables }) => variables.code)
+    for (const code of codes) {
+      const answer = await post('/signup/confirm', { email: mine.email, token: mine.token, code })
+      expect(answer.statusCode).toBe(422)
+    }
+    expect(await app.users.findByLogin('email', mine.email)).toBeUndefined()
+  })
+})
+
+describe('an e-mail that a user has', () => {
+  const countRows = async () => {
+    const find = { name: 'test-sign-ups', text: 'select count(*) as found from sign_up' }
+    return Number((await app.database.db.query<{ found: number | string }>(find))[0]?.found)
+  }
+
+  it('is answered like a free one, with the same rows, and a mail to its owner', async () => {
+    const owner = await aUser(app)
+    const observed = []
+    for (const email of [`${aName()}@example.com`, owner.email]) {
+      const before = await countRows()
+      const { statusCode, headers, body } = await signUp(aName(), { email })
+      const shape = Object.keys(JSON.parse(body))
+      observed.push({ statusCode, headers: Object.keys(headers), shape, rows: (await countRows()) - before })
+    }
+    expect(observed[1]).toEqual(observed[0])
+    expect(observed[0]).toMatchObject({ statusCode: 202, shape: ['token'], rows: 1 })
+    const [mail] = await mailsTo(owner.email)
+    expect(mail?.template).toBe('sign-up-taken')
+    expect(Object.keys(mail?.variables ?? {})).not.toContain('code')
+  })
+
+  it('is confirmed by no code', async () => {
+    const owner = await aUser(app)
+    const { token } = (await signUp(aName(), { email: owner.email })).json()
+    const answer = await post('/signup/confirm', { email: owner.email, token, code: '123456' })
+    expect([answer.statusCode, answer.json().type]).toEqual([422, 'urn:latchkey:problem:signup-refused'])
+  })
+
+  it('gets no mail when the user is deleted', async () => {
+    const owner = await aUser(app)
+    await softDelete(app, owner)
+    expect((await signUp(aName(), { email: owner.email })).statusCode).toBe(202)
+    const free = aName()
+    await signUp(free)
+    await mailsTo(`${free}@example.com`)
+    expect((await queuedMails(app)).filter(({ to }) => to === owner.email)).toEqual([])
+  })
+
+  it('that was taken since the sign-up refuses the code, and changes nothing', async () => {
+    const { email, code, username } = await aSignUp()
+    await aUser(app, { email: email.toUpperCase() })
+    const answer = await post('/signup/confirm', { email, code })
+    expect([answer.statusCode, answer.json().type]).toEqual([422, 'urn:latchkey:problem:signup-refused'])
+    expect(await app.users.findByLogin('username', username)).toBeUndefined()
+  })
+})
