@@ -3,12 +3,12 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { generateSecret } from '@latchkey/shared/secrets/secret.ts'
-import { connectionsTo, redisConfig } from './deployed-secrets.ts'
+import { connectionsTo } from './deployed-secrets.ts'
 
 /*
- * The one-shot service of docker-compose.yml that generates the secrets. Each service mounts its own folder, so that
- * mailer-worker never sees JWT_SECRET and Redis never sees a database password. Existing secrets are kept: a second
- * `docker compose up` logs no user out and still opens the database.
+ * The one-shot service of docker-compose.yml that generates the secrets of the services; the one before it generates the
+ * passwords of the database and of Redis. Each service mounts its own folder, so that mailer-worker never sees JWT_SECRET.
+ * Existing secrets are kept: a second `docker compose up` logs no user out and still opens the database.
  */
 const USAGE = `Usage: docker compose run --rm secrets-postgres node scripts/compose-secrets.ts [option]
 
@@ -27,12 +27,17 @@ const PREVIOUS_JWT_SECRET = 'previous_jwt_secret'
 const keptPath = (name: string) => join(ROOT, 'kept', name)
 /** The user `node` of the image. */
 const NODE_USER = 1000
+const ENVIRONMENT = 'environment'
 
+const environment = process.env.APP_ENV
+if (!environment) throw new Error('APP_ENV is missing')
 const engine = process.env.DATABASE_ENGINE
 if (engine !== 'postgres' && engine !== 'mysql') throw new Error('DATABASE_ENGINE must be postgres or mysql')
 
 const { rotate, forget, change } = readArguments()
+await refuseAnotherEnvironment(environment)
 if (!change) await refuseAnotherDatabase(engine)
+await write(keptPath(ENVIRONMENT), environment, 0o400)
 if (rotate) await rotateJwtSecret()
 if (forget) await forgetPreviousJwtSecret()
 
@@ -43,6 +48,8 @@ const databasePassword = await keep('database_password', 24)
 const redisPassword = await keep('redis_password', 24)
 
 const settings = {
+  // A service that is started for another environment refuses these secrets.
+  APP_ENV: environment,
   ...connectionsTo({ engine, databasePassword, redisPassword }),
   MAIL_SECRET: mailSecret,
 }
@@ -50,11 +57,8 @@ const signing = {
   JWT_SECRET: jwtSecret,
   ...(previousJwtSecret ? { JWT_SECRET_PREVIOUS: previousJwtSecret } : {}),
 }
-await publish('auth-api/credentials.env', envFile({ ...signing, ...settings }), NODE_USER)
-await publish('mailer-worker/credentials.env', envFile(settings), NODE_USER)
-await publish('database/password', databasePassword)
-await publish('redis/password', redisPassword)
-await publish('redis/redis.conf', redisConfig(redisPassword))
+await publish('auth-api/credentials.env', envFile({ ...signing, ...settings }))
+await publish('mailer-worker/credentials.env', envFile(settings))
 
 function envFile(values: Record<string, string>): string {
   return Object.entries(values)
@@ -83,6 +87,23 @@ function readArguments(): { rotate: boolean; forget: boolean; change: boolean } 
   } catch (error) {
     return refuse(errorMessage(error), 2)
   }
+}
+
+/**
+ * Secrets and tables outlast their containers. In another environment the demo users would be added to them, and mail would
+ * go elsewhere.
+ */
+async function refuseAnotherEnvironment(wanted: string): Promise<void> {
+  const current = (await find(ENVIRONMENT)) || wanted
+  if (current === wanted) return
+  const line =
+    current === 'dev'
+      ? 'Remove COMPOSE_FILE from the environment and from .env'
+      : `Put COMPOSE_FILE=docker-compose.yml:docker-compose.${current}.yml into .env`
+  refuse(
+    `These volumes belong to ${current}, and this command is for ${wanted}; nothing was changed. ${line}. For a second installation set COMPOSE_PROJECT_NAME`,
+    1,
+  )
 }
 
 /** A command without a profile uses the one of .env: the services would start on an empty database without an error. */
@@ -145,10 +166,9 @@ function refuse(message: string, exitCode: number): never {
   process.exit(exitCode)
 }
 
-/** Writes a file for one service: readable by its user if known, else by every container that mounts the folder. */
-async function publish(name: string, text: string, owner?: number): Promise<void> {
-  const path = join(ROOT, name)
-  await write(path, text, owner === undefined ? 0o444 : 0o400, owner)
+/** Writes a file for one service, readable by its user alone. */
+function publish(name: string, text: string): Promise<void> {
+  return write(join(ROOT, name), text, 0o400, NODE_USER)
 }
 
 async function write(path: string, text: string, mode: number, owner?: number): Promise<void> {

@@ -13,19 +13,20 @@ const onVolume = (options: string[], ...command: string[]) =>
     ...['run', '--rm', '--user', '0:0', '-v', `${volume}:/secrets`, ...options],
     ...[imageOf('auth-api'), ...command],
   )
-/** Runs the service secrets-<engine> of docker-compose.yml with one volume instead of its five. */
-const createSecrets = (engine: string, ...args: string[]) =>
-  onVolume(['-e', `DATABASE_ENGINE=${engine}`], 'node', 'scripts/compose-secrets.ts', ...args).catch(
-    (error: unknown) => error,
-  )
+/** Runs the service secrets-<engine> of docker-compose.yml with one volume instead of its three. */
+const createSecrets = (engine: string, args: string[] = [], environment = 'dev') =>
+  onVolume(
+    ['-e', `DATABASE_ENGINE=${engine}`, '-e', `APP_ENV=${environment}`],
+    ...['node', 'scripts/compose-secrets.ts', ...args],
+  ).catch((error: unknown) => error)
 const databaseUrl = () =>
   onVolume(
     ['--entrypoint', 'sh'],
     ...['-c', "sed -n 's/^DATABASE_URL=\\([a-z]*\\):.*/\\1/p' /secrets/auth-api/credentials.env"],
   )
 
-describe('the database of a compose project', () => {
-  it('changes only with --change-database', async () => {
+describe('a compose project', () => {
+  it('changes its database only with --change-database', async () => {
     expect(await createSecrets('mysql')).toBe('')
     expect(await createSecrets('mysql'), 'a second up').toBe('')
     expect(await createSecrets('postgres')).toMatchObject({
@@ -33,7 +34,14 @@ describe('the database of a compose project', () => {
       stderr: expect.stringContaining('The services use mysql'),
     })
     expect(await databaseUrl()).toBe('mysql')
-    expect(await createSecrets('postgres', '--change-database')).toBe('')
+    expect(await createSecrets('postgres', ['--change-database'])).toBe('')
     expect(await databaseUrl()).toBe('postgres')
+  })
+
+  it('never changes its environment', async () => {
+    expect(await createSecrets('postgres', [], 'prod')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('These volumes belong to dev, and this command is for prod'),
+    })
   })
 })

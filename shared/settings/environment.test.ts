@@ -62,6 +62,15 @@ describe('the environment of a service', () => {
 })
 
 describe('CREDENTIALS_FILE', () => {
+  it('of another environment is refused before anything uses its secrets', async () => {
+    const path = join(folder, 'prod.env')
+    await writeFile(path, 'APP_ENV=prod\nLOG_LEVEL=warn\n')
+    expect(() => loadEnvironment({ APP_ENV: 'dev', CREDENTIALS_FILE: path })).toThrow(
+      'APP_ENV is dev, and the secrets in CREDENTIALS_FILE belong to prod. Set APP_ENV=prod.',
+    )
+    expect(loadEnvironment({ CREDENTIALS_FILE: path })).toMatchObject({ APP_ENV: 'prod', LOG_LEVEL: 'warn' })
+  })
+
   it('is read over the files of config/, under the process environment', async () => {
     const path = join(folder, 'mounted.env')
     await writeFile(path, 'PASSWORD_HASH=sha1\nMAIL_SECRET=a+b/c==\nLOG_LEVEL=warn\n')

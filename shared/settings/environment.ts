@@ -15,7 +15,7 @@ export const CONFIG_DIR: string = join(import.meta.dirname, '..', '..', 'config'
  * - `config/<APP_ENV>/settings.env` of each extension, which has names of its own prefix only
  * - `config/<APP_ENV>/settings.env`
  * - `credentials.env` beside it; not a fault when it is missing, since the process may have the secrets
- * - the file that `CREDENTIALS_FILE` names, for example a mounted secret
+ * - the file that `CREDENTIALS_FILE` names, for example a mounted secret; an `APP_ENV` in it must be that of the process
  * - the process environment
  *
  * Throws `SettingsError`.
@@ -60,16 +60,25 @@ function readEnvironment(
   extensions: readonly ExtensionFolder[],
 ): Read {
   const given = Object.fromEntries(Object.entries(processEnvironment).filter(([, value]) => value !== ''))
-  const { APP_ENV = 'dev', CREDENTIALS_FILE } = given
+  const { CREDENTIALS_FILE } = given
+  const credentials: Read = CREDENTIALS_FILE
+    ? readFile(CREDENTIALS_FILE, 'CREDENTIALS_FILE')
+    : { environment: {}, faults: [] }
+  const { APP_ENV: owner = given.APP_ENV ?? 'dev' } = credentials.environment
+  const { APP_ENV = owner } = given
   // Checked before it becomes part of a path.
   const faults = collectFaults(() => parseSettings(['APP_ENV'], { APP_ENV }))
+  if (APP_ENV !== owner)
+    faults.push(
+      `APP_ENV is ${APP_ENV}, and the secrets in CREDENTIALS_FILE belong to ${owner}. Set APP_ENV=${owner}.`,
+    )
   if (faults.length > 0) return { environment: given, faults }
   const files = [
     ...extensions.map((extension) => readExtensionFile(extension, APP_ENV)),
     ...['settings.env', 'credentials.env'].map((file) =>
       readFile(join(configDir, APP_ENV, file), `config/${APP_ENV}/${file}`, { isOptional: true }),
     ),
-    ...(CREDENTIALS_FILE ? [readFile(CREDENTIALS_FILE, 'CREDENTIALS_FILE')] : []),
+    credentials,
   ]
   return {
     environment: Object.assign({}, ...files.map((file) => file.environment), given, { APP_ENV }),

@@ -18,6 +18,7 @@ export interface ComposeOptions {
 }
 
 export interface ComposeProject {
+  name: string
   api: string
   inbox: string
   /** Runs a shell command in the repository's root as a user of this project would. */
@@ -89,6 +90,7 @@ export async function startProject({
   await docker('run', '--detach', '--name', killer, ...sleep)
 
   return {
+    name,
     api,
     inbox: `http://127.0.0.1:${inboxPort}`,
     compose,

@@ -23,8 +23,8 @@ export async function logsOf(container: string): Promise<string> {
   return stdout + stderr
 }
 
-/** Builds the images of both services. */
+/** Builds the images of both services; compose builds that of auth-api for `secrets-postgres`, which comes first. */
 export async function buildServiceImages(): Promise<void> {
-  const args = ['compose', 'build', ...SERVICES]
+  const args = ['compose', 'build', 'secrets-postgres', 'mailer-worker']
   await run('docker', args, { cwd: ROOT, env: { ...process.env, LATCHKEY_VERSION: VERSION } })
 }
