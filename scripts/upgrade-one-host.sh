@@ -1,0 +1,27 @@
+#!/bin/sh
+# Upgrades the services of docker compose to this checkout. After an interruption, run it again: each step can be repeated.
+set -eu
+cd "$(dirname "$0")/.."
+
+if [ $# -gt 0 ]; then
+  echo 'Usage: scripts/upgrade-one-host.sh (.env names the deployment; there are no arguments)' >&2
+  exit 2
+fi
+exec 9< "$0"
+if ! flock --nonblock 9; then
+  echo 'Another upgrade is running; wait for its end.' >&2
+  exit 1
+fi
+
+# A build or a migration that fails leaves what runs as it is: the present version works on the newer tables.
+docker compose build
+# demo-users is the last one before the services. Not by `run`: compose would find the containers of the present version at
+# the end, and recreate all services at once because they depend on them.
+docker compose up --detach demo-users
+
+# One replica after the other, while the proxy sends requests to the one that is ready. Not with --no-deps: compose would find
+# another configuration at the end, and recreate them all.
+for replica in $(docker compose config --services | grep -x 'auth-api\(-2\)\?' | sort); do
+  docker compose up --wait "$replica"
+done
+docker compose up --wait
