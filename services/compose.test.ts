@@ -182,14 +182,14 @@ describe.each(['postgres', 'mysql'])('docker compose on %s', (profile) => {
     const inside = async (service: string, script: string) =>
       (await compose('exec', '-T', service, 'sh', '-c', script)).stdout.trim()
     const names = "sed 's/=.*//' /run/secrets/credentials.env | sort | paste -sd,"
-    expect(await inside('mailer-worker', names)).toBe('DATABASE_URL,MAIL_SECRET,QUEUE_URL')
+    expect(await inside('mailer-worker', names)).toBe('APP_ENV,DATABASE_URL,MAIL_SECRET,QUEUE_URL')
     const [ofApi, secret = '', ...account] = (
       await inside(
         'auth-api',
         `${names}; sed -n 's/^MAIL_SECRET=//p' /run/secrets/credentials.env; touch /app/x 2>/dev/null; echo $?; id -un`,
       )
     ).split('\n')
-    expect(ofApi).toBe('DATABASE_URL,JWT_SECRET,MAIL_SECRET,QUEUE_URL')
+    expect(ofApi).toBe('APP_ENV,DATABASE_URL,JWT_SECRET,MAIL_SECRET,QUEUE_URL')
     expect(account).toEqual(['1', 'node'])
     // `docker inspect` shows no secret.
     const ids = (await compose('ps', '--all', '--quiet')).stdout.trim().split('\n')
