@@ -19,9 +19,12 @@ docker compose build
 # the end, and recreate all services at once because they depend on them.
 docker compose up --detach demo-users
 
-# One replica after the other, while the proxy sends requests to the one that is ready. Not with --no-deps: compose would find
-# another configuration at the end, and recreate them all.
+# One replica after the other, while the proxy sends requests to the one that is ready. `docker start`, because compose would
+# first run the migration again while there is no replica; and not --no-deps, with which compose finds another configuration
+# at the end and recreates them all.
 for replica in $(docker compose config --services | grep -x 'auth-api\(-2\)\?' | sort); do
+  docker compose create "$replica"
+  docker start "$(docker compose ps --all --quiet "$replica")" > /dev/null
   docker compose up --wait "$replica"
 done
 docker compose up --wait
