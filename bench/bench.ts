@@ -1,7 +1,7 @@
 /*
  * Measures Latchkey beside a service written by hand, and beside the limits of what both are made of.
  *
- *   npm run bench [-- --row ping --row start] [--rounds 3] [--duration 4] [--json bench.json]
+ *   npm run bench [-- --row ping --row start] [--rounds 3] [--duration 2] [--json bench.json]
  */
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
@@ -19,7 +19,7 @@ const { values } = parseArgs({
   options: {
     row: { type: 'string', multiple: true, default: [] },
     rounds: { type: 'string', default: '3' },
-    duration: { type: 'string', default: '4' },
+    duration: { type: 'string', default: '2' },
     json: { type: 'string', default: 'bench.json' },
   },
 })
