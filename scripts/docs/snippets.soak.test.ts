@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
+import { createEmptyDatabase, type TestDatabase } from '../../services/auth-api/test/support/test-database.ts'
 import { findFreePort } from '../../services/mailer-worker/test/support/free-port.ts'
 import { findPages } from './broken-references.ts'
 import { ROOT } from './generated-pages.ts'
@@ -38,6 +39,8 @@ const pages = findPages(ROOT)
   .sort((a, b) => rankOf(a.page) - rankOf(b.page))
 
 let published: PublishedCheckout
+/** An empty one, for the page on a database of the reader. */
+let database: TestDatabase
 let clone: string
 let env: Record<string, string>
 /** The terminal in which `npm start` runs, as the pages say; undefined before the first. */
@@ -47,6 +50,7 @@ let inbox = ''
 
 beforeAll(async () => {
   published = await publishCheckout()
+  database = await createEmptyDatabase()
   clone = join(published.folder, 'latchkey')
   env = {
     PATH: (process.env.PATH ?? '')
@@ -63,6 +67,7 @@ afterAll(async () => {
   await stop()
   await first?.[Symbol.asyncDispose]()
   await published?.[Symbol.asyncDispose]()
+  await database?.[Symbol.asyncDispose]()
 })
 
 async function stop(): Promise<void> {
@@ -103,6 +108,7 @@ async function asTyped(written: string): Promise<string> {
     .replaceAll('localhost:8080', `localhost:${env.PORT}`)
     .replaceAll('localhost:1080', inbox)
     .replaceAll('<address of your repository>', published.address)
+    .replaceAll('postgres://latchkey:password@127.0.0.1:5432/latchkey', database.url)
     .replaceAll(/^npm ci$/gm, existsSync(join(clone, 'node_modules')) ? 'npm ci --dry-run' : 'npm ci')
   return /^CODE=/m.test(text) ? text.replaceAll(/^CODE=\d{6}/gm, `CODE=${await findCode()}`) : text
 }
