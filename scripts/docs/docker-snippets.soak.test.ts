@@ -49,7 +49,7 @@ beforeAll(async () => {
   for (const page of ['docs/how-to/import-users.md', 'docs/how-to/run-a-method.md']) await createFilesOf(page)
 })
 afterAll(async () => {
-  await run('docker', ['compose', '-p', NAME, 'down', '--volumes', '--timeout', '5'], {
+  await run('docker', ['compose', '-p', NAME, 'down', '--volumes', '--remove-orphans', '--timeout', '5'], {
     cwd: published.folder,
   })
   await run('docker', ['volume', 'rm', '--force', `${NAME}-state`])
