@@ -50,7 +50,14 @@ describe('accepting a mail', () => {
       { statement: 'outbox-insert', values: [id, expect.any(String), new Date(NOW), reset.expiresAt] },
     ])
     const job = JSON.parse(String(written[0]?.values[1]))
-    expect(job).toMatchObject({ to: 'ada@example.com', template: 'password-reset', language: 'pt' })
+    expect(job).toEqual({
+      to: 'ada@example.com',
+      subject: '',
+      template: 'password-reset',
+      language: 'pt',
+      variables: expect.any(String),
+      expiresAt: '2026-01-01T00:10:00.000Z',
+    })
     expect(await sealer.open(job.variables)).toEqual({ code: '123456', minutes: '10', name: 'Ada' })
     expect(dispatcher.dispatch).not.toHaveBeenCalled()
     commit()
@@ -67,7 +74,7 @@ describe('accepting a mail', () => {
       { statement: 'outbox-insert', values: [id, expect.any(String), new Date(NOW), new Date(0)] },
     ])
     const job = JSON.parse(String(written[0]?.values[1]))
-    expect(job.to).toMatch(/\.invalid$/)
+    expect(job).toMatchObject({ to: 'decoy@latchkey.invalid', language: 'en' })
     commit()
     expect(dispatcher.discard).toHaveBeenCalledExactlyOnceWith(id)
     expect(dispatcher.dispatch).not.toHaveBeenCalled()
@@ -78,6 +85,7 @@ describe('accepting a mail', () => {
     { why: 'a wrong one', variables: { code: 'abc123', minutes: 10 }, says: 'code' },
     { why: 'a code that is too long', variables: { code: '1234567', minutes: 10 }, says: 'code: ' },
     { why: 'one of the wrong type', variables: { code: '123456', minutes: '10' }, says: 'minutes' },
+    { why: 'several', variables: { minutes: 0 }, says: /code: .*; minutes: / },
     { why: 'an undeclared one', variables: { code: '123456', minutes: 10, link: 'x' }, says: 'link' },
   ])('refuses $why before anything is written, without showing a value', async ({ variables, says }) => {
     const { mails, dispatcher } = aMails()
@@ -92,6 +100,17 @@ describe('accepting a mail', () => {
     expect(written).toEqual([])
     expect(dispatcher.dispatch).not.toHaveBeenCalled()
   })
+})
+
+it('refuses a template that is not declared, also under a name that every object has', async () => {
+  const { mails } = aMails()
+  const { transaction, written } = aTransaction()
+  for (const template of ['invitation', 'toString'])
+    await expect(
+      // As from a caller that the compiler does not check.
+      mails.accept(transaction, { ...reset, template } as unknown as typeof reset),
+    ).rejects.toThrow(`The mail template ${template} is not declared; add it to MAIL_TEMPLATES`)
+  expect(written).toEqual([])
 })
 
 describe('the types of a mail', () => {

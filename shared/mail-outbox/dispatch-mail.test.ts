@@ -29,6 +29,22 @@ describe('dispatching a mail', () => {
     expect(onError).toHaveBeenCalledExactlyOnceWith(new Error('unavailable'), 'id')
   })
 
+  it('leaves a decoy to the sweep while the database is unavailable, and throws nothing', async () => {
+    const outbox = { markDispatched: vi.fn(), remove: vi.fn(() => Promise.reject(new Error('unavailable'))) }
+    const dispatcher = createMailDispatcher({ outbox, queue: { add: vi.fn() }, maxDelayMs: 0 })
+    dispatcher.discard('decoy')
+    await expect(dispatcher.close()).resolves.toBeUndefined()
+    expect(outbox.remove).toHaveBeenCalledOnce()
+  })
+
+  it('needs no one to tell of an error', async () => {
+    const outbox = { markDispatched: vi.fn(), remove: vi.fn() }
+    const queue = { add: () => Promise.reject(new Error('unavailable')) }
+    const dispatcher = createMailDispatcher({ outbox, queue, maxDelayMs: 0 })
+    dispatcher.dispatch('id', job)
+    await expect(dispatcher.close()).resolves.toBeUndefined()
+  })
+
   it('does nothing for a mail or a decoy before the request is answered', async () => {
     const outbox = { markDispatched: vi.fn(async () => undefined), remove: vi.fn(async () => true) }
     const queue = { add: vi.fn(async () => undefined) }

@@ -63,9 +63,10 @@ function aSweep(rows: OutboxEntry[], add = vi.fn(async (_id: string) => undefine
 describe('sweeping the outbox', () => {
   it('adds every mail that was left behind, in several batches', async () => {
     const rows = Array.from({ length: 250 }, (_, index) => aRow(`row-${index}`))
-    const { sweep, add } = aSweep(rows)
+    const { sweep, add, logger } = aSweep(rows)
     expect(await sweep()).toBe(250)
     expect(add).toHaveBeenCalledTimes(250)
+    expect(logger.warn).not.toHaveBeenCalled()
     expect(await sweep()).toBe(0)
     expect(rows).toHaveLength(250)
   })
@@ -78,11 +79,13 @@ describe('sweeping the outbox', () => {
 
   it('deletes an expired row and counts it', async () => {
     const rows = [aRow('old', { expiresAt: new Date(NOW) })]
-    const { sweep, add, count } = aSweep(rows)
+    const { sweep, add, count, logger } = aSweep(rows)
     await sweep()
     expect(add).not.toHaveBeenCalled()
     expect(rows).toEqual([])
     expect(await count('expired')).toBe(1)
+    expect(logger.warn).toHaveBeenCalledExactlyOnceWith({ mailId: 'old' }, expect.any(String))
+    expect(logger.error).not.toHaveBeenCalled()
   })
 
   it('keeps the row while the queue is unavailable', async () => {
@@ -98,9 +101,10 @@ describe('sweeping the outbox', () => {
   it('adds again what the queue has lost, and nothing that it has', async () => {
     const before = new Date(NOW - 30_001)
     const rows = [aRow('lost', { dispatchedAt: before }), aRow('queued', { dispatchedAt: before })]
-    const { sweep, add, queued, count } = aSweep(rows)
+    const { sweep, add, queued, count, logger } = aSweep(rows)
     queued.add('queued')
     expect(await sweep()).toBe(2)
+    expect(logger.warn).toHaveBeenCalledExactlyOnceWith({ mailId: 'lost' }, expect.any(String))
     expect(add.mock.calls.map(([id]) => id)).toEqual(['lost'])
     expect([await count('restored'), await count('swept')]).toEqual([1, 0])
     expect(rows.map(({ dispatchedAt }) => dispatchedAt?.getTime())).toEqual([NOW, NOW])
@@ -118,7 +122,7 @@ describe('sweeping the outbox', () => {
     expect(await sweep()).toBe(1)
     expect(add).toHaveBeenCalledExactlyOnceWith('good', job, new Date(0))
     expect(logger.error).toHaveBeenCalledExactlyOnceWith(
-      expect.objectContaining({ count }),
+      { count, mailIds: broken.slice(0, 10).map(({ id }) => id) },
       expect.stringContaining('unreadable'),
     )
   })

@@ -1,0 +1,115 @@
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { openEmpty } from '../database/test/sqlite/open-empty.ts'
+import { registerOutboxAge } from './outbox-age.ts'
+import { createOutboxRepository, type OutboxRepository } from './outbox-repository.ts'
+
+const NOW = Date.parse('2026-01-01T00:00:00.000Z')
+const at = (seconds: number) => new Date(NOW + seconds * 1000)
+const job = {
+  to: 'ada@example.com',
+  subject: '',
+  template: 'password-reset',
+  language: 'en',
+  variables: 'a..b.c.d',
+  expiresAt: at(600).toISOString(),
+}
+
+let database: Awaited<ReturnType<typeof openEmpty>>
+let outbox: OutboxRepository
+beforeAll(async () => {
+  database = await openEmpty()
+  await database.db.runScript(
+    'create table mail_outbox (id, payload, created_at timestamp, expires_at timestamp, dispatched_at timestamp)',
+  )
+  outbox = createOutboxRepository(database.db)
+})
+afterAll(() => database[Symbol.asyncDispose]())
+beforeEach(() => database.db.runScript('delete from mail_outbox'))
+
+const ALL_DUE = { writtenBefore: at(1), dispatchedBefore: at(1), limit: 10, offset: 0 }
+const findIds = async (query: Partial<typeof ALL_DUE> = {}) =>
+  (await outbox.findDue({ ...ALL_DUE, ...query })).map(({ id }) => id)
+
+describe('a mail in the outbox', () => {
+  it('is found as it was stored', async () => {
+    const id = await outbox.insert(job, at(0))
+    const row = {
+      id,
+      payload: JSON.stringify(job),
+      createdAt: at(0),
+      expiresAt: at(600),
+      dispatchedAt: undefined,
+    }
+    expect(await outbox.findDue(ALL_DUE)).toEqual([row])
+    await outbox.markDispatched(id, at(0.5))
+    expect(await outbox.findDue(ALL_DUE)).toEqual([{ ...row, dispatchedAt: at(0.5) }])
+  })
+
+  it('is written now, unless the caller has a clock', async () => {
+    const before = new Date()
+    await outbox.insert(job)
+    const [row] = await outbox.findDue({ ...ALL_DUE, writtenBefore: new Date(Date.now() + 1) })
+    expect(row?.createdAt.getTime()).toBeGreaterThanOrEqual(before.getTime())
+  })
+
+  it('is there until it is removed, once', async () => {
+    const [id, other] = [await outbox.insert(job, at(0)), await outbox.insert(job, at(0))]
+    expect(await outbox.has(id)).toBe(true)
+    expect(await outbox.remove(id), 'by the first worker').toBe(true)
+    expect(await outbox.remove(id), 'by another one').toBe(false)
+    expect([await outbox.has(id), await outbox.has(other)]).toEqual([false, true])
+  })
+})
+
+describe('what is due', () => {
+  it('was written, or dispatched, before the given moments', async () => {
+    const [written, dispatched] = [await outbox.insert(job, at(0)), await outbox.insert(job, at(0))]
+    await outbox.markDispatched(dispatched, at(10))
+    expect(await findIds({ writtenBefore: at(0), dispatchedBefore: at(10) })).toEqual([])
+    expect(await findIds({ writtenBefore: at(0.001), dispatchedBefore: at(10) })).toEqual([written])
+    expect(await findIds({ writtenBefore: at(0), dispatchedBefore: at(10.001) })).toEqual([dispatched])
+  })
+
+  it('comes oldest first, in pages', async () => {
+    const ids = []
+    for (const second of [-1, -3, -2]) ids.push(await outbox.insert(job, at(second)))
+    const [third, first, second] = ids
+    expect(await findIds()).toEqual([first, second, third])
+    expect(await findIds({ limit: 1, offset: 1 })).toEqual([second])
+  })
+})
+
+it('counts the mails that the queue never had', async () => {
+  expect(await outbox.countUndispatched()).toBe(0)
+  const id = await outbox.insert(job, at(0))
+  await outbox.insert(job, at(0))
+  expect(await outbox.countUndispatched()).toBe(2)
+  await outbox.markDispatched(id, at(0))
+  expect(await outbox.countUndispatched()).toBe(1)
+})
+
+describe('the age of the oldest mail', () => {
+  const age = async (repository: Pick<OutboxRepository, 'findOldest'> = outbox) => {
+    const registry = new Registry()
+    registerOutboxAge(registry, { outbox: repository, clock: () => NOW })
+    const [metric] = await registry.getMetricsAsJSON()
+    expect(metric?.name).toBe('latchkey_mail_oldest_unsent_seconds')
+    return metric?.values[0]?.value
+  }
+
+  it('is that of the first one that is to be sent', async () => {
+    expect(await age()).toBe(0)
+    await outbox.insert({ ...job, expiresAt: at(-100).toISOString() }, at(-90))
+    expect(await age(), 'with a decoy').toBe(0)
+    await outbox.insert(job, at(-30))
+    await outbox.insert(job, at(-60))
+    expect(await age()).toBe(60)
+  })
+
+  it('is 0 where the clock was set back, and unknown without a database', async () => {
+    await outbox.insert(job, at(5))
+    expect(await age()).toBe(0)
+    expect(await age({ findOldest: () => Promise.reject(new Error('unavailable')) })).toBeNaN()
+  })
+})
