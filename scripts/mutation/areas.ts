@@ -1,4 +1,4 @@
-import { matchesGlob } from 'node:path'
+import { globSync } from 'node:fs'
 
 /** Code whose mutants are tested together. */
 export interface Area {
@@ -7,8 +7,6 @@ export interface Area {
   mutate: string[]
   /** Globs of the tests that may kill its mutants; a mutant in code that runs on load needs them all, so they are few. */
   tests: string[]
-  /** Whether every survivor is listed: a run then fails for another one. Of other areas it prints them. */
-  isListed?: boolean
 }
 
 const FEATURES = 'services/auth-api/src/features'
@@ -35,7 +33,6 @@ export const AREAS: readonly Area[] = [
     name: 'login',
     mutate: [`${FEATURES}/login/*.ts`],
     tests: [`${FEATURES}/login/*.test.ts`, `${API_TESTS}/login{,.engine}.test.ts`, API_DESCRIPTION],
-    isListed: true,
   },
   {
     name: 'password-reset',
@@ -55,12 +52,11 @@ export const AREAS: readonly Area[] = [
     name: 'sealing',
     mutate: ['shared/mail-outbox/seal-variables.ts'],
     tests: ['shared/mail-outbox/seal-variables.test.ts'],
-    isListed: true,
   },
   {
     name: 'outbox',
     mutate: ['shared/mail-outbox/*.ts', '!shared/mail-outbox/seal-variables.ts'],
-    tests: ['shared/mail-outbox/*.test.ts', `${API_TESTS}/mail-outbox.engine.test.ts`],
+    tests: ['shared/mail-outbox/*.test.ts'],
   },
   {
     name: 'settings',
@@ -84,12 +80,11 @@ export function areaOfEnvironment(): Area {
   return area
 }
 
-/** Whether a file is one of the globs, of which one that begins with `!` excludes. */
-export function matchesAny(file: string, globs: readonly string[]): boolean {
-  const isIn = (glob: string) => matchesGlob(file, glob)
-  const [excluding, including] = [
-    globs.filter((glob) => glob.startsWith('!')),
-    globs.filter((glob) => !glob.startsWith('!')),
-  ]
-  return including.some(isIn) && !excluding.some((glob) => isIn(glob.slice(1)))
+/** The files of an area's code. A glob that begins with `!` excludes. */
+export function codeOf({ mutate }: Area): string[] {
+  const excluded = mutate.filter((glob) => glob.startsWith('!')).map((glob) => glob.slice(1))
+  return globSync(
+    mutate.filter((glob) => !glob.startsWith('!')),
+    { exclude: ['**/*.test.ts', ...excluded] },
+  )
 }

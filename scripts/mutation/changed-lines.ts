@@ -1,15 +1,25 @@
 import { execFileSync } from 'node:child_process'
-import { globSync } from 'node:fs'
-import { type Area, matchesAny } from './areas.ts'
+import { type Area, codeOf } from './areas.ts'
 
 /** Of an area; more would take longer than a few minutes. */
 const MAX_LINES = 150
 
-/** The commit that changes are seen against: where the branch left main; on main, or without a main, ten commits ago. */
-export function previousCommit(): string {
+/** On main: how many commits to the code of the areas are seen as its change. */
+const COMMITS = 10
+/** The tree without files, for a history that begins within those commits. */
+const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
+
+/**
+ * The commit that changes are seen against: where the branch left main; on main, or without a main, the one before the
+ * last ten that changed the code of `areas`. Commits to other code do not count: they would leave no mutant to test.
+ */
+export function previousCommit(areas: readonly Area[]): string {
   const base = git('branch', '--list', 'main') ? git('merge-base', 'HEAD', 'main') : undefined
   if (base !== undefined && base !== git('rev-parse', 'HEAD')) return base
-  return git('rev-list', '--first-parent', '--max-count=11', 'HEAD').split('\n').at(-1) ?? 'HEAD'
+  const files = areas.flatMap(codeOf)
+  const commits = git('log', '--first-parent', '--format=%H', `--max-count=${COMMITS}`, '--', ...files)
+  const [, before] = git('rev-list', '--first-parent', '--max-count=2', lastOf(commits)).split('\n')
+  return before ?? EMPTY_TREE
 }
 
 export interface ChangedLines {
@@ -21,10 +31,7 @@ export interface ChangedLines {
 
 /** The lines of an area's code that have changed since a commit, uncommitted ones included. */
 export function changedLines(area: Area, since: string, maxLines = MAX_LINES): ChangedLines {
-  const files = globSync(area.mutate.filter((glob) => !glob.startsWith('!'))).filter(
-    (file) => matchesAny(file, area.mutate) && !file.endsWith('.test.ts'),
-  )
-  const hunks = files.flatMap((file) => hunksOf(file, git('diff', '--unified=0', since, '--', file)))
+  const hunks = codeOf(area).flatMap((file) => hunksOf(file, git('diff', '--unified=0', since, '--', file)))
   const ranges: string[] = []
   let remaining = maxLines
   let leftOut = 0
@@ -50,5 +57,7 @@ export function hunksOf(file: string, diff: string): Hunk[] {
     .map(([, first, count = '1']) => ({ file, first: Number(first), count: Number(count) }))
     .filter(({ count }) => count > 0)
 }
+
+const lastOf = (lines: string): string => lines.split('\n').at(-1) ?? ''
 
 const git = (...args: string[]): string => execFileSync('git', args, { encoding: 'utf8' }).trim()

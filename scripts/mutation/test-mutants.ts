@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, relative } from 'node:path'
 import { Stryker } from '@stryker-mutator/core'
-import type { Area } from './areas.ts'
+import { type Area, codeOf } from './areas.ts'
 import type { TestedMutant, Verdict } from './survivors.ts'
 
 type MutantResult = Awaited<ReturnType<Stryker['runMutationTest']>>[number]
@@ -13,6 +13,8 @@ export async function testMutants(
   mutate: readonly string[] = area.mutate,
 ): Promise<TestedMutant[]> {
   process.env.MUTATION_AREA = area.name
+  // Read before the run: a file that is edited meanwhile would have other lines at its end.
+  const sources = new Map(codeOf(area).map((file) => [file, readFileSync(file, 'utf8')]))
   const stryker = new Stryker({
     testRunner: 'vitest',
     vitest: { configFile: 'scripts/mutation/vitest.config.ts', related: false },
@@ -34,7 +36,7 @@ export async function testMutants(
   const results = await stryker.runMutationTest()
   return results.flatMap((result) => {
     const verdict = verdictOf(result)
-    return verdict ? [{ ...describe(result), verdict }] : []
+    return verdict ? [{ ...describe(result, sources), verdict }] : []
   })
 }
 
@@ -45,17 +47,17 @@ function verdictOf({ status }: MutantResult): Verdict | undefined {
   return undefined
 }
 
-function describe({
-  fileName,
-  location: { start, end },
-  replacement,
-}: MutantResult): Omit<TestedMutant, 'verdict'> {
-  const lines = readFileSync(fileName, 'utf8').split('\n')
+function describe(
+  { fileName, location: { start, end }, replacement }: MutantResult,
+  sources: ReadonlyMap<string, string>,
+): Omit<TestedMutant, 'verdict'> {
+  const file = relative(process.cwd(), fileName)
+  const lines = (sources.get(file) ?? '').split('\n')
   const [first = ''] = lines.slice(start.line - 1)
   const part = lines.slice(start.line - 1, end.line).join('\n')
   const afterEnd = (lines[end.line - 1]?.length ?? 0) - (end.column - 1)
   return {
-    file: relative(process.cwd(), fileName),
+    file,
     lineNumber: start.line,
     line: first.trim(),
     original: onOneLine(part.slice(start.column - 1, part.length - afterEnd)),
