@@ -17,12 +17,17 @@ const API_DESCRIPTION = `${API_TESTS}/api-description.test.ts`
 export const AREAS: readonly Area[] = [
   {
     name: 'tokens',
-    mutate: [`${FEATURES}/tokens/*.ts`],
+    mutate: [`${FEATURES}/tokens/*.ts`, `!${FEATURES}/tokens/authenticate.ts`],
     tests: [
       `${FEATURES}/tokens/*.test.ts`,
       `${API_TESTS}/{tokens,tokens.engine,refresh.engine,log-out.engine,stolen-token,rotation}.test.ts`,
       API_DESCRIPTION,
     ],
+  },
+  {
+    name: 'authenticate',
+    mutate: [`${FEATURES}/tokens/authenticate.ts`],
+    tests: [`${FEATURES}/tokens/authenticate.test.ts`, `${API_TESTS}/tokens.test.ts`],
   },
   {
     name: 'limits',

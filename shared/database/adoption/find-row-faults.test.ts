@@ -77,12 +77,17 @@ describe('rows of users', () => {
 
   it('are searched by statements that each have a name of their own, and no more than is needed', async () => {
     const change = (schema: Schema): Partial<Schema> => ({
-      ...wideEmail({ ...schema, ...nullable('users.username')(schema) }),
+      columns: schema.columns.map((column) => ({
+        ...column,
+        is_nullable: column.is_nullable || ['username', 'userid'].includes(column.column_name),
+        max_length: column.column_name === 'email' ? 200 : column.max_length,
+      })),
       foreignKeys: [],
       indexes: [],
     })
     const { names } = await search({ users: USERS, change, applied: unmigrated })
     expect(names).toEqual([
+      'rows-users-userid-is-null-for',
       'rows-users-username-is-null-for',
       'rows-users-email-is-longer-than-characters-for',
       'rows-users-created-at-is-not-a-date-for',
@@ -146,6 +151,8 @@ describe('rows of users', () => {
         examples: ['"user 1"'],
       },
     ])
+    const adoption = { impossibleMoment: undefined }
+    expect(await summarise({ users, adoption }), 'the database has no such moment').toEqual([])
   })
 
   it('share an id, where nothing keeps it unique', async () => {

@@ -85,15 +85,21 @@ it.each<{ what: string; change: Change; expected: { faults: string[]; readsRows:
 })
 
 it('adds a foreign key only where every row has its user', async () => {
-  const change: Change = { applied: [], change: () => ({ foreignKeys: [] }) }
+  const withoutKey = (schema: Schema) => ({ ...nullableRole(schema), foreignKeys: [] })
+  const change: Change = { applied: [], change: withoutKey }
   const isSafe = async (rows: Record<string, object[]>) =>
     (await inspect({ ...change, rows })).differences.map((each) => [each.fault.slice(0, 18), each.isSafe])
-  expect(await isSafe({})).toEqual([['has no foreign key', true]])
+  expect(await isSafe({})).toEqual([
+    ['cannot be null', true],
+    ['has no foreign key', true],
+  ])
   expect(await isSafe({ [ORPHANED]: [{ example: 'phone' }] })).toEqual([
+    ['cannot be null', true],
     ['has no foreign key', false],
     ['has rows of users ', false],
   ])
   expect(await isSafe({ 'rows-users-deleted-at-is-not-a-date-for': [{ example: 'ada' }] })).toEqual([
+    ['cannot be null', true],
     ['has no foreign key', true],
     ['is not a date for', false],
   ])
