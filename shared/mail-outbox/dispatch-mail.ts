@@ -55,7 +55,7 @@ export function createMailDispatcher({
 
   async function remove(id: string): Promise<void> {
     // A decoy that stays behind has expired already, and the sweep deletes it.
-    await outbox.remove(id).catch(() => false)
+    await outbox.remove(id).catch(() => undefined)
   }
 
   function runDelayed(work: () => Promise<void>): void {

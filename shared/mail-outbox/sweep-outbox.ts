@@ -43,15 +43,15 @@ export function createOutboxSweep(dependencies: SweepDependencies) {
   return async (): Promise<number> => {
     let swept = 0
     const unreadable: string[] = []
-    for (;;) {
+    let rows: OutboxEntry[]
+    do {
       // Rows that were swept are no longer due; the unreadable ones still are, and come first.
-      const rows = await findDue(unreadable.length)
+      rows = await findDue(unreadable.length)
       for (const row of rows) {
         if (await sweepRow(row)) swept++
         else unreadable.push(row.id)
       }
-      if (rows.length < BATCH_SIZE) break
-    }
+    } while (rows.length === BATCH_SIZE)
     reportUnreadable(unreadable)
     return swept
   }
