@@ -32,7 +32,7 @@ export const AREAS: readonly Area[] = [
   {
     name: 'limits',
     mutate: [`${PLUGINS}/rate-limit/*.ts`],
-    tests: [`${PLUGINS}/rate-limit/*.test.ts`, `${API_TESTS}/rate-limit.test.ts`],
+    tests: [`${PLUGINS}/rate-limit/*.test.ts`],
   },
   {
     name: 'login',
