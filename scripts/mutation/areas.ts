@@ -27,7 +27,7 @@ export const AREAS: readonly Area[] = [
   {
     name: 'authenticate',
     mutate: [`${FEATURES}/tokens/authenticate.ts`],
-    tests: [`${FEATURES}/tokens/authenticate.test.ts`, `${API_TESTS}/tokens.test.ts`],
+    tests: [`${FEATURES}/tokens/authenticate.test.ts`],
   },
   {
     name: 'limits',

@@ -1,7 +1,9 @@
 import { inspect } from 'node:util'
+import { AppError } from '@latchkey/shared/app-error.ts'
 import Fastify from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { type AuthMarker, authenticate } from './authenticate.ts'
+import type { Claims } from './claims.ts'
 import { importSigningKey } from './signing-key.ts'
 import { createTokenVerifier } from './verify-token.ts'
 
@@ -58,4 +60,169 @@ it('keeps the signing key from being read', async () => {
   const key = await importSigningKey(Buffer.from('a secret of 64 bytes'.padEnd(64)))
   expect(key.webCrypto).toMatchObject({ extractable: false, usages: ['sign', 'verify'] })
   expect(inspect(key, { depth: 9, showHidden: true }) + JSON.stringify(key)).not.toContain('secret of')
+})
+
+const USERID = '6f1c4d5e-0000-4000-8000-000000000000'
+const CLAIMS: Claims = {
+  iss: 'http://localhost',
+  sub: USERID,
+  iat: 1_000,
+  nbf: 1_000,
+  exp: 4_600,
+  jti: 'one',
+  data: { userid: USERID, name: 'Ada', role: 'user' },
+}
+const AS_ADMIN = { ...CLAIMS, data: { ...CLAIMS.data, role: 'admin' } }
+
+interface Known {
+  /** Whether the signature of `good` is remembered. */
+  isVerified?: boolean
+  /** What is remembered of its user. */
+  recalled?: Claims | 'revoked' | undefined
+  /** What the database says of its user. */
+  current?: Claims | undefined
+}
+
+/** A request to a route with this marker: the code and message of its refusal, or the role, and the steps taken. */
+async function ask(
+  auth: AuthMarker | undefined,
+  authorization: string | undefined,
+  { isVerified = false, recalled, current = CLAIMS }: Known = {},
+) {
+  await using app = Fastify()
+  const steps: string[] = []
+  app.setErrorHandler((error, _request, reply) =>
+    error instanceof AppError ? reply.code(401).send(`${error.code}: ${error.message}`) : reply.send(error),
+  )
+  await app.register(authenticate, {
+    verifier: {
+      recall: (token) => (isVerified && token === 'good' ? CLAIMS : undefined),
+      async verify(token) {
+        steps.push(`verify ${token}`)
+        if (token !== 'good') throw new AppError('invalid_token', 'The token is not valid')
+        return CLAIMS
+      },
+      size: () => 0,
+    },
+    validity: {
+      recall: () => recalled,
+      async check(claims) {
+        steps.push(`check ${claims.jti}`)
+        return current
+      },
+    },
+    roles: ['user', 'admin', 'editor'],
+  })
+  app.addHook('onRequest', async () => void steps.push('a hook of the service'))
+  const onRequest = async () => void steps.push('a hook of the route')
+  app.get('/', { ...(auth && { auth }), onRequest }, (request) => request.jwt?.data.role ?? 'public')
+  const headers = authorization === undefined ? {} : { authorization }
+  const response = await app.inject({ url: '/', headers })
+  const taken = [...steps]
+  const head = await app.inject({ method: 'HEAD', url: '/', headers })
+  expect(head.statusCode).toBe(response.statusCode)
+  return { answer: response.body, steps: taken }
+}
+
+const HOOKS = ['a hook of the service', 'a hook of the route']
+const answerOf = async (...given: Parameters<typeof ask>) => (await ask(...given)).answer
+
+describe('a request', () => {
+  it.each([
+    { authorization: undefined, answer: 'invalid_token: Send a token as Authorization: Bearer <token>' },
+    ...[
+      '',
+      'good',
+      'Basic good',
+      'Bearer',
+      'Bearer ',
+      'Bearergood',
+      'Bearer good good',
+      'Bearer =',
+      'xBearer good',
+      'Bearer g,d',
+    ].map((authorization) => ({
+      authorization,
+      answer: 'invalid_token: The Authorization header holds no bearer token',
+    })),
+    { authorization: 'Bearer other', answer: 'invalid_token: The token is not valid' },
+    { authorization: 'Bearer ~+/.-_Az9==', answer: 'invalid_token: The token is not valid' },
+    { authorization: 'Bearer good', answer: 'user' },
+    { authorization: 'bEARER   good', answer: 'user' },
+  ])('with the header $authorization: $answer', async ({ authorization, answer }) => {
+    expect(await answerOf('authenticated', authorization)).toBe(answer)
+    expect(await answerOf('signed', authorization)).toBe(answer)
+    expect(await answerOf(undefined, authorization)).toBe('public')
+  })
+
+  it('is refused before anything else happens', async () => {
+    expect((await ask('authenticated', 'Bearer other')).steps).toEqual([HOOKS[0], 'verify other'])
+    expect((await ask('authenticated', undefined)).steps).toEqual([HOOKS[0]])
+  })
+
+  it.each([
+    { what: 'nothing', known: {}, steps: ['verify good', 'check one'], role: 'admin' },
+    { what: 'the signature', known: { isVerified: true }, steps: ['check one'], role: 'admin' },
+    { what: 'a user alone', known: { recalled: CLAIMS }, steps: ['verify good', 'check one'], role: 'admin' },
+    { what: 'both', known: { isVerified: true, recalled: CLAIMS }, steps: [], role: 'user' },
+  ])('reads what is not remembered, where that is $what', async ({ known, steps, role }) => {
+    const { answer, steps: taken } = await ask('authenticated', 'Bearer good', {
+      ...known,
+      current: AS_ADMIN,
+    })
+    expect(answer).toBe(role)
+    expect(taken).toEqual([HOOKS[0], ...steps, HOOKS[1]])
+  })
+
+  it('by a token that is remembered as revoked is refused', async () => {
+    const known = { isVerified: true, recalled: 'revoked' } as const
+    expect(await ask('authenticated', 'Bearer good', known)).toMatchObject({
+      answer: 'invalid_token: The token was revoked',
+      steps: [HOOKS[0]],
+    })
+  })
+
+  it('of a signed route needs a signature alone', async () => {
+    for (const isVerified of [true, false])
+      expect(await ask('signed', 'Bearer good', { isVerified, recalled: 'revoked' })).toEqual({
+        answer: 'user',
+        steps: [HOOKS[0], ...(isVerified ? [] : ['verify good']), HOOKS[1]],
+      })
+  })
+
+  it.each([
+    { role: 'admin', current: CLAIMS, answer: 'forbidden: The role admin is required' },
+    { role: ['admin', 'editor'], current: CLAIMS, answer: 'forbidden: The role admin or editor is required' },
+    { role: ['admin', 'user'], current: CLAIMS, answer: 'user' },
+    { role: 'admin', current: AS_ADMIN, answer: 'admin' },
+  ])('needs the role that the user now has: $role, $answer', async ({ role, current, answer }) => {
+    expect(await answerOf({ role }, 'Bearer good', { current })).toBe(answer)
+    const remembered = { isVerified: true, recalled: current }
+    expect(await answerOf({ role }, 'Bearer good', remembered)).toBe(answer)
+  })
+})
+
+it('guards each route by its own roles, marks it, and leaves public routes alone', async () => {
+  await using app = Fastify()
+  const key = await importSigningKey(new Uint8Array(64))
+  await app.register(authenticate, {
+    verifier: createTokenVerifier({ keys: [key], issuer: 'latchkey', clock: Date.now }),
+    validity: { recall: () => undefined, check: async (claims) => claims },
+    roles: ['user', 'admin'],
+  })
+  const guards = new Map<string, unknown>()
+  const marks = new Map<string, boolean | undefined>()
+  app.addHook('onRoute', ({ url, onRequest, config }) => {
+    guards.set(url, [onRequest ?? []].flat()[0])
+    marks.set(url, config?.isProtected)
+  })
+  app.get('/any', { auth: 'authenticated' }, () => '')
+  app.get('/admin', { auth: { role: 'admin' } }, () => '')
+  app.get('/admin-too', { auth: { role: ['admin'] }, config: { isProbe: true } }, () => '')
+  app.get('/user', { auth: { role: 'user' } }, () => '')
+  app.get('/public', () => '')
+  await app.ready()
+  expect(guards.get('/admin')).toBe(guards.get('/admin-too'))
+  expect(new Set(guards.values()).size).toBe(4)
+  expect([...marks.values()]).toEqual([true, true, true, true, undefined])
 })
