@@ -1,0 +1,225 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import {
+  EXEMPT_TOKEN_PROPERTY,
+  exemptionOf,
+  type User,
+  VALID_FROM_PROPERTY,
+} from '@latchkey/shared/users/user.ts'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { describe, expect, it } from 'vitest'
+import { Claims, sessionOf } from './claims.ts'
+import { createEndSession } from './end-session.ts'
+import { createTokenIssuer } from './issue-token.ts'
+import { createRefreshToken } from './refresh-token.ts'
+import type { TokenStanding } from './revocation-repository.ts'
+import { importSigningKey } from './signing-key.ts'
+
+const ADA: User = {
+  userid: '6f1c4d5e-0000-4000-8000-000000000000',
+  name: 'Ada',
+  email: 'ada@example.com',
+  username: 'ada',
+  role: 'admin',
+  passwordHash: '',
+  createdAt: null,
+  updatedAt: null,
+  deletedAt: null,
+  properties: [],
+}
+/** Issued to Ada at 1,000 s, for an hour, by a login 500 s before. */
+const CLAIMS: Claims = {
+  iss: 'latchkey',
+  sub: ADA.userid,
+  iat: 1_000,
+  nbf: 1_000,
+  exp: 4_600,
+  jti: 'one',
+  sid: 'session',
+  auth_time: 500,
+  data: { userid: ADA.userid, name: 'Ada', role: 'user' },
+}
+const markedFrom = (mark: number, exempt?: string): User => ({
+  ...ADA,
+  properties: [
+    { name: VALID_FROM_PROPERTY, value: String(mark) },
+    ...(exempt === undefined ? [] : [{ name: EXEMPT_TOKEN_PROPERTY, value: exempt }]),
+  ],
+})
+
+interface Situation {
+  atSeconds?: number
+  claims?: Claims
+  standing?: Partial<TokenStanding>
+  sessionLifetimeSeconds?: number
+}
+
+/** Refreshes a token; returns what was done, in its order, and how it was refused. */
+async function refresh({
+  atSeconds = 4_500,
+  claims = CLAIMS,
+  standing,
+  sessionLifetimeSeconds = 0,
+}: Situation) {
+  const steps: string[] = []
+  const refreshToken = createRefreshToken({
+    revocations: {
+      async endRefreshed({ jti }, until) {
+        steps.push(`end ${jti} at ${until.getTime()}`)
+        return { user: ADA, refreshedUntil: undefined, hasSessionEnded: false, ...standing }
+      },
+    },
+    endReused: async ({ jti }) => void steps.push(`end the session of ${jti}`),
+    validity: { forget: ({ jti }) => void steps.push(`forget ${jti}`) },
+    async issueToken({ userid, role }, readAt, session) {
+      steps.push(`issue at ${readAt} in ${session?.sid} since ${session?.authTime}`)
+      return { token: 'new', data: { userid, name: 'Ada', role: String(role) } }
+    },
+    refreshWindowSeconds: 300,
+    sessionLifetimeSeconds,
+    clock: () => atSeconds * 1000,
+  })
+  const outcome = await refreshToken(claims).then(
+    ({ token, data }) => `${token} for ${data.role}`,
+    (error) => (error instanceof AppError ? `${error.code}: ${error.message}` : Promise.reject(error)),
+  )
+  return { outcome, steps }
+}
+
+const ENDED = ['end one at 4510000', 'forget one']
+const REVOKED = 'invalid_token: The token was revoked'
+
+describe('refreshing a token', () => {
+  it('ends it after a grace, and issues one of its session for the user as they now are', async () => {
+    expect(await refresh({})).toEqual({
+      outcome: 'new for admin',
+      steps: [...ENDED, 'issue at 4500 in session since 500'],
+    })
+  })
+
+  it('begins a session for a token of an earlier release', async () => {
+    const { sid: _sid, auth_time: _authTime, ...claims } = CLAIMS
+    expect((await refresh({ claims })).steps.at(-1)).toBe('issue at 4500 in one since 1000')
+  })
+
+  it.each([
+    {
+      atSeconds: 4_299.999,
+      outcome: /^token_not_refreshable: A token can be refreshed in its last 300 seconds; /,
+    },
+    { atSeconds: 4_300, outcome: /^new/ },
+  ])('is possible in its last seconds alone: at $atSeconds', async ({ atSeconds, outcome }) => {
+    const { outcome: found, steps } = await refresh({ atSeconds })
+    expect(found).toMatch(outcome)
+    expect(steps.length > 0).toBe(found.startsWith('new'))
+  })
+
+  it.each([
+    { sessionLifetimeSeconds: 4_001, outcome: 'new for admin' },
+    {
+      sessionLifetimeSeconds: 4_000,
+      outcome: 'invalid_token: The session is too old to be refreshed; log in again',
+    },
+    { sessionLifetimeSeconds: 0, outcome: 'new for admin' },
+  ])(
+    'ends $sessionLifetimeSeconds s after the login: $outcome',
+    async ({ sessionLifetimeSeconds, outcome }) => {
+      const found = await refresh({ sessionLifetimeSeconds })
+      expect(found.outcome).toBe(outcome)
+      expect(found.steps.length > 0).toBe(outcome.startsWith('new'))
+    },
+  )
+
+  it.each<{ why: string; standing: Partial<TokenStanding>; outcome?: string; steps?: string[] }>([
+    { why: 'of a user who is gone', standing: { user: undefined } },
+    { why: 'of a deleted user', standing: { user: { ...ADA, deletedAt: new Date(0) } } },
+    { why: 'of an ended session', standing: { hasSessionEnded: true } },
+    { why: 'issued before the mark', standing: { user: markedFrom(1_001) } },
+    {
+      why: 'after its grace',
+      standing: { refreshedUntil: new Date(4_500_000) },
+      steps: ['end the session of one'],
+    },
+  ])('is refused for a token $why', async ({ standing, steps = [] }) => {
+    expect(await refresh({ standing })).toEqual({ outcome: REVOKED, steps: [...ENDED, ...steps] })
+  })
+
+  it.each<{ why: string; standing: Partial<TokenStanding> }>([
+    { why: 'issued at the mark', standing: { user: markedFrom(1_000) } },
+    { why: 'that the mark exempts', standing: { user: markedFrom(2_000, exemptionOf(2_000, 'one')) } },
+    { why: 'in its grace', standing: { refreshedUntil: new Date(4_500_001) } },
+  ])('is possible for a token $why', async ({ standing }) => {
+    expect((await refresh({ standing })).outcome).toBe('new for admin')
+  })
+})
+
+describe('a new token', () => {
+  const issuedTo = async (user: User, session?: Parameters<Awaited<ReturnType<typeof anIssuer>>>[2]) => {
+    const { token, data } = await (await anIssuer())(user, 1_000, session)
+    return { header: decodeProtectedHeader(token), claims: Claims.parse(decodeJwt(token)), data }
+  }
+  const anIssuer = async () =>
+    createTokenIssuer({
+      key: await importSigningKey(new Uint8Array(64)),
+      issuer: 'latchkey',
+      lifetimeSeconds: 3_600,
+    })
+
+  it('has the claims of the specification, and those of its session', async () => {
+    const { header, claims, data } = await issuedTo(ADA)
+    expect(header).toEqual({ alg: 'HS512', typ: 'JWT' })
+    expect(claims).toEqual({
+      iss: 'latchkey',
+      sub: ADA.userid,
+      iat: 1_000,
+      nbf: 1_000,
+      exp: 4_600,
+      jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      sid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      auth_time: 1_000,
+      data: { userid: ADA.userid, name: 'Ada', role: 'admin' },
+    })
+    expect(claims.sid).not.toBe(claims.jti)
+    expect(data).toEqual(claims.data)
+    const session = { sid: 'session', authTime: 500 }
+    expect(sessionOf((await issuedTo(ADA, session)).claims)).toEqual(session)
+  })
+
+  it('is valid after a mark that is ahead, and has an empty name and the role of a user by default', async () => {
+    const { claims } = await issuedTo({ ...markedFrom(1_002), name: null, role: null })
+    expect(claims).toMatchObject({ iat: 1_002, nbf: 1_000, exp: 4_600, data: { name: '', role: 'user' } })
+  })
+})
+
+describe('the end of a session', () => {
+  it.each([
+    { what: 'of this token', exp: 4_600, lastExpiry: 4_600 },
+    { what: 'of one that was issued meanwhile', exp: 2_000, lastExpiry: 3_100 },
+  ])('is kept until the last expiry, $what', async ({ exp, lastExpiry }) => {
+    const ended: unknown[] = []
+    const endSession = createEndSession({
+      revocations: { endSession: async (...given) => void ended.push(given) },
+      lifetimeSeconds: 1_000,
+      clock: () => 2_100_999,
+    })
+    const claims = { ...CLAIMS, exp }
+    await endSession(claims)
+    expect(ended).toEqual([[claims, new Date(2_100_999), new Date(lastExpiry * 1000)]])
+  })
+})
+
+describe('claims', () => {
+  it.each<{ why: string; changes: object }>([
+    { why: 'a subject that is no UUID', changes: { sub: 'ada' } },
+    { why: 'a user id that is no UUID', changes: { data: { ...CLAIMS.data, userid: 'ada' } } },
+    { why: 'an empty role', changes: { data: { ...CLAIMS.data, role: '' } } },
+    { why: 'no name', changes: { data: { userid: ADA.userid, role: 'user' } } },
+    { why: 'no user', changes: { data: undefined } },
+    { why: 'no id', changes: { jti: undefined } },
+    { why: 'a session that is no text', changes: { sid: 7 } },
+    { why: 'a time of the login that is no number', changes: { auth_time: '500' } },
+    { why: 'a text as its time', changes: { nbf: '1000' } },
+  ])('do not have $why', ({ changes }) => {
+    expect(Claims.safeParse(CLAIMS).success).toBe(true)
+    expect(Claims.safeParse({ ...CLAIMS, ...changes }).success).toBe(false)
+  })
+})
