@@ -18,11 +18,7 @@ export const AREAS: readonly Area[] = [
   {
     name: 'tokens',
     mutate: [`${FEATURES}/tokens/*.ts`, `!${FEATURES}/tokens/authenticate.ts`],
-    tests: [
-      `${FEATURES}/tokens/*.test.ts`,
-      `${API_TESTS}/{tokens,tokens.engine,refresh.engine,log-out.engine,stolen-token,rotation}.test.ts`,
-      API_DESCRIPTION,
-    ],
+    tests: [`${FEATURES}/tokens/*.test.ts`],
   },
   {
     name: 'authenticate',

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Database } from '../../database.ts'
 import { DIALECTS, findDialect } from '../../dialects.ts'
+import { readMigrations } from '../../migration-files.ts'
+import { createMigrator } from '../../migrations.ts'
 import { sqlite } from './dialect.ts'
 
 /** An empty SQLite database of its own. */
@@ -18,4 +20,11 @@ export async function openEmpty(): Promise<{ db: Database } & AsyncDisposable> {
       await folder.remove()
     },
   }
+}
+
+/** One with the tables of users. */
+export async function openMigrated(): ReturnType<typeof openEmpty> {
+  const database = await openEmpty()
+  await createMigrator(database.db, readMigrations('migrations', import.meta.dirname)).up()
+  return database
 }

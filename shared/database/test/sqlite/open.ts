@@ -52,7 +52,10 @@ const createDriver = (connection: DatabaseSync): Driver => ({
     }))
   },
   async execute({ text }, values) {
-    return Number(connection.prepare(text).run(named(values)).changes)
+    const statement = connection.prepare(text)
+    // A statement may leave a value out, as PostgreSQL and MySQL allow.
+    statement.setAllowUnknownNamedParameters(true)
+    return Number(statement.run(named(values)).changes)
   },
 })
 

@@ -4,7 +4,7 @@ import { DIALECTS, findDialect } from '../../dialects.ts'
 import { readMigrations } from '../../migration-files.ts'
 import { createMigrator } from '../../migrations.ts'
 import { sqlite } from './dialect.ts'
-import { openEmpty } from './open-empty.ts'
+import { openEmpty, openMigrated } from './open-empty.ts'
 
 const MIGRATIONS = readMigrations('migrations', import.meta.dirname)
 
@@ -32,8 +32,4 @@ describe('a third dialect', () => {
   })
 })
 
-describeUserRepository(async () => {
-  const database = await openEmpty()
-  await createMigrator(database.db, MIGRATIONS).up()
-  return database
-})
+describeUserRepository(openMigrated)

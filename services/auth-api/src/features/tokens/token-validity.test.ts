@@ -2,7 +2,7 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
 import type { Claims } from './claims.ts'
 import type { TokenStanding } from './revocation-repository.ts'
-import { createTokenValidity } from './token-validity.ts'
+import { createTokenValidity, requireValid } from './token-validity.ts'
 
 const USERID = '6f1c4d5e-0000-4000-8000-000000000000'
 const CLAIMS: Claims = {
@@ -142,5 +142,40 @@ describe('the validity of a token', () => {
     expect(validity.recall(CLAIMS)).toBeUndefined()
     await expect(validity.check(CLAIMS, audit)).rejects.toMatchObject({ code: 'invalid_token' })
     expect(findStanding).toHaveBeenCalledTimes(2)
+  })
+})
+
+describe('the user of a token', () => {
+  const USER: User = {
+    userid: USERID,
+    name: 'Ada',
+    email: null,
+    username: 'ada',
+    passwordHash: '',
+    role: 'user',
+    createdAt: null,
+    updatedAt: null,
+    deletedAt: null,
+    properties: [],
+  }
+  const VALID: TokenStanding = { user: USER, refreshedUntil: undefined, hasSessionEnded: false }
+  const find = (standing: Partial<TokenStanding>) =>
+    requireValid({ findStanding: async () => ({ ...VALID, ...standing }) }, CLAIMS, 2_000_000)
+
+  it('is found while the token is valid, also in its grace', async () => {
+    expect(await find({})).toBe(USER)
+    expect(await find({ refreshedUntil: new Date(2_000_001) })).toBe(USER)
+  })
+
+  it.each<{ why: string; standing: Partial<TokenStanding> }>([
+    { why: 'is gone', standing: { user: undefined } },
+    { why: 'is deleted', standing: { user: { ...USER, deletedAt: new Date(0) } } },
+    { why: 'has ended the session', standing: { hasSessionEnded: true } },
+    { why: 'has refreshed it', standing: { refreshedUntil: new Date(2_000_000) } },
+  ])('is not found when the user $why', async ({ standing }) => {
+    await expect(find(standing)).rejects.toMatchObject({
+      code: 'invalid_token',
+      message: 'The token was revoked',
+    })
   })
 })
