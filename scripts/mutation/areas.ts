@@ -47,7 +47,7 @@ export const AREAS: readonly Area[] = [
   {
     name: 'profile',
     mutate: [`${FEATURES}/profile/*.ts`],
-    tests: [`${FEATURES}/profile/*.test.ts`, `${API_TESTS}/profile{,.engine}.test.ts`, API_DESCRIPTION],
+    tests: [`${FEATURES}/profile/*.test.ts`],
   },
   {
     name: 'sealing',

@@ -17,8 +17,8 @@ export default defineConfig({
         // The link in node_modules leads to the original, which has no mutants.
         alias: { '@latchkey/shared': join(ROOT, 'shared') },
         // A mutant by which nothing ever comes true is killed by an assertion, not by the limit of Stryker.
-        expect: { poll: { timeout: 20_000 } },
-        testTimeout: 60_000,
+        expect: { poll: { timeout: 10_000 } },
+        testTimeout: 20_000,
       }),
     ],
   },
