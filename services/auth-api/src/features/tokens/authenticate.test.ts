@@ -106,11 +106,16 @@ async function ask(
     },
     validity: {
       recall: () => recalled,
-      async check(claims) {
+      async check(claims, audit) {
         steps.push(`check ${claims.jti}`)
+        audit.report({ name: 'token.refreshed', userid: claims.sub })
         return current
       },
     },
+    auditOf: ({ url }) => ({
+      report: ({ name }) => void steps.push(`report ${name} of ${url}`),
+      write: async () => undefined,
+    }),
     roles: ['user', 'admin', 'editor'],
   })
   app.addHook('onRequest', async () => void steps.push('a hook of the service'))
@@ -160,10 +165,11 @@ describe('a request', () => {
     expect((await ask('authenticated', undefined)).steps).toEqual([HOOKS[0]])
   })
 
+  const CHECKED = ['check one', 'report token.refreshed of /']
   it.each([
-    { what: 'nothing', known: {}, steps: ['verify good', 'check one'], role: 'admin' },
-    { what: 'the signature', known: { isVerified: true }, steps: ['check one'], role: 'admin' },
-    { what: 'a user alone', known: { recalled: CLAIMS }, steps: ['verify good', 'check one'], role: 'admin' },
+    { what: 'nothing', known: {}, steps: ['verify good', ...CHECKED], role: 'admin' },
+    { what: 'the signature', known: { isVerified: true }, steps: CHECKED, role: 'admin' },
+    { what: 'a user alone', known: { recalled: CLAIMS }, steps: ['verify good', ...CHECKED], role: 'admin' },
     { what: 'both', known: { isVerified: true, recalled: CLAIMS }, steps: [], role: 'user' },
   ])('reads what is not remembered, where that is $what', async ({ known, steps, role }) => {
     const { answer, steps: taken } = await ask('authenticated', 'Bearer good', {
@@ -208,6 +214,7 @@ it('guards each route by its own roles, marks it, and leaves public routes alone
   await app.register(authenticate, {
     verifier: createTokenVerifier({ keys: [key], issuer: 'latchkey', clock: Date.now }),
     validity: { recall: () => undefined, check: async (claims) => claims },
+    auditOf: () => ({ report: () => undefined, write: async () => undefined }),
     roles: ['user', 'admin'],
   })
   const guards = new Map<string, unknown>()

@@ -68,7 +68,7 @@ async function refresh({
         return { user: ADA, refreshedUntil: undefined, hasSessionEnded: false, ...standing }
       },
     },
-    endReused: async ({ jti }) => void steps.push(`end the session of ${jti}`),
+    endReused: async (caller) => void steps.push(`end the session of ${caller.claims.jti}`),
     validity: { forget: ({ jti }) => void steps.push(`forget ${jti}`) },
     async issueToken({ userid, role }, readAt, session) {
       steps.push(`issue at ${readAt} in ${session?.sid} since ${session?.authTime}`)
@@ -78,7 +78,12 @@ async function refresh({
     sessionLifetimeSeconds,
     clock: () => atSeconds * 1000,
   })
-  const outcome = await refreshToken(claims).then(
+  const audit = {
+    report: ({ name, userid }: { name: string; userid?: string | undefined }) =>
+      void steps.push(`report ${name} of ${userid}`),
+    write: async () => undefined,
+  }
+  const outcome = await refreshToken({ claims, audit }).then(
     ({ token, data }) => `${token} for ${data.role}`,
     (error) => (error instanceof AppError ? `${error.code}: ${error.message}` : Promise.reject(error)),
   )
@@ -86,13 +91,14 @@ async function refresh({
 }
 
 const ENDED = ['end one at 4510000', 'forget one']
+const REPORTED = `report token.refreshed of ${ADA.userid}`
 const REVOKED = 'invalid_token: The token was revoked'
 
 describe('refreshing a token', () => {
   it('ends it after a grace, and issues one of its session for the user as they now are', async () => {
     expect(await refresh({})).toEqual({
       outcome: 'new for admin',
-      steps: [...ENDED, 'issue at 4500 in session since 500'],
+      steps: [...ENDED, REPORTED, 'issue at 4500 in session since 500'],
     })
   })
 

@@ -25,7 +25,7 @@ it('POST /refreshtoken refreshes a signed token, and sends nothing beyond the to
   })
   app.decorateRequest('jwt', { getter: () => CLAIMS })
   await app.register(tokenRoutes, {
-    async refreshToken({ jti, data }) {
+    async refreshToken({ jwt: { jti, data } }) {
       return { token: `after ${jti}`, data: { ...data, secret: 'x' }, secret: 'x' }
     },
   })
