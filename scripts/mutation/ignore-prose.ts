@@ -12,7 +12,8 @@ const PROSE_METHODS = ['describe', 'debug', 'info', 'warn', 'error']
 const ignoreProse = {
   shouldIgnore(path: babel.NodePath): string | undefined {
     if (isProseProperty(path) || isProseArgument(path) || isProseText(path)) return 'text for people'
-    return isStatementName(path) ? 'the name of a prepared statement' : undefined
+    if (isStatementName(path)) return 'the name of a prepared statement'
+    return isPluginMetadata(path) ? 'the name of a plugin' : undefined
   },
 }
 
@@ -41,6 +42,14 @@ function isStatementName(path: babel.NodePath): boolean {
     (each) => each.type === 'ObjectProperty' && each.key.type === 'Identifier' && each.key.name === 'text',
   )
 }
+
+/** What fastify-plugin reports when plugins are registered in another order. */
+const isPluginMetadata = ({ node, parent, key }: babel.NodePath): boolean =>
+  node.type === 'ObjectExpression' &&
+  key === 1 &&
+  parent?.type === 'CallExpression' &&
+  parent.callee.type === 'Identifier' &&
+  parent.callee.name === 'fp'
 
 function keyOf({ node }: babel.NodePath): string | undefined {
   return node.type === 'ObjectProperty' && node.key.type === 'Identifier' ? node.key.name : undefined

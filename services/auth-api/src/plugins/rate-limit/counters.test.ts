@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import type { Redis } from 'ioredis'
 import { describe, expect, it, vi } from 'vitest'
 import { openCounters } from './counters.ts'
 
@@ -19,6 +20,20 @@ describe('counters in memory', () => {
     const request = await aRequest(app)
     const counted = await Promise.all(Array.from({ length: 40 }, () => counter.count(request, 'key')))
     expect(counted.map(({ current }) => current)).toEqual(Array.from({ length: 40 }, (_, index) => index + 1))
+  })
+
+  it('begin a window with an event, and not when they are read', async () => {
+    await using app = Fastify()
+    const counter = (await openCounters(app, undefined))('failures', 60_000)
+    const request = await aRequest(app)
+    const now = vi.spyOn(Date, 'now').mockReturnValue(1_000_000)
+    try {
+      expect(await counter.read(request, 'key')).toEqual({ current: 0, retryAfterSeconds: 1 })
+      now.mockReturnValue(1_030_000)
+      expect(await counter.count(request, 'key')).toEqual({ current: 1, retryAfterSeconds: 60 })
+    } finally {
+      now.mockRestore()
+    }
   })
 
   it('begin again when the window ends', async () => {
@@ -71,7 +86,8 @@ describe('counters in Redis', () => {
     const lines: { level: number; msg: string; reason?: string }[] = []
     const app = Fastify({ logger: { stream: { write: (line) => void lines.push(JSON.parse(line)) } } })
     const redis = aRedis()
-    const counter = (await openCounters(app, redis))('failures', 60_000)
+    // A client has hundreds of methods, of which the plugin uses these.
+    const counter = (await openCounters(app, redis as unknown as Redis))('failures', 60_000)
     const request = await aRequest(app)
     lines.length = 0
     return { app, redis, counter, request, lines }

@@ -1,10 +1,10 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { crossOrigin } from '../cross-origin.ts'
-import { openCounters } from './counters.ts'
 import { limitRequests } from './limit-requests.ts'
+import { createRequestCounter } from './request-counter.ts'
 import { warnOfProxy } from './warn-of-proxy.ts'
 
 const ORIGIN = 'https://app.example.com'
@@ -18,7 +18,8 @@ async function build(requestsPerMinute: number): Promise<FastifyInstance> {
     return reply.code(429).header('retry-after', error.retryAfterSeconds).send(error.message)
   })
   await app.register(crossOrigin, { origins: [ORIGIN] })
-  await app.register(limitRequests, { createCounter: await openCounters(app, undefined), requestsPerMinute })
+  const counter = createRequestCounter({ windowMs: 60_000, unlessPaused: (work) => work() })
+  await app.register(limitRequests, { counter, requestsPerMinute })
   app.get('/', async () => 'answer')
   app.options('/', async () => 'options')
   app.get('/live', { config: { isProbe: true } }, async () => 'alive')
@@ -75,6 +76,55 @@ describe('the requests of an address', () => {
   it('have no limit with 0', async () => {
     await using app = await build(0)
     for (let each = 0; each < 5; each++) expect((await app.inject('/')).statusCode).toBe(200)
+  })
+})
+
+describe('the counts of other replicas', () => {
+  it('are exchanged again and again, one exchange at a time, until the service closes', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const exchanges: PromiseWithResolvers<void>[] = []
+    const exchange = () => {
+      exchanges.push(Promise.withResolvers())
+      return exchanges.at(-1)?.promise ?? Promise.resolve()
+    }
+    const end = async (index: number) => {
+      exchanges[index]?.resolve()
+      await vi.advanceTimersByTimeAsync(0)
+    }
+    const app = Fastify()
+    await app.register(fp(async () => undefined, { name: 'problem-details' }))
+    const counter = { count: () => ({ current: 1, retryAfterSeconds: 1 }), exchange }
+    await app.register(limitRequests, { counter, requestsPerMinute: 1 })
+    await vi.advanceTimersByTimeAsync(499)
+    expect(exchanges).toHaveLength(0)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(exchanges).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(exchanges, 'while the first one is pending').toHaveLength(1)
+    await end(0)
+    await vi.advanceTimersByTimeAsync(500)
+    expect(exchanges).toHaveLength(2)
+    await app.close()
+    await end(1)
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(exchanges, 'after the end').toHaveLength(2)
+  })
+
+  it('are not exchanged once a service that waits for the next time closes, nor without a limit', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    for (const requestsPerMinute of [1, 0]) {
+      const app = Fastify()
+      await app.register(fp(async () => undefined, { name: 'problem-details' }))
+      const exchange = vi.fn(async () => undefined)
+      const counter = { count: () => ({ current: 1, retryAfterSeconds: 1 }), exchange }
+      await app.register(limitRequests, { counter, requestsPerMinute })
+      if (requestsPerMinute > 0) await app.close()
+      await vi.advanceTimersByTimeAsync(5_000)
+      expect(exchange).not.toHaveBeenCalled()
+      await app.close()
+    }
   })
 })
 

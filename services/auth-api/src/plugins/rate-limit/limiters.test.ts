@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { AppError } from '@latchkey/shared/app-error.ts'
 import Fastify, { type FastifyRequest } from 'fastify'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -127,7 +128,8 @@ describe('failures', () => {
       failedLoginsPerMinute: 0,
       waitingLogins: 0,
     })
-    expect(await limit(await from('192.0.2.1'), 'ada', async (failed) => failed)).toBeUndefined()
+    const failures = await limit(await from('192.0.2.1'), 'ada', async (failed) => [failed])
+    expect(failures).toEqual([undefined])
   })
 })
 
@@ -168,11 +170,11 @@ describe('a login', () => {
 
 describe('reset requests', () => {
   /** Asks for a reset of one account: true, or the seconds after which to ask again. */
-  async function asking(resetRequests: number) {
+  async function asking(resetRequests: number, create = createCounter) {
     const knownClients = createKnownClients(createCounter, accountKey)
     const limit = createResetLimiter({
       name: 'reset',
-      createCounter,
+      createCounter: create,
       accountKey,
       knownClients,
       resetRequests,
@@ -237,10 +239,60 @@ describe('reset requests', () => {
     expect(others.filter((each) => each === true)).toHaveLength(3)
   })
 
+  it('that are refused do not count for the account, whose hour may have begun on another replica', async () => {
+    const counted: string[] = []
+    const { ask } = await asking(2, (name, windowMs) => {
+      const counter = createCounter(name, windowMs)
+      return {
+        ...counter,
+        count(request, key) {
+          counted.push(name)
+          return counter.count(request, key)
+        },
+      }
+    })
+    for (const address of ['1', '1', '2', '3', '4', '5']) await ask(`192.0.2.${address}`)
+    counted.length = 0
+    expect(await ask('192.0.2.2'), 'again').toBeTypeOf('number')
+    expect(await ask('192.0.2.6'), 'beyond the ceiling').toBeTypeOf('number')
+    expect(counted).toEqual(['reset-address', 'reset-address'])
+  })
+
   it('have no limit with 0', async () => {
     const { ask } = await asking(0)
     for (let each = 0; each < 20; each++) expect(await ask('192.0.2.1')).toBe(true)
   })
+})
+
+it('no two counters have one name: Redis would count them together', () => {
+  const names: string[] = []
+  const naming: CreateCounter = (name, windowMs) => {
+    names.push(name)
+    return createCounter(name, windowMs)
+  }
+  const knownClients = createKnownClients(naming, accountKey)
+  const options = {
+    createCounter: naming,
+    accountKey,
+    failedLoginsPerMinute: 1,
+    waitingLogins: 0,
+    knownClients,
+  }
+  createLoginLimiter(options)
+  createFailureLimiter({ ...options, name: 'email-change', failures: [] })
+  createResetLimiter({ ...options, name: 'reset', resetRequests: 1 })
+  expect(names.toSorted()).toEqual([
+    'email-change-account',
+    'email-change-address',
+    'email-change-pair',
+    'known',
+    'login-account',
+    'login-address',
+    'login-pair',
+    'reset-account',
+    'reset-address',
+    'reset-pair',
+  ])
 })
 
 describe('what a client counts as', () => {
@@ -248,6 +300,7 @@ describe('what a client counts as', () => {
 
   it('is its IPv4 address, with or without a port', () => {
     expect([keyOf('192.0.2.1'), keyOf('192.0.2.1:4711')]).toEqual(['192.0.2.1', '192.0.2.1'])
+    expect(keyOf('192.0.2.1:4711x')).not.toBe('192.0.2.1')
   })
 
   it('is its IPv6 network of 64 bits', () => {
@@ -264,6 +317,11 @@ describe('what a client counts as', () => {
     const [key, other] = [createAccountKey(new Uint8Array(64)), createAccountKey(new Uint8Array(64).fill(1))]
     expect(key('Ada@Example.com')).toBe(key('ada@example.com'))
     expect(key('ada@example.com')).toMatch(/^[\w-]{43}$/)
+    // A key of its own, so that it is no hash that another part of Latchkey makes of the same secret.
+    const ownKey = createHmac('sha256', new Uint8Array(64)).update('latchkey rate limit').digest()
+    expect(key('ada@example.com')).toBe(
+      createHmac('sha256', ownKey).update('ada@example.com').digest('base64url'),
+    )
     expect(key('ada@example.com')).not.toBe(key('bob@example.com'))
     expect(key('ada@example.com')).not.toBe(other('ada@example.com'))
   })

@@ -18,6 +18,7 @@ describe('pending attempts', () => {
       expect(begun).toEqual([0, 1, 2, 3, 4].slice(0, index + 3))
     }
     expect(pending.count('key')).toBe(0)
+    expect(pending.size(), 'what has ended takes no memory').toBe(0)
   })
 
   it('cost the same each in a queue of thousands', () => {

@@ -42,6 +42,9 @@ export function createPendingAttempts(maximum: number) {
     /** How many attempts with this key are pending. */
     count: (key: string): number => queueOf(key).length,
 
+    /** How many keys attempts are pending with. */
+    size: (): number => queues.size,
+
     /** Adds an attempt at the end of the queue of each of its keys. */
     begin(keys: readonly string[]): PendingAttempt {
       const attempt: Attempt = {}
