@@ -229,6 +229,7 @@ it('guards each route by its own roles, marks it, and leaves public routes alone
   app.get('/user', { auth: { role: 'user' } }, () => '')
   app.get('/public', () => '')
   await app.ready()
+  expect(app.hasRequestDecorator('jwt')).toBe(true)
   expect(guards.get('/admin')).toBe(guards.get('/admin-too'))
   expect(new Set(guards.values()).size).toBe(4)
   expect([...marks.values()]).toEqual([true, true, true, true, undefined])
