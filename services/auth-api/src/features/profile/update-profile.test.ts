@@ -27,7 +27,7 @@ const CALLER = {
     jti: 'one',
     data: { userid: ADA.userid, name: 'Ada', role: 'user' },
   },
-  audit: { report: () => undefined, write: async () => undefined },
+  audit: { address: '192.0.2.1', report: () => undefined, write: async () => undefined },
 }
 const transaction: Transaction = {
   dialect: postgres,

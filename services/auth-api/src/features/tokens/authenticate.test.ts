@@ -113,6 +113,7 @@ async function ask(
       },
     },
     auditOf: ({ url }) => ({
+      address: '192.0.2.1',
       report: ({ name }) => void steps.push(`report ${name} of ${url}`),
       write: async () => undefined,
     }),
@@ -214,7 +215,7 @@ it('guards each route by its own roles, marks it, and leaves public routes alone
   await app.register(authenticate, {
     verifier: createTokenVerifier({ keys: [key], issuer: 'latchkey', clock: Date.now }),
     validity: { recall: () => undefined, check: async (claims) => claims },
-    auditOf: () => ({ report: () => undefined, write: async () => undefined }),
+    auditOf: () => ({ address: '192.0.2.1', report: () => undefined, write: async () => undefined }),
     roles: ['user', 'admin'],
   })
   const guards = new Map<string, unknown>()

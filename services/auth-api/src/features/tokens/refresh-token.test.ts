@@ -79,6 +79,7 @@ async function refresh({
     clock: () => atSeconds * 1000,
   })
   const audit = {
+    address: '192.0.2.1',
     report: ({ name, userid }: { name: string; userid?: string | undefined }) =>
       void steps.push(`report ${name} of ${userid}`),
     write: async () => undefined,
