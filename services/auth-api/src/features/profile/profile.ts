@@ -54,7 +54,7 @@ export const toProfile = (
   userid: user.userid,
   name: user.name,
   email: user.email,
-  ...(pendingEmail === undefined ? {} : { pendingEmail }),
+  pendingEmail,
   username: user.username,
   role: roleOf(user),
   language: languageOf(user),
