@@ -86,6 +86,12 @@ describe('the OpenAPI document', () => {
     })
   })
 
+  it('names each schema, as generated clients do', () => {
+    const names =
+      'Credentials Token ResetRequest ResetToken CodeConfirmation NewPassword Profile ProfileUpdate'
+    expect(Object.keys(document.components.schemas ?? {})).toEqual(expect.arrayContaining(names.split(' ')))
+  })
+
   it('marks passwords as such', () => {
     expect(document.components.schemas).toMatchObject({
       Credentials: { properties: { password: { format: 'password' } } },

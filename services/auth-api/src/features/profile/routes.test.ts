@@ -2,8 +2,10 @@ import { LANGUAGE_PROPERTY, type User } from '@latchkey/shared/users/user.ts'
 import Fastify from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { problemDetails } from '../../plugins/problem-details.ts'
 import type { Claims } from '../tokens/claims.ts'
+import { Profile } from './profile.ts'
 import type { ProfileRecord } from './profile-repository.ts'
 import { profileRoutes } from './routes.ts'
 
@@ -47,6 +49,9 @@ const SHOWN = {
   properties: { picture: 'p.png' },
 }
 
+/** The name of a schema in the OpenAPI document. */
+const nameOf = (schema: unknown) => (schema instanceof z.ZodType ? schema.meta()?.id : undefined)
+
 /** The routes, for the user of `CLAIMS`, whose profile is `found`. */
 async function build(found: ProfileRecord | undefined, shownProperties: readonly string[] = ['picture']) {
   const app = Fastify()
@@ -56,7 +61,19 @@ async function build(found: ProfileRecord | undefined, shownProperties: readonly
   const routes: unknown[] = []
   const changes: unknown[] = []
   app.addHook('onRoute', ({ method, url, auth, problems, schema }) => {
-    if (method !== 'HEAD') routes.push({ method, url, auth, problems, operationId: schema?.operationId })
+    if (method === 'HEAD') return
+    const { operationId, body, response } = z
+      .object({ operationId: z.string(), body: z.unknown().optional(), response: z.object({ 200: z.unknown() }) })
+      .parse(schema)
+    routes.push({
+      method,
+      url,
+      auth,
+      problems,
+      operationId,
+      body: nameOf(body),
+      answer: nameOf(response[200]),
+    })
   })
   app.decorateRequest('jwt', { getter: () => CLAIMS })
   await app.register(profileRoutes, {
@@ -84,6 +101,8 @@ describe('a profile', () => {
         auth: 'authenticated',
         problems: undefined,
         operationId: 'getProfile',
+        body: undefined,
+        answer: 'Profile',
       },
       {
         method: 'PUT',
@@ -91,9 +110,18 @@ describe('a profile', () => {
         auth: 'authenticated',
         problems: ['email_taken', 'wrong_password', 'overloaded'],
         operationId: 'updateProfile',
+        body: 'ProfileUpdate',
+        answer: 'Profile',
       },
     ])
     await app.close()
+  })
+
+  it('has times in the form of RFC 3339', () => {
+    const time = { format: 'date-time' }
+    expect(z.toJSONSchema(Profile)).toMatchObject({
+      $defs: { Profile: { properties: { created_at: time, updated_at: time } } },
+    })
   })
 
   it('has a pending e-mail, the moment of its last change, and null where there is nothing', async () => {

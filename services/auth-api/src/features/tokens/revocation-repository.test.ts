@@ -94,8 +94,10 @@ describe('a refreshed token', () => {
 
   it('ends and is read by one statement, where the database has that', async () => {
     const texts: string[] = []
-    const query = async ({ text }: { text: string }) => {
+    const given: (readonly unknown[])[] = []
+    const query = async ({ text }: { text: string }, values: readonly unknown[]) => {
       texts.push(text.replaceAll(/\s+/g, ' '))
+      given.push(values)
       return []
     }
     const driver = { query, execute: () => Promise.reject(new Error('A second statement')) }
@@ -106,6 +108,11 @@ describe('a refreshed token', () => {
     expect(refresh).toMatch(
       /^with refreshed as \(insert into token_revocation .* from users where userid = \$1 and deleted_at is null on conflict \(id\) do nothing\) select /,
     )
+    const hash = expect.stringMatching(/^[0-9a-f]{64}$/)
+    expect(given).toEqual([
+      [ada.sub, hash, hash, at(2_010), at(4_600)],
+      [ada.sub, hash, hash],
+    ])
     expect(refresh.endsWith(`) ${standing}`)).toBe(true)
   })
 })

@@ -3,6 +3,7 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import { expect, it } from 'vitest'
 import type { Claims } from './claims.ts'
 import { tokenRoutes } from './routes.ts'
+import { TokenResponse } from './token-response.ts'
 
 const USERID = '6f1c4d5e-0000-4000-8000-000000000000'
 const CLAIMS: Claims = {
@@ -30,6 +31,7 @@ it('POST /refreshtoken refreshes a signed token, and sends nothing beyond the to
     },
   })
   const response = await app.inject({ method: 'POST', url: '/refreshtoken' })
+  expect(TokenResponse.meta()?.id).toBe('Token')
   expect(response.json()).toEqual({ token: 'after one', data: CLAIMS.data })
   expect(routes).toEqual([
     {

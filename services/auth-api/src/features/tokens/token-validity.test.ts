@@ -71,9 +71,11 @@ describe('the validity of a token', () => {
     const { validity, findStanding, deleteUser, passSeconds } = aValidity(5)
     expect(validity.recall(CLAIMS)).toBeUndefined()
     await Promise.all(Array.from({ length: 20 }, () => validity.check(CLAIMS, audit)))
+    expect(validity.checks()).toEqual({ memory: 0, database: 20 })
     deleteUser()
     passSeconds(5)
     expect(validity.recall(CLAIMS)).toBe(CLAIMS)
+    expect(validity.checks()).toEqual({ memory: 1, database: 20 })
     await validity.check(CLAIMS, audit)
     expect(findStanding).toHaveBeenCalledTimes(1)
 
