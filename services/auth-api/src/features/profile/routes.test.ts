@@ -63,7 +63,11 @@ async function build(found: ProfileRecord | undefined, shownProperties: readonly
   app.addHook('onRoute', ({ method, url, auth, problems, schema }) => {
     if (method === 'HEAD') return
     const { operationId, body, response } = z
-      .object({ operationId: z.string(), body: z.unknown().optional(), response: z.object({ 200: z.unknown() }) })
+      .object({
+        operationId: z.string(),
+        body: z.unknown().optional(),
+        response: z.object({ 200: z.unknown() }),
+      })
       .parse(schema)
     routes.push({
       method,

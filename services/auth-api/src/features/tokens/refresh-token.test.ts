@@ -70,7 +70,7 @@ async function refresh({
     },
     endReused: async (caller) => void steps.push(`end the session of ${caller.claims.jti}`),
     validity: { forget: ({ jti }) => void steps.push(`forget ${jti}`) },
-    async issueToken({ userid, role }, readAt, session) {
+    issueToken({ userid, role }, readAt, session) {
       steps.push(`issue at ${readAt} in ${session?.sid} since ${session?.authTime}`)
       return { token: 'new', data: { userid, name: 'Ada', role: String(role) } }
     },
@@ -161,7 +161,7 @@ describe('refreshing a token', () => {
 
 describe('a new token', () => {
   const issuedTo = async (user: User, session?: Parameters<Awaited<ReturnType<typeof anIssuer>>>[2]) => {
-    const { token, data } = await (await anIssuer())(user, 1_000, session)
+    const { token, data } = (await anIssuer())(user, 1_000, session)
     return { header: decodeProtectedHeader(token), claims: Claims.parse(decodeJwt(token)), data }
   }
   const anIssuer = async () =>

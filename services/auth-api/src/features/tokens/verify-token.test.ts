@@ -2,9 +2,6 @@ import { createHmac } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { createTokenIssuer } from './issue-token.ts'
-import type { webcrypto } from 'node:crypto'
-import { SignJWT } from 'jose'
-import { describe, expect, it } from 'vitest'
 import { importSigningKey } from './signing-key.ts'
 import { createTokenVerifier } from './verify-token.ts'
 
@@ -91,5 +88,41 @@ describe('a token that was never seen', () => {
     ['a list as its claims', sign([CLAIMS])],
   ])('is not accepted with %s', async (_what, token) => {
     expect(await recall(token)).toBeUndefined()
+  })
+})
+
+describe('a token that is refused', () => {
+  /** Valid from 1,000 s to 4,600 s. */
+  const sign = (secret: Uint8Array, { sub = USERID, nbf = NOW, header = {} } = {}) =>
+    new SignJWT({ jti: 'one', data: { userid: USERID, name: 'Ada', role: 'user' } })
+      .setProtectedHeader({ alg: 'HS512', typ: 'JWT', ...header })
+      .setIssuer(ISSUER)
+      .setSubject(sub)
+      .setIssuedAt(NOW)
+      .setNotBefore(nbf)
+      .setExpirationTime(4_600)
+      .sign(secret)
+  const [KEY, UNKNOWN] = [new Uint8Array(64), new Uint8Array(64).fill(2)]
+
+  it.each<{ why: string; token: Promise<string>; at?: number; says: string }>([
+    { why: 'has an unknown key', token: sign(UNKNOWN), says: 'The token is not valid' },
+    {
+      why: 'is of another user',
+      token: sign(KEY, { sub: crypto.randomUUID() }),
+      says: 'The token is not valid',
+    },
+    {
+      why: 'has a further header',
+      token: sign(KEY, { header: { kid: 'x' } }),
+      says: 'The token is not valid',
+    },
+    { why: 'begins later', token: sign(KEY, { nbf: NOW + 6 }), says: 'The token is not valid' },
+    { why: 'expires now', token: sign(KEY), at: 4_600, says: 'The token has expired' },
+    { why: 'expired long ago', token: sign(KEY), at: 9_000, says: 'The token has expired' },
+  ])('says no more than an expiry: $why', async ({ token, at = NOW, says }) => {
+    const keys = [await importSigningKey(KEY)]
+    const verifier = createTokenVerifier({ keys, issuer: ISSUER, clock: () => at * 1000 })
+    await expect(verifier.verify(await token)).rejects.toMatchObject({ code: 'invalid_token', message: says })
+    expect(verifier.size(), 'remembered').toBe(0)
   })
 })

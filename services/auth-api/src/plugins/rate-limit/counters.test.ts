@@ -94,8 +94,9 @@ describe('counters in Redis', () => {
   }
 
   it('count what all replicas have counted, by name and key', async () => {
-    const { app, redis, counter, request } = await aCounter()
+    const { app, redis, counter, request, lines } = await aCounter()
     expect(await counter.read(request, 'ada')).toEqual({ current: 0, retryAfterSeconds: 1 })
+    expect(lines, 'what was logged').toEqual([])
     expect(await counter.count(request, 'ada')).toEqual({ current: 1, retryAfterSeconds: 30 })
     redis.counts.set(keyIn(redis.counts, 'ada'), 6)
     expect(await counter.count(request, 'ada')).toEqual({ current: 7, retryAfterSeconds: 30 })
