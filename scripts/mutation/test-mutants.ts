@@ -32,6 +32,8 @@ export async function testMutants(
     // Stryker would read it by an API that TypeScript 7 does not have.
     tsconfigFile: 'none',
     tempDirName: '.stryker-tmp',
+    // The tests of the documentation would read the copies.
+    cleanTempDir: 'always',
   })
   const results = await stryker.runMutationTest()
   return results.flatMap((result) => {
