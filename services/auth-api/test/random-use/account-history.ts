@@ -43,6 +43,8 @@ export interface HeldReset {
   /** Undefined where the response with it was lost. */
   token: string | undefined
   readonly code: string
+  /** When it was requested, at the earliest. */
+  readonly since: number
   attempts: number
   isConfirmed: boolean
 }
@@ -51,6 +53,8 @@ export interface HeldChange {
   readonly email: string
   /** Undefined where the address belongs to another user, and where the mail was lost. */
   readonly code: string | undefined
+  /** When it was requested, at the earliest. */
+  readonly since: number
   attempts: number
 }
 
@@ -61,6 +65,7 @@ export interface Verdict {
 
 /** How long a refreshed token stays valid. */
 const GRACE_MS = 10_000
+const TTL_MS = SETTINGS.RESET_TTL * 1000
 const CACHE_MS = SETTINGS.REVOCATION_CACHE * 1000
 
 export type AccountHistory = ReturnType<typeof createAccountHistory>
@@ -175,6 +180,13 @@ export function createAccountHistory(given: {
     },
   }
 }
+
+/** Whether a code is valid until a request with it is answered. */
+export const isFresh = ({ since }: HeldReset | HeldChange): boolean => Date.now() < since + TTL_MS / 2
+
+/** Whether a profile shows the change of e-mail. */
+export const isPending = ({ since }: HeldChange, { receivedAt }: Exchange): boolean =>
+  receivedAt < since + TTL_MS
 
 /** The earlier of two; the one that is known where the other is not. */
 const earlier = (one: Moment | undefined, other: Moment): Moment =>

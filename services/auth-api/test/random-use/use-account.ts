@@ -4,7 +4,13 @@ import { findProperty, LANGUAGE_PROPERTY, validFromOf } from '@latchkey/shared/u
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { expect } from 'vitest'
 import type { Request } from '../model/replicas.ts'
-import type { AccountHistory, AccountRow, HeldToken } from './account-history.ts'
+import {
+  type AccountHistory,
+  type AccountRow,
+  type HeldToken,
+  isFresh,
+  isPending,
+} from './account-history.ts'
 import { type Exchange, type KilledReplicas, type Mail, patiently, SETTINGS } from './killed-replicas.ts'
 
 /** What a step does is chosen by numbers. */
@@ -283,7 +289,8 @@ async function readProfile(use: Use): Promise<void> {
   const { userid, username, name, email, role, language = 'en' } = account
   expect(exchange.answer.body).toMatchObject({ userid, username, name, email, role, language })
   if (service.emailChange === 'immediate') expect(exchange.answer.body).not.toHaveProperty('pendingEmail')
-  else if (account.change) expect(exchange.answer.body.pendingEmail).toBe(account.change.email)
+  else if (account.change && isPending(account.change, exchange))
+    expect(exchange.answer.body.pendingEmail).toBe(account.change.email)
 }
 
 /** Two fields, in two tables. */
@@ -373,7 +380,7 @@ async function holdChange(use: Use, exchange: Exchange, email: string, isTaken: 
     ({ template }) => template === 'email-change',
   )
   expect(mail !== undefined, 'a code is mailed').toBe(!isTaken)
-  account.change = { email, code: mail?.code, attempts: 0 }
+  account.change = { email, code: mail?.code, since: exchange.sentAt, attempts: 0 }
 }
 
 async function storeEmail(use: Use, exchange: Exchange, email: string, token: HeldToken): Promise<void> {
@@ -389,6 +396,7 @@ async function confirmEmail(use: Use): Promise<void> {
   const token = pick(use)
   if (!token) return
   const { change } = account
+  if (change && !isFresh(change)) return
   const isRight = variant % 3 > 0 && change?.code !== undefined
   const code = isRight ? String(change.code) : otherThan(change?.code)
   const request = { url: '/profile/confirmemail', payload: { code } }
@@ -433,7 +441,13 @@ async function requestReset(use: Use): Promise<void> {
   expect(others).toEqual([])
   if (!mail?.code) throw new Error('No code was mailed')
   account.unusedResets++
-  account.reset = { token: tokenOf(exchange), code: mail.code, attempts: 0, isConfirmed: false }
+  account.reset = {
+    token: tokenOf(exchange),
+    code: mail.code,
+    since: exchange.sentAt,
+    attempts: 0,
+    isConfirmed: false,
+  }
 }
 
 const isReset = ({ template }: Mail): boolean => template === 'password-reset'
@@ -453,7 +467,7 @@ async function requestResetOfNobody(use: Use): Promise<void> {
 async function confirmReset(use: Use): Promise<void> {
   const { account, variant } = use
   const { reset } = account
-  if (!reset) return
+  if (!reset || !isFresh(reset)) return
   const isRight = variant % 3 > 0
   const code = isRight ? reset.code : otherThan(reset.code)
   const token = variant % 2 || reset.token === undefined ? {} : { token: reset.token }
@@ -477,7 +491,7 @@ async function confirmReset(use: Use): Promise<void> {
 async function setPassword(use: Use): Promise<void> {
   const { account, variant } = use
   const { reset } = account
-  if (!reset) return
+  if (!reset || !isFresh(reset)) return
   const isWeak = variant % 4 === 0
   const password = isWeak ? 'short' : newPassword(account)
   const payload = { email: account.email, token: reset.token ?? 'unknown', password }
