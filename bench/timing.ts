@@ -104,6 +104,7 @@ function settings(databaseUrl: string, jwtSecret: Buffer): NodeJS.ProcessEnv {
     QUEUE_URL: databaseUrl,
     PASSWORD_HASH: 'argon2id',
     EMAIL_CHANGE: 'confirmed',
+    SIGN_UP: 'on',
     // Counted as in production, but never reached.
     RATE_LIMIT_REQUESTS: '1000000000',
     RATE_LIMIT_LOGIN: '1000000000',

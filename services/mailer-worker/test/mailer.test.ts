@@ -204,6 +204,14 @@ describe.skipIf(!(await hasDocker())).each(inject('combinations'))('mail on %s',
     await events.insert(
       [age(91), age(89)].map((at) => ({ name: 'login.succeeded', userid: audited, at }) as const),
     )
+    const signUp = {
+      name: 'test-insert-sign-up',
+      text: `insert into sign_up
+        (id, email_key, email, username, language, password_hash, token_hash, code_hash, expires_at)
+        values ($1, $2, $2, 'ada', 'en', 'x', $3, $3, $4)`,
+    }
+    const endedAt = new Date(Date.now() - 120_000)
+    await db.execute(signUp, [db.toUuidValue(randomUUID()), address, ended, endedAt])
     await using _worker = await system.startWorker()
     const find = { name: 'test-find-resets', text: 'select id from password_reset where email = $1' }
     await waitFor(async () => (await db.query(find, [address])).length === 1)
@@ -215,6 +223,8 @@ describe.skipIf(!(await hasDocker())).each(inject('combinations'))('mail on %s',
     }
     await expect.poll(() => db.query(findRevocations, [ended, open])).toEqual([{ id: open }])
     await expect.poll(() => events.findNewest(audited, 10)).toHaveLength(1)
+    const findSignUps = { name: 'test-find-sign-ups', text: 'select id from sign_up where email = $1' }
+    await expect.poll(() => db.query(findSignUps, [address])).toEqual([])
   })
 
   it('loses nothing when workers are killed, and repeats under the same Message-ID', async () => {
