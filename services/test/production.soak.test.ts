@@ -65,7 +65,7 @@ describe('one host in production', () => {
     expect(await compose('logs', 'auth-api')).not.toContain('TRUST_PROXY')
 
     await builtScriptifyImage()
-    expect(await shell(productionCommands(mailUrl))).toContain('password')
+    expect(await shell(productionCommands(mailUrl))).toContain('Created ada ')
   })
 
   it.each(['API_SERVER', 'MAIL_URL', 'MAIL_FROM'])('is refused without %s', async (name) => {
