@@ -11,7 +11,15 @@ export interface ServiceState {
    */
   readonly state: string
   readonly startsAtBoot: boolean | 'unknown'
+  /** How long it has been active. */
+  readonly uptimeSeconds?: number | undefined
+  /** How often the init system has restarted it since it was started. */
+  readonly restarts?: number | undefined
+  readonly memoryBytes?: number | undefined
 }
+
+export const SERVICE_ACTIONS = ['start', 'stop', 'restart'] as const
+export type ServiceAction = (typeof SERVICE_ACTIONS)[number]
 
 /**
  * All that scriptify knows about one init system. Its file in `systems/` implements this, its template in
@@ -31,6 +39,8 @@ export interface InitSystem {
   namesakes(name: string): readonly string[]
   /** The file that contains the output of a service, or the command that shows it. */
   log(name: string): { readonly file: string } | { readonly command: string }
+  /** The words of a `command` in `log` that print its last lines, and then go on with those that follow. */
+  readLog?(name: string, options: { lines: number; follow: boolean }): readonly [string, ...string[]]
 
   /** The options that it does not take, each with the reason. */
   readonly refuses: Readonly<Partial<Record<LimitedOption, string>>>
@@ -61,6 +71,8 @@ export interface InitSystem {
   announce(name: string, options: { readonly enable: boolean }): readonly ControlCommand[]
   /** Starts a service, or restarts it with what has been written. */
   start(name: string): readonly ControlCommand[]
+  /** Starts, stops or restarts an installed service by its own tool; throws exit code 2 where that is not possible. */
+  control(name: string, action: ServiceAction): readonly ControlCommand[]
   /** How an admin starts a service; undefined for one that needs no start. */
   startHint?(name: string, options: { readonly replaces: boolean; readonly elsewhere: boolean }): string
   /** Stops and disables a service that is about to be removed; `legacy` marks one of the original tool. */

@@ -1,4 +1,7 @@
 import { join } from 'node:path'
+import { CliError } from '../cli-error.ts'
+import { didYouMean } from '../closest-name.ts'
+import { EXIT } from '../exit-codes.ts'
 import { isServiceName } from '../service-name.ts'
 import { namesIn } from './folders.ts'
 import type { InitSystem, ServiceState } from './init-system.ts'
@@ -30,6 +33,12 @@ interface ListOptions {
 export async function listServices(options: ListOptions): Promise<ListedService[]> {
   const found = await Promise.all(options.systems.map((system) => listSystem(system, options)))
   return found.flat().sort((one, other) => (one.name < other.name ? -1 : Number(one.name > other.name)))
+}
+
+/** The refusal of a name that no service has. */
+export async function serviceNotFound(name: string, options: ListOptions): Promise<CliError> {
+  const names = (await listServices(options)).map((service) => service.name)
+  return new CliError(`Service ${name} does not exist${didYouMean(name, names)}`, EXIT.notFound)
 }
 
 async function listSystem(system: InitSystem, options: ListOptions): Promise<ListedService[]> {

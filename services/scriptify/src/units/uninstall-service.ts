@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
+import type { CliError } from '../cli-error.ts'
 import { checkServiceName } from '../service-name.ts'
 import { type ControlCommand, controlAll } from './control.ts'
 import { namesIn, removeEmptyFolders } from './folders.ts'
@@ -13,6 +12,7 @@ import {
   inspectService,
   refuseForeign,
 } from './inspect-service.ts'
+import { serviceNotFound } from './list-services.ts'
 import { lstatIfAny } from './lstat-if-any.ts'
 import { readMark } from './ownership.ts'
 import { environmentFile, launcherFile, lockFile, pidFile } from './paths.ts'
@@ -53,7 +53,7 @@ async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): P
   const found = await inspectService(name, { root, systems, trustsUnreadable: dryRun })
   const units = found.units.filter(({ owner }) => owner !== 'foreign')
   const owners = units.length > 0 ? units.map(({ system }) => system) : findMarkedSystem(found, systems)
-  if (owners.length === 0) throw refuseUnowned(name, found)
+  if (owners.length === 0) throw await refuseUnowned(name, found, { root, systems })
   const parts = partsOf(found)
   const foreign = parts.find(({ owner }) => owner === 'foreign')
   if (foreign) throw refuseForeign(foreign)
@@ -102,9 +102,13 @@ function findMarkedSystem(found: FoundService, systems: readonly InitSystem[]): 
   return marks.flatMap((mark) => (mark?.kind === 'own' ? [mark.system] : [])).slice(0, 1)
 }
 
-function refuseUnowned(name: string, found: FoundService): CliError {
+async function refuseUnowned(
+  name: string,
+  found: FoundService,
+  options: Pick<UninstallOptions, 'root' | 'systems'>,
+): Promise<CliError> {
   const [file] = [...found.units, ...partsOf(found)]
-  return file ? refuseForeign(file) : new CliError(`Service ${name} does not exist`, EXIT.notFound)
+  return file ? refuseForeign(file) : serviceNotFound(name, options)
 }
 
 async function findLinks(name: string, root: string, owners: readonly InitSystem[]): Promise<string[]> {

@@ -93,12 +93,15 @@ describe.runIf(await hasDocker())('a job of cron', { concurrent: true }, () => {
     const job = jobOf()
     const { machine, probe } = job
     expect(await install(job, 'probe', '--user', 'app')).toMatchObject({ code: 0, stderr: '' })
+    const started = await scriptify(machine, 'start', 'probe')
+    expect(started).toMatchObject({ code: 2, stderr: expect.stringContaining('by its schedule') })
     const uid = Number(await succeed(machine, 'id', '-u', 'app'))
     expect(await nextCall(machine)).toMatchObject({
       ...{ args: HOSTILE, value: HOSTILE_VALUE, cwd: probe.rootdir, uid, home: '/home/app' },
     })
     expect((await scriptify(machine, 'uninstall', 'probe')).code).toBe(0)
     expect(await succeed(machine, 'find', '/etc', '/run', '/var/log', '-name', '*probe*')).toBe('')
+    expect(await scriptify(machine, 'start', 'probe')).toMatchObject({ code: 3 })
     // What cron still has in memory has no file to execute.
     expect((await run(machine, '/etc/scriptify/probe.run')).code).not.toBe(0)
   })

@@ -72,6 +72,19 @@ describe.runIf(await hasDocker()).each([
     expect(left).toBe('')
   })
 
+  it('obeys scriptify’s own words, and tells how it is', async () => {
+    const word = (...words: string[]) => scriptify(machine, ...words)
+    expect((await install('worded')).code).toBe(0)
+    expect(await word('start', 'worded')).toMatchObject({ code: 0, stdout: 'Started worded\n' })
+    const [status] = JSON.parse((await word('status', 'worded', '--json')).stdout)
+    expect(status).toMatchObject({ name: 'worded', state: 'active' })
+    expect(status.uptimeSeconds).toBeGreaterThanOrEqual(0)
+    expect(status.memoryBytes).toBeGreaterThan(1024 ** 2)
+    expect((await word('stop', 'worded')).code).toBe(0)
+    expect((await word('logs', 'worded')).code).toBe(0)
+    expect((await word('uninstall', 'worded')).code).toBe(0)
+  })
+
   it('runs as its user', async () => {
     // What root's call left would be in the way.
     await forgetCalls(machine)

@@ -94,6 +94,27 @@ describe.runIf(await hasDocker()).each([
       ).toBe('')
     })
 
+    it('obeys scriptify’s own words, and tells how it is', async () => {
+      await forgetCalls(machine)
+      const word = (...words: string[]) => scriptify(machine, ...words)
+      expect((await install('worded', probe.record)).code).toBe(0)
+      expect(await word('start', 'worded')).toEqual({ code: 0, stdout: 'Started worded\n', stderr: '' })
+      const seen = await nextCall(machine)
+      const status = JSON.parse((await word('status', 'worded', '--json')).stdout)
+      expect(status).toMatchObject([{ name: 'worded', state: 'active', restarts: 0, startsAtBoot: false }])
+      expect(status[0].uptimeSeconds).toBeGreaterThanOrEqual(0)
+      expect((await word('status')).stdout).toMatch(/^NAME .*\n(.*\n)*worded +systemd +active +\d+s/)
+      expect((await word('restart', 'worded')).code).toBe(0)
+      await eventually(async () => (await nextCall(machine)).pid !== seen.pid)
+      expect((await word('stop', 'worded')).stdout).toBe('Stopped worded\n')
+      expect(JSON.parse((await word('status', 'worded', '--json')).stdout)).toMatchObject([
+        { state: 'inactive' },
+      ])
+      expect((await word('logs', 'worded', '--lines', '1')).code).toBe(0)
+      expect((await word('start', 'wordde')).stderr).toContain('(did you mean worded?)')
+      expect((await word('uninstall', 'worded')).code).toBe(0)
+    })
+
     it.runIf(language === 'php')('hands over bytes that are not UTF-8', async () => {
       await forgetCalls(machine)
       const scriptifyBin = `${HOME}/services/scriptify/bin/scriptify`

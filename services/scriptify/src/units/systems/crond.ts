@@ -1,3 +1,5 @@
+import { CliError } from '../../cli-error.ts'
+import { EXIT } from '../../exit-codes.ts'
 import type { InitSystem } from '../init-system.ts'
 import { launcherFile, launcherLog } from '../paths.ts'
 import { parseSchedule } from './crontab-schedule.ts'
@@ -32,6 +34,11 @@ export const crond: InitSystem = {
 
   announce: () => [],
   start: () => [],
+  control(name, action) {
+    const instead =
+      action === 'stop' ? `scriptify uninstall ${name} ends that` : 'scriptify run calls the method now'
+    throw new CliError(`cron starts ${name} by its schedule: ${instead}`, EXIT.usage)
+  },
   stop: () => [],
   forget: () => [],
   state: async () => ({ state: 'scheduled', startsAtBoot: true }),

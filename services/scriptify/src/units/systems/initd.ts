@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { ask, attempt, command } from '../control.ts'
 import { linksTo, namesIn } from '../folders.ts'
 import type { InitSystem } from '../init-system.ts'
-import { launcherFile, launcherLog } from '../paths.ts'
+import { launcherFile, launcherLog, pidFile } from '../paths.ts'
+import { processFacts } from '../process-facts.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
 import { quoteShellWord } from '../shell-word.ts'
 import { activeState, daemonReload, forgetUnit, runsSystemd } from './systemd.ts'
@@ -41,6 +43,7 @@ export const initd: InitSystem = {
     ...(enable ? [command('update-rc.d', name, 'defaults')] : []),
   ],
   start: (name) => [command('service', name, 'restart')],
+  control: (name, action) => [...daemonReload(), command('service', name, action)],
   startHint: (name, { replaces }) => `service ${name} ${replaces ? 'restart' : 'start'}`,
   stop: (name, { legacy }) => [
     // systemd may not know a script that was installed from another host.
@@ -52,10 +55,11 @@ export const initd: InitSystem = {
     ...(hasUpdateRcD() ? [attempt('update-rc.d', name, 'remove')] : []),
     ...forgetUnit(name),
   ],
-  state: async (name) => ({
-    state: await (runsSystemd() ? activeState(name) : scriptState(name)),
-    startsAtBoot: await hasStartLink(name),
-  }),
+  async state(name) {
+    const state = await (runsSystemd() ? activeState(name) : scriptState(name))
+    const pid = state === 'active' ? await readFile(pidFile(name), 'utf8').catch(() => '') : ''
+    return { state, startsAtBoot: await hasStartLink(name), ...(await processFacts(Number(pid))) }
+  },
   links: findLinks,
 }
 

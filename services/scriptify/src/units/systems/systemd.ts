@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
@@ -52,6 +53,24 @@ export const systemd: InitSystem = {
     ...(enable ? [command('systemctl', 'enable', `${name}.service`)] : []),
   ],
   start: (name) => [command('systemctl', 'restart', `${name}.service`)],
+  control(name, action) {
+    if (!runsSystemd())
+      throw new CliError(`systemd does not run here: ${name} cannot be controlled`, EXIT.usage)
+    return [command('systemctl', action, `${name}.service`)]
+  },
+  readLog: (name, { lines, follow }) => [
+    ...([
+      'journalctl',
+      '--unit',
+      `${name}.service`,
+      '--lines',
+      `${lines}`,
+      '--no-pager',
+      '--output',
+      'cat',
+    ] as const),
+    ...(follow ? ['--follow'] : []),
+  ],
   startHint: (name, { replaces, elsewhere }) =>
     `${elsewhere ? 'systemctl daemon-reload && ' : ''}systemctl ${replaces ? 'restart' : 'start'} ${name}`,
   stop: (name) =>
@@ -126,8 +145,37 @@ async function verify(name: string): Promise<string[]> {
 
 async function state(name: string): Promise<ServiceState> {
   if (!runsSystemd()) return { state: 'unknown', startsAtBoot: 'unknown' }
-  const { code } = await ask(['systemctl', 'is-enabled', `${name}.service`], { timeoutMs: 20_000 })
-  return { state: await activeState(name), startsAtBoot: code === 0 }
+  const [enabled, state, facts] = await Promise.all([
+    ask(['systemctl', 'is-enabled', `${name}.service`], { timeoutMs: 20_000 }),
+    activeState(name),
+    unitFacts(name),
+  ])
+  return {
+    state,
+    startsAtBoot: enabled.code === 0,
+    ...(state === 'active' ? facts : { restarts: facts.restarts }),
+  }
+}
+
+/** What systemd counts and measures; it writes `[not set]` for what it does not know. */
+export async function unitFacts(
+  name: string,
+): Promise<Pick<ServiceState, 'uptimeSeconds' | 'restarts' | 'memoryBytes'>> {
+  const properties = 'ActiveEnterTimestampMonotonic,NRestarts,MemoryCurrent'
+  const { stdout } = await ask(['systemctl', 'show', `${name}.service`, `--property=${properties}`], {
+    timeoutMs: 20_000,
+  })
+  const numberOf = (property: string) => {
+    const [, digits] = new RegExp(`^${property}=(\\d+)$`, 'm').exec(stdout) ?? []
+    // The largest number stands for infinity.
+    return digits === undefined || digits === '18446744073709551615' ? undefined : Number(digits)
+  }
+  const since = numberOf('ActiveEnterTimestampMonotonic')
+  return {
+    uptimeSeconds: since ? Math.max(0, Math.floor(uptime() - since / 1e6)) : undefined,
+    restarts: numberOf('NRestarts'),
+    memoryBytes: numberOf('MemoryCurrent'),
+  }
 }
 
 async function findLinks(name: string, root: string): Promise<string[]> {

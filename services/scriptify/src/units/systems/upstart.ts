@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { ask, attempt, command } from '../control.ts'
-import type { InitSystem } from '../init-system.ts'
+import type { InitSystem, ServiceState } from '../init-system.ts'
 import { launcherFile } from '../paths.ts'
+import { processFacts } from '../process-facts.ts'
 import { runsSystemd } from './systemd.ts'
 
 export const upstart: InitSystem = {
@@ -31,10 +32,19 @@ export const upstart: InitSystem = {
 
   announce: readJobs,
   start: (name) => [attempt('stop', name), command('start', name)],
+  control(name, action) {
+    if (!runsUpstart())
+      throw new CliError(`upstart does not run here: ${name} cannot be controlled`, EXIT.usage)
+    // `restart` fails for a job that does not run.
+    return action === 'restart' ? [attempt('stop', name), command('start', name)] : [command(action, name)]
+  },
   startHint: (name, { replaces }) => `${replaces ? 'restart' : 'start'} ${name}`,
   stop: (name) => (runsUpstart() ? [attempt('stop', name)] : []),
   forget: readJobs,
-  state: async (name) => ({ state: runsUpstart() ? await jobState(name) : 'unknown', startsAtBoot: true }),
+  state: async (name) => ({
+    ...(runsUpstart() ? await jobState(name) : { state: 'unknown' }),
+    startsAtBoot: true,
+  }),
 }
 
 /** A string of an upstart job (init(5)): in double quotes, where a backslash escapes the next character. */
@@ -46,8 +56,11 @@ function readJobs() {
   return runsUpstart() ? [command('initctl', 'reload-configuration')] : []
 }
 
-async function jobState(name: string): Promise<string> {
+async function jobState(name: string): Promise<Omit<ServiceState, 'startsAtBoot'>> {
   const { code, stdout } = await ask(['initctl', 'status', name], { timeoutMs: 20_000 })
-  if (code !== 0) return 'unknown'
-  return stdout.includes('start/running') ? 'active' : 'inactive'
+  if (code !== 0) return { state: 'unknown' }
+  const [, pid] = /start\/running(?:, process (\d+))?/.exec(stdout) ?? []
+  return stdout.includes('start/running')
+    ? { state: 'active', ...(await processFacts(Number(pid))) }
+    : { state: 'inactive' }
 }

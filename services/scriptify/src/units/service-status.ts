@@ -1,0 +1,61 @@
+import type { InitSystem } from './init-system.ts'
+import { type ListedService, listServices } from './list-services.ts'
+import { lastLogLine } from './service-log.ts'
+
+export interface ServiceStatus extends ListedService {
+  readonly lastLogLine: string | undefined
+}
+
+/** What the init systems and logs of this host tell about all services. */
+export async function readStatus(systems: readonly InitSystem[]): Promise<ServiceStatus[]> {
+  const services = await listServices({ root: '/', systems, withState: true })
+  return Promise.all(
+    services.map(async (service) => {
+      const system = systems.find(({ name }) => name === service.template)
+      return { ...service, lastLogLine: system && (await lastLogLine(service.name, system)) }
+    }),
+  )
+}
+
+const HEADINGS = ['NAME', 'TEMPLATE', 'STATE', 'UPTIME', 'RESTARTS', 'MEMORY', 'LAST LOG LINE']
+
+/** A table with a line for each service, cut to the width of the terminal. */
+export function formatStatus(services: readonly ServiceStatus[], columns: number): string[] {
+  if (services.length === 0) return ['No service is installed']
+  const rows = [HEADINGS, ...services.map(cellsOf)]
+  const widths = HEADINGS.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)))
+  return rows.map((row) =>
+    row
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .join('  ')
+      .slice(0, columns)
+      .trimEnd(),
+  )
+}
+
+const cellsOf = (service: ServiceStatus): string[] => [
+  service.name,
+  service.template,
+  service.state ?? 'unknown',
+  service.uptimeSeconds === undefined ? '-' : formatDuration(service.uptimeSeconds),
+  `${service.restarts ?? '-'}`,
+  service.memoryBytes === undefined ? '-' : `${(service.memoryBytes / 1024 ** 2).toFixed(1)} MiB`,
+  // A log may contain anything; a control character would reach the terminal.
+  (service.lastLogLine ?? '-').replaceAll(/\p{Cc}/gu, ' '),
+]
+
+/** The two largest units: `2d 3h`, `3h 5m`, `5m 7s`, `7s`. */
+function formatDuration(seconds: number): string {
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'm'],
+    [seconds % 60, 's'],
+  ] as const
+  const first = parts.findIndex(([count]) => count > 0)
+  if (first === -1) return '0s'
+  return parts
+    .slice(first, first + 2)
+    .map(([count, unit]) => `${count}${unit}`)
+    .join(' ')
+}
