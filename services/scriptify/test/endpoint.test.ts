@@ -703,7 +703,7 @@ describe.concurrent('wrong usage', () => {
     { why: 'two bodies', args: ['POST', url, '--body', 'a', '--body-file', '-'], says: '--body-file' },
     { why: 'a directory as body', args: ['POST', url, '--body-file', folder], says: 'directory' },
     { why: 'no time', args: ['GET', url, '--timeout', '0'], says: '--timeout' },
-    { why: 'an invalid time', args: ['GET', url, '--timeout', '1m'], says: '--timeout' },
+    { why: 'an invalid time', args: ['GET', url, '--timeout', '1d'], says: '--timeout' },
     {
       why: 'a negative number of redirects',
       args: ['GET', url, '--max-redirects', '-1'],

@@ -38,7 +38,11 @@ export function createEndpointCommand(): Command {
       'follow redirects; those to another origin without Authorization, Cookie and Host',
     )
     .option('--max-redirects <number>', 'fail after this many redirects', '10')
-    .option('--timeout <seconds>', 'fail after this time, from the request to the end of the body', '30')
+    .option(
+      '--timeout <seconds>',
+      'fail after this time, such as 500ms or 2m, from the request to the end of the body',
+      '30',
+    )
     .option(
       '--max-bytes <number>',
       'stop after this much of the body (default: 10485760 on a terminal, else no limit)',

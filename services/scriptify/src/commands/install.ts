@@ -95,7 +95,9 @@ function serviceOptions(systems: readonly InitSystem[]): Option[] {
       `call the method repeatedly until the service is stopped (default, except for ${scheduling})`,
     ),
     new Option('--no-daemon', 'call the method once'),
-    new Option('--interval <seconds>', 'between two calls (default: 1)').argParser(parseSeconds),
+    new Option('--interval <seconds>', 'between two calls, also as 500ms or 2m (default: 1)').argParser(
+      parseSeconds,
+    ),
     new Option('--memory-max <bytes>', `${confining}: kill the service above this, such as 512M`),
     new Option('--no-private-tmp', `${confining}: share /tmp with other services`),
     new Option('--no-hardening', `${confining}: disable sandboxing`),

@@ -47,7 +47,7 @@ export function createRunCommand(): Command {
   return new Command('run')
     .summary('call a public method')
     .description(DESCRIPTION)
-    .argument('<method>', 'the class and its method')
+    .argument('<method>', 'the class and its method; a class alone: list its methods')
     .addOption(new Option('-a, --arg <value>', 'an argument; repeatable').argParser(add))
     .addOption(new Option('--json-arg <value>', 'an argument that is JSON').argParser(addJson))
     .option('-b, --bootstrap <file>', 'load this file first (default in php: vendor/autoload.php)')
@@ -56,7 +56,9 @@ export function createRunCommand(): Command {
     .option('-s, --showdocs', 'print the method’s documentation without calling it')
     .option('-d, --daemon', 'call repeatedly; on SIGTERM finish the call in progress and exit with 0')
     .addOption(
-      new Option('--interval <seconds>', 'seconds between calls (default: 1)').argParser(parseSeconds),
+      new Option('--interval <seconds>', 'time between calls, such as 5, 500ms or 2m (default: 1)').argParser(
+        parseSeconds,
+      ),
     )
     .option('--keep-going', 'as a daemon, continue after a failed call')
     .option('--print', 'print the method’s result as JSON')

@@ -1,4 +1,5 @@
 import { CliError } from '../cli-error.ts'
+import { parseDuration } from '../duration.ts'
 import { EXIT } from '../exit-codes.ts'
 
 /** A day; Node's timers allow at most 24 days. */
@@ -21,8 +22,13 @@ export interface Limits {
 
 /** Reads the numbers of the command line; by default a terminal gets 10 MiB of a body, a pipe all of it. */
 export function parseLimits(given: LimitOptions, isTerminal: boolean): Limits {
-  const seconds = parseNumber('--timeout', given.timeout, /^\d+(\.\d+)?$/, MAX_TIMEOUT_SECONDS)
-  if (seconds === 0) throw new CliError('--timeout must be above 0', EXIT.usage)
+  const seconds = parseDuration(given.timeout) ?? 0
+  if (seconds <= 0 || seconds > MAX_TIMEOUT_SECONDS) {
+    throw new CliError(
+      `--timeout must be above 0 and at most ${MAX_TIMEOUT_SECONDS} seconds, such as 30, 500ms or 2m`,
+      EXIT.usage,
+    )
+  }
   const maxBytes = isTerminal ? MAX_TERMINAL_BYTES : Number.POSITIVE_INFINITY
   return {
     maxRedirects: parseNumber('--max-redirects', given.maxRedirects, /^\d+$/, MAX_REDIRECTS),

@@ -1,8 +1,9 @@
 import { CliError } from '../cli-error.ts'
+import { didYouMean } from '../closest-name.ts'
 import { EXIT } from '../exit-codes.ts'
 import { chooseClassRuntime, type RuntimeName } from '../runtimes/choose-runtime.ts'
 import type { MethodReference } from '../runtimes/method-call.ts'
-import { findModule, getModule } from '../runtimes/node/find-module.ts'
+import { findModule, getModule, listClasses } from '../runtimes/node/find-module.ts'
 
 export interface ReferenceOptions {
   rootdir: string
@@ -13,14 +14,14 @@ export interface ReferenceOptions {
 }
 
 const NAME = '[A-Za-z_\\u0080-\\u{10ffff}][\\w\\u0080-\\u{10ffff}]*'
-const CLASS_REFERENCE = new RegExp(`^\\\\*(${NAME}(?:\\\\+${NAME})*)::(${NAME})$`, 'u')
+const CLASS_REFERENCE = new RegExp(`^\\\\*(${NAME}(?:\\\\+${NAME})*)(?:::(${NAME}))?$`, 'u')
 const MODULE_REFERENCE = /^(?<path>.+)#(?<name>[\p{ID_Start}$_][\p{ID_Continue}$]*)(?:::(?<method>[^:#]+))?$/u
 const MODULE_FILE = /\.[cm]?[jt]s(#|::|$)/
 const FORMS = '\\Name\\Space\\Class::method, path/module.ts#Class::method or path/module.ts#function'
 
 /**
  * Finds the method that a reference names: `\Ns\Class::method`, with doubled backslashes too, or
- * `path/module.ts#Class::method`. Throws a CliError: 2 for invalid or ambiguous text, 3 for a module that does not exist.
+ * `path/module.ts#Class::method`; or the class alone, as `\Ns\Class`. Throws a CliError: 2 for invalid or ambiguous text, 3 for a module that does not exist.
  */
 export function resolveReference(text: string, options: ReferenceOptions): MethodReference {
   return text.includes('#') || MODULE_FILE.test(text)
@@ -58,9 +59,10 @@ const invalidReference = (text: string): CliError =>
   new CliError(`${JSON.stringify(text)} is not a method reference: give ${FORMS}`, EXIT.usage)
 
 function classNotFound(className: string, lookedFor: string[], options: ReferenceOptions): CliError {
+  const hint = hintAtClass(className, listClasses(options.rootdir))
   if (lookedFor.length > 0) {
     return new CliError(
-      `Class ${className} does not exist: looked for ${lookedFor.join(', ')}`,
+      `Class ${className} does not exist${hint}: looked for ${lookedFor.join(', ')}`,
       EXIT.notFound,
     )
   }
@@ -70,7 +72,15 @@ function classNotFound(className: string, lookedFor: string[], options: Referenc
       ? 'no composer.json, and no scriptify.namespaces'
       : 'no scriptify.namespaces'
   return new CliError(
-    `Could not locate ${className}: ${options.rootdir} has ${missing} for it`,
+    `Could not locate ${className}: ${options.rootdir} has ${missing} for it${hint}`,
     EXIT.notFound,
   )
+}
+
+/** What may be meant by the name of a class that does not exist. */
+function hintAtClass(className: string, classes: readonly string[]): string {
+  const unquoted = classes.find((name) => name.includes('\\') && name.replaceAll('\\', '') === className)
+  return unquoted === undefined
+    ? didYouMean(className, classes)
+    : ` (did you mean ${unquoted}? Quote it: the shell removes backslashes)`
 }

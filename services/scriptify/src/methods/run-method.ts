@@ -14,7 +14,7 @@ export interface RunOptions extends CallOptions {
   showdocs: boolean
 }
 
-/** Becomes the process that calls the method or prints its documentation; only returns by throwing a CliError. */
+/** Becomes the process that calls the method, prints its documentation, or lists the methods of a class; only returns by throwing a CliError. */
 export async function runMethod({
   reference,
   env: entries,
@@ -25,6 +25,7 @@ export async function runMethod({
   const env = { ...process.env, ...parseEnvEntries(entries) }
   const call = await resolveCall(reference, options, env)
   const runtime = runtimes[call.reference.runtime]
+  if (call.reference.method === '') become(await runtime.methodsCommand(call, env), env)
   become(await (showdocs ? runtime.docsCommand(call, env) : runtime.callCommand(call, env)), env)
 }
 

@@ -5,6 +5,7 @@ export interface MethodReference {
   readonly runtime: RuntimeName
   /** The class as its language names it; in node the module's absolute path, for a class joined by `#` with its export. */
   readonly className: string
+  /** Empty for the class alone. */
   readonly method: string
   /** As the user wrote it, for messages and installed files. */
   readonly text: string

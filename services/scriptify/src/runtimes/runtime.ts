@@ -22,6 +22,8 @@ export interface Runtime {
   checkCommand(call: MethodCall, env: NodeJS.ProcessEnv): Promise<CommandWords>
   /** The command that prints the method's documentation, without constructing its class. */
   docsCommand(call: MethodCall, env: NodeJS.ProcessEnv): Promise<CommandWords>
+  /** The command that lists the methods of a class that can be called, without constructing it. */
+  methodsCommand(call: MethodCall, env: NodeJS.ProcessEnv): Promise<CommandWords>
   /** The process that evaluates what is typed into a terminal. */
   terminalBackend(options: TerminalOptions): Promise<TerminalBackend>
 }

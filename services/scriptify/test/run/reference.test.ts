@@ -122,6 +122,8 @@ describe('a reference', () => {
   it.each([
     { why: 'a missing module', text: 'src/none.ts#run', code: 3, says: 'src/none.ts' },
     { why: 'a class of no module', text: 'App\\None::run', code: 3, says: 'src/None.{ts,mts,js,mjs}' },
+    { why: 'a mistyped class', text: 'App\\Reprot::run', code: 3, says: '(did you mean App\\Report?)' },
+    { why: 'a class whose backslash the shell removed', text: 'AppReport::run', code: 3, says: 'Quote it' },
     { why: 'a class of no namespace', text: 'Other\\None::run', code: 3, says: 'no scriptify.namespaces' },
     { why: 'a module without an export', text: 'src/a.ts', code: 2, says: 'is not a method reference' },
     { why: 'a module with a method only', text: 'src/a.ts::run', code: 2, says: 'is not a method reference' },
@@ -135,6 +137,7 @@ describe('a reference', () => {
     { why: 'a module outside', text: '/etc/passwd#run', code: 4, says: '--allow-outside' },
     { why: 'a link to outside', text: 'link.ts#run', code: 4, says: '--allow-outside' },
     { why: 'a way outside', text: '../../etc/passwd#run', code: 4, says: '--allow-outside' },
+    { why: 'what is not there, outside', text: '/nowhere/at-all.ts#run', code: 4, says: '--allow-outside' },
     {
       why: 'php without a bootstrap',
       text: 'A::b',
@@ -143,7 +146,7 @@ describe('a reference', () => {
       says: 'vendor/autoload.php',
     },
   ])('refuses $why with $code', async ({ text, code, says, runtime }) => {
-    const rootdir = aProject({ ...MAPPED, 'src/a.ts': '' })
+    const rootdir = aProject({ ...MAPPED, 'src/a.ts': '', 'src/report.ts': '' })
     symlinkSync('/etc/passwd', join(rootdir, 'link.ts'))
     await expect(resolve(text, { rootdir, ...(runtime ? { runtime } : {}) })).rejects.toMatchObject({
       exitCode: code,

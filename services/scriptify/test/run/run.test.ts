@@ -130,6 +130,14 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
       )
     })
 
+    it('is listed with those of its class, and the first line of its comment', async () => {
+      const { code, stdout, stderr } = await language.run(['App\\Probe'])
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout).toMatch(/^App\\Probe::add +Adds two numbers\.$/m)
+      expect(stdout).toMatch(/^App\\Probe::still$/m)
+      expect(stdout).not.toMatch(/hidden|guarded|__|constructor/)
+    })
+
     it('may have more arguments than it names under --loose', async () => {
       const args = ['\\App\\Probe::still', '--arg', 'x']
       expect((await language.run(args)).code).toBe(2)
@@ -176,7 +184,12 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
         says: 'Argument 1 is not JSON',
       },
       { why: 'a class with needs', args: ['\\App\\Needy::run'], code: 2, says: 'cannot be constructed' },
-      { why: 'no method at all', args: ['\\App\\Probe'], code: 2, says: 'is not a method reference: give' },
+      {
+        why: 'a mistyped method',
+        args: ['\\App\\Probe::stil'],
+        code: 3,
+        says: 'no method stil (did you mean still?)',
+      },
       {
         why: 'a shell of a class',
         args: ['\\App\\$(id)::run'],
@@ -220,7 +233,12 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
         code: 2,
         says: 'seconds',
       },
-      { why: 'a word too many', args: ['\\App\\Probe::still', 'x'], code: 2, says: 'too many arguments' },
+      {
+        why: 'a word too many',
+        args: ['\\App\\Probe::still', 'x'],
+        code: 2,
+        says: 'give each of the method with --arg',
+      },
     ])('refuses $why in one line with $code', async ({ args, code, says }) => {
       const ended = await language.run(args)
       expect({ ...ended, stderr: '' }).toEqual({ code, stdout: '', stderr: '' })

@@ -1,5 +1,5 @@
 import { globSync, readFileSync, realpathSync, statSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
 import { z } from 'zod'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
@@ -45,6 +45,24 @@ export function findModule(className: string, project: Project): { found?: strin
   }
   return { lookedFor }
 }
+
+/** The classes that the map of namespaces leads to, by the names of their files. */
+export function listClasses(rootdir: string): string[] {
+  const classes = Object.entries(readNamespaces(rootdir)).flatMap(([prefix, patterns]) =>
+    foldersOf(patterns, rootdir).flatMap((folder) =>
+      globSync(`**/*.{${EXTENSIONS}}`, { cwd: folder }).map((file) => prefix + toClassName(file)),
+    ),
+  )
+  return [...new Set(classes)].sort()
+}
+
+/** `import/user-list.ts` is `Import\\UserList`. */
+const toClassName = (file: string): string =>
+  file
+    .slice(0, -extname(file).length)
+    .split(sep)
+    .map((part) => part.replace(/(?:^|-)([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase()))
+    .join('\\')
 
 /** The folders that exist, where a name has a `*`. */
 const foldersOf = (patterns: string | string[], rootdir: string): string[] =>

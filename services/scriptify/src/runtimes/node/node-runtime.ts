@@ -9,5 +9,6 @@ export const nodeRuntime: Runtime = {
   callCommand: async (call, env) => methodCommand(call, env, 'call'),
   checkCommand: async (call, env) => methodCommand(call, env, 'check'),
   docsCommand: async (call, env) => methodCommand({ ...call, args: [], jsonArgs: [] }, env, 'docs'),
+  methodsCommand: async (call, env) => methodCommand({ ...call, args: [], jsonArgs: [] }, env, 'methods'),
   terminalBackend: async (options) => terminalBackend(options),
 }

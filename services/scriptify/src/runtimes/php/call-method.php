@@ -5,7 +5,7 @@
 // Weak mode on purpose: arguments are strings, and "5" must be accepted for an int.
 declare(strict_types=0);
 
-foreach (['cli-error', 'error-text', 'caller-options', 'exit-guard', 'target', 'docs', 'daemon', 'task'] as $_) {
+foreach (['cli-error', 'closest-name', 'error-text', 'caller-options', 'exit-guard', 'target', 'docs', 'daemon', 'task'] as $_) {
     require __DIR__ . "/method/{$_}.php";
 }
 unset($_);

@@ -10,5 +10,6 @@ export const phpRuntime: Runtime = {
   callCommand: (call, env) => methodCommand(call, env, 'call'),
   checkCommand: (call, env) => methodCommand(call, env, 'check'),
   docsCommand: (call, env) => methodCommand({ ...call, args: [], jsonArgs: [] }, env, 'docs'),
+  methodsCommand: (call, env) => methodCommand({ ...call, args: [], jsonArgs: [] }, env, 'methods'),
   terminalBackend,
 }

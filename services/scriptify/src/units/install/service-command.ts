@@ -35,6 +35,10 @@ export async function findServiceCommand(
   const env = { ...context.env, ...context.environment }
   const host = findMountedHost(request)
   const call = await resolveServiceCall(request, host, { interval: context.interval, env })
+  const { method, text } = call.reference
+  if (method === '') {
+    throw new CliError(`${text} names no method; scriptify run '${text}' lists them`, EXIT.usage)
+  }
   const runtime = runtimes[call.reference.runtime]
   if (request.check) await checkMethod(call, runtime, { ...context, env })
   const { rootdir, command } = await commandOn(host, { request, call, runtime, env })

@@ -57,7 +57,9 @@ function parseReference(reference: string): Pick<CallerOptions, 'module' | 'clas
     : { module, className: name, method }
 }
 
-const toTask = (text: string | undefined): CallerTask => (text === 'check' || text === 'docs' ? text : 'call')
+const TASKS: readonly CallerTask[] = ['check', 'docs', 'methods']
+
+const toTask = (text: string | undefined): CallerTask => TASKS.find((task) => task === text) ?? 'call'
 
 function parseOption(word: string): [name: string, value: string] {
   const equals = word.indexOf('=')

@@ -32,7 +32,9 @@ async function loadAndRun(options: CallerOptions, guard: ExitGuard): Promise<voi
     await load(bootstrap, 'bootstrap')
   }
   guard.forbidExit(`Loading ${className === undefined ? module : `the class ${className}`}`)
-  const target = await findTarget(await load(module, 'module'), options)
+  const exports = await load(module, 'module')
+  if (task === 'methods') return printMethods(exports, options)
+  const target = await findTarget(exports, options)
   if (task === 'docs') return printDocs(target, options)
   await demandCallable(target, options)
   const args = parseArguments(options)
@@ -70,6 +72,11 @@ async function load(file: string, kind: 'bootstrap' | 'module'): Promise<Record<
 async function printDocs(target: Target, { as }: CallerOptions): Promise<void> {
   const { readSignature, formatDocs } = await import('../declarations/signature.ts')
   process.stdout.write(formatDocs(as, readSignature(target)))
+}
+
+async function printMethods(exports: Record<string, unknown>, options: CallerOptions): Promise<void> {
+  const { listMethods } = await import('./list-methods.ts')
+  process.stdout.write(await listMethods(exports, options))
 }
 
 function parseArguments({ args, json }: CallerOptions): unknown[] {

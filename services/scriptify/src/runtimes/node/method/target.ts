@@ -1,4 +1,5 @@
 import { CliError } from '../../../cli-error.ts'
+import { didYouMean } from '../../../closest-name.ts'
 import { EXIT } from '../../../exit-codes.ts'
 import { type Callable, type CallableMember, isCallable, isClass } from '../declarations/callable.ts'
 import { type CallerOptions, displayName } from './caller-options.ts'
@@ -68,7 +69,8 @@ async function findMethod(
   const owner = prototype ? prototype.constructor : findHolder(Class, name, Function.prototype)
   const callable = owner && Reflect.get(prototype ? Class.prototype : Class, name)
   if (!isCallable(owner) || !isCallable(callable)) {
-    throw new CliError(`The class ${className} has no method ${name}`, EXIT.notFound)
+    const hint = didYouMean(name, namesOfClass(Class))
+    throw new CliError(`The class ${className} has no method ${name}${hint}`, EXIT.notFound)
   }
   const { isPublic } = await import('../declarations/visibility.ts')
   if (!(await isPublic(name, owner, module))) {
@@ -76,6 +78,29 @@ async function findMethod(
   }
   const construct = prototype ? Class : undefined
   return { name, callable, owner, construct, bind: () => bindMethod(Class, name, construct) }
+}
+
+/** The names of the methods of the class that the options name, also of those that are not public. */
+export function namesOfMethods(
+  exports: Record<string, unknown>,
+  { module, className = '' }: CallerOptions,
+): string[] {
+  return namesOfClass(findClass(exports, module, className))
+}
+
+function namesOfClass(Class: Callable): string[] {
+  const names = [...namesUpTo(Class.prototype, Object.prototype), ...namesUpTo(Class, Function.prototype)]
+  return [...new Set(names)].filter((name) => name !== 'constructor')
+}
+
+/** The names of the functions in a prototype chain; runs no getter. */
+function namesUpTo(object: unknown, end: object): string[] {
+  if ((typeof object !== 'object' && typeof object !== 'function') || object === null || object === end)
+    return []
+  const own = Object.entries(Object.getOwnPropertyDescriptors(object))
+    .filter(([, { value }]) => typeof value === 'function')
+    .map(([name]) => name)
+  return [...own, ...namesUpTo(Object.getPrototypeOf(object), end)]
 }
 
 function bindMethod(Class: Callable, name: string, construct: Callable | undefined) {

@@ -14,6 +14,15 @@ final class Docs
         return ($text === '' ? '' : $text . "\n\n") . rtrim("Usage: scriptify run '{$as}' " . self::parameters($method)) . "\n";
     }
 
+    /** @param list<\ReflectionMethod> $methods each with the first line of its comment */
+    public static function ofMethods(array $methods, string $as): string
+    {
+        $names = array_map(static fn (\ReflectionMethod $method): string => "{$as}::{$method->getName()}", $methods);
+        $width = max(0, ...array_map(strlen(...), $names));
+        $summaries = array_map(static fn (\ReflectionMethod $method): string => (string) strtok(self::text((string) $method->getDocComment()), "\n"), $methods);
+        return implode('', array_map(static fn (string $name, string $summary): string => rtrim(str_pad($name, $width) . "  {$summary}") . "\n", $names, $summaries));
+    }
+
     /** `--arg <count: int> [--arg <name: string = 'x'>]` */
     public static function parameters(\ReflectionMethod $method): string
     {

@@ -17,22 +17,38 @@ final class Target
     /** Finds it; the autoloader runs, the constructor does not. */
     public static function find(string $class, string $method): self
     {
-        if (!class_exists($class) && !enum_exists($class) && !interface_exists($class) && !trait_exists($class)) {
-            throw new CliError("Class {$class} does not exist", CliError::NOT_FOUND);
-        }
-        $reflection = new \ReflectionClass($class);
+        $reflection = self::reflect($class);
         $name = $reflection->getName();
         if (str_starts_with($method, '__')) {
             throw new CliError("{$name}::{$method} cannot be called: it is one of php's own methods", CliError::NOT_FOUND);
         }
         if (!$reflection->hasMethod($method)) {
-            throw new CliError("The class {$name} has no method {$method}", CliError::NOT_FOUND);
+            $names = array_map(static fn (\ReflectionMethod $one): string => $one->getName(), self::methodsOf($class));
+            throw new CliError("The class {$name} has no method {$method}" . ClosestName::question($method, $names), CliError::NOT_FOUND);
         }
         $found = $reflection->getMethod($method);
         if (!$found->isPublic()) {
             throw new CliError("The method {$name}::{$method} is not public", CliError::NOT_FOUND);
         }
         return new self($found, $reflection);
+    }
+
+    /** @return list<\ReflectionMethod> the methods that can be called */
+    public static function methodsOf(string $class): array
+    {
+        return array_values(array_filter(
+            self::reflect($class)->getMethods(\ReflectionMethod::IS_PUBLIC),
+            static fn (\ReflectionMethod $method): bool => !str_starts_with($method->getName(), '__') && !$method->isAbstract(),
+        ));
+    }
+
+    /** @return \ReflectionClass<object> */
+    private static function reflect(string $class): \ReflectionClass
+    {
+        if (class_exists($class) || enum_exists($class) || interface_exists($class) || trait_exists($class)) {
+            return new \ReflectionClass($class);
+        }
+        throw new CliError("Class {$class} does not exist" . ClosestName::questionOfClass($class), CliError::NOT_FOUND);
     }
 
     /** Throws a CliError for a method that could not be called with this many arguments; constructs nothing. */

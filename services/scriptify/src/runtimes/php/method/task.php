@@ -50,6 +50,10 @@ final class Task
     private static function findAndRun(): void
     {
         $options = self::$options;
+        if ($options->get('task') === 'methods') {
+            echo Docs::ofMethods(Target::methodsOf($options->class), (string) $options->get('as'));
+            return;
+        }
         $target = Target::find($options->class, $options->method);
         if ($options->get('task') === 'docs') {
             echo Docs::of($target->method, (string) $options->get('as'));
