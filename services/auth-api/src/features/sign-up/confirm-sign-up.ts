@@ -24,7 +24,7 @@ export interface SignUpConfirmation {
   email: string
   /** Six digits. */
   code: string
-  /** The token of the sign-up. Without it the newest sign-up of the e-mail is confirmed, whoever requested it. */
+  /** The token of the sign-up. Without it the newest sign-up of the e-mail is confirmed, which may be that of a stranger. */
   token?: string | undefined
   /** In place of the one of the sign-up, which may be taken. */
   username?: string | undefined
