@@ -96,7 +96,7 @@ describe.skipIf(!(await hasDocker()))('the image of scriptify', () => {
       { runtime: 'php', script: '$a = 40;\n$a + 2', stdout: '42\n' },
       { runtime: 'node', script: 'const a: number = 40\na + 2', stdout: '42\n' },
     ])('runs $runtime from a pipe', async ({ runtime, script, stdout }) => {
-      const args = ['terminal', '--runtime', runtime, '--no-preload']
+      const args = ['terminal', '--runtime', runtime, '--no-preload', '--print']
       expect(await scriptify(args, { input: script })).toEqual({ code: 0, stdout, stderr: '' })
       expect((await scriptify(args, { input: 'oops(' })).code).toBe(1)
     })

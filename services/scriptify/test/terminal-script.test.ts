@@ -116,6 +116,12 @@ describe.concurrent('a node script', () => {
 
   it.each([
     { why: 'its own exit code', script: 'process.exit(7)', code: 7 },
+    // By then the thread that waits for Ctrl-C waits.
+    {
+      why: 'an exit after a wait',
+      script: 'await new Promise((r) => setTimeout(r, 500))\nprocess.exit(8)',
+      code: 8,
+    },
     { why: 'exit', script: 'exit', code: 0 },
     { why: 'an exit in a condition', script: 'if (true) { process.exit(5) }', code: 5 },
     { why: 'an exit in a timer', script: 'setTimeout(() => process.exit(6), 1)', code: 6 },

@@ -69,6 +69,8 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
     if (state !== 'running') return
     state = 'ending'
     life.stop()
+    // A thread of the worker that still waits for Ctrl-C would keep the process from ending.
+    interruptPipe?.destroy()
     // Without a parent that reaps it, a dead copy looks alive forever.
     const status = await (life.isCopy() ? Promise.race([life.untilEnded(), closed]) : life.untilEnded())
     // What it wrote last is on its way; a background process may keep the socket open.
@@ -92,8 +94,6 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
     },
     finish() {
       channel.say('finish')
-      // A thread of the worker that still waits for Ctrl-C would keep the process from ending.
-      interruptPipe?.destroy()
       void letEnd()
     },
     async close() {
