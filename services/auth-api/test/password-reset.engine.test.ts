@@ -18,7 +18,8 @@ const confirm = (email: string, code: string, token?: string) =>
 const setPassword = (email: string, token: string, password = NEW_PASSWORD) =>
   post('/login/resetpassword', { email, token, password })
 
-const jobsTo = (to: string) => [...app.queued.values()].filter((job) => job.to === to)
+const jobsTo = (to: string) =>
+  [...app.queued.values()].filter((job) => job.to === to && job.template === 'password-reset')
 
 /** The mails that were queued for `to`, opened as mailer-worker opens them; the newest last. */
 async function mailsTo(to: string) {
