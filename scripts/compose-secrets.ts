@@ -29,12 +29,12 @@ const keptPath = (name: string) => join(ROOT, 'kept', name)
 const NODE_USER = 1000
 const ENVIRONMENT = 'environment'
 
+const { rotate, forget, change } = readArguments()
 const environment = process.env.APP_ENV
 if (!environment) throw new Error('APP_ENV is missing')
 const engine = process.env.DATABASE_ENGINE
 if (engine !== 'postgres' && engine !== 'mysql') throw new Error('DATABASE_ENGINE must be postgres or mysql')
 
-const { rotate, forget, change } = readArguments()
 await refuseAnotherEnvironment(environment)
 if (!change) await refuseAnotherDatabase(engine)
 await write(keptPath(ENVIRONMENT), environment, 0o400)
