@@ -4,21 +4,19 @@ import { type Area, codeOf } from './areas.ts'
 /** Of an area; more would take longer than a few minutes. */
 const MAX_LINES = 150
 
-/** On main: how many commits to the code of the areas are seen as its change. */
-const COMMITS = 10
-/** The tree without files, for a history that begins within those commits. */
+/** The tree without files, for a history that begins with the change. */
 const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 
 /**
  * The commit that changes are seen against: where the branch left main; on main, or without a main, the one before the
- * last ten that changed the code of `areas`. Commits to other code do not count: they would leave no mutant to test.
+ * last that changed the code of `areas`. Commits to other code do not count: they would leave no mutant to test.
  */
 export function previousCommit(areas: readonly Area[]): string {
   const base = git('branch', '--list', 'main') ? git('merge-base', 'HEAD', 'main') : undefined
   if (base !== undefined && base !== git('rev-parse', 'HEAD')) return base
   const files = areas.flatMap(codeOf)
-  const commits = git('log', '--first-parent', '--format=%H', `--max-count=${COMMITS}`, '--', ...files)
-  const [, before] = git('rev-list', '--first-parent', '--max-count=2', lastOf(commits)).split('\n')
+  const change = git('log', '--first-parent', '--format=%H', '--max-count=1', '--', ...files)
+  const [, before] = git('rev-list', '--first-parent', '--max-count=2', change).split('\n')
   return before ?? EMPTY_TREE
 }
 
@@ -57,7 +55,5 @@ export function hunksOf(file: string, diff: string): Hunk[] {
     .map(([, first, count = '1']) => ({ file, first: Number(first), count: Number(count) }))
     .filter(({ count }) => count > 0)
 }
-
-const lastOf = (lines: string): string => lines.split('\n').at(-1) ?? ''
 
 const git = (...args: string[]): string => execFileSync('git', args, { encoding: 'utf8' }).trim()
