@@ -3,17 +3,19 @@ import { EXEMPT_TOKEN_PROPERTY, exemptionOf, VALID_FROM_PROPERTY, validFromOf } 
 import type { UserRepository } from './user-repository.ts'
 
 /**
- * Ends every token issued to the user until `now`, in milliseconds, by the valid-from mark; `except` is the `jti` of a
- * token that stays valid. Needs a transaction that has locked the user.
+ * Ends every token issued to the user until `now`, in milliseconds, by the valid-from mark. `except` is the `jti` of a
+ * token that stays valid. `issuedAt` is the `iat` of a token that ends although it is from the future, after which the
+ * clock was set back. Needs a transaction that has locked the user.
  */
 export async function endTokens(
   users: Pick<UserRepository, 'findById' | 'setProperty'>,
   userid: string,
   now: number,
-  { except }: { except?: string } = {},
+  { except, issuedAt = 0 }: { except?: string; issuedAt?: number } = {},
 ): Promise<void> {
   const user = await users.findById(userid)
-  const mark = validFromAfter(now, user ? validFromOf(user) : 0)
+  const previous = user ? validFromOf(user) : 0
+  const mark = validFromAfter(now, Math.max(previous, issuedAt))
   await users.setProperty(userid, VALID_FROM_PROPERTY, String(mark))
   if (except !== undefined) await users.setProperty(userid, EXEMPT_TOKEN_PROPERTY, exemptionOf(mark, except))
 }

@@ -25,11 +25,11 @@ export function createLogOut(dependencies: LogOutDependencies) {
     audit.report({ name: 'session.logged_out', userid: claims.sub })
   }
 
-  const endAllSessions = ({ claims: { sub: userid }, audit }: Caller): Promise<void> =>
+  const endAllSessions = ({ claims: { sub: userid, iat: issuedAt }, audit }: Caller): Promise<void> =>
     transaction(async (db) => {
       const users = usersOf(db)
       if (!(await users.lock(userid))) return
-      await endTokens(users, userid, clock())
+      await endTokens(users, userid, clock(), { issuedAt })
       await audit.write(db, { name: 'sessions.logged_out', userid })
     })
 
