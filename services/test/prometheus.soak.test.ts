@@ -42,6 +42,8 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
       DATABASE_URL: servers.databaseUrl,
       QUEUE_URL: servers.queueUrl,
       MAIL_SECRET: mailSecret.toString('base64'),
+      // Every request comes from one address.
+      RATE_LIMIT_RESET: '0',
     }
     api = startServiceProcess({ ...settings, METRICS_PORT: String(metricsPort) })
     origin = await addressOf(api)
