@@ -15,7 +15,7 @@ const USAGE = `npm run test:mutation -- [<area>...] [--changed] [--since <commit
 Changes the code in one place at a time and runs the tests that reach that place. A mutant survives if they still pass.
 
   <area>            ${AREAS.map(({ name }) => name).join(', ')}; all by default
-  --changed         only lines that have changed since the branch left main; on main, in the last ten commits to this code
+  --changed         only lines that have changed since the branch left main; on main, in the last commit to this code
   --since <commit>  only lines that have changed since <commit>
 `
 
