@@ -34,6 +34,20 @@ const by = (label: string, metric: string): Line => ({
   legend: `{{${label}}}`,
 })
 
+/** The last value of one line. */
+const stat = (title: string, expr: string, legend: string, unit: Unit = 'short'): Panel => ({
+  title,
+  unit,
+  isStat: true,
+  lines: [{ expr, legend }],
+})
+
+/** A line for each replica of both services. */
+const ofEachReplica = (metric: string): Line => ({
+  expr: `${metric}{job=~"auth-api|mailer-worker"}`,
+  legend: '{{job}} {{instance}}',
+})
+
 const REQUESTS = 'http_request_duration_seconds_count{route!~"/health/.*"}'
 
 /** What the dashboard shows, most important first. */
@@ -41,30 +55,14 @@ export const ROWS: readonly Row[] = [
   {
     title: 'Is it up?',
     panels: [
-      {
-        title: 'auth-api replicas',
-        unit: 'short',
-        isStat: true,
-        lines: [{ expr: 'sum(up{job="auth-api"})', legend: 'up' }],
-      },
-      {
-        title: 'mailer-worker replicas',
-        unit: 'short',
-        isStat: true,
-        lines: [{ expr: 'sum(up{job="mailer-worker"})', legend: 'up' }],
-      },
-      {
-        title: 'Dependencies that answer every replica',
-        unit: 'short',
-        isStat: true,
-        lines: [{ expr: 'min by (dependency) (latchkey_dependency_up)', legend: '{{dependency}}' }],
-      },
-      {
-        title: 'Oldest unsent mail',
-        unit: 's',
-        isStat: true,
-        lines: [{ expr: 'max(latchkey_mail_oldest_unsent_seconds)', legend: 'age' }],
-      },
+      stat('auth-api replicas', 'sum(up{job="auth-api"})', 'up'),
+      stat('mailer-worker replicas', 'sum(up{job="mailer-worker"})', 'up'),
+      stat(
+        'Dependencies that answer every replica',
+        'min by (dependency) (latchkey_dependency_up)',
+        '{{dependency}}',
+      ),
+      stat('Oldest unsent mail', 'max(latchkey_mail_oldest_unsent_seconds)', 'age', 's'),
     ],
   },
   {
@@ -172,22 +170,12 @@ export const ROWS: readonly Row[] = [
       {
         title: 'Memory',
         unit: 'bytes',
-        lines: [
-          {
-            expr: 'process_resident_memory_bytes{job=~"auth-api|mailer-worker"}',
-            legend: '{{job}} {{instance}}',
-          },
-        ],
+        lines: [ofEachReplica('process_resident_memory_bytes')],
       },
       {
         title: 'Event loop lag, p99',
         unit: 's',
-        lines: [
-          {
-            expr: 'nodejs_eventloop_lag_p99_seconds{job=~"auth-api|mailer-worker"}',
-            legend: '{{job}} {{instance}}',
-          },
-        ],
+        lines: [ofEachReplica('nodejs_eventloop_lag_p99_seconds')],
       },
     ],
   },

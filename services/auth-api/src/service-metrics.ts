@@ -94,26 +94,17 @@ export function registerServiceGauges(registry: Registry, sources: GaugeSources)
       this.inc({ source: 'database' }, database)
     },
   })
-  new Gauge({
+  registerStates(registry, {
     name: 'latchkey_hashes',
     help: 'Hashes of passwords by state',
-    labelNames: ['state'],
-    registers,
-    collect() {
-      const { running, waiting } = sources.hashes()
-      this.set({ state: 'running' }, running)
-      this.set({ state: 'waiting' }, waiting)
-    },
+    read: () => ({ ...sources.hashes() }),
   })
-  new Gauge({
+  registerStates(registry, {
     name: 'latchkey_database_connections',
     help: 'Connections in use, and statements that wait for one',
-    labelNames: ['state'],
-    registers,
-    collect() {
+    read() {
       const { inUse, waiting } = sources.connections()
-      this.set({ state: 'in_use' }, inUse)
-      this.set({ state: 'waiting' }, waiting)
+      return { in_use: inUse, waiting }
     },
   })
   new Gauge({
@@ -121,4 +112,23 @@ export function registerServiceGauges(registry: Registry, sources: GaugeSources)
     help: 'DATABASE_POOL: connections that this process may open',
     registers,
   }).set(sources.maxConnections)
+}
+
+interface States {
+  name: string
+  help: string
+  read: () => Readonly<Record<string, number>>
+}
+
+/** A gauge with the label `state`. */
+function registerStates(registry: Registry, { name, help, read }: States): void {
+  new Gauge({
+    name,
+    help,
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      for (const [state, value] of Object.entries(read())) this.set({ state }, value)
+    },
+  })
 }
