@@ -3,6 +3,7 @@ import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { requestToken } from '../../codes/request-token.ts'
 import { sixDigitCode } from '../../codes/six-digit-code.ts'
 import type { CodeConfirmation as CodeGiven } from './confirm-code.ts'
 import type { NewPassword } from './set-password.ts'
@@ -14,8 +15,6 @@ const ResetToken = z
   .object({ token: z.string().describe('Identifies this reset; it is not an access token.') })
   .meta({ id: 'ResetToken', description: 'The token of the reset.', examples: [{ token: TOKEN }] })
 
-const token = () => z.string('must be a string').min(1, 'must not be empty').max(256, 'is too long')
-
 const ResetRequest = z
   .object({ email: emailAddress() }, 'must be a JSON object')
   .meta({ id: 'ResetRequest', examples: [{ email: EMAIL }] })
@@ -25,7 +24,7 @@ const CodeConfirmation = z
     {
       email: emailAddress(),
       code: sixDigitCode(),
-      token: token()
+      token: requestToken()
         .optional()
         .describe('Of the request; without it the newest open reset of the e-mail is confirmed.'),
     },
@@ -37,7 +36,7 @@ const NewPasswordBody = z
   .object(
     {
       email: emailAddress(),
-      token: token().describe('Of the confirmation.'),
+      token: requestToken().describe('Of the confirmation.'),
       password: newPassword(),
     },
     'must be a JSON object',

@@ -47,9 +47,10 @@ export interface SignUpClient extends HashClient {
 export type RequestSignUp = ReturnType<typeof createRequestSignUp>
 
 /**
- * Begins a sign-up and accepts its mail; returns the sign-up's token. An e-mail that a user has causes the same work and the same rows: its owner gets
- * a mail that says so, and no code confirms the sign-up. Whether the username is taken shows once the code is
- * confirmed. Throws `password_refused` with `violations`, and `signup_refused` for a domain that may not sign up.
+ * Begins a sign-up and accepts its mail; returns the sign-up's token. An e-mail that a user has causes the same work and
+ * the same rows: its owner gets a mail that says so, and no code confirms the sign-up. Whether the username is taken shows
+ * once the code is confirmed. Throws `password_refused` with `violations`, and `signup_refused` for a domain that may not
+ * sign up.
  */
 export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
   const { transaction, usersOf, signUpsOf, secrets, passwords, policy, domains, ttlSeconds, clock } =

@@ -5,6 +5,7 @@ import { LANGUAGES, MAX_LENGTH } from '@latchkey/shared/users/user.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { requestToken } from '../../codes/request-token.ts'
 import { sixDigitCode } from '../../codes/six-digit-code.ts'
 import type { IssuedToken } from '../tokens/issue-token.ts'
 import { TokenResponse } from '../tokens/token-response.ts'
@@ -46,11 +47,8 @@ const SignUpConfirmationBody = z
   .object(
     {
       email: emailAddress(),
-      code: sixDigitCode().describe('The code of the mail.'),
-      token: z
-        .string('must be a string')
-        .min(1, 'must not be empty')
-        .max(256, 'is too long')
+      code: sixDigitCode(),
+      token: requestToken()
         .optional()
         .describe(
           'Of the sign-up. Send it: without it the code confirms the newest sign-up of the e-mail, which somebody else may have requested.',
