@@ -160,17 +160,20 @@ describe.each(['postgres', 'mysql'])('docker compose on %s', (profile) => {
     return { status: response.status, token: answer.token }
   }
   const logIn = async (password: string) => (await post('/login', { username: EMAIL, password })).status
-  const mails = async () => (await (await fetch(`${inbox}/email`)).json()) as Mail[]
-  const codeIn = (mail: Mail | undefined) => /\b\d{6}\b/.exec(mail?.text ?? '')?.[0]
+  /** The codes that reached the user's inbox. Notices of a new password, to this user and to others, come at a time of their own. */
+  const codes = async () => {
+    const mails = (await (await fetch(`${inbox}/email`)).json()) as Mail[]
+    const ofUser = mails.filter(({ to }) => to[0]?.address === EMAIL)
+    return ofUser.flatMap(({ text }) => /\b\d{6}\b/.exec(text) ?? [])
+  }
 
   it('logs a demo user in, and resets the password with the code from the inbox', async () => {
     expect(await logIn(PASSWORD)).toBe(200)
     const request = await post('/login/resetrequest', { email: EMAIL })
     expect(request.status).toBe(200)
-    await expect.poll(mails).toHaveLength(1)
-    const [mail] = await mails()
-    expect(mail?.to[0]?.address).toBe(EMAIL)
-    const confirm = { email: EMAIL, code: codeIn(mail), token: request.token }
+    await expect.poll(codes).toHaveLength(1)
+    const [code] = await codes()
+    const confirm = { email: EMAIL, code, token: request.token }
     const confirmed = await post('/login/confirmcode', confirm)
     expect(confirmed.status).toBe(200)
     const reset = { email: EMAIL, token: confirmed.token, password: NEW_PASSWORD }
@@ -200,12 +203,12 @@ describe.each(['postgres', 'mysql'])('docker compose on %s', (profile) => {
   itOnce(
     'sends a mail that was accepted while Redis was down, and keeps the secrets after a second up',
     async () => {
-      const before = (await mails()).length
+      const before = (await codes()).length
       await compose('kill', 'redis')
       expect((await post('/login/resetrequest', { email: EMAIL })).status).toBe(200)
       await compose('up', '--wait', '--scale', 'mailer-worker=3')
       await findAddresses()
-      await expect.poll(async () => (await mails()).length, { timeout: 60_000 }).toBe(before + 1)
+      await expect.poll(codes, { timeout: 60_000 }).toHaveLength(before + 1)
       expect(await logIn(NEW_PASSWORD)).toBe(200)
     },
   )
