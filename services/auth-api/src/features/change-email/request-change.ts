@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Queryable, Transaction } from '@latchkey/shared/database/database.ts'
 import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
@@ -8,6 +7,7 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import { lifetimeOf } from '../../codes/code-lifetime.ts'
 import type { CodeSecrets } from '../../codes/code-secrets.ts'
+import { issueCode } from '../../codes/issue-code.ts'
 import type { ChangeRepository } from './change-repository.ts'
 
 export interface RequestChangeDependencies {
@@ -60,24 +60,11 @@ export function createRequestChange(dependencies: RequestChangeDependencies) {
   ): Promise<void> => {
     const owner = await usersOf(transaction).findByLogin('email', email)
     const now = new Date(clock())
-    const expiresAt = new Date(now.getTime() + ttlSeconds * 1000)
-    const id = randomUUID()
-    const code = secrets.newCode()
-    const codeHash = secrets.hash(id, code)
+    const { code, stored } = issueCode(secrets, { isDecoy: owner !== undefined, now, ttlSeconds })
     const changes = changesOf(transaction)
     await changes.endAll(user.userid, now)
-    await changes.insert(
-      {
-        id,
-        userid: user.userid,
-        email,
-        // The code was sent to nobody, and no guess may match it.
-        codeHash: owner ? secrets.hashOfNothing() : codeHash,
-        expiresAt,
-      },
-      now,
-    )
-    await acceptMail(transaction, { user, owner, email }, { code, expiresAt })
+    await changes.insert({ ...stored, userid: user.userid, email }, now)
+    await acceptMail(transaction, { user, owner, email }, { code, expiresAt: stored.expiresAt })
     await audit.write(transaction, { name: 'email.change_requested', userid: user.userid })
   }
 }

@@ -10,6 +10,7 @@ import type { RequestAudit } from '../../audit/request-audit.ts'
 import { lifetimeOf } from '../../codes/code-lifetime.ts'
 import type { CodeSecrets } from '../../codes/code-secrets.ts'
 import { endOnQuantum } from '../../codes/end-on-quantum.ts'
+import { issueCode } from '../../codes/issue-code.ts'
 import type { ResetRepository } from './reset-repository.ts'
 
 export interface RequestResetDependencies {
@@ -39,22 +40,17 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
   async function request(email: string, audit: Pick<RequestAudit, 'report'>): Promise<string> {
     const user = await findUser(email)
     const now = new Date(clock())
-    const expiresAt = new Date(now.getTime() + ttlSeconds * 1000)
-    const id = randomUUID()
+    const { code, stored } = issueCode(secrets, { isDecoy: !user, now, ttlSeconds })
+    const { id, expiresAt } = stored
     const token = secrets.newToken()
-    const code = secrets.newCode()
-    const codeHash = secrets.hash(id, code)
     await transaction(async (db) => {
       const resets = resetsOf(db)
       await resets.insert(
         {
-          id,
+          ...stored,
           userid: user?.userid ?? randomUUID(),
           email: fold(email),
           tokenHash: secrets.hash(id, token),
-          // The code of a decoy is sent nowhere, and no guess may match it.
-          codeHash: user ? codeHash : secrets.hashOfNothing(),
-          expiresAt,
         },
         now,
       )

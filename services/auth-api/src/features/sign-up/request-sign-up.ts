@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
 import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
@@ -13,6 +12,7 @@ import type { RequestAudit } from '../../audit/request-audit.ts'
 import { lifetimeOf } from '../../codes/code-lifetime.ts'
 import type { CodeSecrets } from '../../codes/code-secrets.ts'
 import { endOnQuantum } from '../../codes/end-on-quantum.ts'
+import { issueCode } from '../../codes/issue-code.ts'
 import { domainRefused } from './sign-up-refused.ts'
 import type { SignUpRepository } from './sign-up-repository.ts'
 
@@ -58,30 +58,24 @@ export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
 
   async function store(signUp: SignUp, passwordHash: string): Promise<string> {
     const now = new Date(clock())
-    const expiresAt = new Date(now.getTime() + ttlSeconds * 1000)
-    const id = randomUUID()
     const token = secrets.newToken()
-    const code = secrets.newCode()
-    const codeHash = secrets.hash(id, code)
     const { name, email, username, language = 'en' } = signUp
     await transaction(async (db) => {
       const owner = await usersOf(db).findByLogin('email', email)
+      const { code, stored } = issueCode(secrets, { isDecoy: owner !== undefined, now, ttlSeconds })
       await signUpsOf(db).insert(
         {
-          id,
+          ...stored,
           name,
           email,
           username,
           language,
           passwordHash,
-          tokenHash: secrets.hash(id, token),
-          // The code was sent to nobody, and no guess may match it.
-          codeHash: owner ? secrets.hashOfNothing() : codeHash,
-          expiresAt,
+          tokenHash: secrets.hash(stored.id, token),
         },
         now,
       )
-      await acceptMail(db, { email, language }, owner, { code, expiresAt })
+      await acceptMail(db, { email, language }, owner, { code, expiresAt: stored.expiresAt })
     })
     return token
   }
