@@ -14,8 +14,15 @@ export const SOAK = '**/*.soak.test.ts'
 const DATABASE_TESTS = '{admin/test,services/auth-api/test,extensions/*}/**'
 const ENGINE_TESTS = `${DATABASE_TESTS}/*.engine.test.ts`
 /** Both services as processes, without their images. */
-export const MAIL_FLOWS = ['services/test/reset-flow.test.ts', 'services/test/tracing.test.ts']
+const MAIL_FLOWS = ['services/test/reset-flow.test.ts', 'services/test/tracing.test.ts']
 const MAIL_SUITES = ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS]
+/** The soak runs these as well, on what `npm test` leaves out. */
+export const VARIED = [
+  'services/mailer-worker/test/mailer*.test.ts',
+  ...MAIL_FLOWS,
+  'services/scriptify/test/units/systemd.test.ts',
+  ...(hasDocker ? ['services/compose.test.ts'] : []),
+]
 export const LAUNCHER = ['scripts/{start,embedded}/**/*.test.ts']
 /** Files that keep no state in a module: each loads the modules that the one before it in its worker has loaded. */
 const SHARED_MODULES = { isolate: false }
@@ -33,6 +40,7 @@ const projects: TestProjectInlineConfiguration[] = [
   project('scriptify', {
     include: ['services/scriptify/test/**/*.test.ts'],
     exclude: [SOAK],
+    provide: { systemdMachines: ['php'] },
   }),
   project('mailer', {
     include: MAIL_SUITES,
@@ -43,6 +51,7 @@ const projects: TestProjectInlineConfiguration[] = [
   project('ops', {
     include: hasDocker ? ['services/*.test.ts', 'services/test/*.test.ts'] : [],
     exclude: [...MAIL_FLOWS, SOAK],
+    provide: { composeProfiles: ['postgres'] },
   }),
   project('api', {
     ...SHARED_MODULES,

@@ -12,6 +12,13 @@ export const HOME = '/opt/latchkey'
 const HERE = dirname(fileURLToPath(import.meta.url))
 const CGROUPS = '/sys/fs/cgroup'
 
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The machines that a project runs the suite of systemd on: each has another version of it. */
+    systemdMachines: ('php' | 'node')[]
+  }
+}
+
 export type Machine = StartedTestContainer & AsyncDisposable
 
 /**

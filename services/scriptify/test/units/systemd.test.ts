@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { hasDocker } from '../terminal-docker.ts'
 import {
   eventually,
@@ -23,297 +23,317 @@ import {
 
 const args = HOSTILE.flatMap((arg) => ['--arg', arg])
 
-/** Each machine has another version of systemd; the first runs services in both languages. */
-describe.runIf(await hasDocker()).each([
-  { kind: 'php', languages: ['php', 'ts'] },
-  { kind: 'node', languages: ['ts'] },
-] as const)('under the systemd of the $kind machine', ({ kind, languages }) => {
-  let machine: Machine
+/** What each machine can run. */
+const LANGUAGES = { php: ['php', 'ts'], node: ['ts'] } as const
 
-  beforeAll(async () => {
-    machine = await startSystemdMachine(kind)
-  })
-  afterAll(() => machine?.stop())
-
-  const installFrom = (probe: Probe, name: string, method: string, ...more: string[]) =>
-    scriptify(
-      machine,
-      ...['install', '--template=systemd', name, '--class', method, '--rootdir', probe.rootdir, ...more],
-    )
-  const systemctl = (...words: string[]) => run(machine, 'systemctl', ...words)
-
-  describe.each(languages)('a service in %s', (language) => {
-    let probe: Probe
+describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
+  'under the systemd of the %s machine',
+  (kind) => {
+    const languages = LANGUAGES[kind]
+    let machine: Machine
 
     beforeAll(async () => {
-      await forgetCalls(machine)
-      probe = await installProbe(machine, language)
+      machine = await startSystemdMachine(kind)
     })
+    afterAll(() => machine?.stop())
 
-    const install = (...words: [name: string, method: string, ...more: string[]]) =>
-      installFrom(probe, ...words)
-
-    it('hands over every byte, and obeys start, status, restart, stop and uninstall', async () => {
-      const { code, stderr } = await install(
-        'probe',
-        probe.record,
-        ...args,
-        '--env',
-        `HARD=${HOSTILE_VALUE}`,
-        '--enable',
+    const installFrom = (probe: Probe, name: string, method: string, ...more: string[]) =>
+      scriptify(
+        machine,
+        ...['install', '--template=systemd', name, '--class', method, '--rootdir', probe.rootdir, ...more],
       )
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-      expect(
-        await succeed(machine, 'stat', '-c', '%a %U:%G %n', '/etc/scriptify', '/etc/scriptify/probe.env'),
-      ).toBe('755 root:root /etc/scriptify\n600 root:root /etc/scriptify/probe.env\n')
-      expect((await systemctl('status', 'probe')).code).toBe(3)
+    const systemctl = (...words: string[]) => run(machine, 'systemctl', ...words)
 
-      await succeed(machine, 'systemctl', 'start', 'probe')
-      const seen = await nextCall(machine)
-      expect(seen).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE, cwd: probe.rootdir, uid: 0 })
-      expect((await systemctl('status', 'probe')).code).toBe(0)
-      expect((await nextCall(machine, seen)).pid).toBe(seen.pid)
+    describe.each(languages)('a service in %s', (language) => {
+      let probe: Probe
 
-      await succeed(machine, 'systemctl', 'restart', 'probe')
-      const restarted = await eventually(async () => {
-        const call = await nextCall(machine)
-        return call.pid !== seen.pid && call
-      })
-      expect(restarted.args).toEqual(HOSTILE)
-
-      await succeed(machine, 'systemctl', 'stop', 'probe')
-      expect(await succeed(machine, 'systemctl', 'show', '-P', 'Result', 'probe')).toBe('success\n')
-      expect((await systemctl('status', 'probe')).code).toBe(3)
-
-      await succeed(machine, 'systemctl', 'start', 'probe')
-      expect((await scriptify(machine, 'uninstall', 'probe')).code).toBe(0)
-      expect((await systemctl('status', 'probe')).code).toBe(4)
-      expect(await succeed(machine, 'sh', '-c', `pgrep -f '[P]robe::record' || true`)).toBe('')
-      expect(
-        await succeed(machine, 'find', '/etc', '-name', '*probe*', '-o', '-path', '/etc/scriptify'),
-      ).toBe('')
-    })
-
-    it('obeys scriptify’s own words, and tells how it is', async () => {
-      await forgetCalls(machine)
-      const word = (...words: string[]) => scriptify(machine, ...words)
-      expect((await install('worded', probe.record)).code).toBe(0)
-      expect(await word('start', 'worded')).toEqual({ code: 0, stdout: 'Started worded\n', stderr: '' })
-      const seen = await nextCall(machine)
-      const status = JSON.parse((await word('status', 'worded', '--json')).stdout)
-      expect(status).toMatchObject([{ name: 'worded', state: 'active', restarts: 0, startsAtBoot: false }])
-      expect(status[0].uptimeSeconds).toBeGreaterThanOrEqual(0)
-      expect((await word('status')).stdout).toMatch(/^NAME .*\n(.*\n)*worded +systemd +active +\d+s/)
-      expect((await word('restart', 'worded')).code).toBe(0)
-      await eventually(async () => (await nextCall(machine)).pid !== seen.pid)
-      expect((await word('stop', 'worded')).stdout).toBe('Stopped worded\n')
-      expect(JSON.parse((await word('status', 'worded', '--json')).stdout)).toMatchObject([
-        { state: 'inactive' },
-      ])
-      expect((await word('logs', 'worded', '--lines', '1')).code).toBe(0)
-      expect((await word('start', 'wordde')).stderr).toContain('(did you mean worded?)')
-      expect((await word('uninstall', 'worded')).code).toBe(0)
-    })
-
-    it.runIf(language === 'php')('hands over bytes that are not UTF-8', async () => {
-      await forgetCalls(machine)
-      const scriptifyBin = `${HOME}/services/scriptify/bin/scriptify`
-      const script = `node ${scriptifyBin} install bytes --class "$1" --rootdir "$2" --start --arg "$(printf '\\377\\200a')"`
-      await succeed(machine, 'sh', '-c', script, 'sh', probe.record, probe.rootdir)
-      expect((await nextCall(machine)).hex).toEqual(['ff8061'])
-      expect((await scriptify(machine, 'uninstall', 'bytes')).code).toBe(0)
-    })
-
-    it('runs as its user, without access to its environment file', async () => {
-      await forgetCalls(machine)
-      const { code } = await install(
-        'lowly',
-        probe.record,
-        ...args,
-        '--env',
-        `HARD=${HOSTILE_VALUE}`,
-        '--user',
-        'app',
-        '--start',
-      )
-      expect(code).toBe(0)
-      const uid = Number(await succeed(machine, 'id', '-u', 'app'))
-      expect(await nextCall(machine)).toMatchObject({
-        args: HOSTILE,
-        value: HOSTILE_VALUE,
-        uid,
-        home: '/home/app',
-      })
-      const asUser = [
-        'setpriv',
-        '--reuid=app',
-        '--regid=app',
-        '--clear-groups',
-        'cat',
-        '/etc/scriptify/lowly.env',
-      ]
-      expect((await run(machine, ...asUser)).code).toBe(1)
-      expect((await scriptify(machine, 'uninstall', 'lowly')).code).toBe(0)
-    })
-  })
-
-  describe('a service', () => {
-    const [language] = languages
-    let probe: Probe
-
-    beforeAll(async () => {
-      probe = await installProbe(machine, language)
-    })
-
-    const install = (...words: [name: string, method: string, ...more: string[]]) =>
-      installFrom(probe, ...words)
-
-    it('runs with another group, and without sandboxing if requested', async () => {
-      await forgetCalls(machine)
-      const options = [
-        '--user',
-        'app',
-        '--group',
-        'daemon',
-        '--no-hardening',
-        '--memory-max',
-        '512M',
-        '--start',
-      ]
-      expect(await install('loose', probe.record, ...options)).toMatchObject({ code: 0, stderr: '' })
-      const { pid } = await nextCall(machine)
-      expect(await succeed(machine, 'stat', '-c', '%U:%G', `/proc/${pid}`)).toBe('app:daemon\n')
-      const show = (property: string) => succeed(machine, 'systemctl', 'show', '-P', property, 'loose')
-      expect([await show('NoNewPrivileges'), await show('MemoryMax')]).toEqual(['no\n', '536870912\n'])
-      expect((await scriptify(machine, 'uninstall', 'loose')).code).toBe(0)
-    })
-
-    it('stays installed when its start fails', async () => {
-      await succeed(machine, 'sh', '-c', 'mkdir -p /srv/locked && chmod 700 /srv/locked')
-      const words = ['--allow-outside', '--rootdir', '/srv/locked', '--user', 'app', '--no-check', '--start']
-      const method = language === 'php' ? probe.record : `${probe.rootdir}/${probe.record}`
-      const bootstrap = language === 'php' ? ['--bootstrap', `${probe.rootdir}/vendor/autoload.php`] : []
-      const ended = await install('locked', method, ...words, ...bootstrap)
-      expect(ended).toMatchObject({
-        code: 1,
-        stdout: expect.stringMatching(/^Installed locked for systemd: /),
-        stderr: expect.stringMatching(
-          /^locked is installed, but does not start: systemctl restart locked\.service: .+; see journalctl -u locked\n$/,
-        ),
-      })
-      expect(await succeed(machine, 'systemctl', 'show', '-P', 'ExecMainStatus', 'locked')).toBe('200\n')
-      expect((await scriptify(machine, 'services', '--only-names')).stdout).toBe('locked\n')
-      expect((await scriptify(machine, 'uninstall', 'locked')).code).toBe(0)
-    })
-
-    it('lists what is installed, and shows what would be', async () => {
-      const { stdout: plan } = await install(
-        'listed',
-        probe.record,
-        '--env',
-        'PASSWORD=secret',
-        '--dry-run',
-        '--enable',
-      )
-      expect(plan).toContain('==> /etc/systemd/system/listed.service (mode 0644)')
-      expect(plan).toContain('would run: systemctl enable listed.service')
-      expect(plan).not.toContain('secret')
-      expect(await read(machine, '/etc/systemd/system/listed.service')).toBeUndefined()
-      expect((await scriptify(machine, 'services')).stdout).toBe('No service is installed\n')
-
-      expect((await install('listed', probe.record)).code).toBe(0)
-      expect((await scriptify(machine, 'services', '--only-names')).stdout).toBe('listed\n')
-      expect(JSON.parse((await scriptify(machine, 'services', '--json')).stdout)).toEqual([
-        {
-          name: 'listed',
-          template: 'systemd',
-          file: '/etc/systemd/system/listed.service',
-          environment: '/etc/scriptify/listed.env',
-          legacy: false,
-        },
-      ])
-      const states = async () => {
-        const [service] = JSON.parse((await scriptify(machine, 'services', '--json', '--status')).stdout)
-        return [service.state, service.startsAtBoot]
-      }
-      expect(await states()).toEqual(['inactive', false])
-      await succeed(machine, 'systemctl', 'enable', '--now', 'listed')
-      expect(await states()).toEqual(['active', true])
-      expect((await scriptify(machine, 'services', '--status')).stdout).toBe(
-        'systemd  listed  active  at boot  /etc/systemd/system/listed.service\n',
-      )
-      expect((await scriptify(machine, 'uninstall', 'listed')).code).toBe(0)
-    })
-
-    // None of these looks at what another one installs, and some wait for systemd.
-    describe('beside others', { concurrent: true }, () => {
-      beforeAll(() => keepScriptifyFolder(machine))
-      afterAll(() => succeed(machine, 'rm', '-r', '/etc/scriptify'))
-
-      it('is restarted without limit while what it needs is unavailable', async () => {
+      beforeAll(async () => {
         await forgetCalls(machine)
-        // A try before this one may have left it.
-        await scriptify(machine, 'uninstall', 'needy')
-        const installed = await install('needy', probe.needy, '--start')
-        expect(installed.code, installed.stderr).toBe(0)
-        await eventually(
-          async () => Number(await succeed(machine, 'systemctl', 'show', '-P', 'NRestarts', 'needy')) >= 2,
-        )
-        await makeReady(machine)
-        await nextCall(machine)
-        expect((await systemctl('is-active', 'needy')).code).toBe(0)
-        await succeed(machine, 'rm', '/var/probe/ready')
-        expect((await scriptify(machine, 'uninstall', 'needy')).code).toBe(0)
+        probe = await installProbe(machine, language)
       })
 
-      it('is not restarted when its method no longer exists', async () => {
-        const missing = probe.record.replace('record', 'nothing')
-        expect((await install('gone', missing, '--no-check')).code).toBe(0)
-        await systemctl('start', 'gone')
-        await eventually(async () => (await systemctl('is-failed', 'gone')).code === 0)
-        const show = (property: string) => succeed(machine, 'systemctl', 'show', '-P', property, 'gone')
-        expect([await show('ExecMainStatus'), await show('NRestarts')]).toEqual(['3\n', '0\n'])
-        expect((await scriptify(machine, 'uninstall', 'gone')).code).toBe(0)
+      const install = (...words: [name: string, method: string, ...more: string[]]) =>
+        installFrom(probe, ...words)
+
+      it('hands over every byte, and obeys start, status, restart, stop and uninstall', async () => {
+        const { code, stderr } = await install(
+          'probe',
+          probe.record,
+          ...args,
+          '--env',
+          `HARD=${HOSTILE_VALUE}`,
+          '--enable',
+        )
+        expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
         expect(
-          await succeed(machine, 'systemctl', 'list-units', '--all', '--no-legend', 'gone.service'),
+          await succeed(machine, 'stat', '-c', '%a %U:%G %n', '/etc/scriptify', '/etc/scriptify/probe.env'),
+        ).toBe('755 root:root /etc/scriptify\n600 root:root /etc/scriptify/probe.env\n')
+        expect((await systemctl('status', 'probe')).code).toBe(3)
+
+        await succeed(machine, 'systemctl', 'start', 'probe')
+        const seen = await nextCall(machine)
+        expect(seen).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE, cwd: probe.rootdir, uid: 0 })
+        expect((await systemctl('status', 'probe')).code).toBe(0)
+        expect((await nextCall(machine, seen)).pid).toBe(seen.pid)
+
+        await succeed(machine, 'systemctl', 'restart', 'probe')
+        const restarted = await eventually(async () => {
+          const call = await nextCall(machine)
+          return call.pid !== seen.pid && call
+        })
+        expect(restarted.args).toEqual(HOSTILE)
+
+        await succeed(machine, 'systemctl', 'stop', 'probe')
+        expect(await succeed(machine, 'systemctl', 'show', '-P', 'Result', 'probe')).toBe('success\n')
+        expect((await systemctl('status', 'probe')).code).toBe(3)
+
+        await succeed(machine, 'systemctl', 'start', 'probe')
+        expect((await scriptify(machine, 'uninstall', 'probe')).code).toBe(0)
+        expect((await systemctl('status', 'probe')).code).toBe(4)
+        expect(await succeed(machine, 'sh', '-c', `pgrep -f '[P]robe::record' || true`)).toBe('')
+        expect(
+          await succeed(machine, 'find', '/etc', '-name', '*probe*', '-o', '-path', '/etc/scriptify'),
         ).toBe('')
       })
 
-      it('is removed again when it cannot be enabled', async () => {
-        const link = '/etc/systemd/system/multi-user.target.wants/barred.service'
-        await succeed(machine, 'sh', '-c', `mkdir -p "$(dirname ${link})" && echo theirs > ${link}`)
-        expect(await install('barred', probe.record, '--enable')).toMatchObject({
-          ...{ code: 1, stderr: expect.stringMatching(/^Nothing was installed: systemctl enable barred/) },
-        })
-        await succeed(machine, 'rm', link)
-        expect((await systemctl('status', 'barred')).code).toBe(4)
-        expect(await succeed(machine, 'find', '/etc', '-name', '*barred*')).toBe('')
+      it('obeys scriptify’s own words, and tells how it is', async () => {
+        await forgetCalls(machine)
+        const word = (...words: string[]) => scriptify(machine, ...words)
+        expect((await install('worded', probe.record)).code).toBe(0)
+        expect(await word('start', 'worded')).toEqual({ code: 0, stdout: 'Started worded\n', stderr: '' })
+        const seen = await nextCall(machine)
+        const status = JSON.parse((await word('status', 'worded', '--json')).stdout)
+        expect(status).toMatchObject([{ name: 'worded', state: 'active', restarts: 0, startsAtBoot: false }])
+        expect(status[0].uptimeSeconds).toBeGreaterThanOrEqual(0)
+        expect((await word('status')).stdout).toMatch(/^NAME .*\n(.*\n)*worded +systemd +active +\d+s/)
+        expect((await word('restart', 'worded')).code).toBe(0)
+        await eventually(async () => (await nextCall(machine)).pid !== seen.pid)
+        expect((await word('stop', 'worded')).stdout).toBe('Stopped worded\n')
+        expect(JSON.parse((await word('status', 'worded', '--json')).stdout)).toMatchObject([
+          { state: 'inactive' },
+        ])
+        expect((await word('logs', 'worded', '--lines', '1')).code).toBe(0)
+        expect((await word('start', 'wordde')).stderr).toContain('(did you mean worded?)')
+        expect((await word('uninstall', 'worded')).code).toBe(0)
       })
 
-      it.each([
-        { who: 'a user', name: 'tight-user', options: ['--user', 'app'], most: 1.8 },
-        { who: 'root', name: 'tight-root', options: [], most: 3 },
-        {
-          who: 'a group',
-          name: 'tight-group',
-          options: ['--user', 'app', '--group', 'daemon', '--memory-max', '512M'],
-          most: 1.8,
-        },
-      ])('for $who has a unit without warnings and with little exposure', async ({ name, options, most }) => {
-        expect((await install(name, probe.record, ...args, ...options)).code).toBe(0)
-        const { stdout, stderr } = await run(
-          machine,
-          'systemd-analyze',
-          'verify',
-          `/etc/systemd/system/${name}.service`,
+      it.runIf(language === 'php')('hands over bytes that are not UTF-8', async () => {
+        await forgetCalls(machine)
+        const scriptifyBin = `${HOME}/services/scriptify/bin/scriptify`
+        const script = `node ${scriptifyBin} install bytes --class "$1" --rootdir "$2" --start --arg "$(printf '\\377\\200a')"`
+        await succeed(machine, 'sh', '-c', script, 'sh', probe.record, probe.rootdir)
+        expect((await nextCall(machine)).hex).toEqual(['ff8061'])
+        expect((await scriptify(machine, 'uninstall', 'bytes')).code).toBe(0)
+      })
+
+      it('runs as its user, without access to its environment file', async () => {
+        await forgetCalls(machine)
+        const { code } = await install(
+          'lowly',
+          probe.record,
+          ...args,
+          '--env',
+          `HARD=${HOSTILE_VALUE}`,
+          '--user',
+          'app',
+          '--start',
         )
-        expect((stdout + stderr).split('\n').filter((line) => line.includes(name))).toEqual([])
-        const security = await run(machine, 'systemd-analyze', 'security', '--no-pager', `${name}.service`)
-        const [, exposure] = /Overall exposure level for \S+: ([\d.]+)/.exec(security.stdout) ?? []
-        expect(Number(exposure)).toBeGreaterThan(0)
-        expect(Number(exposure)).toBeLessThanOrEqual(most)
-        expect((await scriptify(machine, 'uninstall', name)).code).toBe(0)
+        expect(code).toBe(0)
+        const uid = Number(await succeed(machine, 'id', '-u', 'app'))
+        expect(await nextCall(machine)).toMatchObject({
+          args: HOSTILE,
+          value: HOSTILE_VALUE,
+          uid,
+          home: '/home/app',
+        })
+        const asUser = [
+          'setpriv',
+          '--reuid=app',
+          '--regid=app',
+          '--clear-groups',
+          'cat',
+          '/etc/scriptify/lowly.env',
+        ]
+        expect((await run(machine, ...asUser)).code).toBe(1)
+        expect((await scriptify(machine, 'uninstall', 'lowly')).code).toBe(0)
       })
     })
-  })
-})
+
+    describe('a service', () => {
+      const [language] = languages
+      let probe: Probe
+
+      beforeAll(async () => {
+        probe = await installProbe(machine, language)
+      })
+
+      const install = (...words: [name: string, method: string, ...more: string[]]) =>
+        installFrom(probe, ...words)
+
+      it('runs with another group, and without sandboxing if requested', async () => {
+        await forgetCalls(machine)
+        const options = [
+          '--user',
+          'app',
+          '--group',
+          'daemon',
+          '--no-hardening',
+          '--memory-max',
+          '512M',
+          '--start',
+        ]
+        expect(await install('loose', probe.record, ...options)).toMatchObject({ code: 0, stderr: '' })
+        const { pid } = await nextCall(machine)
+        expect(await succeed(machine, 'stat', '-c', '%U:%G', `/proc/${pid}`)).toBe('app:daemon\n')
+        const show = (property: string) => succeed(machine, 'systemctl', 'show', '-P', property, 'loose')
+        expect([await show('NoNewPrivileges'), await show('MemoryMax')]).toEqual(['no\n', '536870912\n'])
+        expect((await scriptify(machine, 'uninstall', 'loose')).code).toBe(0)
+      })
+
+      it('stays installed when its start fails', async () => {
+        await succeed(machine, 'sh', '-c', 'mkdir -p /srv/locked && chmod 700 /srv/locked')
+        const words = [
+          '--allow-outside',
+          '--rootdir',
+          '/srv/locked',
+          '--user',
+          'app',
+          '--no-check',
+          '--start',
+        ]
+        const method = language === 'php' ? probe.record : `${probe.rootdir}/${probe.record}`
+        const bootstrap = language === 'php' ? ['--bootstrap', `${probe.rootdir}/vendor/autoload.php`] : []
+        const ended = await install('locked', method, ...words, ...bootstrap)
+        expect(ended).toMatchObject({
+          code: 1,
+          stdout: expect.stringMatching(/^Installed locked for systemd: /),
+          stderr: expect.stringMatching(
+            /^locked is installed, but does not start: systemctl restart locked\.service: .+; see journalctl -u locked\n$/,
+          ),
+        })
+        expect(await succeed(machine, 'systemctl', 'show', '-P', 'ExecMainStatus', 'locked')).toBe('200\n')
+        expect((await scriptify(machine, 'services', '--only-names')).stdout).toBe('locked\n')
+        expect((await scriptify(machine, 'uninstall', 'locked')).code).toBe(0)
+      })
+
+      it('lists what is installed, and shows what would be', async () => {
+        const { stdout: plan } = await install(
+          'listed',
+          probe.record,
+          '--env',
+          'PASSWORD=secret',
+          '--dry-run',
+          '--enable',
+        )
+        expect(plan).toContain('==> /etc/systemd/system/listed.service (mode 0644)')
+        expect(plan).toContain('would run: systemctl enable listed.service')
+        expect(plan).not.toContain('secret')
+        expect(await read(machine, '/etc/systemd/system/listed.service')).toBeUndefined()
+        expect((await scriptify(machine, 'services')).stdout).toBe('No service is installed\n')
+
+        expect((await install('listed', probe.record)).code).toBe(0)
+        expect((await scriptify(machine, 'services', '--only-names')).stdout).toBe('listed\n')
+        expect(JSON.parse((await scriptify(machine, 'services', '--json')).stdout)).toEqual([
+          {
+            name: 'listed',
+            template: 'systemd',
+            file: '/etc/systemd/system/listed.service',
+            environment: '/etc/scriptify/listed.env',
+            legacy: false,
+          },
+        ])
+        const states = async () => {
+          const [service] = JSON.parse((await scriptify(machine, 'services', '--json', '--status')).stdout)
+          return [service.state, service.startsAtBoot]
+        }
+        expect(await states()).toEqual(['inactive', false])
+        await succeed(machine, 'systemctl', 'enable', '--now', 'listed')
+        expect(await states()).toEqual(['active', true])
+        expect((await scriptify(machine, 'services', '--status')).stdout).toBe(
+          'systemd  listed  active  at boot  /etc/systemd/system/listed.service\n',
+        )
+        expect((await scriptify(machine, 'uninstall', 'listed')).code).toBe(0)
+      })
+
+      // None of these looks at what another one installs, and some wait for systemd.
+      describe('beside others', { concurrent: true }, () => {
+        beforeAll(() => keepScriptifyFolder(machine))
+        afterAll(() => succeed(machine, 'rm', '-r', '/etc/scriptify'))
+
+        it('is restarted without limit while what it needs is unavailable', async () => {
+          await forgetCalls(machine)
+          // A try before this one may have left it.
+          await scriptify(machine, 'uninstall', 'needy')
+          const installed = await install('needy', probe.needy, '--start')
+          expect(installed.code, installed.stderr).toBe(0)
+          await eventually(
+            async () => Number(await succeed(machine, 'systemctl', 'show', '-P', 'NRestarts', 'needy')) >= 2,
+          )
+          await makeReady(machine)
+          await nextCall(machine)
+          expect((await systemctl('is-active', 'needy')).code).toBe(0)
+          await succeed(machine, 'rm', '/var/probe/ready')
+          expect((await scriptify(machine, 'uninstall', 'needy')).code).toBe(0)
+        })
+
+        it('is not restarted when its method no longer exists', async () => {
+          const missing = probe.record.replace('record', 'nothing')
+          expect((await install('gone', missing, '--no-check')).code).toBe(0)
+          await systemctl('start', 'gone')
+          await eventually(async () => (await systemctl('is-failed', 'gone')).code === 0)
+          const show = (property: string) => succeed(machine, 'systemctl', 'show', '-P', property, 'gone')
+          expect([await show('ExecMainStatus'), await show('NRestarts')]).toEqual(['3\n', '0\n'])
+          expect((await scriptify(machine, 'uninstall', 'gone')).code).toBe(0)
+          expect(
+            await succeed(machine, 'systemctl', 'list-units', '--all', '--no-legend', 'gone.service'),
+          ).toBe('')
+        })
+
+        it('is removed again when it cannot be enabled', async () => {
+          const link = '/etc/systemd/system/multi-user.target.wants/barred.service'
+          await succeed(machine, 'sh', '-c', `mkdir -p "$(dirname ${link})" && echo theirs > ${link}`)
+          expect(await install('barred', probe.record, '--enable')).toMatchObject({
+            ...{ code: 1, stderr: expect.stringMatching(/^Nothing was installed: systemctl enable barred/) },
+          })
+          await succeed(machine, 'rm', link)
+          expect((await systemctl('status', 'barred')).code).toBe(4)
+          expect(await succeed(machine, 'find', '/etc', '-name', '*barred*')).toBe('')
+        })
+
+        it.each([
+          { who: 'a user', name: 'tight-user', options: ['--user', 'app'], most: 1.8 },
+          { who: 'root', name: 'tight-root', options: [], most: 3 },
+          {
+            who: 'a group',
+            name: 'tight-group',
+            options: ['--user', 'app', '--group', 'daemon', '--memory-max', '512M'],
+            most: 1.8,
+          },
+        ])(
+          'for $who has a unit without warnings and with little exposure',
+          async ({ name, options, most }) => {
+            expect((await install(name, probe.record, ...args, ...options)).code).toBe(0)
+            const { stdout, stderr } = await run(
+              machine,
+              'systemd-analyze',
+              'verify',
+              `/etc/systemd/system/${name}.service`,
+            )
+            expect((stdout + stderr).split('\n').filter((line) => line.includes(name))).toEqual([])
+            const security = await run(
+              machine,
+              'systemd-analyze',
+              'security',
+              '--no-pager',
+              `${name}.service`,
+            )
+            const [, exposure] = /Overall exposure level for \S+: ([\d.]+)/.exec(security.stdout) ?? []
+            expect(Number(exposure)).toBeGreaterThan(0)
+            expect(Number(exposure)).toBeLessThanOrEqual(most)
+            expect((await scriptify(machine, 'uninstall', name)).code).toBe(0)
+          },
+        )
+      })
+    })
+  },
+)
