@@ -132,6 +132,14 @@ describe('config/<env>/settings.env of an extension', () => {
     expect(read()).toMatchObject({ MY_NOTES_A: '1', MY_NOTES_B: '3' })
   })
 
+  it('need not be there', async () => {
+    const root = await someExtensions({ 'my-notes/extension.ts': '' })
+    onTestFinished(() => root.remove())
+    expect(loadEnvironment({ APP_ENV: 'prod' }, undefined, findExtensions(root.path))).toMatchObject({
+      APP_ENV: 'prod',
+    })
+  })
+
   it('cannot set what is not its own', async () => {
     expect(await load('MY_NOTES_A=1\nLOG_LEVEL=trace\n')).toThrow(
       'LOG_LEVEL in extensions/my-notes/config/prod/settings.env does not begin with MY_NOTES_.',

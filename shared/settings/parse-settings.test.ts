@@ -101,6 +101,25 @@ describe('parseSettings', () => {
   })
 })
 
+describe('a published secret', () => {
+  // The example of docs/how-to/create-secrets.md.
+  const JWT_SECRET =
+    '3gQ1xJwPIQRuuvTeVdCBAy4mqeb6vZC5+LkUa2J8pa4vdNlqid4Cs74QgWBfqu//NZqe7TE/9wQsrcLr/9oXAA=='
+
+  it('is refused in prod, where another one is taken', () => {
+    const refused = faultsOf(() => parseSettings(['JWT_SECRET'], { APP_ENV: 'prod', JWT_SECRET }))
+    expect(refused).toEqual([
+      "JWT_SECRET is published in Latchkey's own repository, so anyone can know it. Generate one with `npm run secret`.",
+    ])
+    const own = { APP_ENV: 'prod', JWT_SECRET: randomBytes(64).toString('base64') }
+    expect(faultsOf(() => parseSettings(['JWT_SECRET'], own))).toEqual([])
+  })
+
+  it('is taken elsewhere', () => {
+    expect(faultsOf(() => parseSettings(['JWT_SECRET'], { APP_ENV: 'dev', JWT_SECRET }))).toEqual([])
+  })
+})
+
 describe('findSetting', () => {
   it('gives the value, else the default, else nothing', () => {
     expect(findSetting('PORT', { PORT: '7' })).toBe(7)

@@ -44,7 +44,7 @@ export function readSetting(
   service?: string,
 ): { value?: unknown; fault?: string } {
   const parsed = setting.schema.safeParse(environment[name] || defaultOf(setting, environment, service))
-  const fault = parsed.success ? findPublished(name, environment) : toFault(parsed.error.issues[0])
+  const [fault] = parsed.success ? [findPublished(name, environment)] : parsed.error.issues.map(toFault)
   if (fault) return { fault: toLine(name, setting, fault) }
   return parsed.success ? { value: parsed.data } : {}
 }
@@ -67,9 +67,9 @@ function defaultOf(
   return typeof fallback === 'object' ? fallback.derive(environment, service) : fallback
 }
 
-function toFault(issue: z.core.$ZodIssue | undefined): Fault {
-  const remedy: unknown = issue?.code === 'custom' ? issue.params?.remedy : undefined
-  const message = issue?.message ?? 'cannot be used'
+function toFault(issue: z.core.$ZodIssue): Fault {
+  const remedy: unknown = issue.code === 'custom' ? issue.params?.remedy : undefined
+  const { message } = issue
   return typeof remedy === 'string' ? { message, remedy } : { message }
 }
 

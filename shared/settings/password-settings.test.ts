@@ -22,6 +22,12 @@ describe('the scheme of new hashes', () => {
   })
 })
 
+it('derives no scheme from one of two settings when the other cannot be used', () => {
+  expect(collectFaults(() => parse(settings('rot13', 'sha1')))).toEqual([
+    expect.stringMatching(/^PASSWORD_HASH must be /),
+  ])
+})
+
 it('accepts the schemes that either system writes, each once', () => {
   expect(parse(settings('sha1', 'sha1,argon2id')).accepted).toEqual(['argon2id', 'sha1'])
   expect(parse.names).toEqual(['PASSWORD_HASH', 'PASSWORD_HASH_SHARED', 'PASSWORD_HASH_ACCEPTED'])

@@ -132,7 +132,7 @@ export function url(protocols: readonly string[], { missing, ...about }: About &
 export function secret(minimumBytes: number, about: About): Setting<Uint8Array> {
   const schema = TEXT.transform((given, context) => {
     const { bytes, fault } = decodeSecret(given, minimumBytes)
-    if (fault) context.addIssue({ code: 'custom', message: fault })
+    if (fault) context.addIssue(fault)
     return bytes
   })
   const size = minimumBytes === 64 ? '' : ` ${minimumBytes}`
