@@ -8,7 +8,10 @@ let app: TestApp
 beforeAll(async () => {
   app = await startApp({ settings: { RATE_LIMIT_LOGIN: '3', TRUST_PROXY: '127.0.0.1' } })
 })
-afterEach(() => vi.restoreAllMocks())
+afterEach(() => {
+  app.setClock(undefined)
+  vi.restoreAllMocks()
+})
 afterAll(() => app[Symbol.asyncDispose]())
 
 let hosts = 0
@@ -24,6 +27,8 @@ const change = (token: string, payload: object, address = anAddress()) =>
   })
 const ping = async (token: string) =>
   (await app.server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })).statusCode
+/** A moment before a token was issued, within the leeway that its `nbf` has. */
+const secondsBefore = (token: string) => ((decodeJwt(token).iat ?? 0) - 4) * 1000
 const logInFrom = (address: string, username: string, password: string) =>
   app.server.inject({
     method: 'POST',
@@ -48,6 +53,15 @@ describe('PUT /profile/password', () => {
       true,
     )
     expect(app.logLines.join('\n')).not.toMatch(new RegExp(`${NEW_PASSWORD}|${PASSWORD}`))
+  })
+
+  it('ends its own token although the clock was set back since', async () => {
+    const token = await aToken(app, await aUser(app))
+    app.setClock(secondsBefore(token))
+    const response = await change(token, { currentPassword: PASSWORD, password: NEW_PASSWORD })
+    expect(response.statusCode, response.body).toBe(200)
+    expect(await ping(token)).toBe(401)
+    expect(await ping(response.json().token), 'the new one').toBe(200)
   })
 
   it('answers 422 to a wrong current password and changes nothing', async () => {

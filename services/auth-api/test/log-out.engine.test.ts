@@ -1,3 +1,4 @@
+import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   aToken,
@@ -89,6 +90,15 @@ describe('POST /logout', () => {
     for (const ended of [token, other]) expect(await ping(ended)).toBe(401)
     expect(await ping(neighbours)).toBe(200)
     expect(await ping(await aToken(app, user)), 'a login right after').toBe(200)
+  })
+
+  it('ends its own token everywhere although the clock was set back since', async () => {
+    const token = await aToken(app, await aUser(app))
+    // Before the token was issued, within the leeway that its `nbf` has.
+    const secondsBefore = ((decodeJwt(token).iat ?? 0) - 4) * 1000
+    for (const each of [app, replica]) each.setClock(secondsBefore)
+    expect(await logOut(token, { everywhere: true })).toBe(204)
+    for (const each of [app, replica]) expect(await ping(token, each)).toBe(401)
   })
 
   it('can be repeated at the same time', async () => {
