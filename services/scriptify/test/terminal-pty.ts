@@ -10,8 +10,11 @@ export interface Typist extends AsyncDisposable {
   type(text: string): void
   /** Types text and waits until it is shown, which is not looked at yet: a key that follows is no part of a paste. */
   typeShown(text: string): Promise<void>
-  /** Types text and a Tab in one piece: once the text is shown, the Tab is read too and cannot merge with the next key. */
-  complete(text: string): Promise<void>
+  /**
+   * Types text and a Tab in one piece: once the text is shown, the Tab is read too and cannot merge with the next key. With
+   * `shows`, presses Tab until that is shown: a busy machine may need longer than one Tab waits.
+   */
+  complete(text: string, shows?: string): Promise<void>
   /** Types a line and waits for the next prompt; gives what appeared between. */
   enter(line: string): Promise<string>
   /** Waits until what appeared since the last look holds the text; gives all of it. */
@@ -73,9 +76,16 @@ export function startTypist(
       pty.write(text)
       return waitFor(text)
     },
-    complete(text) {
+    async complete(text, shows) {
       pty.write(`${text}\t`)
-      return waitFor(text)
+      await waitFor(text)
+      if (shows === undefined) return
+      const again = setInterval(() => pty.write('\t'), 2000)
+      try {
+        await waitFor(shows)
+      } finally {
+        clearInterval(again)
+      }
     },
     see,
     async enter(line) {

@@ -1,4 +1,5 @@
-import { createInterface, cursorTo, type Interface, type Key } from 'node:readline'
+import { createInterface, cursorTo, emitKeypressEvents, type Interface, type Key } from 'node:readline'
+import { PassThrough } from 'node:stream'
 
 const PASTE_ON = '\x1b[?2004h'
 const PASTE_OFF = '\x1b[?2004l'
@@ -34,9 +35,10 @@ export interface LineEditor {
 
 /** Line editing, bracketed paste, recall and completion on the process's terminal. */
 export function createLineEditor(options: LineEditorOptions): LineEditor {
-  const { stdin: input, stdout: output } = process
-  const rl = openReadline(options)
-  const paste = trackPaste(input)
+  const { stdout: output } = process
+  const keys = createKeys()
+  const rl = openReadline(keys, options)
+  const paste = forwardKeys(keys, rl)
   const keyboard = createKeyboard(rl)
   const prompt = (text: string) => {
     rl.setPrompt(text)
@@ -78,10 +80,19 @@ export function restoreTerminal(): void {
   process.stdin.pause()
 }
 
-function openReadline({ history, complete, onInterrupt, onClose }: LineEditorOptions): Interface {
+/** What readline reads instead of the terminal: the keys that `forwardKeys` hands on. */
+function createKeys(): PassThrough {
+  // readline sets the mode of its input, also after Ctrl-Z and `fg`.
+  return Object.assign(new PassThrough(), { setRawMode: (mode: boolean) => process.stdin.setRawMode(mode) })
+}
+
+function openReadline(
+  keys: PassThrough,
+  { history, complete, onInterrupt, onClose }: LineEditorOptions,
+): Interface {
   const { stdin: input, stdout: output } = process
   const rl = createInterface({
-    input,
+    input: keys,
     output,
     terminal: true,
     historySize: HISTORY_SIZE,
@@ -101,20 +112,39 @@ function openReadline({ history, complete, onInterrupt, onClose }: LineEditorOpt
   return rl
 }
 
-/** Joins the lines of a bracketed paste into one entry. Its last line ends with the user's Enter, like a typed one. */
-function trackPaste(input: NodeJS.ReadStream) {
+/**
+ * Gives readline the keys of the terminal, and a bracketed paste in one piece: key by key, each would cost as much as the
+ * line is long. The lines of a paste are one entry; the last one ends with the user's Enter, like a typed one.
+ */
+function forwardKeys(keys: PassThrough, rl: Interface) {
+  const { stdin: input } = process
+  let pasted: string[] | undefined
   let lines: string[] | undefined
   let isPasting = false
-  input.on('keypress', (_text: string | undefined, key: Key | undefined) => {
-    if (key?.name === 'paste-start') {
-      lines = []
-      isPasting = true
-    }
-    if (key?.name === 'paste-end') isPasting = false
+  const insert = (text: string) => {
+    lines = []
+    isPasting = true
+    rl.write(text)
+    isPasting = false
+  }
+  input.on('keypress', (text: string | undefined, key: Key) => {
+    if (key.name === 'paste-start') pasted = []
+    else if (key.ctrl && key.name === 'c') {
+      pasted = undefined
+      keys.emit('keypress', text, key)
+    } else if (key.name === 'paste-end') {
+      insert((pasted ?? []).join(''))
+      pasted = undefined
+    } else if (pasted !== undefined) pasted.push(text ?? key.sequence ?? '')
+    else keys.emit('keypress', text, key)
   })
+  input.on('end', () => rl.close())
+  emitKeypressEvents(input, rl)
+  input.resume()
   return {
     isStarted: () => lines !== undefined,
     drop: () => {
+      pasted = undefined
       lines = undefined
     },
     /** Gives the entry that the line completes; undefined while a paste goes on. */
@@ -139,6 +169,7 @@ function createKeyboard(rl: Interface) {
       if (isLent) return
       isLent = true
       rl.pause()
+      input.pause()
       output.write(PASTE_OFF)
       input.setRawMode(false)
     },
@@ -147,6 +178,7 @@ function createKeyboard(rl: Interface) {
       isLent = false
       input.setRawMode(true)
       output.write(PASTE_ON)
+      input.resume()
       rl.resume()
     },
   }
