@@ -10,8 +10,8 @@ A method is \\Name\\Space\\Class::method, path/module.ts#Class::method or path/m
 of --runtime, else node for a path or a class that scriptify.namespaces maps, else php for a Composer project.`
 
 const EXAMPLES = `
-Environment: SCRIPTIFY_BOOTLOADER (php: the bootstrap), SCRIPTIFY_MEMORY_LIMIT (such as 256M), SCRIPTIFY_PHP_BINARY,
-SCRIPTIFY_DEBUG (stack traces)
+Environment: SCRIPTIFY_BOOTLOADER (the bootstrap, unless --bootstrap names one), SCRIPTIFY_MEMORY_LIMIT (such as 256M),
+SCRIPTIFY_PHP_BINARY, SCRIPTIFY_DEBUG (stack traces)
 
 Exit codes: 0 ok, 1 the method failed, 2 wrong usage, 3 not found, 4 not permitted, 5 php missing or too old, 128+n ended
 by signal n; else the method's own exit code

@@ -34,6 +34,7 @@ export function chooseTerminalRuntime(
 export function chooseClassRuntime(className: string, context: ClassContext): RuntimeName | undefined {
   const { rootdir, runtime, bootstrap, module, env } = context
   if (runtime !== undefined) return runtime
+  const bootloader = env.SCRIPTIFY_BOOTLOADER
   const mayBePhp = runtimeOfFile(bootstrap) === 'php' || runtimeOfProject(rootdir) === 'php'
   if (module !== undefined && mayBePhp) {
     throw new CliError(
@@ -42,10 +43,11 @@ export function chooseClassRuntime(className: string, context: ClassContext): Ru
     )
   }
   if (module !== undefined) return 'node'
-  return mayBePhp || env.SCRIPTIFY_BOOTLOADER ? 'php' : undefined
+  return mayBePhp || (bootloader && runtimeOfFile(bootloader) !== 'node') ? 'php' : undefined
 }
 
-function runtimeOfFile(file = ''): RuntimeName | undefined {
+/** By its extension; undefined for one that tells nothing. */
+export function runtimeOfFile(file = ''): RuntimeName | undefined {
   const extension = extname(file)
   if (extension === '.php') return 'php'
   return /^\.[cm]?[jt]s$/.test(extension) ? 'node' : undefined

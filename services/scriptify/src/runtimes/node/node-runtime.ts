@@ -1,3 +1,4 @@
+import { findBootloader } from '../bootloader.ts'
 import type { Runtime } from '../runtime.ts'
 import { methodCommand } from './method-command.ts'
 import { terminalBackend } from './terminal-backend.ts'
@@ -5,7 +6,7 @@ import { terminalBackend } from './terminal-backend.ts'
 /** TypeScript and JavaScript classes and exported functions, run by the same Node as scriptify. */
 export const nodeRuntime: Runtime = {
   name: 'node',
-  findBootstrap: () => undefined,
+  findBootstrap: (rootdir, env) => findBootloader(rootdir, env, 'node'),
   callCommand: async (call, env) => methodCommand(call, env, 'call'),
   checkCommand: async (call, env) => methodCommand(call, env, 'check'),
   docsCommand: async (call, env) => methodCommand({ ...call, args: [], jsonArgs: [] }, env, 'docs'),

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { findBootloader } from '../bootloader.ts'
 import { readMemoryLimit } from '../memory-limit.ts'
 import type { TerminalBackend, TerminalOptions } from '../terminal-backend.ts'
 import { QUIET } from './node-options.ts'
@@ -8,14 +9,14 @@ const WORKER = fileURLToPath(new URL('terminal-worker.ts', import.meta.url))
 const DEFAULT_HEAP_MEGABYTES = 512
 
 /** Evaluates in the same Node that runs the terminal. */
-export function terminalBackend({ env }: Pick<TerminalOptions, 'env'>): TerminalBackend {
+export function terminalBackend({ rootdir, env }: Pick<TerminalOptions, 'rootdir' | 'env'>): TerminalBackend {
   const limit = readMemoryLimit(env)
   const megabytes = limit === undefined ? DEFAULT_HEAP_MEGABYTES : limit.megabytes
   return {
     name: 'node',
     title: `Node ${process.versions.node}`,
     preload: 'templates/scriptify/scriptify.ts',
-    autoloader: undefined,
+    autoloader: findBootloader(rootdir, env, 'node'),
     worker: {
       file: process.execPath,
       args: [

@@ -14,6 +14,7 @@ import { describeError, render } from './render.ts'
 import { createScriptProcess, type ScriptProcess } from './script-process.ts'
 import { defineGlobal, prepareGlobals } from './session-globals.ts'
 import { readSnapshot, takeSnapshot } from './snapshot.ts'
+import { hideOwnFrames } from './stack-frames.ts'
 
 type Numbered = (WorkerRequest | Farewell) & { id: number }
 type Unnumbered<T> = T extends unknown ? Omit<T, 'id'> : never
@@ -30,6 +31,9 @@ const { userNames, userVariables } = prepareGlobals(evaluator)
 let sentSnapshot = ''
 let script: ScriptProcess | undefined
 
+// Code at the prompt sees no file of the worker, as in `node`.
+process.argv.splice(1)
+hideOwnFrames()
 keepAlive()
 createInterface({ input: socket }).on('line', (line) => void answer(JSON.parse(line) as Numbered))
 socket.on('close', () => realExit(0))
@@ -63,8 +67,14 @@ function inspect(request: Exclude<Numbered, { type: 'start' | 'eval' | 'finish' 
 }
 
 async function start(request: Extract<Numbered, { type: 'start' }>): Promise<void> {
-  const { id, preload, declarations, snapshot, isScript } = request
-  const notes = [...(await loadPreload(preload)), ...(await redeclare(declarations))]
+  const { id, autoloader, preload, declarations, snapshot, isScript } = request
+  const notes = [
+    ...(await load('autoloader', autoloader)),
+    ...(await load('preload', preload, (exported) => {
+      for (const [name, value] of Object.entries(exported)) defineGlobal(name, value)
+    })),
+    ...(await redeclare(declarations)),
+  ]
   const failed = notes.length > 0
   for (const [name, value] of snapshot === undefined ? [] : readSnapshot(snapshot)) defineGlobal(name, value)
   const { pid, versions } = process
@@ -96,12 +106,16 @@ function finish(): void {
   script?.finish()
 }
 
-async function loadPreload(preload: string | undefined): Promise<string[]> {
-  if (preload === undefined) return []
-  send(0, { type: 'opening', step: 'preload' })
+/** Imports a file, if there is one; gives the note about its failure. */
+async function load(
+  step: 'autoloader' | 'preload',
+  file: string | undefined,
+  use: (exported: Record<string, unknown>) => void = () => undefined,
+): Promise<string[]> {
+  if (file === undefined) return []
+  send(0, { type: 'opening', step })
   try {
-    const exported: Record<string, unknown> = await import(pathToFileURL(preload).href)
-    for (const [name, value] of Object.entries(exported)) defineGlobal(name, value)
+    use(await import(pathToFileURL(file).href))
     return []
   } catch (error) {
     return [describeError(error, { colors })]
