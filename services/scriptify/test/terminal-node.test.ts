@@ -101,7 +101,7 @@ describe.concurrent('the node terminal', () => {
     expect(await terminal.enter('x = 8;')).toContain('TypeError')
   })
 
-  it.each([
+  const ENDS = [
     { why: 'a parse error', line: 'let z = ;', says: 'SyntaxError' },
     { why: 'an exception', line: 'throw new Error("boo")', says: 'Error: boo' },
     { why: 'endless recursion', line: '(function r() { r() })()', says: 'RangeError' },
@@ -127,16 +127,19 @@ describe.concurrent('the node terminal', () => {
       line: 'const big = []; for (;;) big.push(new Array(1000).fill(1.5))',
       says: 'ended the process',
     },
-  ])('survives $why', async ({ line, says }) => {
+  ]
+  it('survives errors, exits, signals and memory exhaustion, one after the other', async () => {
     await using terminal = await openTerminal([], { SCRIPTIFY_MEMORY_LIMIT: '128M' })
     await terminal.enter('const kept = { a: [1, "é"] }')
     await terminal.enter('function twice(n: number) { return 2 * n }')
-    terminal.type(`${line}\r`)
-    expect(await terminal.see(new RegExp(`${says.replace(/[()]/g, '\\$&')}[\\s\\S]*node> $`))).toContain(says)
-    expect(await terminal.enter('[kept.a[1], twice(4)]')).toContain("=> [ 'é', 8 ]")
+    for (const { why, line, says } of ENDS) {
+      terminal.type(`${line}\r`)
+      await terminal.see(new RegExp(`${says.replace(/[()]/g, '\\$&')}[\\s\\S]*node> $`))
+      expect(await terminal.enter('[kept.a[1], twice(4)]'), why).toContain("=> [ 'é', 8 ]")
+    }
   })
 
-  it.each([
+  const ENDLESS = [
     { why: 'a loop', line: `${SAY_BEGUN}; for (;;);` },
     { why: 'a loop after an await', line: `${SAY_BEGUN}; await 1; for (;;);` },
     { why: 'a sleep', line: `${SAY_BEGUN}; await new Promise((resolve) => setTimeout(resolve, 60_000))` },
@@ -148,14 +151,17 @@ describe.concurrent('the node terminal', () => {
       why: 'a child process',
       line: `require("node:child_process").execSync("echo be''gun; sleep 60", { stdio: "inherit" })`,
     },
-  ])('stops $why at Ctrl-C', async ({ line }) => {
+  ]
+  it('stops what runs at Ctrl-C, and keeps its state', async () => {
     await using terminal = await openTerminal()
     await terminal.enter('const kept = 41')
-    terminal.type(`${line}\r`)
-    await terminal.see('begun')
-    terminal.type(CTRL_C)
-    await terminal.see(/node> $/)
-    expect(await terminal.enter('kept + 1')).toContain('=> 42')
+    for (const { why, line } of ENDLESS) {
+      terminal.type(`${line}\r`)
+      await terminal.see('begun')
+      terminal.type(CTRL_C)
+      await terminal.see(/node> $/)
+      expect(await terminal.enter('kept + 1'), why).toContain('=> 42')
+    }
   })
 
   it('reports failures that nobody awaited, and goes on', async () => {
@@ -187,6 +193,37 @@ describe.concurrent('the node terminal', () => {
     expect(await terminal.enter('"a\tb".length')).toContain('=> 3')
   })
 
+  it('takes a long line in one piece', async () => {
+    await using terminal = await openTerminal()
+    let writes = 0
+    terminal.pty.onData((data) => {
+      writes += data.length
+    })
+    const text = `"${'x'.repeat(200_000)}".length`
+    terminal.type(`\x1b[200~${text}\x1b[201~\r`)
+    await terminal.see('=> 200000')
+    // Key by key, readline writes the line again for each of its rows: a thousand times as much.
+    expect(writes).toBeLessThan(3 * text.length)
+  })
+
+  it('ends a paste at Ctrl-C', async () => {
+    await using terminal = await openTerminal()
+    terminal.type('\x1b[200~"lost')
+    terminal.type(CTRL_C)
+    await terminal.see(/node> $/)
+    expect(await terminal.enter('1 + 1')).toContain('=> 2')
+  })
+
+  it('shows no file of its own in what code prints', async () => {
+    await using terminal = await openTerminal()
+    const lines = [
+      'console.log(new Error("e"), process.argv); console.trace()',
+      'new Error("e").stack',
+      'await import("./nope.ts").catch(({ message, stack }: Error) => [message, stack])',
+    ]
+    for (const line of lines) expect(await terminal.enter(line)).not.toMatch(/scriptify\/src|node:inspector/)
+  })
+
   it('ends in one line when the preload lets no new process start', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
     writeFileSync(
@@ -213,14 +250,12 @@ describe.concurrent('the node terminal', () => {
     await terminal.enter(
       'const thing = { get explosive() { console.log("BANG"); return 1 }, expression: { deep: 1 } }',
     )
-    await terminal.complete('thin')
-    await terminal.see('thing')
-    await terminal.complete('.explo')
+    await terminal.complete('thin', 'thing')
+    await terminal.complete('.explo', 'explosive')
     expect(await terminal.see('explosive')).not.toContain('BANG')
     terminal.type(CTRL_C)
     await terminal.see(/node> $/)
-    await terminal.complete('thing.expression.d')
-    await terminal.see('thing.expression.deep')
+    await terminal.complete('thing.expression.d', 'thing.expression.deep')
   })
 
   it('marks production', async () => {
@@ -277,7 +312,7 @@ describe.concurrent('the node terminal', () => {
     expect(await terminal.enter('typeof forgotten')).toContain("=> 'undefined'")
   })
 
-  it.each([
+  const DOCUMENTED = [
     { name: 'twice', shows: 'Doubles a number.\ntwice(n)\n' },
     { name: 'Pair', shows: 'Two numbers.\nclass Pair\n  sum(scale)\n  dump(...rest)\n' },
     { name: 'Pair.prototype.sum', shows: 'Adds both.\nsum(scale)\n' },
@@ -291,7 +326,8 @@ describe.concurrent('the node terminal', () => {
     { name: 'Math.max', shows: 'function max() { [native code] }\n' },
     { name: 'number', shows: 'number: number\n7\n' },
     { name: 'nothing', shows: 'nothing is not defined\n' },
-  ])('documents $name', async ({ name, shows }) => {
+  ]
+  it('documents what it knows', async () => {
     await using terminal = await openTerminal()
     const source = './services/scriptify/test/run/node/src'
     for (const line of [
@@ -301,9 +337,9 @@ describe.concurrent('the node terminal', () => {
       '/** Two numbers. */ class Pair { /** Adds both. */ sum(scale: number) {} dump(...rest: number[]) {} }',
     ])
       expect(await terminal.enter(line)).not.toContain('Error')
-    expect(await terminal.enter(`.doc ${name}`)).toContain(`${shows}node> `)
-    if (name === 'probe.add')
-      expect(await terminal.enter('.show probe.add')).toContain('Number(one) + Number(two)')
+    for (const { name, shows } of DOCUMENTED)
+      expect(await terminal.enter(`.doc ${name}`)).toContain(`${shows}node> `)
+    expect(await terminal.enter('.show probe.add')).toContain('Number(one) + Number(two)')
   })
 
   it('clears, reloads and lists', async () => {

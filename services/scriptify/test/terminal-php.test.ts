@@ -54,7 +54,7 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     )
   })
 
-  it.each([
+  const ENDS = [
     { why: 'a parse error', line: '$a = ;', says: 'ParseError' },
     { why: 'an exception', line: "throw new Exception('boo');", says: 'Exception: boo' },
     { why: 'a fatal error', line: 'class Q implements Countable {}', says: 'ended the process' },
@@ -82,16 +82,18 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
       line: "exec('sleep 30 >/dev/null 2>&1 &'); posix_kill(getmypid(), SIGKILL);",
       says: 'ended the process',
     },
-  ])('survives $why', async ({ line, says }) => {
+  ]
+  it('survives errors, exits, signals and memory exhaustion, one after the other', async () => {
     await using terminal = await openTerminal()
     await terminal.enter("$kept = ['a' => [1, 'é']];")
     await terminal.enter('$closure = fn (int $n): int => 2 * $n;')
     await terminal.enter('function twice(int $n) { return 2 * $n; }')
     await terminal.enter('class Kept { function leave(int $code) { exit($code); } }')
-    expect(await terminal.enter(line)).toContain(says)
-    expect(await terminal.enter("[$kept['a'][1], twice(4), $closure(5)] == ['é', 8, 10]")).toContain(
-      '=> true',
-    )
+    for (const { why, line, says } of ENDS) {
+      expect(await terminal.enter(line), why).toContain(says)
+      const whole = "[$kept['a'][1], twice(4), $closure(5)] == ['é', 8, 10]"
+      expect(await terminal.enter(whole), why).toContain('=> true')
+    }
   })
 
   it('survives a death whose copy takes its time, as on a busy machine', async () => {
@@ -113,18 +115,21 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     expect(await terminal.enter('$kept()')).toContain('=> 42')
   })
 
-  it.each([
+  const ENDLESS = [
     { why: 'a loop', line: 'while (true);' },
     { why: 'a sleep', line: 'sleep(60);' },
     { why: 'endless output', line: "while (true) echo 'x', PHP_EOL;" },
-  ])('stops $why at one Ctrl-C', async ({ line }) => {
+  ]
+  it('stops what runs at one Ctrl-C, and keeps its state', async () => {
     await using terminal = await openTerminal()
     await terminal.enter('$kept = 41;')
-    terminal.type(`echo 'be', 'gun'; ${line}\r`)
-    await terminal.see('begun')
-    terminal.type(CTRL_C)
-    await terminal.see(/Interrupted\s+php> $/)
-    expect(await terminal.enter('$kept + 1')).toContain('=> 42')
+    for (const { why, line } of ENDLESS) {
+      terminal.type(`echo 'be', 'gun'; ${line}\r`)
+      await terminal.see('begun')
+      terminal.type(CTRL_C)
+      await terminal.see(/Interrupted\s+php> $/)
+      expect(await terminal.enter('$kept + 1'), why).toContain('=> 42')
+    }
   })
 
   it('stops by force what catches the first Ctrl-C, at the second', async () => {
@@ -155,11 +160,10 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     terminal.type('\r')
     expect(await terminal.see(/other\s+php> $/)).not.toContain('Error')
     await terminal.enter('$date = new DateTime;')
-    await terminal.complete('$date->getTimest')
-    await terminal.see('getTimestamp(')
+    await terminal.complete('$date->getTimest', 'getTimestamp(')
   })
 
-  it.each([
+  const CALLS = [
     { why: 'a function', line: "str_replace(search: 'a', rep", completes: 'replace: ' },
     { why: 'a function of the session', line: 'greet(gre', completes: 'greeting: ' },
     { why: 'a constructor', line: 'new DateTimeImmutable(tim', completes: 'timezone: ' },
@@ -167,20 +171,37 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     { why: 'a static method', line: 'DateTimeImmutable::createFromFormat(form', completes: 'format: ' },
     { why: 'a closure', line: '$closure(num', completes: 'number: ' },
     { why: 'a call in a call', line: 'strtoupper(greet(gre', completes: 'greeting: ' },
-  ])('completes the named arguments of $why', async ({ line, completes }) => {
+  ]
+  it('completes the named arguments of a call', async () => {
     await using terminal = await openTerminal()
     await terminal.enter('function greet(string $who, string $greeting) { return "$greeting $who"; }')
     await terminal.enter('$date = new DateTimeImmutable(); $closure = fn (int $number) => $number;')
-    await terminal.complete(line)
-    // Other names may begin alike: the second Tab lists them all.
-    terminal.type('\t')
-    await terminal.see(completes)
+    for (const { line, completes } of CALLS) {
+      // Other names may begin alike: the second Tab lists them all.
+      await terminal.complete(line, completes)
+      terminal.type(CTRL_C)
+      await terminal.see(/php> $/)
+    }
     // Typed as text it would be another word's beginning: an array's element is no argument.
-    terminal.type(CTRL_C)
-    await terminal.see(/php> $/)
     await terminal.complete('greet([gre')
     terminal.type('#')
     expect(await terminal.see('#')).not.toContain('greeting: ')
+  })
+
+  it('lists what the session declares, and nothing of Composer', async () => {
+    await machine.copyContentToContainer([
+      {
+        target: '/tmp/composed/vendor/autoload.php',
+        content: `<?php
+          $GLOBALS['__composer_autoload_files']['a'] = true;
+          function composerRequire() {}
+          require __DIR__ . '/package/functions.php';`,
+      },
+      { target: '/tmp/composed/vendor/package/functions.php', content: '<?php function packaged() {}' },
+    ])
+    await using terminal = await openTerminal(['--no-preload', '--rootdir', '/tmp/composed'])
+    await terminal.enter('$mine = 1; function own() {}')
+    expect(await terminal.enter('.ls')).toMatch(/\.ls\n\$mine {2}int\nown\(\)\nphp> $/)
   })
 
   it('does without fork: plain variables and declarations come back, the rest is named', async () => {
@@ -231,7 +252,7 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     const isWhole = async (terminal: Awaited<ReturnType<typeof openWithout>>) =>
       expect(await terminal.enter("[$kept['a'][1], twice(4)] == ['é', 8]")).toContain('=> true')
 
-    it.each([
+    const SURVIVED = [
       { why: 'a parse error', line: '$a = ;', says: 'ParseError' },
       { why: 'an exception', line: "throw new Exception('boo');", says: 'Exception: boo' },
       { why: 'a fatal error', line: 'class Q implements Countable {}', says: 'ended the process' },
@@ -244,22 +265,25 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
       },
       { why: 'SIGSEGV', line: 'posix_kill(getmypid(), SIGSEGV);', says: 'ended the process' },
       { why: 'SIGKILL', line: 'posix_kill(getmypid(), SIGKILL);', says: 'ended the process' },
-    ])('survives $why', async ({ line, says }) => {
+    ]
+    it('survives the same', async () => {
       await using terminal = await openWithout()
-      expect(await terminal.enter(line)).toContain(says)
-      await isWhole(terminal)
+      for (const { why, line, says } of SURVIVED) {
+        expect(await terminal.enter(line), why).toContain(says)
+        await isWhole(terminal)
+      }
     })
 
-    it.each([
-      { why: 'a loop', line: 'while (true);' },
-      { why: 'a sleep', line: 'sleep(60);' },
-    ])('stops $why at Ctrl-C', async ({ line }) => {
+    const STOPPED = ['while (true);', 'sleep(60);']
+    it('stops the same at Ctrl-C', async () => {
       await using terminal = await openWithout()
-      terminal.type(`echo 'be', 'gun'; ${line}\r`)
-      await terminal.see('begun')
-      terminal.type(CTRL_C)
-      await terminal.see(/php> $/)
-      await isWhole(terminal)
+      for (const line of STOPPED) {
+        terminal.type(`echo 'be', 'gun'; ${line}\r`)
+        await terminal.see('begun')
+        terminal.type(CTRL_C)
+        await terminal.see(/php> $/)
+        await isWhole(terminal)
+      }
     })
   })
 

@@ -7,16 +7,26 @@ namespace Latchkey\Scriptify\Terminal;
 /** What `.ls`, `.doc` and `.show` print. */
 final class Listing
 {
-    /** @param array<string, mixed> $variables */
-    public static function variables(array $variables): string
+    /**
+     * @param array<string, mixed> $variables
+     * @param ?string $libraries the folder whose functions are not listed
+     */
+    public static function variables(array $variables, ?string $libraries): string
     {
         $lines = [];
         foreach ($variables as $name => $value) {
             $lines[] = "\${$name}  " . get_debug_type($value) . (is_array($value) ? '(' . count($value) . ')' : '');
         }
-        $functions = array_map(static fn (string $f): string => (new \ReflectionFunction($f))->getName() . '()', get_defined_functions()['user']);
+        $functions = array_map(static fn (\ReflectionFunction $f): string => $f->getName() . '()', self::ownFunctions($libraries));
         $classes = array_filter(get_declared_classes(), static fn (string $c): bool => self::isTyped($c));
         return implode("\n", [...$lines, ...$functions, ...array_map(static fn (string $c): string => "class {$c}", $classes)]);
+    }
+
+    /** @return list<\ReflectionFunction> */
+    private static function ownFunctions(?string $libraries): array
+    {
+        $functions = array_map(static fn (string $f): \ReflectionFunction => new \ReflectionFunction($f), get_defined_functions()['user']);
+        return array_values(array_filter($functions, static fn (\ReflectionFunction $f): bool => $libraries === null || !str_starts_with((string) $f->getFileName(), $libraries)));
     }
 
     private static function isTyped(string $class): bool

@@ -10,7 +10,7 @@ final class Worker
     /** Above this size, copying the page tables for a copy would delay every statement. */
     private const MAX_FORK_BYTES = 1 << 30;
     private const FATAL = E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_RECOVERABLE_ERROR | E_PARSE;
-    private const RESERVED = ['GLOBALS', '_GET', '_POST', '_COOKIE', '_FILES', '_SERVER', '_ENV', '_REQUEST', 'argv', 'argc', '_', '_e'];
+    private const RESERVED = ['GLOBALS', '_GET', '_POST', '_COOKIE', '_FILES', '_SERVER', '_ENV', '_REQUEST', 'argv', 'argc', '_', '_e', '__composer_autoload_files'];
 
     private static Channel $channel;
     private static Imports $imports;
@@ -21,6 +21,8 @@ final class Worker
     private static bool $isEnding = false;
     private static bool $isBackupStale = true;
     private static bool $isScript = false;
+    /** The folder of the autoloader, and so of Composer's packages; null without an autoloader. */
+    private static ?string $libraries = null;
     private static bool $hasFailedOpening = false;
     private static int $pid = 0;
 
@@ -146,7 +148,7 @@ final class Worker
             'check' => ['type' => 'checked', 'incomplete' => Input::isIncomplete($code)],
             'split' => ['type' => 'split', 'statements' => Statements::split($code)],
             'complete' => ['type' => 'completions'] + Completion::of((string) $request['line'], self::$imports),
-            'list' => ['type' => 'listed', 'text' => Listing::variables(self::userVariables())],
+            'list' => ['type' => 'listed', 'text' => Listing::variables(self::userVariables(), self::$libraries)],
             'describe' => ['type' => 'described', 'text' => Listing::describe((string) $request['name'], (bool) $request['source'], self::$imports)],
             'snapshot' => ['type' => 'snapshot', 'snapshot' => self::snapshot()],
             default => ['type' => 'unknown'],
@@ -182,6 +184,7 @@ final class Worker
         self::$isScript = (bool) $request['isScript'];
         self::$isBackupStale = true;
         if (is_string($request['autoloader'] ?? null)) {
+            self::$libraries = dirname((string) realpath($request['autoloader'])) . '/';
             self::$opening[] = ['code' => 'require_once ' . var_export($request['autoloader'], true) . ';', 'step' => 'autoloader'];
         }
         if (is_string($request['preload'] ?? null)) {
