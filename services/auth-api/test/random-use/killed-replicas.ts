@@ -50,6 +50,8 @@ const CHANGES = new Set([
   '/profile/confirmemail',
   '/login/resetpassword',
   '/logout',
+  '/signup',
+  '/signup/confirm',
 ])
 /** A request that takes longer is one that hangs. */
 const HANGS_AFTER_MS = 120_000
@@ -65,6 +67,7 @@ export async function startKilledReplicas(engine: Engine, emailChange: EmailChan
     DATABASE_URL: database.url,
     QUEUE_URL: queueUrl,
     EMAIL_CHANGE: emailChange,
+    SIGN_UP: 'on',
     JWT_SECRET: randomBytes(64).toString('base64'),
     MAIL_SECRET: randomBytes(32).toString('base64'),
     // Cheap: the hashes are not the subject.

@@ -3,7 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import { type AccountHistory, createAccountHistory } from './account-history.ts'
 import type { KilledReplicas, Victim } from './killed-replicas.ts'
-import { type Choice, expectExplained, STEPS, type Use } from './use-account.ts'
+import type { Choice, Use } from './use.ts'
+import { expectExplained, STEPS } from './use-account.ts'
 
 export interface RandomUse {
   seconds: number

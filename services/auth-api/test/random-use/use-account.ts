@@ -12,22 +12,8 @@ import {
   isPending,
 } from './account-history.ts'
 import { type Exchange, type KilledReplicas, type Mail, patiently, SETTINGS } from './killed-replicas.ts'
-
-/** What a step does is chosen by numbers. */
-export interface Choice {
-  replica: number
-  token: number
-  variant: number
-}
-
-export interface Use extends Choice {
-  account: AccountHistory
-  service: KilledReplicas
-  /** An address of another user, who does nothing. */
-  takenEmail: string
-}
-
-type Step = (use: Use) => Promise<void>
+import { signUp, signUpTaken } from './sign-up.ts'
+import { expectStatus, type Step, send, tokenOf, type Use } from './use.ts'
 
 const NOBODY = 'nobody@nowhere.example.com'
 const PUBLIC = ['/', '/health/live', '/health/ready', '/openapi.json', '/docs']
@@ -55,6 +41,8 @@ export const STEPS: Record<string, { weight: number; run: Step }> = {
   setPassword: { weight: 4, run: setPassword },
   resetPassword: { weight: 2, run: resetPassword },
   setRole: { weight: 1, run: setRole },
+  signUp: { weight: 2, run: signUp },
+  signUpTaken: { weight: 1, run: signUpTaken },
   deleteAndRestore: { weight: 1, run: deleteAndRestore },
 }
 
@@ -67,17 +55,6 @@ export async function expectExplained(use: Use): Promise<void> {
     const payload = { username: account.email, password: account.password }
     expectStatus(await send({ ...use, replica }, { url: '/login', payload }), 200)
   }
-}
-
-async function send({ account, service, replica }: Use, request: Request): Promise<Exchange> {
-  const exchange = await service.send(replica, request)
-  const { status, body } = exchange.answer ?? {}
-  const { method = 'POST', url, payload, token } = request
-  const held = token === undefined ? '' : `token ${account.tokens.findIndex(({ jwt }) => jwt === token)} `
-  account.note(
-    `${method} ${url} ${held}${JSON.stringify(payload) ?? ''} -> ${status ?? 'broken'} ${body?.type ?? ''} ${body?.detail ?? ''}`,
-  )
-  return exchange
 }
 
 interface SendOptions {
@@ -180,11 +157,6 @@ const readRow = ({ db }: KilledReplicas, userid: string): Promise<AccountRow> =>
       }
     }),
   )
-
-const expectStatus = ({ answer }: Exchange, status: number): void =>
-  void (answer && expect(answer.status, JSON.stringify(answer.body)).toBe(status))
-
-const tokenOf = ({ answer }: Exchange): string => String(answer?.body.token)
 
 /** Mostly the newest. */
 function pick({ account, token }: Use): HeldToken | undefined {
