@@ -3,6 +3,7 @@ import { createSession } from './session.js'
 const api = document.querySelector('meta[name="latchkey-api"]').content
 const session = createSession({ api, onChange: show })
 const reset = {}
+const signUp = {}
 
 const forms = {
   login: ({ username, password }) => session.logIn(username, password),
@@ -19,6 +20,21 @@ const forms = {
   'confirm-email': async ({ code }) => {
     showProfile(await session.request('POST', '/profile/confirmemail', { code }))
     say('The e-mail is changed. Other devices have to log in again.')
+  },
+  'sign-up': async (account) => {
+    const { token } = await session.request('POST', '/signup', account)
+    Object.assign(signUp, { email: account.email, token })
+    offerUsername(false)
+    // The answer is the same for an e-mail that has an account: its owner gets another mail.
+    showStep('confirm-sign-up', `We have sent a mail to ${account.email}.`)
+  },
+  'confirm-sign-up': async ({ code, username }) => {
+    try {
+      await session.confirmSignUp({ ...signUp, code, username })
+    } catch (problem) {
+      if (problem.type === 'urn:latchkey:problem:username-taken') offerUsername(true)
+      throw problem
+    }
   },
   forgot: async ({ email }) => {
     const { token } = await session.request('POST', '/login/resetrequest', { email })
@@ -73,6 +89,12 @@ function showProfile({ name, email, role, pendingEmail }) {
   document.querySelector('#account').textContent = `${email}, ${role}`
   document.querySelector('#confirm-email').hidden = pendingEmail === undefined
   document.querySelector('#pending').textContent = `A code is on its way to ${pendingEmail}.`
+}
+
+/** The code of a sign-up can be used again with another username, where the first is taken. */
+function offerUsername(isOffered) {
+  const field = document.querySelector('#other-username')
+  field.hidden = field.disabled = !isOffered
 }
 
 function showStep(id, text) {

@@ -71,6 +71,12 @@ export function createSession({ api, onChange }) {
     throw Object.assign(new Error(), await response.json())
   }
 
+  async function logIn(path, body) {
+    const { token } = await request('POST', path, body)
+    start(token)
+    onChange(true)
+  }
+
   // A timer is late after the machine has slept.
   document.addEventListener('visibilitychange', () => document.hidden || schedule())
 
@@ -79,11 +85,9 @@ export function createSession({ api, onChange }) {
     isLoggedIn: () => load() !== undefined,
     /** Goes on with the session of this tab after a reload. */
     resume: () => schedule(),
-    async logIn(username, password) {
-      const { token } = await request('POST', '/login', { username, password })
-      start(token)
-      onChange(true)
-    },
+    logIn: (username, password) => logIn('/login', { username, password }),
+    /** Creates the account of a sign-up, and logs in. */
+    confirmSignUp: (confirmation) => logIn('/signup/confirm', confirmation),
     /** Ends every token of the user; this tab goes on with the new one. */
     async changePassword(currentPassword, password) {
       const { token } = load()

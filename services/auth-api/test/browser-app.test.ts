@@ -32,7 +32,7 @@ describe.skipIf(!hasBrowser)('the example of a browser app', () => {
   let api = ''
   beforeAll(async () => {
     site = await servePage(() => api)
-    app = await startApp({ settings: { CORS_ORIGINS: site.origin, EMAIL_CHANGE: 'confirmed' } })
+    app = await startApp({ settings: { CORS_ORIGINS: site.origin, EMAIL_CHANGE: 'confirmed', SIGN_UP: 'on' } })
     api = await app.server.listen({ host: '127.0.0.1', port: 0 })
     browser = await openBrowser()
   })
@@ -183,5 +183,33 @@ describe.skipIf(!hasBrowser)('the example of a browser app', () => {
     await page.getByText('The e-mail is changed').waitFor()
     await page.getByText(`${email}, `).waitFor()
     expect(await fieldOf(page, 'Code').count()).toBe(0)
+  })
+
+  it('signs up with the code of the mail, under another username where the first is taken', async () => {
+    const { username } = await aUser(app)
+    const email = `grace-${username}@example.com`
+    const page = await openExample()
+    await page.getByRole('button', { name: 'Create an account' }).click()
+    await fieldOf(page, 'Name').fill('Grace')
+    await fieldOf(page, 'E-mail').fill(email)
+    await fieldOf(page, 'Username').fill(username)
+    await fieldOf(page, 'Password').fill('short')
+    await page.getByRole('button', { name: 'Sign up' }).click()
+    await page.getByText('MINIMUM_CHARS').waitFor()
+    await fieldOf(page, 'Password').fill(NEW_PASSWORD)
+    await page.getByRole('button', { name: 'Sign up' }).click()
+    await page.getByText(`a mail to ${email}`).waitFor()
+
+    await fieldOf(page, 'Code').fill(await codeFor(email))
+    await page.getByRole('button', { name: 'Create the account' }).click()
+    await page.getByText('already').waitFor()
+    await fieldOf(page, 'Another username').fill(`g${username}`.slice(0, 20))
+    await page.getByRole('button', { name: 'Create the account' }).click()
+    await page.getByRole('heading', { name: 'Grace' }).waitFor()
+    expect(await statusOf(await tokenOf(page))).toBe(200)
+
+    await page.getByRole('button', { name: 'Log out', exact: true }).click()
+    await logIn(page, email, NEW_PASSWORD)
+    await page.getByRole('heading', { name: 'Grace' }).waitFor()
   })
 })
