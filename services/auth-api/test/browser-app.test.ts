@@ -32,7 +32,9 @@ describe.skipIf(!hasBrowser)('the example of a browser app', () => {
   let api = ''
   beforeAll(async () => {
     site = await servePage(() => api)
-    app = await startApp({ settings: { CORS_ORIGINS: site.origin, EMAIL_CHANGE: 'confirmed', SIGN_UP: 'on' } })
+    app = await startApp({
+      settings: { CORS_ORIGINS: site.origin, EMAIL_CHANGE: 'confirmed', SIGN_UP: 'on' },
+    })
     api = await app.server.listen({ host: '127.0.0.1', port: 0 })
     browser = await openBrowser()
   })

@@ -48,7 +48,7 @@ describe('rendering a mail', () => {
         account: 'a***@example.com',
       }
       const { html, text } = await render(template, language, notice, brand)
-      expect(html).toContain('A &lt;b&gt; &amp; Co · a***@example.com · help@example.com')
+      expect(html).toContain('A &lt;b&gt; &amp; Co · a***@example.com<br>help@example.com')
       expect(text).toContain('A <b> & Co · a***@example.com · help@example.com')
       expect(html).toContain('4px solid #123abc')
       if (template !== 'roles-changed') expect(text).toContain('192.0.*.*')

@@ -31,19 +31,26 @@ const transaction: Transaction = {
 async function request(owner: User | undefined) {
   const insert = vi.fn(async (_change: EmailChange, _now: Date) => undefined)
   const accept = vi.fn(async () => 'id')
+  const acceptDecoy = vi.fn(async () => 'id')
   const hash = vi.fn((_id: string, value: string) => `hash of ${value}`)
   const write = vi.fn(async () => undefined)
   const requestChange = createRequestChange({
     usersOf: () => ({ findByLogin: async () => owner }),
     changesOf: () => ({ insert, endAll: async () => 0 }),
-    mails: { accept },
+    mails: { accept, acceptDecoy },
     secrets: { newCode: () => '123456', hash, hashOfNothing: () => 'hash of nothing' },
     ttlSeconds: 600,
     clock: () => 0,
   })
   await requestChange(transaction, ADA, 'grace@example.com', { write })
   const [change] = insert.mock.calls[0] ?? []
-  return { change, mails: accept.mock.calls, hashes: hash.mock.calls.length, events: write.mock.calls }
+  return {
+    change,
+    mails: accept.mock.calls,
+    decoys: acceptDecoy.mock.calls,
+    hashes: hash.mock.calls.length,
+    events: write.mock.calls,
+  }
 }
 
 it('stores the hash of the mailed code for a free address', async () => {
@@ -62,4 +69,10 @@ it('stores the hash of no code for an address that is taken, after the same work
   ])
   expect(JSON.stringify(taken.mails)).not.toContain('123456')
   expect({ hashes: taken.hashes, events: taken.events }).toEqual({ hashes: free.hashes, events: free.events })
+})
+
+it('mails nothing to a deleted owner of the address', async () => {
+  const { mails, decoys } = await request({ ...GRACE, deletedAt: new Date(0) })
+  expect(mails).toEqual([])
+  expect(decoys).toEqual([[transaction, expect.objectContaining({ template: 'email-in-use' })]])
 })

@@ -8,12 +8,13 @@ import type { RequestAudit } from '../../audit/request-audit.ts'
 import { lifetimeOf } from '../../codes/code-lifetime.ts'
 import type { CodeSecrets } from '../../codes/code-secrets.ts'
 import { issueCode } from '../../codes/issue-code.ts'
+import { tellOwner } from '../../codes/tell-owner.ts'
 import type { ChangeRepository } from './change-repository.ts'
 
 export interface RequestChangeDependencies {
   usersOf: (transaction: Queryable) => Pick<UserRepository, 'findByLogin'>
   changesOf: (transaction: Queryable) => Pick<ChangeRepository, 'insert' | 'endAll'>
-  mails: Pick<Mails, 'accept'>
+  mails: Mails
   secrets: Pick<CodeSecrets, 'newCode' | 'hash' | 'hashOfNothing'>
   ttlSeconds: number
   clock: Clock
@@ -34,19 +35,14 @@ export function createRequestChange(dependencies: RequestChangeDependencies) {
     { user, owner, email }: { user: User; owner: User | undefined; email: string },
     { code, expiresAt }: { code: string; expiresAt: Date },
   ): Promise<string> {
-    if (owner?.email)
-      return mails.accept(transaction, {
-        template: 'email-in-use',
-        to: owner.email,
-        language: languageOf(owner),
-        variables: accountOf(owner),
-        expiresAt,
-      })
+    if (owner) return tellOwner(mails, transaction, owner, { template: 'email-in-use', expiresAt })
+    // Without the name: its owner chose it, and the address may be somebody else's.
+    const variables = { code, ...lifetimeOf(ttlSeconds), ...accountOf({ ...user, name: null }) }
     return mails.accept(transaction, {
       template: 'email-change',
       to: email,
       language: languageOf(user),
-      variables: { code, ...lifetimeOf(ttlSeconds), ...accountOf(user) },
+      variables,
       expiresAt,
     })
   }

@@ -6,13 +6,14 @@ import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
-import { type Language, languageOf, type User } from '@latchkey/shared/users/user.ts'
+import type { Language, User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import { lifetimeOf } from '../../codes/code-lifetime.ts'
 import type { CodeSecrets } from '../../codes/code-secrets.ts'
 import { endOnQuantum } from '../../codes/end-on-quantum.ts'
 import { issueCode } from '../../codes/issue-code.ts'
+import { tellOwner } from '../../codes/tell-owner.ts'
 import { domainRefused } from './sign-up-refused.ts'
 import type { SignUpRepository } from './sign-up-repository.ts'
 
@@ -87,20 +88,10 @@ export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
     { code, expiresAt }: { code: string; expiresAt: Date },
   ): Promise<string> {
     const { mails } = dependencies
-    if (!owner) {
-      // Without the name: a stranger chose it, and the address may be somebody else's.
-      const variables = { code, ...lifetimeOf(ttlSeconds), ...accountOf({ name: null, email }) }
-      return mails.accept(db, { template: 'sign-up', to: email, language, variables, expiresAt })
-    }
-    const mail = {
-      template: 'sign-up-taken',
-      language: languageOf(owner),
-      variables: accountOf(owner),
-      expiresAt,
-    } as const
-    return owner.email && !owner.deletedAt
-      ? mails.accept(db, { ...mail, to: owner.email })
-      : mails.acceptDecoy(db, mail)
+    if (owner) return tellOwner(mails, db, owner, { template: 'sign-up-taken', expiresAt })
+    // Without the name: a stranger chose it, and the address may be somebody else's.
+    const variables = { code, ...lifetimeOf(ttlSeconds), ...accountOf({ name: null, email }) }
+    return mails.accept(db, { template: 'sign-up', to: email, language, variables, expiresAt })
   }
 
   return async (

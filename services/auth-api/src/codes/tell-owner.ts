@@ -1,0 +1,20 @@
+import type { Transaction } from '@latchkey/shared/database/database.ts'
+import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
+import { accountOf } from '@latchkey/shared/mail-outbox/mail-notices.ts'
+import { languageOf, type User } from '@latchkey/shared/users/user.ts'
+
+/**
+ * Tells the owner of an e-mail that somebody else wants to use it, in place of the mail with a code. A deleted user gets no
+ * mail, after the same work.
+ */
+export function tellOwner(
+  mails: Mails,
+  transaction: Transaction,
+  owner: User,
+  { template, expiresAt }: { template: 'email-in-use' | 'sign-up-taken'; expiresAt: Date },
+): Promise<string> {
+  const mail = { template, language: languageOf(owner), variables: accountOf(owner), expiresAt }
+  return owner.email && !owner.deletedAt
+    ? mails.accept(transaction, { ...mail, to: owner.email })
+    : mails.acceptDecoy(transaction, mail)
+}
