@@ -58,7 +58,7 @@ export const accountOf = ({ name, email }: Pick<User, 'name' | 'email'>) => ({
 })
 
 /** For example `22 November 2026 at 11:15 UTC`. */
-const formatMoment = (language: string, now: number): string =>
+export const formatMoment = (language: string, now: number): string =>
   `${new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(now)} UTC`
 
 /** The start of an address, for example `192.0.*.*`: enough to recognise a network, too little to find a person. */
