@@ -34,9 +34,9 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]()
 })
 
-const logOut = async (token: string, payload?: object) =>
+const logOut = async (token: string, payload?: object, on = app) =>
   (
-    await app.server.inject({
+    await on.server.inject({
       method: 'POST',
       url: '/logout',
       headers: bearer(token),
@@ -99,6 +99,16 @@ describe('POST /logout', () => {
     for (const each of [app, replica]) each.setClock(secondsBefore)
     expect(await logOut(token, { everywhere: true })).toBe(204)
     for (const each of [app, replica]) expect(await ping(token, each)).toBe(401)
+  })
+
+  it('ends nothing everywhere by a token that has ended, and that the replica still remembers', async () => {
+    const user = await aUser(app)
+    const [stolen, own] = [await aToken(app, user), await aToken(app, user)]
+    expect(await ping(stolen, replica)).toBe(200)
+    expect(await logOut(stolen)).toBe(204)
+    expect(await logOut(stolen, { everywhere: true }, replica)).toBe(401)
+    expect(await ping(stolen, replica)).toBe(401)
+    expect(await ping(own)).toBe(200)
   })
 
   it('can be repeated at the same time', async () => {

@@ -227,6 +227,7 @@ async function logOutEverywhere(step: StepContext): Promise<void> {
   const answer = await replicas.send(replica, { url: '/logout', payload, token: token.jwt })
   if (!expectAdmission(answer, model, token)) return
   expectStatus(answer, 204)
+  expect(model.isValidNow(token), 'may end the others').toBe(true)
   model.endTokens(token.user)
   await expectEndedHere(step, token)
 }

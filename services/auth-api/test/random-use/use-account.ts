@@ -245,7 +245,8 @@ async function logOutEverywhere(use: Use): Promise<void> {
   const { account } = use
   const token = pick(use)
   if (!token) return
-  const exchange = await sendAs(use, token, { url: '/logout', payload: { everywhere: true } })
+  const request = { url: '/logout', payload: { everywhere: true } }
+  const exchange = await sendAs(use, token, request, { exact: true })
   if (!exchange) return
   expectStatus(exchange, 204)
   if (await settle(use, exchange, { endsTokens: true })) account.endTokens(momentOf(exchange))

@@ -3,6 +3,7 @@ import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { Caller } from '../tokens/caller.ts'
+import type { Claims } from '../tokens/claims.ts'
 import type { EndSession } from '../tokens/end-session.ts'
 import type { TokenValidity } from '../tokens/token-validity.ts'
 
@@ -11,31 +12,42 @@ export interface LogOutDependencies {
   validity: Pick<TokenValidity, 'forget'>
   transaction: Database['transaction']
   usersOf: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById' | 'setProperty'>
+  /** Throws `invalid_token` when the token has ended. */
+  requireValid: (db: Queryable, claims: Claims) => Promise<unknown>
   clock: Clock
 }
 
 export type LogOut = ReturnType<typeof createLogOut>
 
-/** Ends the session of a token; with `everywhere`, every token that was issued to the user so far. */
+/**
+ * Ends the session of a token; with `everywhere`, every token that was issued to the user so far, and throws
+ * `invalid_token` when the token has ended itself.
+ */
 export function createLogOut(dependencies: LogOutDependencies) {
-  const { endSession, validity, transaction, usersOf, clock } = dependencies
+  const { endSession, validity, transaction, usersOf, requireValid, clock } = dependencies
 
   async function endOneSession({ claims, audit }: Caller): Promise<void> {
     await endSession(claims)
     audit.report({ name: 'session.logged_out', userid: claims.sub })
   }
 
-  const endAllSessions = ({ claims: { sub: userid, iat: issuedAt }, audit }: Caller): Promise<void> =>
+  /** A token that has ended ends no other, although this replica may remember it as valid. */
+  const endAllSessions = ({ claims, audit }: Caller): Promise<void> =>
     transaction(async (db) => {
+      const { sub: userid, iat: issuedAt } = claims
       const users = usersOf(db)
-      if (!(await users.lock(userid))) return
+      await users.lock(userid)
+      await requireValid(db, claims)
       await endTokens(users, userid, clock(), { issuedAt })
       await audit.write(db, { name: 'sessions.logged_out', userid })
     })
 
   return async (caller: Caller, { everywhere }: { everywhere: boolean }): Promise<void> => {
-    await (everywhere ? endAllSessions(caller) : endOneSession(caller))
-    // Here at once; on other replicas within REVOCATION_CACHE.
-    validity.forget(caller.claims)
+    try {
+      await (everywhere ? endAllSessions(caller) : endOneSession(caller))
+    } finally {
+      // The token is refused here at once; on other replicas within REVOCATION_CACHE.
+      validity.forget(caller.claims)
+    }
   }
 }
