@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { describe, expect, it } from 'vitest'
 import { POOL_SIZE } from '../services/mailer-worker/src/parts.ts'
+import { isInstalled } from '../services/test/support/installed-program.ts'
 import { findSchemaFaults, findUnknownFields } from './api-schema.ts'
 import { type Manifest, nameOf, parseManifests, render } from './manifest.ts'
 import { findFaults } from './policy.ts'
@@ -20,7 +20,7 @@ const COMPONENTS = [
   'ca-bundle',
 ]
 
-const hasKubectl = answers('kubectl', ['version', '--client'])
+const hasKubectl = isInstalled('kubectl', { args: ['version', '--client'] })
 if (!hasKubectl) {
   if (process.env.REQUIRE_DOCKER === '1') throw new Error('kubectl is not installed')
   process.stderr.write('No kubectl: the Kubernetes manifests are not checked.\n')
@@ -363,12 +363,3 @@ describe('the checks notice', () => {
     expect((await findSchemaFaults(noTriggers)).join()).toMatch(/triggers/)
   })
 })
-
-function answers(command: string, args: string[]): boolean {
-  try {
-    execFileSync(command, args, { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { isInstalled } from '../services/test/support/installed-program.ts'
 import { ROWS } from './dashboard.ts'
 import { readAlerts, readRules } from './rules.ts'
 
@@ -51,8 +52,7 @@ describe('a query', () => {
   })
 })
 
-const hasPromtool = answers('promtool')
-if (!hasPromtool && process.env.REQUIRE_PROMTOOL === '1') throw new Error('promtool is not installed')
+const hasPromtool = isInstalled('promtool', { requiredBy: 'REQUIRE_PROMTOOL' })
 
 describe('the alerts', () => {
   it('each have a name of their own, and fire in a test', () => {
@@ -79,12 +79,3 @@ it.skipIf(!hasPromtool)('the configuration of Prometheus on one host is valid', 
   })
   expect(result).toContain(`${readRules().length} rules found`)
 })
-
-function answers(command: string): boolean {
-  try {
-    execFileSync(command, ['--version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}

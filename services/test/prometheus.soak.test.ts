@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,9 +17,9 @@ import { type Servers, startServers } from '../mailer-worker/test/support/server
 import { waitFor } from '../mailer-worker/test/support/wait-for.ts'
 import { startWorkerProcess, type WorkerProcess } from '../mailer-worker/test/support/worker-process.ts'
 import { ROOT } from './support/images.ts'
+import { isInstalled } from './support/installed-program.ts'
 
-const hasPrometheus = answers('prometheus')
-if (!hasPrometheus && process.env.REQUIRE_PROMTOOL === '1') throw new Error('prometheus is not installed')
+const hasPrometheus = isInstalled('prometheus', { requiredBy: 'REQUIRE_PROMTOOL' })
 
 describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-prometheus-'))
@@ -147,12 +147,3 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
     await expect.poll(async () => (await pending()).data?.result.length, { timeout: 60_000 }).toBe(1)
   })
 })
-
-function answers(command: string): boolean {
-  try {
-    execFileSync(command, ['--version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}

@@ -1,6 +1,7 @@
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findFreePort } from '../../mailer-worker/test/support/free-port.ts'
+import { isInstalled } from '../../test/support/installed-program.ts'
 import { aToken, aUser, signToken, startApp, type TestApp, type TestUser } from './support/start-app.ts'
 
 const PAGE = await readFile(join(import.meta.dirname, '../../../docs/how-to/use-from-your-app.md'), 'utf8')
@@ -31,24 +33,13 @@ beforeAll(async () => {
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-function canRun(command: string, ...args: string[]): boolean {
-  try {
-    execFileSync(command, args, { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
-
-const hasNginx = canRun('nginx', '-v')
-const hasPhp = canRun('php', '--version')
-const hasGo = canRun('go', 'version') && canRun('test', '-d', `${GOPATH}/src/github.com/golang-jwt/jwt`)
-
-const missing = Object.entries({ nginx: hasNginx, PHP: hasPhp, 'Go with golang-jwt': hasGo })
-  .filter(([, isHere]) => !isHere)
-  .map(([name]) => name)
-if (missing.length > 0 && process.env.REQUIRE_PROGRAMS === '1')
-  throw new Error(`REQUIRE_PROGRAMS=1, but these are missing: ${missing.join(', ')}; install them`)
+const required = { requiredBy: 'REQUIRE_PROGRAMS' }
+const hasNginx = isInstalled('nginx', { args: ['-v'], ...required })
+const hasPhp = isInstalled('php', required)
+const GOLANG_JWT = `${GOPATH}/src/github.com/golang-jwt/jwt`
+const hasGo = isInstalled('go', { args: ['version'], ...required }) && existsSync(GOLANG_JWT)
+if (!hasGo && process.env.REQUIRE_PROGRAMS === '1')
+  throw new Error(`REQUIRE_PROGRAMS=1, but there is no ${GOLANG_JWT}; install golang-jwt`)
 
 /** How each program of the page is run on a token. */
 const PROGRAMS = [

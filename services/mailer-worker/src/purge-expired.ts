@@ -36,9 +36,8 @@ export interface PurgeOptions {
 }
 
 /**
- * Deletes resets and changes of e-mail that expired more than a day ago, revocations whose tokens have expired,
- * expired sign-ups, and old
- * events of the audit trail.
+ * Deletes resets and changes of e-mail that expired more than a day ago, revocations whose tokens have expired, expired
+ * sign-ups, and events of the audit trail older than `auditDays`.
  */
 export const createPurge =
   (db: Pick<Queryable, 'execute'>, { auditDays, clock }: PurgeOptions) =>

@@ -132,8 +132,8 @@ export const problemDetails = fp<ProblemDetailsOptions>(
 )
 
 /**
- * A flood of logins, or an outage, would become a flood of log lines: the metrics count the former, and the log of readiness
- * says when the latter begins and ends.
+ * A flood of logins, or an outage, would become a flood of log lines. The metrics count refused logins; the log of
+ * readiness says when an outage begins and ends.
  */
 function logFailure(request: FastifyRequest, error: Error): void {
   const isMany = error instanceof AppError && (error.code === 'overloaded' || error.dependency !== undefined)

@@ -22,9 +22,10 @@ export type RenderTemplate = ReturnType<typeof createTemplateRenderer>
 /**
  * Renders `<dir>/<language>/<template>.{subject,html,text}`; HTML escapes what it inserts. The files `<dir>/*.html` are
  * partials: `{{#> layout}}…{{/layout}}` wraps a mail in `layout.html`, and `{{> signature.text}}` ends a text with
- * `signature.text`. `@product`, `@support` and `@colour` are the brand, `@account` is the variable `account`. Without `dirs` these are `templates/emails/` and
- * `emails/` of each extension. A language without the template falls back to its
- * main language (`pt-BR` to `pt`), then to English. An unknown template and a missing variable are a `PermanentFailure`.
+ * `signature.text`. `@product`, `@support` and `@colour` are the brand; `@account` is the variable `account`. Without
+ * folders, these are `templates/emails/` and `emails/` of each extension. A language without the template falls back to
+ * its main language (`pt-BR` to `pt`), then to English. An unknown template and a missing variable are a
+ * `PermanentFailure`.
  */
 export function createTemplateRenderer(...given: string[]) {
   const dirs = given.length > 0 ? given : findEmailFolders()

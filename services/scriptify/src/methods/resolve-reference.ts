@@ -21,7 +21,8 @@ const FORMS = '\\Name\\Space\\Class::method, path/module.ts#Class::method or pat
 
 /**
  * Finds the method that a reference names: `\Ns\Class::method`, with doubled backslashes too, or
- * `path/module.ts#Class::method`; or the class alone, as `\Ns\Class`. Throws a CliError: 2 for invalid or ambiguous text, 3 for a module that does not exist.
+ * `path/module.ts#Class::method`; or the class alone, as `\Ns\Class`. Throws a CliError: 2 for invalid or ambiguous
+ * text, 3 for a module that does not exist.
  */
 export function resolveReference(text: string, options: ReferenceOptions): MethodReference {
   return text.includes('#') || MODULE_FILE.test(text)

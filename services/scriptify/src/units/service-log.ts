@@ -17,7 +17,10 @@ interface LogOptions {
 /** A log may be large: its last line is looked for in this many bytes at its end. */
 const TAIL_BYTES = 4096
 
-/** Prints the end of a service's log by the system's own tool; resolves with the exit code. Throws 3 without a log, 4 without permission. */
+/**
+ * Prints the end of a service's log by the system's own tool; resolves with the exit code. Throws 3 without a log, 4
+ * without permission.
+ */
 export async function printLog(name: string, system: InitSystem, options: LogOptions): Promise<number> {
   const [file, ...args] = await logCommand(name, system, options)
   const child = spawn(file, args, { stdio: 'inherit', env: { ...process.env, PATH: SYSTEM_PATH } })
