@@ -132,6 +132,17 @@ describe('config/<env>/settings.env of an extension', () => {
     expect(read()).toMatchObject({ MY_NOTES_A: '1', MY_NOTES_B: '3' })
   })
 
+  it('is a fault when it is there and cannot be read', async () => {
+    const root = await someExtensions({
+      'my-notes/extension.ts': '',
+      'my-notes/config/prod/settings.env/a-file': '',
+    })
+    onTestFinished(() => root.remove())
+    expect(() => loadEnvironment({ APP_ENV: 'prod' }, undefined, findExtensions(root.path))).toThrow(
+      'extensions/my-notes/config/prod/settings.env cannot be read (EISDIR).',
+    )
+  })
+
   it('need not be there', async () => {
     const root = await someExtensions({ 'my-notes/extension.ts': '' })
     onTestFinished(() => root.remove())

@@ -62,7 +62,7 @@ function readEnvironment(
   const given = Object.fromEntries(Object.entries(processEnvironment).filter(([, value]) => value !== ''))
   const { CREDENTIALS_FILE } = given
   const credentials: Read = CREDENTIALS_FILE
-    ? readFile(CREDENTIALS_FILE, 'CREDENTIALS_FILE')
+    ? readOwnFile(CREDENTIALS_FILE, 'CREDENTIALS_FILE')
     : { environment: {}, faults: [] }
   const { APP_ENV: owner = given.APP_ENV ?? 'dev' } = credentials.environment
   const { APP_ENV = owner } = given
@@ -76,7 +76,7 @@ function readEnvironment(
   const files = [
     ...extensions.map((extension) => readExtensionFile(extension, APP_ENV)),
     ...['settings.env', 'credentials.env'].map((file) =>
-      readFile(join(configDir, APP_ENV, file), `config/${APP_ENV}/${file}`, { isOptional: true }),
+      readOwnFile(join(configDir, APP_ENV, file), `config/${APP_ENV}/${file}`, { isOptional: true }),
     ),
     credentials,
   ]
@@ -91,14 +91,22 @@ function readExtensionFile({ name, dir }: ExtensionFolder, environment: string):
   const shownAs = `extensions/${name}/${path}`
   const read = readFile(join(dir, path), shownAs, { isOptional: true })
   const prefix = settingPrefix(name)
-  const foreign = Object.keys(read.environment).filter((given) => !given.startsWith(prefix))
-  return { ...read, faults: foreign.map((given) => `${given} in ${shownAs} does not begin with ${prefix}.`) }
+  const foreign = Object.keys(read.environment)
+    .filter((given) => !given.startsWith(prefix))
+    .map((given) => `${given} in ${shownAs} does not begin with ${prefix}.`)
+  return { ...read, faults: [...read.faults, ...foreign] }
+}
+
+/** A file for names of Latchkey. */
+function readOwnFile(...file: Parameters<typeof readFile>): Read {
+  const [, shownAs] = file
+  const read = readFile(...file)
+  return { ...read, faults: [...read.faults, ...findMisspeltNames(read.environment, shownAs)] }
 }
 
 function readFile(path: string, shownAs: string, { isOptional = false } = {}): Read {
   try {
-    const environment = parseEnv(readFileSync(path, 'utf8'))
-    return { environment, faults: findMisspeltNames(environment, shownAs) }
+    return { environment: parseEnv(readFileSync(path, 'utf8')), faults: [] }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
     const isAbsent = isOptional && code === 'ENOENT'
