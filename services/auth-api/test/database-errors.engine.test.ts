@@ -42,6 +42,27 @@ describe('a transaction that the server ends', () => {
   })
 })
 
+describe('statements', () => {
+  const ONE = { name: 'test-one', text: 'select 1 as one' }
+
+  it('that are sent together fail one by one', async () => {
+    await using database = await createEmptyDatabase()
+    await createFailingFunction(database, '22012', ['22012', 1365])
+    const { db } = database
+    const sent = Array.from({ length: 40 }, (_, index) => db.query(index % 4 === 1 ? FAIL : ONE))
+    const outcomes = (await Promise.allSettled(sent)).map(({ status }) => status)
+    expect(outcomes).toEqual(sent.map((_, index) => (index % 4 === 1 ? 'rejected' : 'fulfilled')))
+    expect(db.usage()).toEqual({ inUse: 0, waiting: 0 })
+  })
+
+  it('are refused once their transaction has ended', async () => {
+    await using database = await createEmptyDatabase()
+    const { db } = database
+    const committed = await db.transaction(async (transaction) => () => transaction.query(ONE))
+    await expect(committed()).rejects.toThrow('The transaction has ended')
+  })
+})
+
 const createFailingFunction = (
   { db }: TestDatabase,
   postgres: string,

@@ -71,12 +71,18 @@ const createDriver = (run: Step): Driver => ({
 
 const transact = <Result>(pool: Pool, work: (step: Step) => Promise<Result>): Promise<Result> =>
   pool.use(async (step) => {
+    let hasEnded = false
+    // A statement that nothing waits for would run outside of the transaction, or in that of another request.
+    const ownStep: Step = (run) =>
+      hasEnded ? Promise.reject(new Error('The transaction has ended')) : step(run)
     await step((connection) => connection.beginTransaction())
     try {
-      const result = await work(step)
+      const result = await work(ownStep)
+      hasEnded = true
       await step((connection) => connection.commit())
       return result
     } catch (error) {
+      hasEnded = true
       // A broken connection cannot roll back, and need not: the server does.
       await step((connection) => connection.rollback()).catch(() => undefined)
       throw error

@@ -1,7 +1,7 @@
 import type { Dialect } from '../database.ts'
 import { postgresAdoption } from './adoption.ts'
 
-/** PostgreSQL, by pg-promise. */
+/** PostgreSQL, by pg. */
 export const postgres: Dialect = {
   name: 'postgres',
   protocols: ['postgres', 'postgresql'],
@@ -20,9 +20,10 @@ export const postgres: Dialect = {
   },
   adoption: postgresAdoption,
   errors: {
-    // SQLSTATE 08: connection exception. 25006: read-only, as a standby is. 53: insufficient resources. 55P03: lock not
-    // available. 57014: query canceled. 57P: operator intervention. 58030: I/O error.
-    unavailable: /^(08...|25006|53...|55P03|57014|57P0[1235]|58030)$/,
+    // SQLSTATE 08: connection exception. 25006: read-only, as a standby is. 26000: a prepared statement that could not be
+    // prepared by the statement before it. 53: insufficient resources. 55P03: lock not available. 57014: query canceled.
+    // 57P: operator intervention. 58030: I/O error.
+    unavailable: /^(08...|25006|26000|53...|55P03|57014|57P0[1235]|58030)$/,
     unavailableMessage:
       /Connection terminated|timeout exceeded when trying to connect|Connection ended unexpectedly|Client has encountered a connection error|closed state|Query read timeout/i,
     // Serialization failure, deadlock detected.

@@ -1,14 +1,10 @@
-import { Socket } from 'node:net'
 import pg from 'pg'
-import pgPromise from 'pg-promise'
 import { type Database, type DatabaseOptions, DEFAULT_OPTIONS, type Dialect } from '../database.ts'
 import { createQueryable, type Driver } from '../queryable.ts'
 import { runTransaction } from '../run-transaction.ts'
 import { serverTimeoutMs } from '../server-timeout.ts'
 import { toAppError, toFinalError, translating } from '../to-app-error.ts'
-
-const { PreparedStatement } = pgPromise
-const pgp = pgPromise({ noWarnings: true, error: dropSilentConnection })
+import { createStatementQueue, release, type Send, sendTogether } from './statement-queue.ts'
 
 /** `timestamp` columns of an adopted database contain UTC, as ours do; `pg` would read them as local time. */
 const TIMESTAMP_OID = 1114
@@ -25,18 +21,19 @@ type Options = Required<Omit<DatabaseOptions, 'onConnectionError'>>
 
 export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptions): Database {
   const options: Options & DatabaseOptions = { ...DEFAULT_OPTIONS, ...given }
-  const db = openPool(url, options)
+  const pool = openPool(url, options)
+  const statements = createStatementQueue(pool)
   const final = <Result>(work: () => Promise<Result>) =>
     translating(work, (error) => toFinalError(error, dialect.errors))
   const withClient = <Result>(work: (client: pg.Client) => Promise<Result>) =>
     final(() => runOnOwnConnection(url, options, work))
   return {
-    ...createQueryable(dialect, createDriver(db), toFinalError),
+    ...createQueryable(dialect, createDriver(statements.send), toFinalError),
     transaction: (work) =>
       runTransaction(
         (afterCommit) =>
-          db.tx((transaction) =>
-            work({ ...createQueryable(dialect, createDriver(transaction), toAppError), afterCommit }),
+          transact(pool, (send) =>
+            work({ ...createQueryable(dialect, createDriver(send), toAppError), afterCommit }),
           ),
         dialect.errors,
       ),
@@ -47,44 +44,63 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
         await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [name])
         return work()
       }),
-    usage: () => ({ inUse: db.$pool.totalCount - db.$pool.idleCount, waiting: db.$pool.waitingCount }),
-    close: () => db.$pool.end(),
+    usage: () => ({
+      inUse: pool.totalCount - pool.idleCount,
+      waiting: pool.waitingCount + statements.size(),
+    }),
+    close: () => pool.end(),
   }
 }
 
-function openPool(url: string, options: Options & DatabaseOptions) {
+function openPool(url: string, options: Options & DatabaseOptions): pg.Pool {
   const { poolSize, statementTimeoutMs, connectTimeoutMs, onConnectionError } = options
-  const pool = {
+  const pool = new pg.Pool({
     connectionString: url,
     max: poolSize,
     connectionTimeoutMillis: connectTimeoutMs,
+    // A connection with a statement that is not answered in time is dropped: what waits behind that fails too.
     query_timeout: statementTimeoutMs,
+    pipeline: true,
     keepAlive: true,
     application_name: 'latchkey',
     types,
-    onConnect: (client: pg.ClientBase) =>
+    onConnect: (client) =>
       client.query(`${SESSION}; set statement_timeout = ${serverTimeoutMs(statementTimeoutMs)}`),
-  }
-  const db = pgp(pool)
-  db.$pool.on('error', (error: Error) => onConnectionError?.(error))
-  return db
+  })
+  const report = (error: Error) => onConnectionError?.(error)
+  pool.on('error', report)
+  // Without a listener on each client, one that breaks while it is checked out ends the process.
+  pool.on('connect', (client) => client.on('error', report))
+  return pool
 }
 
-/** `pg` would keep a connection that did not answer, and the next statement or the rollback would wait on it too. */
-function dropSilentConnection(error: Error, { client }: Partial<pgPromise.IEventContext>): void {
-  const stream = client?.connection.stream
-  if (error.message === 'Query read timeout' && stream instanceof Socket) stream.destroy(error)
-}
+const createDriver = (send: Send): Driver => ({
+  query: async (statement, values) => (await send({ ...statement, values: [...values] })).rows,
+  execute: async (statement, values) => (await send({ ...statement, values: [...values] })).rowCount ?? 0,
+})
 
-function createDriver(db: pgPromise.IBaseProtocol<object>): Driver {
-  return {
-    query: (statement, values) => db.any(new PreparedStatement({ ...statement, values: [...values] })),
-    execute: (statement, values) =>
-      db.result(
-        new PreparedStatement({ ...statement, values: [...values] }),
-        undefined,
-        ({ rowCount }) => rowCount,
-      ),
+/** `begin` leaves together with the first statement of `work`. */
+async function transact<Result>(pool: pg.Pool, work: (send: Send) => Promise<Result>): Promise<Result> {
+  const client = await pool.connect()
+  let hasEnded = false
+  // A statement that nothing waits for would run outside of the transaction, or in that of another request.
+  const send: Send = (query) =>
+    hasEnded ? Promise.reject(new Error('The transaction has ended')) : client.query(query)
+  try {
+    const [begun, working] = sendTogether(client, () => [client.query('begin'), work(send)])
+    begun.catch(() => undefined) // Awaited below.
+    const result = await working
+    await begun
+    hasEnded = true
+    await client.query('commit')
+    return result
+  } catch (error) {
+    hasEnded = true
+    // A broken connection cannot roll back, and need not: the server does.
+    await client.query('rollback').catch(() => undefined)
+    throw error
+  } finally {
+    release(client)
   }
 }
 
