@@ -29,10 +29,17 @@ export async function countStatements(databaseUrl: string): Promise<StatementCou
       socket.on('error', () => client.destroy())
       socket.on('close', () => sockets.delete(socket))
     }
+    // What is sent before the answer to it arrives belongs to one round trip.
+    let isAnswered = true
+    upstream.on('data', () => {
+      isAnswered = true
+    })
     upstream.pipe(client)
     const read = createReader((type) => {
       if (STATEMENTS.has(type)) sent.statements++
-      if (AWAITED.has(type)) sent.roundTrips++
+      if (!AWAITED.has(type) || !isAnswered) return
+      isAnswered = false
+      sent.roundTrips++
     })
     client.on('data', (bytes) => {
       read(bytes)
