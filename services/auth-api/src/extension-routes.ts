@@ -1,6 +1,7 @@
 import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { explainFailure } from '@latchkey/shared/extensions/explain-failure.ts'
 import type { ExtensionContext } from '@latchkey/shared/extensions/extension.ts'
+import { checkProblemType } from '@latchkey/shared/extensions/problem-type.ts'
 import type { FastifyInstance } from 'fastify'
 import type { RouteOwners } from './plugins/route-owners.ts'
 
@@ -22,6 +23,12 @@ export const addExtensionRoutes = (
     const own = { ...context, mails: mailsOf(extension), settings: extension.values }
     await owners.add(`the extension ${extension.name}`, async () => {
       // Around the plugin, so that even one made with fastify-plugin changes no other route.
-      await server.register(async (app) => void (await app.register(routes, own)))
+      await server.register(async (app) => {
+        app.addHook('onRoute', ({ problems = [] }) => {
+          for (const problem of problems)
+            if (typeof problem !== 'string') checkProblemType(extension.name, problem)
+        })
+        await app.register(routes, own)
+      })
     })
   })

@@ -102,6 +102,41 @@ describe('the routes of an extension', () => {
     )
   })
 
+  const withProblem = (problem: object) => ({
+    'notes/extension.ts': ENTRY,
+    'notes/routes.ts': `import { ProblemError } from '@latchkey/shared/extensions/problem-type.ts'
+      const FULL = ${JSON.stringify(problem)}
+      export const routes = async (app) => {
+        app.get('/notes', { problems: [FULL] }, async () => { throw new ProblemError(FULL, 'Delete one first') })
+      }`,
+  })
+  const FULL = { name: 'notes-full', status: 409, title: 'No room for another note' }
+
+  it('refuse with problem types of their own, which the OpenAPI document shows', async () => {
+    await using folder = await someExtensions(withProblem(FULL))
+    await using app = await startWith(folder, 'notes')
+    const refused = await app.server.inject('/notes')
+    expect(refused.statusCode).toBe(409)
+    expect(refused.headers['content-type']).toMatch(/^application\/problem\+json/)
+    const { name, ...shown } = FULL
+    const problem = { type: 'urn:latchkey:problem:notes-full', ...shown }
+    expect(refused.json()).toMatchObject({ ...problem, detail: 'Delete one first' })
+    const { paths, components } = (await app.server.inject('/openapi.json')).json()
+    expect(paths['/notes'].get.responses['409']).toEqual({ $ref: '#/components/responses/NotesFull' })
+    expect(JSON.stringify(components.responses.NotesFull)).toContain(problem.type)
+  })
+
+  it.each([
+    { ...FULL, name: 'invalid-token', fault: /the problem "invalid-token" must be named notes-…/ },
+    { ...FULL, name: 'notes-', fault: /the problem "notes-" must be named notes-…/ },
+    { ...FULL, name: 'notes-Full', fault: /the problem "notes-Full" must be named notes-…/ },
+    { ...FULL, status: 503, fault: /the problem notes-full has the status 503; it must be from 400 to 499/ },
+    { ...FULL, title: '', fault: /the problem notes-full has no title/ },
+  ])('cannot have the problem type $name with $status', async ({ fault, ...problem }) => {
+    await using folder = await someExtensions(withProblem(problem))
+    await expect(startWith(folder, 'notes')).rejects.toThrow(fault)
+  })
+
   it.each([
     { routes: `app.get('/x', { auth: 'admin' }, async () => 1)`, fault: /The route \/x has an auth marker/ },
     {

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
+import { ProblemError, type ProblemType } from '@latchkey/shared/extensions/problem-type.ts'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
@@ -61,6 +62,8 @@ export function toProblem(error: Error): Problem {
       ...error.details,
     }
   }
+  if (error instanceof ProblemError)
+    return { ...toProblemOf(error.type), detail: error.message, ...error.details }
   if (hasZodFastifySchemaValidationErrors(error)) {
     const errors = error.validation.map(({ instancePath, message }) => ({
       path: instancePath.slice(1).replaceAll('/', '.'),
@@ -75,6 +78,13 @@ export function toProblem(error: Error): Problem {
   }
   return fromStatus('statusCode' in error ? Number(error.statusCode) : 500, (error as FastifyError).code)
 }
+
+/** The problem of a type of an extension, without what is wrong with one request. */
+export const toProblemOf = ({ name, status, title }: ProblemType): Problem => ({
+  type: typeOf(name),
+  title,
+  status,
+})
 
 /** Details of the refusals of Fastify and Node, whose own messages may repeat parts of the request. */
 const DETAILS: Readonly<Record<string, string>> = {

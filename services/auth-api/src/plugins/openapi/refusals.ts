@@ -1,14 +1,15 @@
 import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
+import type { ProblemType } from '@latchkey/shared/extensions/problem-type.ts'
 import type { RouteOptions } from 'fastify'
-import { fromStatus, type Problem, toProblem } from '../problem-details.ts'
+import { fromStatus, type Problem, toProblem, toProblemOf } from '../problem-details.ts'
 
 declare module 'fastify' {
   interface RouteShorthandOptions {
-    problems?: readonly ErrorCode[]
+    problems?: readonly (ErrorCode | ProblemType)[]
   }
   interface RouteOptions {
     /** Errors of the route's own, for its description. Those that follow from `auth`, a body or a limit are known. */
-    problems?: readonly ErrorCode[]
+    problems?: readonly (ErrorCode | ProblemType)[]
   }
   interface FastifyContextConfig {
     /** Asked by an orchestrator: no limit, and an answer whatever else fails. */
@@ -48,6 +49,7 @@ export function refusalsOf(route: RouteOptions): Problem[] {
   const hasBody = methods.some((method) => method !== 'GET' && method !== 'HEAD')
   return [
     ...codesOf(route).map(toExample),
+    ...typesOf(route).map(toProblemOf),
     fromStatus(400, hasBody ? 'FST_ERR_CTP_INVALID_JSON_BODY' : 'HOST_MISSING'),
     ...(hasBody ? [fromStatus(413, 'FST_ERR_CTP_BODY_TOO_LARGE')] : []),
     fromStatus(415, 'FST_ERR_CTP_INVALID_MEDIA_TYPE'),
@@ -55,8 +57,11 @@ export function refusalsOf(route: RouteOptions): Problem[] {
   ]
 }
 
+const typesOf = ({ problems = [] }: RouteOptions): ProblemType[] =>
+  problems.filter((problem) => typeof problem !== 'string')
+
 function codesOf({ auth, schema, config, problems = [] }: RouteOptions): ErrorCode[] {
-  const codes = new Set<ErrorCode>(problems)
+  const codes = new Set<ErrorCode>(problems.filter((problem) => typeof problem === 'string'))
   if (schema?.body ?? schema?.params ?? schema?.querystring) codes.add('invalid_input')
   if (auth !== undefined) codes.add('invalid_token')
   if (typeof auth === 'object') codes.add('forbidden')
