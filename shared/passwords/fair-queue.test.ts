@@ -46,6 +46,12 @@ describe('the fair queue', () => {
       refused: ['a3', 'a2', 'c8'],
     },
     {
+      what: 'refuses the call of no address but the one with the most',
+      calls: ['new a', 'new b', 'new b', 'new b', 'new b', 'new c', 'new d'],
+      taken: ['a0', 'b1', 'c5', 'd6', 'b2', 'b3'],
+      refused: ['b4'],
+    },
+    {
       what: 'refuses a call of a worse standing for one of a better',
       calls: [
         'failed a',

@@ -117,7 +117,7 @@ async function ask(
       report: ({ name }) => void steps.push(`report ${name} of ${url}`),
       write: async () => undefined,
     }),
-    roles: ['user', 'admin', 'editor'],
+    roles: ['user', 'admin', 'editor', 'administrator', 'min'],
   })
   app.addHook('onRequest', async () => void steps.push('a hook of the service'))
   const onRequest = async () => void steps.push('a hook of the route')
@@ -202,6 +202,8 @@ describe('a request', () => {
     { role: ['admin', 'editor'], current: CLAIMS, answer: 'forbidden: The role admin or editor is required' },
     { role: ['admin', 'user'], current: CLAIMS, answer: 'user' },
     { role: 'admin', current: AS_ADMIN, answer: 'admin' },
+    { role: 'administrator', current: AS_ADMIN, answer: 'forbidden: The role administrator is required' },
+    { role: 'min', current: AS_ADMIN, answer: 'forbidden: The role min is required' },
   ])('needs the role that the user now has: $role, $answer', async ({ role, current, answer }) => {
     expect(await answerOf({ role }, 'Bearer good', { current })).toBe(answer)
     const remembered = { isVerified: true, recalled: current }

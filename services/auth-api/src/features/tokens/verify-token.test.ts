@@ -71,6 +71,24 @@ describe('a token that was never seen', () => {
     expect(await recall(sign(CLAIMS))).toEqual(CLAIMS)
   })
 
+  it('is remembered while its times are valid', async () => {
+    let now = NOW * 1000
+    const keys = [await importSigningKey(new Uint8Array(64))]
+    const verifier = createTokenVerifier({ keys, issuer: ISSUER, clock: () => now })
+    const recallAt = (ms: number) => {
+      now = ms
+      return verifier.recall(sign(CLAIMS))
+    }
+    const first = recallAt(now)
+    expect(recallAt((NOW + 60) * 1000 - 1), 'the same claims').toBe(first)
+    expect(recallAt((NOW - 5) * 1000), 'within the leeway of nbf').toBe(first)
+    for (const bad of [(NOW + 60) * 1000, (NOW - 5) * 1000 - 1]) {
+      recallAt(NOW * 1000)
+      expect(recallAt(bad)).toBeUndefined()
+      expect(verifier.size()).toBe(0)
+    }
+  })
+
   it.each([
     ['another signature', `${sign(CLAIMS).slice(0, -4)}AAAA`],
     ['a padded signature', `${sign(CLAIMS)}=`],

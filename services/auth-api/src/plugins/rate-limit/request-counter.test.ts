@@ -38,6 +38,7 @@ describe('an exchange with Redis', () => {
     const counts = new Map<string, number>()
     const pipelines: unknown[][] = []
     const state = { isUp: true, isBroken: false, leftMs: 60_000 }
+    const faults: unknown[] = []
     const pipeline = () => {
       const commands: [key: string, amount: number, windowMs: number][] = []
       return {
@@ -56,9 +57,9 @@ describe('an exchange with Redis', () => {
       windowMs: 60_000,
       // A client has hundreds of methods, of which the counter uses this one.
       redis: { pipeline } as unknown as Redis,
-      unlessPaused: (work) => work().catch(() => undefined),
+      unlessPaused: (work) => work().catch((error) => void faults.push(error)),
     })
-    return { ...counter, now, counts, pipelines, state }
+    return { ...counter, now, counts, pipelines, state, faults }
   }
 
   it('adds what was counted here, once, and learns what others have counted', async () => {
@@ -102,11 +103,15 @@ describe('an exchange with Redis', () => {
     expect(count('a').retryAfterSeconds).toBe(10)
   })
 
-  it.each(['isUp', 'isBroken'] as const)('is made up for when it fails: %s', async (fault) => {
-    const { count, exchange, counts, state } = aCounter()
+  it.each([
+    ['isUp', 'unavailable'],
+    ['isBroken', 'broken'],
+  ] as const)('is made up for when it fails: %s', async (fault, reason) => {
+    const { count, exchange, counts, state, faults } = aCounter()
     count('a')
     state[fault] = !state[fault]
     await exchange()
+    expect(faults).toEqual([new Error(reason)])
     state[fault] = !state[fault]
     counts.clear()
     await exchange()
