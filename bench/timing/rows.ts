@@ -5,6 +5,7 @@ import { SignJWT } from 'jose'
 import { createCodeSecrets } from '../../services/auth-api/src/codes/code-secrets.ts'
 import { createChangeRepository } from '../../services/auth-api/src/features/change-email/change-repository.ts'
 import { createResetRepository } from '../../services/auth-api/src/features/password-reset/reset-repository.ts'
+import { createSignUpRepository } from '../../services/auth-api/src/features/sign-up/sign-up-repository.ts'
 
 /** What an e-mail may be. Requests about all kinds of a row must take the same time. */
 export type Kind = 'unknown' | 'known' | 'deleted'
@@ -144,7 +145,47 @@ export function createRows(db: Database, jwtSecret: Uint8Array): Row[] {
     ...resetRows,
     ...createChangeRows(db, jwtSecret),
     createConfirmationRow(db, jwtSecret),
+    ...createSignUpRows(db, jwtSecret),
   ]
+}
+
+/** A guess of the code of a sign-up: one that was mailed to an e-mail which nobody had, or to nobody. */
+function createSignUpRows(db: Database, jwtSecret: Uint8Array): Row[] {
+  const secrets = createCodeSecrets('signup', jwtSecret)
+
+  async function insertSignUp(email: string, codeHashOf: (id: string) => string): Promise<void> {
+    const [id, now] = [randomUUID(), new Date()]
+    const pending = {
+      name: undefined,
+      email,
+      username: 'a new user',
+      language: 'en',
+      passwordHash: '',
+    } as const
+    const tokenHash = secrets.hash(id, OWN_TOKEN)
+    const expiresAt = new Date(now.getTime() + 600_000)
+    await createSignUpRepository(db).insert(
+      { ...pending, id, tokenHash, codeHash: codeHashOf(id), expiresAt },
+      now,
+    )
+  }
+
+  return ['no sign-up', 'open sign-up'].map((state) => ({
+    name: `signup/confirm, ${state}`,
+    kinds: ['unknown', 'known'],
+    status: 422,
+    lanes: 1,
+    async prepare({ unknown, known }) {
+      await db.execute({ name: 'bench-clear-sign-ups', text: 'delete from sign_up' })
+      if (state === 'open sign-up')
+        for (const [index, email] of unknown.entries()) {
+          await insertSignUp(email, (id) => secrets.hash(id, CODE))
+          await insertSignUp(known[index] ?? '', () => secrets.hashOfNothing())
+        }
+      await db.runScript('vacuum analyze sign_up')
+    },
+    request: (email) => post('/signup/confirm', { email, code: WRONG_CODE, token: OWN_TOKEN }),
+  }))
 }
 
 /** The change of a user's e-mail to one that may be known, with EMAIL_CHANGE=confirmed. */

@@ -25,6 +25,8 @@ const INTERNALS =
 const EXPENDABLE = 10
 /** Resets, each of a user: every second one is confirmed. */
 const RESETS = 10
+/** Sign-ups whose codes are known. */
+const SIGN_UPS = 5
 /** Requests in flight at the same time. */
 const BATCH = 50
 /** Requests generated at once for the same users, whose sessions and resets they end. */
@@ -53,6 +55,7 @@ export const startFuzzedApp = (): Promise<TestApp> =>
       RATE_LIMIT_RESET: '1000000',
       TRUST_PROXY: '127.0.0.1',
       CORS_ORIGINS: 'https://app.example.com',
+      SIGN_UP: 'on',
     },
   })
 
@@ -114,9 +117,10 @@ function* batchesOf<Input>(sample: readonly Input[]) {
 
 async function knownValues(app: TestApp): Promise<KnownValues> {
   const [user, admin, other] = [await aUser(app), await aUser(app, { role: 'admin' }), await aUser(app)]
-  const records = await Promise.all(
-    Array.from({ length: RESETS }, async (_, index) => aReset(app, await aUser(app), index % 2 === 0)),
+  const resets = Array.from({ length: RESETS }, async (_, index) =>
+    aReset(app, await aUser(app), index % 2 === 0),
   )
+  const records = await Promise.all([...resets, ...Array.from({ length: SIGN_UPS }, () => aSignUp(app))])
   const tokens = [
     await aToken(app, user),
     await aToken(app, admin),
@@ -137,7 +141,7 @@ async function knownValues(app: TestApp): Promise<KnownValues> {
     records,
     members: {
       email,
-      username: [...email, user.username],
+      username: [...email, user.username, 'newcomer'],
       currentPassword: [PASSWORD, 'wrong'],
       password: [PASSWORD, 'An0ther-Good!Pass', 'short'],
       token: records.map(({ token }) => token),
@@ -153,12 +157,23 @@ async function aReset(app: TestApp, { email }: TestUser, isConfirmed: boolean) {
   const post = async (url: string, payload: object) =>
     (await app.server.inject({ method: 'POST', url, payload })).json()
   const { token } = await post('/login/resetrequest', { email })
-  const findMail = () => [...app.queued.values()].find(({ to }) => to === email)
-  await expect.poll(findMail, { interval: 5 }).toBeDefined()
-  const opened = await createSealer(app.config.mail.secret).open(findMail()?.variables ?? '')
-  const code = String(opened.code)
+  const code = await codeTo(app, email)
   if (isConfirmed) await post('/login/confirmcode', { email, code, token })
   return { email, code, token, password: 'An0ther-Good!Pass' }
+}
+
+async function aSignUp(app: TestApp) {
+  const username = crypto.randomUUID().slice(0, 18)
+  const [email, password] = [`${username}@example.com`, 'An0ther-Good!Pass']
+  const payload = { email, username, password }
+  const { token } = (await app.server.inject({ method: 'POST', url: '/signup', payload })).json()
+  return { email, code: await codeTo(app, email), token, password }
+}
+
+async function codeTo(app: TestApp, email: string): Promise<string> {
+  const findMail = () => [...app.queued.values()].find(({ to }) => to === email)
+  await expect.poll(findMail, { interval: 5 }).toBeDefined()
+  return String((await createSealer(app.config.mail.secret).open(findMail()?.variables ?? '')).code)
 }
 
 const secretsOf = ({ config }: TestApp): string[] =>

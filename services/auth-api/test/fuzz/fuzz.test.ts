@@ -13,6 +13,7 @@ it(`answers any request as its document says: FUZZ_SEED=${options.seed}`, async 
   expect([...succeeded]).toEqual(
     expect.arrayContaining([
       ...['/login', '/refreshtoken', '/logout', '/profile', '/profile/password'],
+      ...['/signup', '/signup/confirm'],
       ...['/login/resetrequest', '/login/confirmcode', '/login/resetpassword'],
     ]),
   )

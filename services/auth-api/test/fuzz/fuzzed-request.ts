@@ -18,7 +18,7 @@ export interface KnownValues {
   expendableTokens: readonly string[]
   /** Tokens that can be refreshed, each of a user of its own. */
   refreshableTokens: readonly string[]
-  /** Members that belong together: those of one reset. */
+  /** Members that belong together: those of one reset, or of one sign-up. */
   records: readonly Readonly<Record<'email' | 'code' | 'token' | 'password', string>>[]
 }
 
