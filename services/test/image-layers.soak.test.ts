@@ -1,0 +1,42 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { builtScriptifyImage, builtServiceImages } from './servers/shared-server.ts'
+import { layersOf } from './support/image-contents.ts'
+import { docker, ROOT, run, VERSION } from './support/images.ts'
+
+const CHECKOUT = [
+  ...['.dockerignore', '.npmrc', 'package.json', 'package-lock.json'],
+  ...['admin', 'config', 'extensions', 'migrations', 'scripts', 'services', 'shared', 'templates'],
+]
+
+beforeAll(() => Promise.all([builtServiceImages(), builtScriptifyImage()]))
+
+describe.each(['auth-api', 'mailer-worker', 'scriptify'])('the image of %s', (service) => {
+  it('has the same layers when it is built anew, from a checkout made under umask 077', async () => {
+    const rebuilt = await buildUnderStrictUmask(service)
+    expect(await layersOf(rebuilt)).toEqual(await layersOf(`latchkey/${service}:${VERSION}`))
+    const list = 'find /app ! -readable -o -type d ! -executable'
+    expect(await docker('run', '--rm', '--entrypoint', 'sh', rebuilt, '-c', list)).toBe('')
+  })
+})
+
+/** Without a cache where it matters: scriptify has every stage of the other two. */
+async function buildUnderStrictUmask(service: string): Promise<string> {
+  const checkout = await mkdtemp(join(tmpdir(), 'latchkey-umask-'))
+  try {
+    for (const part of CHECKOUT) {
+      const filter = (source: string) => !source.endsWith('node_modules')
+      await cp(join(ROOT, part), join(checkout, part), { recursive: true, filter })
+    }
+    // The packages' own files stay as they are: npm installs from them, and need not do so again for each image.
+    const own = [checkout, '-mindepth', '2', '!', '-name', 'package.json']
+    await run('find', [...own, '-exec', 'chmod', 'go=', '{}', '+'])
+    const dockerfile = join(checkout, `services/${service}/Dockerfile`)
+    const cache = service === 'scriptify' ? ['--no-cache'] : []
+    return await docker('build', '-q', ...cache, '-f', dockerfile, checkout)
+  } finally {
+    await rm(checkout, { recursive: true, force: true })
+  }
+}
