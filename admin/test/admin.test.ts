@@ -5,19 +5,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { VALID_FROM_PROPERTY, validFromOf } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { UnrecoverableError } from 'bullmq'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { olderSchema } from '../../services/auth-api/test/support/older-schemas.ts'
 import {
   createEmptyDatabase,
   createTestDatabase,
   type TestDatabase,
 } from '../../services/auth-api/test/support/test-database.ts'
+import { Audit } from '../audit.ts'
+import { Migrations } from '../migrations.ts'
+import { Queue } from '../queue.ts'
+import { Users } from '../users.ts'
 
 const SCRIPTIFY = join(import.meta.dirname, '../../services/scriptify/bin/scriptify')
 const ROOT = join(import.meta.dirname, '../..')
@@ -43,6 +48,8 @@ interface Outcome {
   stderr: string
 }
 
+const environment = () => ({ APP_ENV: 'test', DATABASE_URL: database.url, PASSWORD_HASH: 'argon2id' })
+
 /** Runs the method as an admin does, by `scriptify run` from the project's root, on this project's database. */
 async function run(
   [reference = '', ...args]: readonly string[],
@@ -54,9 +61,7 @@ async function run(
     env: {
       PATH: process.env.PATH,
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-      APP_ENV: 'test',
-      DATABASE_URL: database.url,
-      PASSWORD_HASH: 'argon2id',
+      ...environment(),
       ...env,
     },
   })
@@ -67,6 +72,33 @@ async function run(
     new Promise<number | null>((resolve) => child.on('close', resolve)),
   ])
   return { code, stdout, stderr }
+}
+
+const admin = new Users()
+const audit = new Audit()
+const queue = new Queue()
+
+/** Calls a method in this process, which most tests are about, instead of starting scriptify. */
+async function call(
+  method: () => Promise<void>,
+  { env = {} }: { env?: Record<string, string> } = {},
+): Promise<Outcome> {
+  const printed = { stdout: '', stderr: '' }
+  for (const [name, value] of Object.entries({ ...environment(), ...env })) vi.stubEnv(name, value)
+  const printTo = (stream: keyof typeof printed) => (line: unknown) => {
+    printed[stream] += `${line}\n`
+  }
+  vi.spyOn(console, 'log').mockImplementation(printTo('stdout'))
+  vi.spyOn(console, 'error').mockImplementation(printTo('stderr'))
+  try {
+    await method()
+    return { code: 0, ...printed }
+  } catch (error) {
+    return { code: 1, ...printed, stderr: `${printed.stderr}${errorMessage(error)}\n` }
+  } finally {
+    vi.restoreAllMocks()
+    vi.unstubAllEnvs()
+  }
 }
 
 async function importCsv(name: string, content: string | Buffer): Promise<Outcome & { report: string }> {
@@ -127,8 +159,8 @@ describe('Users::create', () => {
   })
 
   it('counts characters, not UTF-16 units', async () => {
-    expect((await run(['Users::create', '🦊'.repeat(20), 'fox@example.com'])).code).toBe(0)
-    expect((await run(['Users::create', '🦊'.repeat(21), 'fox2@example.com'])).code).toBe(1)
+    expect((await call(() => admin.create('🦊'.repeat(20), 'fox@example.com'))).code).toBe(0)
+    expect((await call(() => admin.create('🦊'.repeat(21), 'fox2@example.com'))).code).toBe(1)
   })
 })
 
@@ -138,7 +170,7 @@ describe('a user', () => {
     await users().setProperty(userid, VALID_FROM_PROPERTY, '5')
     await users().setProperty(userid, 'picture', 'a\u001b[2Jb')
     for (const login of ['SHOWN', 'shown@example.com', userid.toUpperCase()]) {
-      const { code, stdout } = await run(['Users::show', login])
+      const { code, stdout } = await call(() => admin.show(login))
       expect(code).toBe(0)
       expect(stdout).toContain(userid)
       expect(stdout).toContain('a\\x1b[2Jb')
@@ -149,31 +181,31 @@ describe('a user', () => {
 
   it('is listed by a text that stands for itself', async () => {
     await aUser('per%cent')
-    expect((await run(['Users::list', '%'])).stdout.trim().split('\n')).toHaveLength(2)
-    const { stdout, stderr } = await run(['Users::list', '', '1'])
+    expect((await call(() => admin.list('%'))).stdout.trim().split('\n')).toHaveLength(2)
+    const { stdout, stderr } = await call(() => admin.list('', '1'))
     expect(stdout.trim().split('\n')).toHaveLength(2)
     expect(stderr).toContain('more than these 1')
-    expect((await run(['Users::list', 'nobody at all'])).stdout).toContain('No user')
-    expect((await run(['Users::list', '', '0'])).code).toBe(1)
+    expect((await call(() => admin.list('nobody at all'))).stdout).toContain('No user')
+    expect((await call(() => admin.list('', '0'))).code).toBe(1)
   })
 
   it.each([
-    { what: 'a new role', args: ['Users::setRole', 'mark-1', 'admin'], username: 'mark-1' },
-    { what: 'a new password', args: ['Users::setPassword', 'mark-2'], username: 'mark-2' },
-    { what: 'a revocation', args: ['Users::revoke', 'mark-3'], username: 'mark-3' },
-    { what: 'a deletion', args: ['Users::delete', 'mark-4'], username: 'mark-4' },
-    { what: 'a logout', args: ['Users::logout', 'mark-5'], username: 'mark-5' },
-  ])('loses its tokens by $what', async ({ args, username }) => {
+    { what: 'a new role', change: () => admin.setRole('mark-1', 'admin'), username: 'mark-1' },
+    { what: 'a new password', change: () => admin.setPassword('mark-2'), username: 'mark-2' },
+    { what: 'a revocation', change: () => admin.revoke('mark-3'), username: 'mark-3' },
+    { what: 'a deletion', change: () => admin.delete('mark-4'), username: 'mark-4' },
+    { what: 'a logout', change: () => admin.logout('mark-5'), username: 'mark-5' },
+  ])('loses its tokens by $what', async ({ change, username }) => {
     await aUser(username)
     const before = Math.floor(Date.now() / 1000)
-    expect((await run(args)).code).toBe(0)
+    expect((await call(change)).code).toBe(0)
     const user = await find(username)
     expect(user && validFromOf(user)).toBeGreaterThan(before)
   })
 
   it('has a pending e-mail until its code ends', async () => {
     await aUser('mover')
-    expect((await run(['Users::pendingEmail', 'mover'])).stdout).toContain('no pending change of e-mail')
+    expect((await call(() => admin.pendingEmail('mover'))).stdout).toContain('no pending change of e-mail')
     const { userid = '' } = (await find('mover')) ?? {}
     const insert = {
       name: 'test-insert-change',
@@ -187,11 +219,11 @@ describe('a user', () => {
       return db.execute(insert, [...ids, email, 'a'.repeat(64), requestedAt, expiresAt])
     }
     await insertChange('expired@example.com', -500)
-    expect((await run(['Users::pendingEmail', 'mover'])).stdout).toContain('no pending change of e-mail')
+    expect((await call(() => admin.pendingEmail('mover'))).stdout).toContain('no pending change of e-mail')
     await insertChange('moved@example.com', 600_000)
-    const { stdout } = await run(['Users::pendingEmail', 'mover@example.com'])
+    const { stdout } = await call(() => admin.pendingEmail('mover@example.com'))
     expect(stdout).toContain('change the e-mail to moved@example.com; the code ends at')
-    expect((await run(['Users::pendingEmail', 'nobody'])).code).toBe(1)
+    expect((await call(() => admin.pendingEmail('nobody'))).code).toBe(1)
   })
 
   it('is told by mail when an admin changes the role', async () => {
@@ -200,13 +232,13 @@ describe('a user', () => {
     const find = { name: 'test-outbox', text: "select payload from mail_outbox where payload like '%told@%'" }
     // An environment without files: a start of this checkout may have written secrets for the others.
     const nowhere = { env: { APP_ENV: 'nowhere' } }
-    expect((await run(['Users::setRole', 'told', 'admin'], nowhere)).stderr).toContain(
+    expect((await call(() => admin.setRole('told', 'admin'), nowhere)).stderr).toContain(
       'MAIL_SECRET is not set',
     )
     const env = { MAIL_SECRET: randomBytes(32).toString('base64') }
-    await run(['Users::setRole', 'told', 'user'], { env: { ...env, NOTICE_ROLES_CHANGED: 'off' } })
+    await call(() => admin.setRole('told', 'user'), { env: { ...env, NOTICE_ROLES_CHANGED: 'off' } })
     expect(await db.query(find)).toEqual([])
-    expect((await run(['Users::setRole', 'told', 'admin'], { env })).stderr).toBe('')
+    expect((await call(() => admin.setRole('told', 'admin'), { env })).stderr).toBe('')
     const [mail] = await db.query<{ payload: string }>(find)
     expect(JSON.parse(mail?.payload ?? '')).toMatchObject({
       to: 'told@example.com',
@@ -216,58 +248,58 @@ describe('a user', () => {
 
   it('has an audit trail of what admins did', async () => {
     await aUser('watched')
-    expect((await run(['Audit::tail', 'watched'])).stdout).toContain('Nothing is recorded of this user')
-    await run(['Users::setRole', 'watched', 'admin'])
-    await run(['Users::delete', 'watched'])
-    const { stdout } = await run(['Audit::tail', 'watched@example.com', '2'])
+    expect((await call(() => audit.tail('watched'))).stdout).toContain('Nothing is recorded of this user')
+    await call(() => admin.setRole('watched', 'admin'))
+    await call(() => admin.delete('watched'))
+    const { stdout } = await call(() => audit.tail('watched@example.com', '2'))
     expect(stdout).toMatch(/role\.changed +1 +admin\n.*account\.deleted +1 +admin\n/)
-    expect((await run(['Audit::tail', 'watched', 'all'])).stderr).toContain('limit')
-    expect((await run(['Audit::tail', 'nobody'])).code).toBe(1)
+    expect((await call(() => audit.tail('watched', 'all'))).stderr).toContain('limit')
+    expect((await call(() => audit.tail('nobody'))).code).toBe(1)
   })
 
   it('keeps its password and its tokens when a new password breaks the policy', async () => {
     await aUser('steady')
-    expect((await run(['Users::setPassword', 'steady', 'short'])).code).toBe(1)
+    expect((await call(() => admin.setPassword('steady', 'short'))).code).toBe(1)
     expect(await find('steady')).toMatchObject({ passwordHash: SHA1, properties: [] })
   })
 
   it('is deleted and restored, each once', async () => {
     await aUser('lazarus')
-    expect((await run(['Users::delete', 'lazarus@example.com'])).code).toBe(0)
+    expect((await call(() => admin.delete('lazarus@example.com'))).code).toBe(0)
     expect((await find('lazarus'))?.deletedAt).toBeInstanceOf(Date)
-    expect((await run(['Users::delete', 'lazarus'])).stderr).toContain('deleted already')
-    expect((await run(['Users::restore', 'lazarus'])).code).toBe(0)
+    expect((await call(() => admin.delete('lazarus'))).stderr).toContain('deleted already')
+    expect((await call(() => admin.restore('lazarus'))).code).toBe(0)
     expect((await find('lazarus'))?.deletedAt).toBeNull()
-    expect((await run(['Users::restore', 'lazarus'])).code).toBe(1)
+    expect((await call(() => admin.restore('lazarus'))).code).toBe(1)
   })
 
   it('gets a role that no route requires only when that is meant', async () => {
     await aUser('typist')
-    const misspelt = await run(['Users::setRole', 'typist', 'admn'])
+    const misspelt = await call(() => admin.setRole('typist', 'admn'))
     expect(misspelt.code).toBe(1)
     // An extension beside this test may declare further roles.
     expect(misspelt.stderr).toMatch(
       /The role was not set: role must be one that a route requires: admin(,| and) user.*; to set it anyway, add --arg --force/,
     )
     expect(await find('typist')).toMatchObject({ role: 'user', properties: [] })
-    expect((await run(['Users::setRole', 'typist', 'admn', 'force'])).code).toBe(1)
-    expect((await run(['Users::setRole', 'typist', 'admn', '--force'])).code).toBe(0)
+    expect((await call(() => admin.setRole('typist', 'admn', 'force'))).code).toBe(1)
+    expect((await call(() => admin.setRole('typist', 'admn', '--force'))).code).toBe(0)
     expect((await find('typist'))?.role).toBe('admn')
-    expect((await run(['Users::setRole', 'typist', ''])).code).toBe(0)
+    expect((await call(() => admin.setRole('typist', ''))).code).toBe(0)
   })
 
   it('gets and loses a property', async () => {
     await aUser('owner')
-    expect((await run(['Users::setProperty', 'owner', 'colour', 'blue'])).code).toBe(0)
-    expect((await run(['Users::setProperty', 'owner', 'colour', 'grün'])).code).toBe(0)
+    expect((await call(() => admin.setProperty('owner', 'colour', 'blue'))).code).toBe(0)
+    expect((await call(() => admin.setProperty('owner', 'colour', 'grün'))).code).toBe(0)
     expect((await find('owner'))?.properties).toEqual([{ name: 'colour', value: 'grün' }])
-    expect((await run(['Users::setProperty', 'owner', 'colour', ''])).code).toBe(0)
+    expect((await call(() => admin.setProperty('owner', 'colour', ''))).code).toBe(0)
     expect((await find('owner'))?.properties).toEqual([])
   })
 
   it('is refused a property of Latchkey itself', async () => {
     await aUser('nobody')
-    expect((await run(['Users::setProperty', 'nobody', 'latchkey.valid_from', '1'])).code).toBe(1)
+    expect((await call(() => admin.setProperty('nobody', 'latchkey.valid_from', '1'))).code).toBe(1)
     expect((await find('nobody'))?.properties).toEqual([])
   })
 
@@ -375,19 +407,19 @@ describe('Users::import', () => {
 
 describe('Queue', () => {
   it('counts, lists and retries mails that failed, and shows neither address nor content', async () => {
-    expect((await run(['Migrations::up'])).code).toBe(0)
+    expect((await call(() => new Migrations().up())).code).toBe(0)
     await addFailedMails(['one', 'two', 'three'])
     expect((await run(['Queue::status'])).stdout).toMatch(/failed +3/)
-    const { stdout } = await run(['Queue::failed'])
+    const { stdout } = await call(() => queue.failed())
     expect(stdout).toMatch(
       /one +password-reset +o\*\*\*@example\.com +1 +\S+ +550 <o\*\*\*@example.com> is unknown/,
     )
     expect(stdout).not.toContain('sealed.')
-    expect((await run(['Queue::retry', 'one'])).stdout).toBe('1 mail is tried again.\n')
-    expect((await run(['Queue::retry', 'one'])).code).toBe(1)
-    expect((await run(['Queue::retry', 'all'])).stdout).toBe('2 mails are tried again.\n')
-    expect((await run(['Queue::status'])).stdout).toMatch(/waiting +3[\s\S]*failed +0/)
-    expect((await run(['Queue::failed'])).stdout).toBe('No mail has failed.\n')
+    expect((await call(() => queue.retry('one'))).stdout).toBe('1 mail is tried again.\n')
+    expect((await call(() => queue.retry('one'))).code).toBe(1)
+    expect((await call(() => queue.retry('all'))).stdout).toBe('2 mails are tried again.\n')
+    expect((await call(() => queue.status())).stdout).toMatch(/waiting +3[\s\S]*failed +0/)
+    expect((await call(() => queue.failed())).stdout).toBe('No mail has failed.\n')
   })
 
   it.each(['redis', 'postgres'])('says in one line which %s server does not answer', async (kind) => {
