@@ -23,7 +23,7 @@ export function createLogsCommand(systems: readonly InitSystem[]): Command {
     .action(async (name: string, { lines, follow = false }: Flags) => {
       const { findServiceSystem } = await import('../units/find-service.ts')
       const { printLog } = await import('../units/service-log.ts')
-      process.exitCode = await printLog(name, await findServiceSystem(name, systems), { lines, follow })
+      await printLog(name, await findServiceSystem(name, systems), { lines, follow })
     })
 }
 

@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { constants } from 'node:os'
+import { join } from 'node:path'
+import { become } from '../become.ts'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import { ask } from './control.ts'
@@ -18,16 +18,20 @@ interface LogOptions {
 const TAIL_BYTES = 4096
 
 /**
- * Prints the end of a service's log by the system's own tool; resolves with the exit code. Throws 3 without a log, 4
- * without permission.
+ * Becomes the system's own tool, which prints the end of a service's log. Throws 3 without a log or a tool, 4 without
+ * permission.
  */
-export async function printLog(name: string, system: InitSystem, options: LogOptions): Promise<number> {
+export async function printLog(name: string, system: InitSystem, options: LogOptions): Promise<never> {
   const [file, ...args] = await logCommand(name, system, options)
-  const child = spawn(file, args, { stdio: 'inherit', env: { ...process.env, PATH: SYSTEM_PATH } })
-  // Ctrl-C ends the tool, whose exit code counts.
-  process.on('SIGINT', () => {})
-  await once(child, 'exit')
-  return child.exitCode ?? 128 + (child.signalCode === null ? 0 : constants.signals[child.signalCode])
+  return become([findProgram(file), ...args], { ...process.env, PATH: SYSTEM_PATH })
+}
+
+/** The absolute path of one of the system's programs. */
+function findProgram(file: string): string {
+  const paths = SYSTEM_PATH.split(':').map((folder) => join(folder, file))
+  const found = paths.find((path) => existsSync(path))
+  if (found === undefined) throw new CliError(`${file} is missing on this machine`, EXIT.notFound)
+  return found
 }
 
 /** The last line that a service has written; undefined where it is unknown. */
