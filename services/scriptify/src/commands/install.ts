@@ -80,19 +80,19 @@ const methodOptions = (systems: readonly InitSystem[]): Option[] => [
 ]
 
 function serviceOptions(systems: readonly InitSystem[]): Option[] {
-  const scheduling = namesOf(systems, ({ parseSchedule }) => parseSchedule !== undefined)
+  const schedules = systems.filter(({ scheduleHelp }) => scheduleHelp !== undefined)
   const confining = namesOf(systems, ({ confines }) => confines)
   return [
     new Option('-d, --description <text>', 'one line'),
     new Option('-u, --user <account>', 'the account that it runs as (default: root)'),
     new Option('-g, --group <group>', 'with --user: a group other than the account’s own'),
     new Option(
-      '-s, --schedule <fields>',
-      `${scheduling}: five fields, or a name like @daily (default: every minute)`,
+      '-s, --schedule <times>',
+      schedules.map(({ name, scheduleHelp }) => `${name}: ${scheduleHelp}`).join('; '),
     ),
     new Option(
       '--daemon',
-      `call the method repeatedly until the service is stopped (default, except for ${scheduling})`,
+      'call the method repeatedly until the service is stopped (default without a schedule)',
     ),
     new Option('--no-daemon', 'call the method once'),
     new Option('--interval <seconds>', 'between two calls, also as 500ms or 2m (default: 1)').argParser(

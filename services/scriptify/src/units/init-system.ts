@@ -21,6 +21,18 @@ export interface ServiceState {
 export const SERVICE_ACTIONS = ['start', 'stop', 'restart'] as const
 export type ServiceAction = (typeof SERVICE_ACTIONS)[number]
 
+/** A file that a service may need besides its unit, its launcher and its environment. */
+export interface ExtraFile {
+  /** Such as `/etc/systemd/system/{name}.timer`. */
+  readonly path: string
+  /** A file of `templates/services/`; its values are those of the unit. */
+  readonly template: string
+  /** Whether a service with or without a schedule has this file. */
+  isNeeded(service: { readonly isScheduled: boolean }): boolean
+  /** It is left out where its folder does not exist, such as that of a program that is not installed. */
+  readonly isOptional: boolean
+}
+
 /**
  * All that scriptify knows about one init system. Its file in `systems/` implements this, its template in
  * `templates/services/` is what it reads, and a line in `init-systems.ts` registers it.
@@ -46,12 +58,16 @@ export interface InitSystem {
   readonly refuses: Readonly<Partial<Record<LimitedOption, string>>>
   /** Whether it sandboxes a service: --memory-max, --no-hardening, --no-private-tmp. */
   readonly confines: boolean
-  /** Checks --schedule or gives its default; throws exit code 2. Undefined where services run all the time. */
-  readonly parseSchedule?: (schedule: string | undefined) => string
+  /** Checks --schedule or gives its default, if it has one; throws exit code 2. Undefined where services run all the time. */
+  readonly parseSchedule?: (schedule: string | undefined) => string | undefined
+  /** What --schedule takes, for its help. */
+  readonly scheduleHelp?: string
   /** Why it would lose this value of a variable; undefined where it passes it on. */
   variableFault?(value: string): string | undefined
   /** Throws exit code 2 for a service that it could not start. */
-  check?(service: ServiceDefinition): void
+  check?(service: ServiceDefinition): void | Promise<void>
+  /** Whether it can lengthen the delay before each restart, on this machine. */
+  backsOff?(): Promise<boolean>
   /** Throws exit code 2 where it is not able to start or enable a service on this machine. */
   checkHost(wanted: { readonly start: boolean; readonly enable: boolean }): void
 
@@ -59,6 +75,7 @@ export interface InitSystem {
   readonly template: string
   /** The values of its template besides `name` and `mark`, each escaped for its place. Throws exit code 2. */
   render(service: ServiceDefinition): object
+  readonly extraFiles?: readonly ExtraFile[]
   /** Present where it starts a script of `templates/services/launcher` instead of the command itself. */
   readonly launcher?: {
     /** Whether the script writes the output to `log`. */
@@ -68,13 +85,19 @@ export interface InitSystem {
   }
 
   /** Makes it read a new or changed unit, and enables that. */
-  announce(name: string, options: { readonly enable: boolean }): readonly ControlCommand[]
+  announce(
+    name: string,
+    options: { readonly enable: boolean; readonly isScheduled: boolean },
+  ): readonly ControlCommand[]
   /** Starts a service, or restarts it with what has been written. */
-  start(name: string): readonly ControlCommand[]
+  start(name: string, options: { readonly isScheduled: boolean }): readonly ControlCommand[]
   /** Starts, stops or restarts an installed service by its own tool; throws exit code 2 where that is not possible. */
   control(name: string, action: ServiceAction): readonly ControlCommand[]
   /** How an admin starts a service; undefined for one that needs no start. */
-  startHint?(name: string, options: { readonly replaces: boolean; readonly elsewhere: boolean }): string
+  startHint?(
+    name: string,
+    options: { readonly replaces: boolean; readonly elsewhere: boolean; readonly isScheduled: boolean },
+  ): string
   /** Stops and disables a service that is about to be removed; `legacy` marks one of the original tool. */
   stop(name: string, options: { readonly legacy: boolean }): readonly ControlCommand[]
   /** Makes it forget a service whose files have been removed. */

@@ -7,7 +7,7 @@ import type { InitSystem } from './init-system.ts'
 import { lstatIfAny } from './lstat-if-any.ts'
 import { readMark } from './ownership.ts'
 import { environmentFile, launcherFile } from './paths.ts'
-import { unitFile } from './unit-path.ts'
+import { extraPaths, unitFile } from './unit-path.ts'
 
 /** A file at a path that a service of this name uses. */
 export interface FoundFile {
@@ -26,6 +26,8 @@ export interface FoundService {
   readonly units: readonly FoundUnit[]
   readonly environment: FoundFile | undefined
   readonly launcher: FoundFile | undefined
+  /** The extra files of its init systems. */
+  readonly extras: readonly FoundFile[]
 }
 
 interface InspectOptions {
@@ -49,6 +51,7 @@ export async function inspectService(
     units: found,
     environment: environment && isLegacy ? adoptLegacyEnvironment(environment) : environment,
     launcher: await look(launcherFile(name)),
+    extras: (await Promise.all(extraPaths(name, systems).map(look))).filter((file) => file !== undefined),
   }
 }
 

@@ -14,7 +14,7 @@ export interface ServiceDefinition {
   /** Name of a group; undefined for the account's own. */
   readonly group: string | undefined
   readonly environment: Readonly<Record<string, string>>
-  /** Undefined for an init system without schedules. */
+  /** Undefined for a service that runs all the time. */
   readonly schedule: string | undefined
   /** Whether the service is sandboxed. */
   readonly hardened: boolean
@@ -22,4 +22,6 @@ export interface ServiceDefinition {
   readonly privateTmp: boolean
   /** Number of bytes, optionally followed by K, M, G or T. */
   readonly memoryMax: string | undefined
+  /** Whether the delay before a restart grows. */
+  readonly backsOff: boolean
 }

@@ -18,7 +18,7 @@ import { readMark } from './ownership.ts'
 import { environmentFile, launcherFile, lockFile, pidFile } from './paths.ts'
 import { removeLeftovers } from './replace-files.ts'
 import { requireRoot } from './require-root.ts'
-import { ownFolders, unitFile } from './unit-path.ts'
+import { extraPaths, ownFolders, unitFile } from './unit-path.ts'
 
 export interface UninstallOptions {
   readonly name: string
@@ -84,14 +84,18 @@ async function carryOut(
   const paths = [
     ...systems.map((system) => unitFile(system, name)),
     ...[environmentFile, launcherFile].map((file) => file(name)),
+    ...extraPaths(name, systems),
   ]
   await removeLeftovers(paths.map((path) => join(root, path)))
   await removeEmptyFolders(folders)
   await controlAll(after)
 }
 
-const partsOf = ({ environment, launcher }: FoundService): FoundFile[] =>
-  [environment, launcher].filter((file) => file !== undefined)
+/** An admin may have written a timer or a rotation for the service: those stay. */
+const partsOf = ({ environment, launcher, extras }: FoundService): FoundFile[] => [
+  ...[environment, launcher].filter((file) => file !== undefined),
+  ...extras.filter(({ owner }) => owner === 'own'),
+]
 
 const stopCommands = (name: string, { system, owner }: FoundUnit): readonly ControlCommand[] =>
   system.stop(name, { legacy: owner === 'legacy' })
@@ -130,10 +134,12 @@ async function findTraces(name: string, root: string, owners: readonly InitSyste
   return paths.filter((_, index) => stats[index] !== undefined && !stats[index].isDirectory())
 }
 
+/** logrotate numbers the old ones, or dates them. */
 async function findLogs(log: string): Promise<string[]> {
+  const base = basename(log)
   const names = await namesIn(dirname(log))
   return names
-    .filter((file) => file === basename(log) || file.startsWith(`${basename(log)}.`))
+    .filter((file) => file === base || file.startsWith(`${base}.`) || file.startsWith(`${base}-`))
     .map((file) => join(dirname(log), file))
 }
 

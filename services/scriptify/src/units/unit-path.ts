@@ -1,8 +1,16 @@
-import type { InitSystem } from './init-system.ts'
+import type { ExtraFile, InitSystem } from './init-system.ts'
 import { SCRIPTIFY_DIR } from './paths.ts'
 
 /** The file of a service that the init system reads. */
 export const unitFile = ({ unitPath }: InitSystem, name: string): string => unitPath.replace('{name}', name)
+
+/** The path of an extra file of a service. */
+export const extraPath = ({ path }: ExtraFile, name: string): string => path.replace('{name}', name)
+
+/** The paths of all extra files that a service of this name could have. */
+export const extraPaths = (name: string, systems: readonly InitSystem[]): string[] => [
+  ...new Set(systems.flatMap(({ extraFiles = [] }) => extraFiles.map((extra) => extraPath(extra, name)))),
+]
 
 /** The folder of an init system's units, which exists where that is installed. */
 export const unitFolder = ({ unitPath }: InitSystem): string => unitPath.slice(0, unitPath.indexOf('/{name}'))

@@ -3,7 +3,9 @@ import { hasDocker } from '../terminal-docker.ts'
 import {
   eventually,
   type Machine,
+  read,
   run,
+  SCRIPTIFY,
   scriptify,
   startSystemdMachine,
   startSysvMachine,
@@ -38,6 +40,9 @@ describe.runIf(await hasDocker()).each([
   it('hands over every byte, and answers start, status, restart and stop as LSB says', async () => {
     expect(await install('probe', '--enable')).toMatchObject({ code: 0, stderr: '' })
     expect(await service('probe', 'status')).toBe(3)
+    expect(await read(machine, '/etc/logrotate.d/scriptify-probe')).toContain(
+      '/var/log/scriptify-probe.log {',
+    )
 
     expect(await service('probe', 'start')).toBe(0)
     expect(await service('probe', 'status')).toBe(0)
@@ -82,6 +87,12 @@ describe.runIf(await hasDocker()).each([
     expect(status.memoryBytes).toBeGreaterThan(1024 ** 2)
     expect((await word('stop', 'worded')).code).toBe(0)
     expect((await word('logs', 'worded')).code).toBe(0)
+    // The tool has the pid of scriptify: where that is killed, nothing goes on to follow.
+    const follow = `echo begin >> /var/log/scriptify-worded.log
+      ${SCRIPTIFY} logs worded --follow > /tmp/followed & until grep -q begin /tmp/followed; do sleep 0.05; done
+      echo more >> /var/log/scriptify-worded.log; until grep -q more /tmp/followed; do sleep 0.05; done
+      kill $!; wait $!; echo $?`
+    expect(await succeed(machine, 'timeout', '120', 'sh', '-c', follow)).toBe('143\n')
     expect((await word('uninstall', 'worded')).code).toBe(0)
   })
 

@@ -215,7 +215,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       const before = await everything()
       expect((await uninstall('probe')).code).toBe(4)
       expect(await everything()).toBe(before)
-      await remove('/etc/cron.d/probe', '/etc/scriptify')
+      await remove('/etc/cron.d/probe', '/etc/scriptify', '/etc/logrotate.d/scriptify-probe')
     })
 
     it('leaves a copy under another name alone', async () => {
@@ -487,7 +487,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect(plan.stdout).toContain('==> /etc/sv/probe/run (mode 0755)\n#!/bin/sh\n# scriptify: managed')
       expect(plan.stdout).toContain('would run: ln -sfn /etc/sv/probe /etc/service/probe\n')
       expect(await registered(...install, '--schedule', '@daily')).toMatchObject({
-        ...{ code: 2, stderr: '--schedule does not fit --template=runit: only crond has one\n' },
+        ...{ code: 2, stderr: '--schedule does not fit --template=runit: it is for systemd and crond\n' },
       })
       expect(await everything()).toBe(untouched)
 

@@ -65,6 +65,9 @@ export function run(machine: Machine, ...words: string[]): Promise<Ended> {
   return shell(words)
 }
 
+/** The words of the command, for a script of sh. */
+export const SCRIPTIFY = `node ${HOME}/services/scriptify/bin/scriptify`
+
 /** Runs scriptify on the machine. */
 export const scriptify = (machine: Machine, ...words: string[]): Promise<Ended> =>
   run(machine, 'node', `${HOME}/services/scriptify/bin/scriptify`, ...words)

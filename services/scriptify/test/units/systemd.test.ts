@@ -7,6 +7,7 @@ import {
   type Machine,
   read,
   run,
+  SCRIPTIFY,
   scriptify,
   startSystemdMachine,
   succeed,
@@ -113,6 +114,10 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
           { state: 'inactive' },
         ])
         expect((await word('logs', 'worded', '--lines', '1')).code).toBe(0)
+        const follow = `${SCRIPTIFY} logs worded --follow --lines 0 > /tmp/followed &
+          until grep -q Started /tmp/followed; do systemctl restart worded; done; kill $!; wait $!; echo $?`
+        expect(await succeed(machine, 'timeout', '120', 'sh', '-c', follow)).toBe('143\n')
+        expect((await word('stop', 'worded')).code).toBe(0)
         expect((await word('start', 'wordde')).stderr).toContain('(did you mean worded?)')
         expect((await word('uninstall', 'worded')).code).toBe(0)
       })
@@ -216,6 +221,56 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
         expect((await scriptify(machine, 'uninstall', 'locked')).code).toBe(0)
       })
 
+      it('runs at its times, keeps its protection, and leaves nothing', async () => {
+        await forgetCalls(machine)
+        const timed = (...more: string[]) => install('timed', probe.record, '--schedule', ...more)
+        expect(await timed('*-*-* 03:00', '--dry-run', '--enable', '--start')).toMatchObject({
+          code: 0,
+          stdout: expect.stringMatching(
+            /OnCalendar=\*-\*-\* 03:00\n(.*\n)*would run: systemctl enable timed\.timer\nwould run: systemctl restart timed\.timer/,
+          ),
+        })
+        expect(await timed('*-13-* 03:00')).toMatchObject({
+          code: 2,
+          stderr: expect.stringContaining('is not a time for systemd'),
+        })
+        expect(await timed('0 3 13 * fri', '--enable', '--start')).toMatchObject({ code: 0, stderr: '' })
+        const show = (unit: string, property: string) =>
+          succeed(machine, 'systemctl', 'show', '-P', property, unit)
+        expect(await show('timed.timer', 'TimersCalendar')).toMatch(/Fri \*.*[\s\S]*-13 03:00:00/)
+        expect(await show('timed.timer', 'Persistent')).toBe('yes\n')
+        expect(await show('timed.service', 'NoNewPrivileges')).toBe('yes\n')
+        const status = () => scriptify(machine, 'status', 'timed', '--json')
+        const { stdout } = await status()
+        expect(JSON.parse(stdout)).toMatchObject([{ state: 'scheduled', startsAtBoot: true }])
+        expect(await install('timed', probe.record, '--force')).toMatchObject({
+          code: 2,
+          stderr: 'timed is installed with a schedule: uninstall it first\n',
+        })
+
+        await succeed(machine, 'systemctl', 'start', 'timed')
+        const { pid } = await nextCall(machine)
+        await eventually(async () => (await systemctl('is-active', 'timed')).code !== 0)
+        expect((await run(machine, 'test', '-d', `/proc/${pid}`)).code).toBe(1)
+        expect((await scriptify(machine, 'stop', 'timed')).code).toBe(0)
+        expect(JSON.parse((await status()).stdout)).toMatchObject([{ state: 'inactive' }])
+        expect((await scriptify(machine, 'uninstall', 'timed')).code).toBe(0)
+        expect(await succeed(machine, 'find', '/etc', '-name', '*timed*')).toBe('')
+        expect((await systemctl('status', 'timed.timer')).code).toBe(4)
+      })
+
+      it('leaves a timer that an admin wrote for it', async () => {
+        const timer = '/etc/systemd/system/theirs.timer'
+        await succeed(machine, 'sh', '-c', `printf '[Timer]\\nOnCalendar=daily\\n' > ${timer}`)
+        expect(await install('theirs', probe.record, '--schedule', '@daily')).toMatchObject({
+          code: 4,
+          stderr: `${timer} was not written by scriptify; it stays as it is\n`,
+        })
+        expect((await install('theirs', probe.record)).code).toBe(0)
+        expect((await scriptify(machine, 'uninstall', 'theirs')).code).toBe(0)
+        await succeed(machine, 'rm', timer)
+      })
+
       it('lists what is installed, and shows what would be', async () => {
         const { stdout: plan } = await install(
           'listed',
@@ -272,6 +327,9 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
           await makeReady(machine)
           await nextCall(machine)
           expect((await systemctl('is-active', 'needy')).code).toBe(0)
+          const [, version] = /^systemd (\d+)/.exec((await systemctl('--version')).stdout) ?? []
+          const unit = await succeed(machine, 'systemctl', 'cat', 'needy')
+          expect(unit.includes('RestartMaxDelaySec=5min')).toBe(Number(version) >= 254)
           await succeed(machine, 'rm', '/var/probe/ready')
           expect((await scriptify(machine, 'uninstall', 'needy')).code).toBe(0)
         })

@@ -2,12 +2,23 @@ import { dirname, join } from 'node:path'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { checkFolder } from '../folders.ts'
-import type { InitSystem } from '../init-system.ts'
-import { type FoundFile, inspectService, refuseForeign } from '../inspect-service.ts'
+import type { ExtraFile, InitSystem } from '../init-system.ts'
+import { type FoundFile, type FoundService, inspectService, refuseForeign } from '../inspect-service.ts'
 import { lstatIfAny } from '../lstat-if-any.ts'
 import { SCRIPTIFY_DIR } from '../paths.ts'
-import { ownFolders, unitFile, unitFolder } from '../unit-path.ts'
+import { extraPath, ownFolders, unitFile, unitFolder } from '../unit-path.ts'
 import type { InstallRequest } from './install-request.ts'
+import { neededExtras } from './render-service.ts'
+
+/**
+ * The extra files of this service that can be written: of one that is optional, the folder exists. */
+export async function findExtras({ system, name, root, schedule }: InstallRequest): Promise<ExtraFile[]> {
+  const needed = neededExtras(system, schedule !== undefined)
+  const folders = await Promise.all(
+    needed.map((extra) => lstatIfAny(join(root, dirname(extraPath(extra, name))))),
+  )
+  return needed.filter(({ isOptional }, index) => !isOptional || folders[index] !== undefined)
+}
 
 /**
  * The existing files of this service, each known to be scriptify's. Throws exit code 4 for a file of someone else, 3 for a
@@ -15,25 +26,45 @@ import type { InstallRequest } from './install-request.ts'
  */
 export async function claimFiles(
   request: InstallRequest,
-  systems: readonly InitSystem[],
+  { systems, extras }: { systems: readonly InitSystem[]; extras: readonly ExtraFile[] },
 ): Promise<FoundFile[]> {
   await checkFolders(request)
   const { name, system, root, force } = request
-  const { units, environment, launcher } = await inspectService(name, { root, systems })
-  const unit = units.find((found) => found.system === system)
-  const files = [unit, environment, launcher].filter((file) => file !== undefined)
+  const found = await inspectService(name, { root, systems })
+  const { units, environment, launcher } = found
+  const unit = units.find((known) => known.system === system)
+  const written = extras.map((extra) => join(root, extraPath(extra, name)))
+  const replaced = found.extras.filter(({ path }) => written.includes(path))
+  const files = [unit, environment, launcher, ...replaced].filter((file) => file !== undefined)
   const foreign = files.find(({ owner }) => owner === 'foreign')
   if (foreign) throw refuseForeign(foreign)
-  const other = units.find((found) => found.system !== system && found.owner !== 'foreign')
+  const other = units.find((known) => known.system !== system && known.owner !== 'foreign')
   if (other !== undefined) {
     throw new CliError(`${name} is installed for ${other.system.name}: uninstall it first`, EXIT.usage)
   }
-  if (force) return files
+  if (force) {
+    if (unit !== undefined) refuseOtherKind(request, { found, extras })
+    return files
+  }
   if (unit !== undefined) {
     throw new CliError(`${name} is already installed (${unit.path}): --force replaces it`, EXIT.usage)
   }
   await refuseNamesake(request, systems)
   return files
+}
+
+/** What started the service until now, such as a timer, would go on to start it. */
+function refuseOtherKind(
+  { name, root }: InstallRequest,
+  { found, extras }: { found: FoundService; extras: readonly ExtraFile[] },
+): void {
+  const own = found.extras.filter(({ owner }) => owner === 'own').map(({ path }) => path)
+  const pathOf = (extra: ExtraFile) => join(root, extraPath(extra, name))
+  const surplus = own.find((path) => !extras.map(pathOf).includes(path))
+  const missing = extras.find((extra) => !extra.isOptional && !own.includes(pathOf(extra)))
+  if (surplus === undefined && missing === undefined) return
+  const how = missing === undefined ? 'with' : 'without'
+  throw new CliError(`${name} is installed ${how} a schedule: uninstall it first`, EXIT.usage)
 }
 
 async function checkFolders({ name, system, root }: InstallRequest): Promise<void> {

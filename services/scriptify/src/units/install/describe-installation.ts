@@ -4,8 +4,11 @@ import { announceCommands, type Installation, replacesUnit } from './put-in-plac
 
 /** All that an installation would do. The value of a variable may be a secret, so it is masked. */
 export function describeInstallation({ request, files, kept }: Installation): string[] {
-  const { root, system, name, start } = request
-  const commands = [...announceCommands(request), ...(start ? system.start(name) : [])]
+  const { root, system, name, start, schedule } = request
+  const commands = [
+    ...announceCommands(request),
+    ...(start ? system.start(name, { isScheduled: schedule !== undefined }) : []),
+  ]
   return [
     ...files.flatMap(({ path, mode, content }) => [
       `==> ${join(root, path)} (mode ${mode.toString(8).padStart(4, '0')})`,
@@ -29,9 +32,13 @@ export function reportInstallation(installation: Installation): string[] {
 }
 
 function nextSteps(installation: Installation): string[] {
-  const { name, system, root, start, enable } = installation.request
+  const { name, system, root, start, enable, schedule } = installation.request
   const elsewhere = root !== '/'
-  const hint = system.startHint?.(name, { replaces: replacesUnit(installation), elsewhere })
+  const hint = system.startHint?.(name, {
+    replaces: replacesUnit(installation),
+    elsewhere,
+    isScheduled: schedule !== undefined,
+  })
   const startsAtBoot = enable || system.refuses['--enable'] !== undefined
   return [
     ...(start || hint === undefined

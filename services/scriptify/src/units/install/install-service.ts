@@ -5,7 +5,7 @@ import { controlAll } from '../control.ts'
 import type { InitSystem } from '../init-system.ts'
 import { requireRoot } from '../require-root.ts'
 import { findAccount } from './account.ts'
-import { claimFiles } from './claim-files.ts'
+import { claimFiles, findExtras } from './claim-files.ts'
 import { describeInstallation, reportInstallation } from './describe-installation.ts'
 import type { InstallRequest } from './install-request.ts'
 import { findKeptVariables } from './kept-variables.ts'
@@ -47,13 +47,15 @@ async function prepare(request: InstallRequest, { systems, env }: InstallContext
   if (!request.dryRun) requireRoot('install')
   checkHost(request)
   const account = user === undefined ? undefined : await findAccount({ user, group }, root)
-  const existing = await claimFiles(request, systems)
+  const extras = await findExtras(request)
+  const existing = await claimFiles(request, { systems, extras })
   const kept = findKeptVariables(request, existing, environment)
   const seen = { ...kept.variables, ...environment }
   const command = await findServiceCommand(request, { interval, environment: seen, account, env })
-  const service = { ...parsed, ...command }
-  system.check?.(service)
-  const files = await renderService(service, { system, keptEnvironment: kept.text })
+  const backsOff = root === '/' && ((await system.backsOff?.()) ?? false)
+  const service = { ...parsed, ...command, backsOff }
+  await system.check?.(service)
+  const files = await renderService(service, { system, keptEnvironment: kept.text, extras })
   return { request, files, existing, kept }
 }
 
@@ -68,9 +70,9 @@ function checkHost({ root, start, enable, system }: InstallRequest): void {
   }
 }
 
-async function start({ name, system }: InstallRequest): Promise<void> {
+async function start({ name, system, schedule }: InstallRequest): Promise<void> {
   try {
-    await controlAll(system.start(name))
+    await controlAll(system.start(name, { isScheduled: schedule !== undefined }))
   } catch (error) {
     const reason = errorMessage(error)
     const log = system.log(name)

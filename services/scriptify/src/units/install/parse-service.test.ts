@@ -47,6 +47,14 @@ describe('parseService', () => {
     })
   })
 
+  it('calls the method once for each time of a timer', () => {
+    expect(parse({ schedule: ' 0  3 * * 1 ' })).toMatchObject({
+      schedule: '0 3 * * 1',
+      daemon: false,
+      interval: undefined,
+    })
+  })
+
   it('shortens the default description at its front', () => {
     const { description } = parse({ class: `src/${'d'.repeat(210)}/importer.ts#Importer::work` })
     expect(description).toMatch(/^…d+\/importer\.ts#Importer::work by scriptify$/)
@@ -107,7 +115,21 @@ describe('parseService', () => {
       says: '--user',
     })),
     { why: 'a class over two lines', changes: { class: 'A::b\nUser=root' }, says: '--class' },
-    { why: 'a schedule for systemd', changes: { schedule: '* * * * *' }, says: 'only crond has one' },
+    {
+      why: 'a schedule for initd',
+      changes: { system: initd, schedule: '* * * * *' },
+      says: 'it is for systemd and crond',
+    },
+    {
+      why: 'a timer that calls repeatedly',
+      changes: { schedule: '@daily', daemon: true },
+      says: '--daemon does not fit --schedule',
+    },
+    {
+      why: 'an interval between two times',
+      changes: { schedule: '@daily', interval: 5 },
+      says: '--interval does not fit --schedule',
+    },
     {
       why: 'a schedule that runs something else',
       changes: { system: crond, schedule: '* * * * * root id\n' },

@@ -16,7 +16,7 @@ export interface ServiceRequest {
   readonly user?: string | undefined
   readonly group?: string | undefined
   readonly schedule?: string | undefined
-  /** Default: true, for a system with schedules false. */
+  /** Default: true, for a service with a schedule false. */
   readonly daemon?: boolean | undefined
   readonly interval?: number | undefined
   readonly hardening: boolean
@@ -26,7 +26,7 @@ export interface ServiceRequest {
   readonly start: boolean
 }
 
-export type ParsedService = Omit<ServiceDefinition, 'command' | 'rootdir'> & {
+export type ParsedService = Omit<ServiceDefinition, 'command' | 'rootdir' | 'backsOff'> & {
   /** Seconds between two calls; undefined for a single call. */
   readonly interval: number | undefined
 }
@@ -48,14 +48,15 @@ export function parseService(request: ServiceRequest, systems: readonly InitSyst
   checkServiceName(name)
   if (hasControls(request.class)) throw refuse('--class', request.class, 'contains a control character')
   checkOptions(request, systems)
-  const daemon = request.daemon ?? system.parseSchedule === undefined
+  const schedule = system.parseSchedule?.(request.schedule)
+  const daemon = request.daemon ?? schedule === undefined
   return {
     name,
     description:
       request.description === undefined ? describe(request.class) : parseDescription(request.description),
     ...parseAccount(request),
     environment: parseVariables(request.env, system),
-    schedule: system.parseSchedule?.(request.schedule),
+    schedule,
     daemon,
     interval: daemon ? (request.interval ?? 1) : undefined,
     hardened: hardening,
@@ -79,13 +80,16 @@ function checkOptions(request: ServiceRequest, systems: readonly InitSystem[]): 
   const unfit = (option: string, reason: string) =>
     new CliError(`${option} does not fit --template=${system.name}: ${reason}`, EXIT.usage)
   if (schedule !== undefined && !system.parseSchedule)
-    throw unfit(
-      '--schedule',
-      `only ${namesOf(systems, (known) => known.parseSchedule !== undefined)} has one`,
-    )
+    throw unfit('--schedule', `it is for ${namesOf(systems, (known) => known.parseSchedule !== undefined)}`)
   for (const option of givenOptions(request)) {
     const reason = system.refuses[option]
     if (reason !== undefined) throw unfit(option, reason)
+  }
+  if (schedule !== undefined && (daemon === true || interval !== undefined)) {
+    throw new CliError(
+      `${daemon ? '--daemon' : '--interval'} does not fit --schedule, which starts the method again by itself`,
+      EXIT.usage,
+    )
   }
   if (daemon === false && interval !== undefined) {
     throw new CliError('--interval is for repeated calls; --no-daemon calls the method once', EXIT.usage)

@@ -42,7 +42,9 @@ export const announceCommands = ({
   name,
   system,
   enable,
-}: InstallRequest): readonly ControlCommand[] => (root === '/' ? system.announce(name, { enable }) : [])
+  schedule,
+}: InstallRequest): readonly ControlCommand[] =>
+  root === '/' ? system.announce(name, { enable, isScheduled: schedule !== undefined }) : []
 
 /** Whether a service of this name and init system is replaced. */
 export const replacesUnit = ({ request: { root, system, name }, existing }: Installation): boolean =>

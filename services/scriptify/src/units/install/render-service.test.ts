@@ -18,7 +18,8 @@ const aService = (changes: Partial<ServiceDefinition> = {}): ServiceDefinition =
   user: undefined,
   group: undefined,
   environment: { PLAIN: 'x', HARD: ' $HOME `id` "x" \\\nnext' },
-  schedule: '*/5 * * * *',
+  schedule: undefined,
+  backsOff: false,
   hardened: true,
   privateTmp: true,
   memoryMax: undefined,
@@ -46,11 +47,18 @@ describe('renderService', () => {
     },
   )
 
+  it('writes a timer of systemd, and a delay that grows', async () => {
+    await expect(await describeFiles(systemd, { schedule: '0 0 13 * 5' })).toMatchFileSnapshot(
+      'golden/systemd-timer.txt',
+    )
+    expect(await describeFiles(systemd, { backsOff: true })).toContain('RestartMaxDelaySec=5min')
+  })
+
   it('writes no line that systemd would not read', async () => {
     const command = ['/usr/bin/php8.4', ...Array.from({ length: 10 }, () => '%'.repeat(60_000))] as const
     const service = aService({ command })
     await expect(renderService(service, { system: systemd })).rejects.toThrow('over 1 MiB')
-    expect(await renderService(service, { system: crond })).toHaveLength(3)
+    expect(await renderService(service, { system: crond })).toHaveLength(4)
   })
 
   it.each([
@@ -88,6 +96,7 @@ describe('renderService', () => {
 })
 
 async function describeFiles(system: InitSystem, changes: Partial<ServiceDefinition> = {}): Promise<string> {
-  const files = await renderService(aService(changes), { system })
+  const schedule = system === crond ? '*/5 * * * *' : undefined
+  const files = await renderService(aService({ schedule, ...changes }), { system })
   return files.map(({ path, mode, content }) => `==> ${path} ${mode.toString(8)}\n${content}`).join('\n')
 }

@@ -3,12 +3,12 @@ import { join, resolve } from 'node:path'
 import Handlebars from 'handlebars'
 import { updateEnvFile } from '../../env-file.ts'
 import { errorMessage } from '../../error-message.ts'
-import type { InitSystem } from '../init-system.ts'
+import type { ExtraFile, InitSystem } from '../init-system.ts'
 import { ownershipMark } from '../ownership.ts'
 import { environmentFile, launcherFile, lockFile } from '../paths.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
 import { quoteShellWord } from '../shell-word.ts'
-import { unitFile } from '../unit-path.ts'
+import { extraPath, unitFile } from '../unit-path.ts'
 
 const TEMPLATES_DIR = join(import.meta.dirname, '..', '..', '..', '..', '..', 'templates', 'services')
 
@@ -22,17 +22,23 @@ export interface ServiceFile {
 /**
  * Renders the files of a service in the order in which to write them: the unit comes last, so that the init system never
  * finds a service with a missing part. The service's variables replace those of `keptEnvironment`, the text of an
- * environment file.
+ * environment file. `extras` are those of its init system that are written, by default all that it needs.
  */
 export async function renderService(
   service: ServiceDefinition,
-  { system, keptEnvironment = '' }: { system: InitSystem; keptEnvironment?: string },
+  {
+    system,
+    keptEnvironment = '',
+    extras = neededExtras(system, service.schedule !== undefined),
+  }: { system: InitSystem; keptEnvironment?: string; extras?: readonly ExtraFile[] },
 ): Promise<ServiceFile[]> {
   const { name } = service
   const unit = system.render(service)
   const common = { name, mark: ownershipMark(name, system) }
   const entries = updateEnvFile(keptEnvironment, service.environment).trim()
   const launcher = launcherValues(service, system)
+  const output = system.log(name)
+  const logFile = 'file' in output ? output.file : undefined
   return [
     {
       path: environmentFile(name),
@@ -48,6 +54,13 @@ export async function renderService(
             content: await renderTemplate('launcher', { ...launcher, ...common }),
           },
         ]),
+    ...(await Promise.all(
+      extras.map(async (extra) => ({
+        path: extraPath(extra, name),
+        mode: 0o644,
+        content: await renderTemplate(extra.template, { ...unit, ...common, logFile }),
+      })),
+    )),
     {
       path: unitFile(system, name),
       mode: system.unitMode,
@@ -55,6 +68,10 @@ export async function renderService(
     },
   ]
 }
+
+/** The extra files of a service, with or without a schedule. */
+export const neededExtras = ({ extraFiles = [] }: InitSystem, isScheduled: boolean): ExtraFile[] =>
+  extraFiles.filter((extra) => extra.isNeeded({ isScheduled }))
 
 interface Values {
   readonly mark: string

@@ -3,6 +3,7 @@ import { EXIT } from '../../exit-codes.ts'
 import type { InitSystem } from '../init-system.ts'
 import { launcherFile, launcherLog } from '../paths.ts'
 import { parseSchedule } from './crontab-schedule.ts'
+import { launcherLogRotation } from './launcher-log-rotation.ts'
 
 const EVERY_MINUTE = '* * * * *'
 
@@ -25,11 +26,13 @@ export const crond: InitSystem = {
     '--start': 'cron reads it at once',
   },
   confines: false,
+  scheduleHelp: 'five fields, or a name like @daily (default: every minute)',
   parseSchedule: (schedule = EVERY_MINUTE) => parseSchedule(schedule),
   checkHost: () => undefined,
 
   template: 'crond',
   render: ({ name, description, schedule }) => ({ description, schedule, launcher: launcherFile(name) }),
+  extraFiles: [launcherLogRotation],
   launcher: { logs: true, locks: true },
 
   announce: () => [],

@@ -97,7 +97,7 @@ describe('a crontab', () => {
           group: undefined,
           environment: { SOME: argument },
         },
-        ...{ hardened: false, privateTmp: false, memoryMax: undefined },
+        ...{ hardened: false, privateTmp: false, memoryMax: undefined, backsOff: false },
         ...given,
         rootdir: `/srv/${rootdir}`,
         command: ['/usr/bin/node', argument],

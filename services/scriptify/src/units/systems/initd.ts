@@ -10,6 +10,7 @@ import { launcherFile, launcherLog, pidFile } from '../paths.ts'
 import { processFacts } from '../process-facts.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
 import { quoteShellWord } from '../shell-word.ts'
+import { launcherLogRotation } from './launcher-log-rotation.ts'
 import { activeState, daemonReload, forgetUnit, runsSystemd } from './systemd.ts'
 
 /** Scripts of SysV init, as Debian runs them; systemd generates a unit from each. */
@@ -36,6 +37,7 @@ export const initd: InitSystem = {
     launcher: launcherFile(name),
     match: matchProcess({ command, user }),
   }),
+  extraFiles: [launcherLogRotation],
   launcher: { logs: true, locks: false },
 
   announce: (name, { enable }) => [

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { CliError } from '../../cli-error.ts'
@@ -6,11 +6,14 @@ import { EXIT } from '../../exit-codes.ts'
 import { ask, attempt, type ControlCommand, command } from '../control.ts'
 import { linksTo, namesIn } from '../folders.ts'
 import type { InitSystem, ServiceState } from '../init-system.ts'
+import { ownershipMark } from '../ownership.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
 import { hasNoncharacter } from '../text.ts'
+import { parseCalendarSchedule, toCalendarEvents } from './calendar.ts'
 import { escapeSystemdValue, quoteSystemdWord } from './systemd-grammar.ts'
 
 const FOLDER = '/etc/systemd/system'
+const TIMER_PATH = `${FOLDER}/{name}.timer`
 /** LONG_LINE_MAX: systemd does not load a unit with a longer line. */
 const MAX_COMMAND_BYTES = 1_048_000
 
@@ -19,6 +22,7 @@ export const systemd: InitSystem = {
   examples: [
     "--template=systemd importer --class '\\Jobs\\Importer::work' --rootdir /srv/shop --user app",
     '--template=systemd importer --class src/importer.ts#Importer::work --rootdir /srv/shop --enable --start',
+    "--template=systemd cleaner --class Cleaner::run --rootdir /srv/shop --schedule '*-*-* 03:00' --enable --start",
   ],
 
   unitPath: `${FOLDER}/{name}.service`,
@@ -31,32 +35,45 @@ export const systemd: InitSystem = {
 
   refuses: {},
   confines: true,
+  scheduleHelp: 'a timer, by the same or by OnCalendar, such as *-*-* 03:00 (default: none)',
+  parseSchedule: (schedule) => (schedule === undefined ? undefined : parseCalendarSchedule(schedule)),
   variableFault: (value) =>
     hasNoncharacter(value) ? 'systemd drops a value with a Unicode noncharacter, like U+FFFF' : undefined,
   check,
   checkHost,
+  backsOff,
 
   template: 'systemd',
-  render: ({ description, rootdir, command, user, group, hardened, privateTmp, memoryMax }) => ({
+  render: ({ description, rootdir, command, schedule, ...service }) => ({
+    ...service,
     description: escapeSystemdValue(description),
     rootdir: escapeSystemdValue(rootdir),
     command: joinWords(command),
-    user,
-    group,
-    hardened,
-    privateTmp,
-    memoryMax,
+    events: schedule === undefined ? undefined : toCalendarEvents(schedule),
   }),
-
-  announce: (name, { enable }) => [
-    ...daemonReload(),
-    ...(enable ? [command('systemctl', 'enable', `${name}.service`)] : []),
+  extraFiles: [
+    {
+      path: TIMER_PATH,
+      template: 'systemd-timer',
+      isNeeded: ({ isScheduled }) => isScheduled,
+      isOptional: false,
+    },
   ],
-  start: (name) => [command('systemctl', 'restart', `${name}.service`)],
+
+  announce: (name, { enable, isScheduled }) => [
+    ...daemonReload(),
+    ...(enable ? [command('systemctl', 'enable', unitOf(name, isScheduled))] : []),
+  ],
+  start: (name, { isScheduled }) => [command('systemctl', 'restart', unitOf(name, isScheduled))],
   control(name, action) {
     if (!runsSystemd())
       throw new CliError(`systemd does not run here: ${name} cannot be controlled`, EXIT.usage)
-    return [command('systemctl', action, `${name}.service`)]
+    const isScheduled = hasTimer(name)
+    return [
+      command('systemctl', action, unitOf(name, isScheduled)),
+      // A run that goes on.
+      ...(isScheduled && action === 'stop' ? [command('systemctl', 'stop', `${name}.service`)] : []),
+    ]
   },
   readLog: (name, { lines, follow }) => [
     ...([
@@ -71,16 +88,33 @@ export const systemd: InitSystem = {
     ] as const),
     ...(follow ? ['--follow'] : []),
   ],
-  startHint: (name, { replaces, elsewhere }) =>
-    `${elsewhere ? 'systemctl daemon-reload && ' : ''}systemctl ${replaces ? 'restart' : 'start'} ${name}`,
-  stop: (name) =>
-    runsSystemd()
-      ? [command('systemctl', 'stop', `${name}.service`), attempt('systemctl', 'disable', `${name}.service`)]
-      : [],
+  startHint: (name, { replaces, elsewhere, isScheduled }) =>
+    `${elsewhere ? 'systemctl daemon-reload && ' : ''}systemctl ${replaces ? 'restart' : 'start'} ${isScheduled ? `${name}.timer` : name}`,
+  stop(name) {
+    if (!runsSystemd()) return []
+    const units = [...(hasTimer(name) ? [`${name}.timer`] : []), `${name}.service`]
+    return [command('systemctl', 'stop', ...units), attempt('systemctl', 'disable', ...units)]
+  },
   forget: forgetUnit,
   verify,
   state,
   links: findLinks,
+}
+
+/** The unit that is enabled and started. */
+const unitOf = (name: string, isScheduled: boolean): string => `${name}.${isScheduled ? 'timer' : 'service'}`
+
+/** Whether the service has a timer of scriptify's; an admin may have written another. */
+function hasTimer(name: string): boolean {
+  const path = TIMER_PATH.replace('{name}', name)
+  return existsSync(path) && readFileSync(path, 'utf8').includes(ownershipMark(name, systemd))
+}
+
+/** RestartSteps= came with systemd 254; an older one warns of it. */
+async function backsOff(): Promise<boolean> {
+  const { stdout } = await ask(['systemctl', '--version'], { timeoutMs: 20_000 })
+  const [, version = '0'] = /^systemd (\d+)/.exec(stdout) ?? []
+  return Number(version) >= 254
 }
 
 /** Whether systemd is PID 1, not merely installed. */
@@ -96,12 +130,13 @@ export function forgetUnit(name: string): ControlCommand[] {
 }
 
 /** What systemd calls the state of a unit. */
-export async function activeState(name: string): Promise<string> {
-  const { stdout } = await ask(['systemctl', 'is-active', `${name}.service`], { timeoutMs: 20_000 })
+export async function activeState(name: string, kind: 'service' | 'timer' = 'service'): Promise<string> {
+  const { stdout } = await ask(['systemctl', 'is-active', `${name}.${kind}`], { timeoutMs: 20_000 })
   return stdout.trim() || 'unknown'
 }
 
-function check({ command, rootdir, privateTmp }: ServiceDefinition): void {
+async function check({ command, rootdir, privateTmp, schedule }: ServiceDefinition): Promise<void> {
+  if (schedule !== undefined) await checkEvents(toCalendarEvents(schedule))
   if (command[0].includes('$')) {
     throw new CliError(`systemd cannot run a program with $ in its path: ${command[0]}`, EXIT.usage)
   }
@@ -122,6 +157,16 @@ function check({ command, rootdir, privateTmp }: ServiceDefinition): void {
   }
 }
 
+/** systemd ignores an event that it cannot read, and the timer would never elapse. Skipped where its tool is missing. */
+async function checkEvents(events: readonly string[]): Promise<void> {
+  for (const event of events) {
+    const { code, stderr } = await ask(['systemd-analyze', 'calendar', event], { timeoutMs: 20_000 })
+    if (code <= 0) continue
+    const reason = stderr.trim().split('\n')[0] ?? ''
+    throw new CliError(`--schedule ${JSON.stringify(event)} is not a time for systemd: ${reason}`, EXIT.usage)
+  }
+}
+
 function checkHost({ start, enable }: { start: boolean; enable: boolean }): void {
   if (start && !runsSystemd()) throw new CliError('--start: systemd does not run here', EXIT.usage)
   const hasTool = ['/usr/bin/systemctl', '/bin/systemctl'].some((path) => existsSync(path))
@@ -137,21 +182,23 @@ function joinWords(command: readonly string[]): string {
 async function verify(name: string): Promise<string[]> {
   if (!runsSystemd()) return []
   // It exits with 1 for some warnings, and reports on other units as well.
-  const { stderr } = await ask(['systemd-analyze', 'verify', `${FOLDER}/${name}.service`], {
+  const { stderr } = await ask(['systemd-analyze', 'verify', `${FOLDER}/${unitOf(name, hasTimer(name))}`], {
     timeoutMs: 20_000,
   })
-  return stderr.split('\n').filter((line) => line.includes(`${name}.service`))
+  return stderr.split('\n').filter((line) => new RegExp(`${name}\\.(service|timer)`).test(line))
 }
 
 async function state(name: string): Promise<ServiceState> {
   if (!runsSystemd()) return { state: 'unknown', startsAtBoot: 'unknown' }
+  const isScheduled = hasTimer(name)
   const [enabled, state, facts] = await Promise.all([
-    ask(['systemctl', 'is-enabled', `${name}.service`], { timeoutMs: 20_000 }),
+    ask(['systemctl', 'is-enabled', unitOf(name, isScheduled)], { timeoutMs: 20_000 }),
     activeState(name),
     unitFacts(name),
   ])
+  const waits = isScheduled && state === 'inactive' && (await activeState(name, 'timer')) === 'active'
   return {
-    state,
+    state: waits ? 'scheduled' : state,
     startsAtBoot: enabled.code === 0,
     ...(state === 'active' ? facts : { restarts: facts.restarts }),
   }
@@ -181,8 +228,13 @@ export async function unitFacts(
 async function findLinks(name: string, root: string): Promise<string[]> {
   const folder = join(root, FOLDER)
   const groups = (await namesIn(folder)).filter((group) => /\.(wants|requires)$/.test(group))
-  return linksTo(
-    groups.map((group) => join(folder, group, `${name}.service`)),
-    `${name}.service`,
+  const links = await Promise.all(
+    [`${name}.service`, `${name}.timer`].map((unit) =>
+      linksTo(
+        groups.map((group) => join(folder, group, unit)),
+        unit,
+      ),
+    ),
   )
+  return links.flat()
 }
