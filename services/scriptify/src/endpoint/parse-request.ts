@@ -1,5 +1,3 @@
-import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
-import { findSetting } from '@latchkey/shared/settings/parse-settings.ts'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import { decodeRawBytes } from '../raw-bytes.ts'
@@ -39,7 +37,7 @@ const refuse = (message: string): CliError => new CliError(message, EXIT.usage)
 export async function parseRequest(options: RequestOptions): Promise<EndpointRequest> {
   const method = parseMethod(options.method)
   const given = parseHeaders(options.header)
-  const { url, authorization } = takeCredentials(parseUrl(options))
+  const { url, authorization } = takeCredentials(await parseUrl(options))
   const defaults = { 'User-Agent': 'scriptify', Accept: '*/*', ...authorization }
   const body = await openBody(options)
   return {
@@ -61,17 +59,20 @@ function parseMethod(text: string): string {
   return method
 }
 
-function parseUrl({ url, base }: RequestOptions): URL {
+async function parseUrl({ url, base }: RequestOptions): Promise<URL> {
   if (!url.startsWith('/')) return parseAddress('The URL', url)
   // The path and the host of the base stay, even for a path such as //elsewhere.
-  const address = parseAddress(...findBase(base))
+  const address = parseAddress(...(await findBase(base)))
   address.search = ''
   address.hash = ''
   return parseAddress('The URL', `${address.href.replace(/\/$/, '')}${url}`)
 }
 
-function findBase(base: string | undefined): [label: string, text: string] {
+async function findBase(base: string | undefined): Promise<[label: string, text: string]> {
   if (base !== undefined) return ['--base', base]
+  // Loaded on demand: the settings take longer to load than everything else here, and a URL needs none.
+  const { loadEnvironment } = await import('@latchkey/shared/settings/environment.ts')
+  const { findSetting } = await import('@latchkey/shared/settings/parse-settings.ts')
   const environment = loadEnvironment(process.env)
   const server = environment.API_SERVER || findSetting('API_SERVER', environment)
   if (server) return ['API_SERVER', server]
