@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { errorMessage } from '../error-message.ts'
+import { keepCompiled } from './keep-compiled.ts'
 import { onStopRequest } from './stop-signals.ts'
 
 // close-with-grace does not fit: a second signal ends its drain with exit code 1, and it knows no part that is half open.
@@ -60,6 +61,7 @@ export async function runService(load: () => Promise<ServiceModule>): Promise<vo
   }
   const lifecycle = createLifecycle(parts, stop.signal, { configureStop, fail })
   try {
+    keepCompiled()
     const { openParts } = await load()
     await openParts(lifecycle)
   } catch (error) {
