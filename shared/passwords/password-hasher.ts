@@ -59,6 +59,8 @@ export function createPasswordHasher({
     minThreads: concurrency,
     maxThreads: concurrency,
     niceIncrement: 10,
+    // A thread has its own heap, and a hash leaves little garbage.
+    resourceLimits: { maxYoungGenerationSizeMb: 1 },
   })
   const verified = [...new Set([...accepted, scheme])]
   const waiting = createFairQueue<Call>(queueLimit)

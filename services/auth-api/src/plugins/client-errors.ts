@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import fp from 'fastify-plugin'
 import { fromStatus, type Problem } from './problem-details.ts'
+import { STATUS_CODES } from './status-codes.ts'
 
 /** The statuses of Node's HTTP server for these errors; any other request that cannot be parsed is a 400. */
 const STATUS: Readonly<Record<string, number>> = {

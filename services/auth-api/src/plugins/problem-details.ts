@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http'
 import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
 import { ProblemError, type ProblemType } from '@latchkey/shared/extensions/problem-type.ts'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
@@ -6,6 +5,7 @@ import fp from 'fastify-plugin'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { trackMethods } from './allowed-methods.ts'
+import { STATUS_CODES } from './status-codes.ts'
 
 export const PROBLEMS = {
   invalid_credentials: { status: 401, title: 'Wrong username or password' },
