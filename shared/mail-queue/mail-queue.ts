@@ -39,6 +39,8 @@ export interface MailQueue {
   retryFailed(id: string): Promise<boolean>
   /** Rejects while the queue's server is unavailable. */
   ping(): Promise<void>
+  /** BullMQ's own queue, for Bull Board; rejects while its server is unavailable. */
+  bull(): Promise<BullQueue>
   close(): Promise<void>
 }
 
@@ -92,6 +94,11 @@ export function openMailQueue(url: string, options: MailQueueOptions = {}): Mail
         await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true })
         return true
       }),
+    bull: () =>
+      answerWithin(
+        timeoutMs,
+        acquire().then(({ queue }) => queue),
+      ),
     ping: () => withQueue(async (queue) => void (await queue.getJobCounts('failed'))),
     async close() {
       isClosed = true

@@ -7,6 +7,7 @@ export const parseConfig = declareConfig('mailer-worker', {
   http: { host: 'HOST', port: 'METRICS_PORT' },
   database: { url: 'DATABASE_URL' },
   queue: { url: 'QUEUE_URL', concurrency: 'MAIL_CONCURRENCY', ratePerSecond: 'MAIL_RATE' },
+  board: { token: 'BOARD_TOKEN' },
   outbox: { sweepSeconds: 'OUTBOX_SWEEP' },
   audit: { auditDays: 'AUDIT_DAYS' },
   mail: {

@@ -25,7 +25,7 @@ async function openSilentServer() {
   }
 }
 
-async function aWorker(queueUrl: string) {
+async function aWorker(queueUrl: string, settings: Record<string, string> = {}) {
   const config = parseConfig({
     APP_ENV: 'test',
     DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x',
@@ -35,6 +35,7 @@ async function aWorker(queueUrl: string) {
     MAIL_SECRET: randomBytes(32).toString('base64'),
     HOST: '127.0.0.1',
     METRICS_PORT: '0',
+    ...settings,
   })
   const logger = createLogger('mailer-worker', 'fatal')
   return buildWorker(config, {
@@ -64,3 +65,19 @@ it('stops when it was never started', async () => {
   await worker.stop(1_000)
   expect(worker.readiness.isDraining()).toBe(true)
 })
+
+it.each([
+  { environment: 'prod', token: '', status: 404 },
+  { environment: 'staging', token: '', status: 404 },
+  { environment: 'prod', token: 'a-token-of-enough-characters', status: 401 },
+  { environment: 'dev', token: 'a-token-of-enough-characters', status: 401 },
+  { environment: 'dev', token: '', status: 200 },
+])(
+  'answers $status for /queue in $environment with the token "$token"',
+  async ({ environment, token, status }) => {
+    const { server } = await aWorker('redis://127.0.0.1:1', { APP_ENV: environment, BOARD_TOKEN: token })
+    expect((await server.inject('/queue')).statusCode).toBe(status)
+    expect((await server.inject('/health/live')).statusCode).toBe(200)
+    await server.close()
+  },
+)

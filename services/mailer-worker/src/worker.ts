@@ -13,6 +13,7 @@ import { createOutboxSweep } from '@latchkey/shared/mail-outbox/sweep-outbox.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { rootReason } from '@latchkey/shared/root-reason.ts'
 import type { Tracing } from '@latchkey/shared/telemetry/tracing.ts'
+import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
@@ -84,8 +85,10 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
   const consumer = buildConsumer(parts, patience.signal)
   const tasks = [buildSweep(parts), buildPurge(parts)]
   const readiness = buildReadiness(parts)
+  const server = buildHealthServer(readiness, registry)
+  addQueueBoard(server, parts)
   return {
-    server: buildHealthServer(readiness, registry),
+    server,
     readiness,
     start() {
       consumer.start()
@@ -98,6 +101,17 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
       clearTimeout(timer)
     },
   }
+}
+
+/** In prod and staging for those who know the token; elsewhere open, like the inbox. */
+function addQueueBoard(server: FastifyInstance, { config, queue }: Parts): void {
+  const { token } = config.board
+  if (token === undefined && !hasDemoUsers(config.environment)) return
+  // Loaded where it is served: the start of a worker does not wait for it elsewhere.
+  server.register(async (scope) => {
+    const { queueBoard } = await import('./queue-board.ts')
+    await scope.register(queueBoard, { queue, token })
+  })
 }
 
 function buildReadiness({ db, queue, sender, registry, clock }: Parts): Readiness {

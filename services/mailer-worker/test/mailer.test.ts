@@ -2,7 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
 import { openBullQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { Queue } from 'bullmq'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { hasBrowser, openBrowser, openPage } from '../../test/browser.ts'
 import { hasDocker } from './support/docker.ts'
 import { expectMailToSurviveKills } from './support/kill-workers.ts'
 import { addressesOf, anAddress, type MailSystem, openMailSystem } from './support/mail-system.ts'
@@ -81,6 +82,54 @@ describe.skipIf(!(await hasDocker())).each(inject('combinations'))('mail on %s',
       expect(await worker.metric('latchkey_mail_failed_total')).toBe(1)
       expect(await producer.queue.retryFailed(id)).toBe(true)
       await system.expectOneEach([address])
+    })
+
+    describe('at /queue', () => {
+      let id = ''
+      beforeEach(async () => {
+        system.mailbox.answers.set(address, [550])
+        id = await system.producer.request(address)
+        await expect.poll(async () => (await jobsIn('failed')).map((job) => job.id)).toContain(id)
+      })
+      afterEach(() => system.producer.queue.retryFailed(id).then(() => system.expectOneEach([address])))
+
+      const jobsIn = async (status: string): Promise<{ id: string; data: unknown }[]> => {
+        const answer = await worker.get(`/queue/api/queues?activeQueue=mail&status=${status}`)
+        return JSON.parse(await answer.text()).queues[0].jobs
+      }
+
+      it('shows the jobs without what is sealed in them, and changes none', async () => {
+        const job = (await jobsIn('failed')).find((each) => each.id === id)
+        expect(job).toMatchObject({
+          data: { to: address, template: 'password-reset', variables: '(sealed)' },
+          failedReason: expect.stringContaining('550'),
+        })
+        for (const change of [
+          'retry/failed',
+          'clean/failed',
+          'empty',
+          'pause',
+          `${id}/remove`,
+          `${id}/retry`,
+        ]) {
+          const { status } = await fetch(`${worker.url}/queue/api/queues/mail/${change}`, { method: 'PUT' })
+          expect({ change, isDone: status < 400 }).toEqual({ change, isDone: false })
+        }
+        expect((await jobsIn('failed')).map((each) => each.id)).toContain(id)
+      })
+
+      it.skipIf(!hasBrowser || isDatabaseToo)('is a page on which a failed mail is found', async () => {
+        await using closing = new AsyncDisposableStack()
+        const browser = closing.adopt(await openBrowser(), (opened) => opened.close())
+        const { page } = closing.use(await openPage(browser, worker.url))
+        await page.goto(`${worker.url}/queue/queue/mail?status=failed`)
+        await page.getByText(id).first().waitFor()
+        await page.getByText('550').first().waitFor()
+        await page.getByRole('tab', { name: 'Data' }).click()
+        await page.getByText('(sealed)').waitFor()
+        expect(await page.content()).not.toContain(system.producer.codes.at(-1))
+        expect(await page.getByRole('button', { name: /retry|clean|pause/i }).count()).toBe(0)
+      })
     })
   })
 

@@ -1,0 +1,60 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import { createBullBoard } from '@bull-board/api'
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
+import { FastifyAdapter } from '@bull-board/fastify'
+import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import type { BullQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { Queue } from 'bullmq'
+import type { FastifyPluginAsync } from 'fastify'
+
+export interface QueueBoardOptions {
+  queue: Pick<MailQueue, 'bull'>
+  /** The password of the page, for any user name; without one it asks for none. */
+  token?: string | undefined
+}
+
+const PATH = '/queue'
+/** The page asks for a font of another origin, and is legible without it. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
+
+/** Serves Bull Board below `/queue`: the jobs of the mail queue, read-only and without what is sealed in them. */
+export const queueBoard: FastifyPluginAsync<QueueBoardOptions> = async (app, { queue, token }) => {
+  app.addHook('onRequest', async ({ headers }, reply) => {
+    reply.headers({ 'content-security-policy': CONTENT_SECURITY_POLICY, 'cache-control': 'no-store' })
+    if (token === undefined || isPassword(headers.authorization, token)) return
+    reply.header('www-authenticate', 'Basic realm="Latchkey", charset="UTF-8"')
+    return reply.code(401).send({ error: 'Wrong password; BOARD_TOKEN of mailer-worker is the right one' })
+  })
+
+  const server = new FastifyAdapter().setBasePath(PATH)
+  const { setQueues } = createBullBoard({
+    queues: [],
+    serverAdapter: server,
+    options: { uiConfig: { boardTitle: 'Latchkey' } },
+  })
+  let shown: BullQueue | undefined
+  app.addHook('preHandler', async ({ url }, reply) => {
+    if (!url.startsWith(`${PATH}/api/`)) return
+    const opened = await queue.bull().catch(() => undefined)
+    if (!opened) return reply.code(503).send({ error: 'The mail queue is unavailable' })
+    if (opened !== shown) setQueues([adapterOf(opened)])
+    shown = opened
+  })
+  await app.register(server.registerPlugin(), { prefix: PATH })
+}
+
+/** Whether `authorization` has the token as its password (RFC 7617). Takes the same time for any other. */
+function isPassword(authorization = '', token: string): boolean {
+  const [, encoded = ''] = /^Basic +(\S+)$/i.exec(authorization) ?? []
+  const credentials = Buffer.from(encoded, 'base64').toString()
+  const password = credentials.slice(credentials.indexOf(':') + 1)
+  return timingSafeEqual(hash('sha256', password, 'buffer'), hash('sha256', token, 'buffer'))
+}
+
+function adapterOf(queue: BullQueue): BullMQAdapter {
+  if (!(queue instanceof Queue)) throw new TypeError('Bull Board shows queues of BullMQ alone')
+  const adapter = new BullMQAdapter(queue, { readOnlyMode: true })
+  adapter.setFormatter('data', ({ variables, ...data }) => ({ ...data, variables: variables && '(sealed)' }))
+  return adapter
+}
