@@ -173,7 +173,7 @@ function buildSweep({ config, outbox, queue, settlement, metrics, logger, clock 
       await settlement.settlePending()
       await sweep()
     },
-    onError: (error) => logger.warn({ reason: rootReason(error) }, 'sweeping the outbox failed'),
+    ...reportOf('sweeping the outbox', logger),
   })
 }
 
@@ -181,6 +181,14 @@ function buildPurge({ config, db, logger, clock }: Parts) {
   return createRepeatedTask({
     pauseMs: PURGE_PAUSE_MS,
     work: createPurge(db, { ...config.audit, clock }),
-    onError: (error) => logger.warn({ reason: rootReason(error) }, 'deleting expired rows failed'),
+    ...reportOf('deleting expired rows', logger),
   })
+}
+
+/** One line when a task begins to fail, and one when it succeeds again: an outage takes many runs. */
+function reportOf(task: string, logger: Logger) {
+  return {
+    onError: (error: unknown) => logger.warn({ reason: rootReason(error) }, `${task} failed`),
+    onRecovery: (failed: number) => logger.info({ failed }, `${task} succeeds again`),
+  }
 }
