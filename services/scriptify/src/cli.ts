@@ -1,10 +1,12 @@
 import { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { closestName } from './closest-name.ts'
+import { createCompletionCommand } from './commands/completion.ts'
 import { createControlCommands } from './commands/control.ts'
 import { createEndpointCommand } from './commands/endpoint.ts'
 import { createInstallCommand } from './commands/install.ts'
 import { createLogsCommand } from './commands/logs.ts'
+import { createMethodsCommand } from './commands/methods.ts'
 import { createRunCommand } from './commands/run.ts'
 import { createServicesCommand } from './commands/services.ts'
 import { createStatusCommand } from './commands/status.ts'
@@ -25,6 +27,7 @@ export function createCli(systems: readonly InitSystem[] = INIT_SYSTEMS): Comman
   for (const command of [
     createTerminalCommand(),
     createRunCommand(),
+    createMethodsCommand(),
     createInstallCommand(systems),
     createUninstallCommand(systems),
     createServicesCommand(systems),
@@ -32,6 +35,7 @@ export function createCli(systems: readonly InitSystem[] = INIT_SYSTEMS): Comman
     createLogsCommand(systems),
     ...createControlCommands(systems),
     createEndpointCommand(),
+    createCompletionCommand(program, systems),
   ]) {
     // addCommand(), unlike command(), does not pass settings to the subcommand.
     program.addCommand(command.copyInheritedSettings(program))

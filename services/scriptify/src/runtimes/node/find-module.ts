@@ -3,6 +3,7 @@ import { basename, dirname, extname, join, relative, resolve, sep } from 'node:p
 import { z } from 'zod'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
+import type { ClassFile } from '../class-file.ts'
 
 interface Project {
   rootdir: string
@@ -47,14 +48,19 @@ export function findModule(className: string, project: Project): { found?: strin
 }
 
 /** The classes that the map of namespaces leads to, by the names of their files. */
-export function listClasses(rootdir: string): string[] {
-  const classes = Object.entries(readNamespaces(rootdir)).flatMap(([prefix, patterns]) =>
+export const listClasses = (rootdir: string): string[] =>
+  [...new Set(listClassFiles(rootdir).map(({ name }) => name))].sort()
+
+/** The same, with their files. */
+export const listClassFiles = (rootdir: string): ClassFile[] =>
+  Object.entries(readNamespaces(rootdir)).flatMap(([prefix, patterns]) =>
     foldersOf(patterns, rootdir).flatMap((folder) =>
-      globSync(`**/*.{${EXTENSIONS}}`, { cwd: folder }).map((file) => prefix + toClassName(file)),
+      globSync(`**/*.{${EXTENSIONS}}`, { cwd: folder }).map((file) => ({
+        name: prefix + toClassName(file),
+        file: join(folder, file),
+      })),
     ),
   )
-  return [...new Set(classes)].sort()
-}
 
 /** `import/user-list.ts` is `Import\\UserList`. */
 const toClassName = (file: string): string =>

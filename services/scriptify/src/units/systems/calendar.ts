@@ -31,7 +31,7 @@ export function parseCalendarSchedule(schedule: string): string {
     const parsed = parseSchedule(schedule)
     if (parsed !== '@reboot') return parsed
     throw new CliError(
-      '--schedule @reboot is no time for systemd; use --enable --no-daemon without --schedule',
+      '--schedule @reboot is not a time for systemd; use --enable --no-daemon without --schedule',
       EXIT.usage,
     )
   }

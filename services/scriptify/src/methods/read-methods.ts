@@ -1,0 +1,32 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { RuntimeName } from '../runtimes/choose-runtime.ts'
+import { runtimes } from '../runtimes/registry.ts'
+import { resolveCall } from './resolve-call.ts'
+
+export interface ListedMethod {
+  /** As `run` takes it. */
+  readonly reference: string
+  /** The first line of its comment. */
+  readonly summary: string
+}
+
+/** The user waits at a prompt of a shell. */
+const TIMEOUT_MS = 5000
+
+/** The methods of a class that can be called, from the loaded class. */
+export async function readMethods(
+  className: string,
+  { rootdir, env, runtime }: { rootdir: string; env: NodeJS.ProcessEnv; runtime?: RuntimeName },
+): Promise<ListedMethod[]> {
+  const call = await resolveCall(className, { args: [], rootdir, runtime, compileCache: true }, env)
+  const [file, ...words] = await runtimes[call.reference.runtime].methodsCommand(call, env)
+  const { stdout } = await promisify(execFile)(file, words, { cwd: rootdir, env, timeout: TIMEOUT_MS })
+  return stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => {
+      const [, reference = '', summary = ''] = /^(\S+)(?: {2,}(.*))?$/.exec(line) ?? []
+      return { reference, summary }
+    })
+}
