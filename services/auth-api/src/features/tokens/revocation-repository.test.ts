@@ -3,7 +3,7 @@ import { createQueryable } from '@latchkey/shared/database/queryable.ts'
 import { openMigrated } from '@latchkey/shared/database/test/sqlite/open-empty.ts'
 import { toAppError } from '@latchkey/shared/database/to-app-error.ts'
 import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Claims } from './claims.ts'
 import { createRevocationRepository, type RevocationRepository } from './revocation-repository.ts'
 
@@ -65,6 +65,71 @@ describe('the standing of a token', () => {
       refreshedUntil: undefined,
       hasSessionEnded: false,
     })
+  })
+})
+
+describe('the standings of several tokens', () => {
+  /** Tokens of ada, of eve and of nobody, in turn. */
+  async function tokens(count: number): Promise<Claims[]> {
+    const owners = [ada, await aTokenOf('eve'), { ...ada, sub: crypto.randomUUID() }]
+    return Array.from({ length: count }, (_, index) => ({
+      ...(owners[index % owners.length] ?? ada),
+      jti: `token-${index}`,
+      sid: `session-${index}`,
+    }))
+  }
+
+  /** The names of the statements of `work`, and how many values each was given. */
+  async function statementsOf(work: () => Promise<unknown>) {
+    const query = vi.spyOn(database.db, 'query')
+    try {
+      await work()
+      return query.mock.calls.map(([{ name }, values]) => ({ name, values }))
+    } finally {
+      query.mockRestore()
+    }
+  }
+
+  it.each([1, 2, 4, 5, 16, 17, 64])('are those that each of %i has alone', async (count) => {
+    await users.setProperty(ada.sub, 'picture', 'p.png')
+    const list = await tokens(count)
+    const [first, last] = [list[0] ?? ada, list.at(-1) ?? ada]
+    await revocations.endRefreshed(first, at(2_010))
+    await revocations.endSession(last, at(2_000), at(5_600))
+    const alone = await Promise.all(list.map((claims) => revocations.findStanding(claims)))
+    expect(await revocations.findStandings(list)).toEqual(alone)
+    expect(alone[0]).toMatchObject({ user: { username: 'ada' }, refreshedUntil: at(2_010) })
+    expect(alone.at(-1)).toMatchObject({ hasSessionEnded: true })
+  })
+
+  it.each([
+    { count: 2, length: 4 },
+    { count: 4, length: 4 },
+    { count: 5, length: 16 },
+    { count: 64, length: 64 },
+  ])('are read by two statements: $count by those for $length', async ({ count, length }) => {
+    const list = await tokens(count)
+    const [ofUsers, ofRevocations] = await statementsOf(() => revocations.findStandings(list))
+    const last = list.at(-1)?.sub
+    expect(ofUsers).toEqual({
+      name: `token-users-${length}`,
+      values: [...list.map(({ sub }) => sub), ...Array.from({ length: length - count }, () => last)],
+    })
+    expect(ofRevocations).toMatchObject({
+      name: `token-revocations-${length}`,
+      values: { length: 2 * length },
+    })
+  })
+
+  it('are that of one alone, by one statement', async () => {
+    const statements = await statementsOf(() => revocations.findStandings([ada]))
+    expect(statements.map(({ name }) => name)).toEqual(['token-standing'])
+  })
+
+  it('are not read for more than 64', async () => {
+    await expect(revocations.findStandings(await tokens(65))).rejects.toThrow(
+      new RangeError('65 tokens are too many for one statement'),
+    )
   })
 })
 

@@ -37,7 +37,8 @@ it('reads at most so many by one statement', async () => {
   )
   const standings = await Promise.all(jtis.map((jti) => findStanding(claimsOf(jti))))
   expect(standings.findIndex(({ hasSessionEnded }) => hasSessionEnded)).toBe(MAX_TOKENS)
-  expect(findStandings.mock.calls.map(([all]) => all.length)).toEqual([MAX_TOKENS, 1])
+  await Promise.all(jtis.slice(1).map((jti) => findStanding(claimsOf(jti))))
+  expect(findStandings.mock.calls.map(([all]) => all.length)).toEqual([MAX_TOKENS, 1, MAX_TOKENS])
 })
 
 it('refuses every token of a read that fails, and reads again for the next', async () => {
@@ -48,4 +49,15 @@ it('refuses every token of a read that fails, and reads again for the next', asy
   const results = await Promise.allSettled(['a', 'b'].map((jti) => findStanding(claimsOf(jti))))
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   await expect(findStanding(claimsOf('a'))).resolves.toMatchObject({ hasSessionEnded: false })
+})
+
+it('refuses a token whose standing is missing in the answer', async () => {
+  const { findStanding } = createStandingReader({
+    findStandings: async (all) => all.slice(1).map(standingOf),
+  })
+  const results = await Promise.allSettled(['a', 'b'].map((jti) => findStanding(claimsOf(jti))))
+  expect(results).toMatchObject([
+    { status: 'fulfilled' },
+    { status: 'rejected', reason: new Error('A standing is missing') },
+  ])
 })

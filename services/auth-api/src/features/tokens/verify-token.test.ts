@@ -43,10 +43,10 @@ describe('a token that was never seen', () => {
     data: { userid: USERID, name: '', role: 'user' },
   }
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const sign = (claims: object, header: object = HEADER, hash = 'sha512') => {
-    const signed = `${encode(header)}.${encode(claims)}`
-    return `${signed}.${createHmac(hash, new Uint8Array(64)).update(signed).digest('base64url')}`
-  }
+  const signText = (signed: string, hash = 'sha512') =>
+    `${signed}.${createHmac(hash, new Uint8Array(64)).update(signed).digest('base64url')}`
+  const sign = (claims: object, header: object = HEADER, hash?: string) =>
+    signText(`${encode(header)}.${encode(claims)}`, hash)
   const recall = async (token: string) => {
     const keys = [await importSigningKey(Buffer.alloc(64, 1)), await importSigningKey(new Uint8Array(64))]
     return createTokenVerifier({ keys, issuer: ISSUER, clock: () => NOW * 1000 }).recall(token)
@@ -89,6 +89,19 @@ describe('a token that was never seen', () => {
     }
   })
 
+  it('is remembered up to 2,048 characters', async () => {
+    const keys = [await importSigningKey(new Uint8Array(64))]
+    const sizeAfter = (token: string) => {
+      const verifier = createTokenVerifier({ keys, issuer: ISSUER, clock: () => NOW * 1000 })
+      expect(verifier.recall(token)).toBeDefined()
+      return verifier.size()
+    }
+    const named = (length: number) => sign({ ...CLAIMS, data: { ...CLAIMS.data, name: 'a'.repeat(length) } })
+    const longest = 1_246
+    expect([named(longest).length, sizeAfter(named(longest))]).toEqual([2_048, 1])
+    expect(sizeAfter(named(longest + 1))).toBe(0)
+  })
+
   it.each([
     ['another signature', `${sign(CLAIMS).slice(0, -4)}AAAA`],
     ['a padded signature', `${sign(CLAIMS)}=`],
@@ -97,6 +110,9 @@ describe('a token that was never seen', () => {
     ['changed claims', sign(CLAIMS).replace(/\.[^.]+\./, `.${encode({ ...CLAIMS, sub: 'x' })}.`)],
     ['another hash', sign(CLAIMS, HEADER, 'sha256')],
     ['no algorithm', sign(CLAIMS, { alg: 'none', typ: 'JWT' })],
+    ['another algorithm', sign(CLAIMS, { alg: 'HS256', typ: 'JWT' })],
+    ['padded claims', signText(`${encode(HEADER)}.${encode(CLAIMS)}=`)],
+    ['claims after what is no base64url', signText(`${encode(HEADER)}.*${encode(CLAIMS)}`)],
     ['a key id', sign(CLAIMS, { ...HEADER, kid: '1' })],
     ['another issuer', sign({ ...CLAIMS, iss: 'http://elsewhere' })],
     ['another user in its data', sign({ ...CLAIMS, sub: '6f1c4d5e-0000-4000-8000-000000000001' })],

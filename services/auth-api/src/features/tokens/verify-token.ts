@@ -58,7 +58,7 @@ export function createTokenVerifier({
       const now = clock()
       const known = verified.get(token)
       if (known && isInTime(known, now)) return known
-      if (known) verified.delete(token)
+      verified.delete(token)
       const claims = verifyOwn(keys, token, { issuer, now })
       return claims && remember(token, claims)
     },
