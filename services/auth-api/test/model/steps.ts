@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import fc, { type AsyncCommand } from 'fast-check'
 import { expect } from 'vitest'
+import { numberedPassword } from '../support/numbered-password.ts'
 import {
   type AccountModel,
   fold,
@@ -111,16 +112,13 @@ function stepContext(model: AccountModel, run: Run, values: Given) {
     token: model.tokens.at(-1 - (at % Math.max(1, model.tokens.length))),
     reset: model.resets.at(-1 - (at % Math.max(1, model.resets.length))),
     user: model.users[choice % USERS] as ModelUser,
-    newPassword: () => passwordOf(run.passwords++),
+    newPassword: () => numberedPassword(run.passwords++),
     limited: (account: string) => ({ replica, address, account: fold(account) }),
     post: (url: string, payload: object, on = replica) => replicas.send(on, { url, payload, address }),
   }
 }
 
 const emailOf = (sequence: number, index: number) => `user${sequence}-${index}@example.com`
-/** Digits would be sequences, which the policy refuses. */
-const passwordOf = (index: number) =>
-  `N3w-p4ssw0rd!${[...String(index)].map((digit) => 'kqwzxvjbhm'[Number(digit)]).join('-')}`
 const otherThan = (code: string | undefined) => (code === '000000' ? '000001' : '000000')
 
 /** The steps, by name; `weight` says how often each occurs. */

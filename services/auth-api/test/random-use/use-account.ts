@@ -4,6 +4,7 @@ import { findProperty, LANGUAGE_PROPERTY, validFromOf } from '@latchkey/shared/u
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { expect } from 'vitest'
 import type { Request } from '../model/replicas.ts'
+import { numberedPassword } from '../support/numbered-password.ts'
 import {
   type AccountHistory,
   type AccountRow,
@@ -322,9 +323,7 @@ async function storePassword(use: Use, exchange: Exchange, password: string): Pr
   return true
 }
 
-/** In words: digits would be a sequence, which the policy refuses. */
-const newPassword = ({ lines }: AccountHistory): string =>
-  `N3w-p4ssw0rd!${[...String(lines.length)].map((digit) => 'kqwzxvjbhm'[Number(digit)]).join('-')}`
+const newPassword = ({ lines }: AccountHistory): string => numberedPassword(lines.length)
 
 async function requestEmail(use: Use): Promise<void> {
   const { account, service, variant, takenEmail } = use
