@@ -1,4 +1,4 @@
-import { createLimitsModel } from './limits-model.ts'
+import { createLimitsModel, type Limits } from './limits-model.ts'
 import type { Time } from './replicas.ts'
 
 /** The settings that the model knows; but for the session, the replicas have their defaults. */
@@ -79,6 +79,23 @@ export interface ModelChange {
   isUsed: boolean
 }
 
+/** A sign-up that waits for its code. */
+export interface ModelSignUp {
+  readonly id: string
+  /** As it was sent. */
+  readonly email: string
+  readonly username: string
+  readonly name: string
+  readonly language: string | undefined
+  readonly password: string
+  readonly token: string
+  /** What was mailed; undefined where the address belonged to a user. */
+  readonly code: string | undefined
+  readonly createdAt: number
+  readonly expiresAt: number
+  attempts: number
+}
+
 /** What a user was until a change. */
 interface Past extends Standing {
   readonly userid: string
@@ -91,11 +108,13 @@ type Standing = Readonly<Pick<ModelUser, 'generation' | 'role' | 'isDeleted'>>
 export type AccountModel = ReturnType<typeof createAccountModel>
 
 /** Accounts as the documentation describes them: users, their tokens, their resets and their changes of e-mail. */
-export function createAccountModel(time: Time, options: { sharesLimits: boolean }) {
+export function createAccountModel(time: Time, options: { sharesLimits: boolean; limits: Limits }) {
   const users: ModelUser[] = []
   const tokens: ModelToken[] = []
   const resets: ModelReset[] = []
   const changes: ModelChange[] = []
+  const signUps: ModelSignUp[] = []
+  const events: string[] = []
   const past: Past[] = []
 
   /** What a replica may know of a user: what is, and what was until REVOCATION_CACHE ago. */
@@ -130,7 +149,12 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean 
     tokens,
     resets,
     changes,
-    limits: createLimitsModel({ areShared: options.sharesLimits }),
+    signUps,
+    /** The events that are recorded in the transactions that they are about, with their users. */
+    events,
+    limits: createLimitsModel({ areShared: options.sharesLimits, limits: options.limits }),
+
+    record: (name: string, { userid }: ModelUser): void => void events.push(`${name} ${userid}`),
 
     findUser: (email: string) => users.find((user) => fold(user.email) === fold(email)),
 
@@ -276,9 +300,28 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean 
         endCodesOf(user)
         this.endTokens(user)
         token.generation = user.generation
+        this.record('email.changed', user)
       }
       user.email = email
     },
+
+    /** The sign-up that the service knows for an e-mail: the newest. */
+    findSignUp: (email: string) =>
+      signUps
+        .filter((signUp) => fold(signUp.email) === fold(email))
+        .toSorted(byCreation)
+        .at(-1),
+
+    beginSignUp(given: Omit<ModelSignUp, 'createdAt' | 'expiresAt' | 'attempts'>): void {
+      const [createdAt, expiresAt] = [time.now, time.now + SETTINGS.resetTtlMs]
+      signUps.push({ ...given, createdAt, expiresAt, attempts: 0 })
+    },
+
+    /** Whether a code may still be tried. */
+    isOpenSignUp: (signUp: ModelSignUp): boolean =>
+      signUp.expiresAt > time.now && signUp.attempts < SETTINGS.resetAttempts,
+
+    endSignUp: (signUp: ModelSignUp): void => void signUps.splice(signUps.indexOf(signUp), 1),
   }
 
   function endCodesOf(user: ModelUser): void {
@@ -290,5 +333,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean 
 export const fold = (text: string): string => text.normalize('NFC').toLowerCase()
 
 /** Two of one millisecond are ordered by their ids. */
-const byCreation = (one: Pick<ModelReset, 'createdAt' | 'id'>, other: Pick<ModelReset, 'createdAt' | 'id'>) =>
+const byCreation = (one: Created, other: Created) =>
   one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1)
+
+type Created = Pick<ModelReset, 'createdAt' | 'id'>

@@ -1,5 +1,14 @@
 /** The limits of the model's replicas. */
-export const LIMITS = { failures: 3, resets: 3 } as const
+export interface Limits {
+  readonly failures: number
+  readonly resets: number
+}
+
+/** Low ones are reached by many sequences; behind high ones the sequences reach everything else. */
+export const LIMITS: Readonly<Record<'low' | 'high', Limits>> = {
+  low: { failures: 3, resets: 3 },
+  high: { failures: 12, resets: 12 },
+}
 
 /** Beyond its limit an account is granted one reset from each further address, up to this multiple of the limit. */
 const CEILING_FACTOR = 3
@@ -10,8 +19,8 @@ export interface LimitedCall {
   account: string
 }
 
-/** The reset of an account; a change of e-mail by the account, and to the address. */
-export type LimitedMail = 'reset' | 'email-change' | 'email-change-to'
+/** The reset of an account; a change of e-mail by the account, and to the address; a sign-up with the address. */
+export type LimitedMail = 'reset' | 'email-change' | 'email-change-to' | 'sign-up'
 
 export type LimitsModel = ReturnType<typeof createLimitsModel>
 
@@ -19,7 +28,7 @@ export type LimitsModel = ReturnType<typeof createLimitsModel>
  * What the limits count, in one window: a sequence of steps is shorter than the shortest. Replicas without a common store
  * count on their own.
  */
-export function createLimitsModel({ areShared }: { areShared: boolean }) {
+export function createLimitsModel({ areShared, limits }: { areShared: boolean; limits: Limits }) {
   const counts = new Map<string, number>()
   const keyOf = (what: string, { replica }: LimitedCall, key: string) =>
     `${what} ${areShared ? 'all' : replica} ${key}`
@@ -33,10 +42,10 @@ export function createLimitsModel({ areShared }: { areShared: boolean }) {
 
   function maySpend(what: LimitedMail, call: LimitedCall): boolean {
     const pair = pairOf(call)
-    if (read('known', call, pair) > 0) return count(`${what}-pair`, call, pair) <= LIMITS.resets
+    if (read('known', call, pair) > 0) return count(`${what}-pair`, call, pair) <= limits.resets
     const spent = read(`${what}-account`, call, call.account)
-    if (spent >= CEILING_FACTOR * LIMITS.resets) return false
-    if (spent >= LIMITS.resets && read(`${what}-pair`, call, pair) > 0) return false
+    if (spent >= CEILING_FACTOR * limits.resets) return false
+    if (spent >= limits.resets && read(`${what}-pair`, call, pair) > 0) return false
     count(`${what}-pair`, call, pair)
     count(`${what}-account`, call, call.account)
     return true
@@ -48,7 +57,7 @@ export function createLimitsModel({ areShared }: { areShared: boolean }) {
       const isOwnFirst = read(`${what}-pair`, call, pairOf(call)) === 0
       const ofAccount = read(`${what}-account`, call, call.account)
       const ofAddress = read(`${what}-address`, call, call.address)
-      return ofAddress < LIMITS.failures && (ofAccount < LIMITS.failures || isOwnFirst)
+      return ofAddress < limits.failures && (ofAccount < limits.failures || isOwnFirst)
     },
     countFailure(what: 'login' | 'email', call: LimitedCall): void {
       count(`${what}-address`, call, call.address)
@@ -59,6 +68,6 @@ export function createLimitsModel({ areShared }: { areShared: boolean }) {
     remember: (call: LimitedCall): void => void count('known', call, pairOf(call)),
     /** Counts a request that sends a mail; false when it is refused. */
     mayMail: (what: LimitedMail, call: LimitedCall): boolean =>
-      count(`${what}-address`, call, call.address) <= LIMITS.resets && maySpend(what, call),
+      count(`${what}-address`, call, call.address) <= limits.resets && maySpend(what, call),
   }
 }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { sharedServer } from '../../../test/servers/shared-server.ts'
 import type { Engine } from '../support/engine.ts'
+import { LIMITS } from './limits-model.ts'
 import { startReplicas } from './replicas.ts'
 import { modelOptions, runModel } from './run-model.ts'
 
@@ -9,14 +10,19 @@ const ENGINES: Engine[] = ['postgres', 'mysql', 'mariadb']
 
 it.each(
   ENGINES.flatMap((engine) => [
-    { engine, store: 'memory', emailChange: 'immediate' as const },
-    { engine, store: 'Redis', emailChange: 'confirmed' as const },
+    { engine, store: 'memory', emailChange: 'immediate' as const, limits: LIMITS.low },
+    { engine, store: 'Redis', emailChange: 'confirmed' as const, limits: LIMITS.high },
   ]),
 )(
   `$engine, $store and $emailChange changes of e-mail agree with the model of accounts: MODEL_SEED=${options.seed}`,
-  async ({ engine, store, emailChange }) => {
+  async ({ engine, store, emailChange, limits }) => {
     const redisUrl = store === 'Redis' ? await sharedServer('redis') : undefined
-    await using replicas = await startReplicas({ engine, emailChange, ...(redisUrl ? { redisUrl } : {}) })
+    await using replicas = await startReplicas({
+      engine,
+      emailChange,
+      limits,
+      ...(redisUrl ? { redisUrl } : {}),
+    })
     await expect(runModel(replicas, options)).resolves.toBeUndefined()
   },
 )

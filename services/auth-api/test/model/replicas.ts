@@ -9,7 +9,7 @@ import type { Engine } from '../support/engine.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 import { SETTINGS } from './account-model.ts'
-import { LIMITS } from './limits-model.ts'
+import { LIMITS, type Limits } from './limits-model.ts'
 
 /** Whether a new e-mail has to be confirmed. */
 export type EmailChange = 'immediate' | 'confirmed'
@@ -21,6 +21,8 @@ export interface ReplicasOptions {
   redisUrl?: string
   /** Default: `immediate`. */
   emailChange?: EmailChange
+  /** Default: low ones. */
+  limits?: Limits
   /** Settings over those of the model. */
   settings?: Record<string, string>
 }
@@ -64,6 +66,7 @@ export async function startReplicas({
   engine,
   redisUrl,
   emailChange = 'immediate',
+  limits = LIMITS.low,
   settings = {},
 }: ReplicasOptions = {}) {
   await using cleanup = new AsyncDisposableStack()
@@ -73,10 +76,11 @@ export async function startReplicas({
     JWT_SECRET: randomBytes(64).toString('base64'),
     MAIL_SECRET: randomBytes(32).toString('base64'),
     RATE_LIMIT_REQUESTS: '1000000',
-    RATE_LIMIT_LOGIN: String(LIMITS.failures),
-    RATE_LIMIT_RESET: String(LIMITS.resets),
+    RATE_LIMIT_LOGIN: String(limits.failures),
+    RATE_LIMIT_RESET: String(limits.resets),
     TRUST_PROXY: '127.0.0.1',
     EMAIL_CHANGE: emailChange,
+    SIGN_UP: 'on',
     SESSION_LIFETIME: String(SETTINGS.sessionLifetimeMs / 1000),
     ...settings,
   }
@@ -93,6 +97,7 @@ export async function startReplicas({
   return {
     time,
     emailChange,
+    limits,
     sharesLimits: redisUrl !== undefined,
     users: appAt(apps, 0).users,
     database,
@@ -160,6 +165,8 @@ const TABLES = [
   'email_change',
   'mail_outbox',
   'token_revocation',
+  'sign_up',
+  'audit_event',
 ]
 const FIND_CHANGES: Statement = {
   name: 'model-changes',
@@ -172,7 +179,7 @@ const FIND_REVOCATION: Statement = {
 }
 const FIND_USERS: Statement = {
   name: 'model-users',
-  text: 'select userid, name, email, password, role, deleted_at from users',
+  text: 'select userid, username, name, email, password, role, deleted_at from users',
 }
 const FIND_LANGUAGES: Statement = {
   name: 'model-languages',
@@ -183,14 +190,21 @@ const FIND_RESETS: Statement = {
   text: 'select id, userid, email, attempts, expires_at, confirmed_at, used_at from password_reset',
 }
 
+const FIND_SIGN_UPS: Statement = {
+  name: 'model-sign-ups',
+  text: 'select id, email, username, attempts, expires_at from sign_up',
+}
+const FIND_EVENTS: Statement = { name: 'model-events', text: 'select name, userid from audit_event' }
+
 /** The rows by their ids, as the model describes them. */
 async function readState({ db }: TestDatabase) {
   const users = await db.query<{
     userid: unknown
+    username: string
     name: string | null
     email: string
     password: string
-    role: string
+    role: string | null
     deleted_at: Date | null
   }>(FIND_USERS)
   const languages = await db.query<{ userid: unknown; value: string }>(FIND_LANGUAGES)
@@ -211,15 +225,34 @@ async function readState({ db }: TestDatabase) {
     expires_at: Date
     used_at: Date | null
   }>(FIND_CHANGES)
+  const signUps = await db.query<{
+    id: unknown
+    email: string
+    username: string
+    attempts: number
+    expires_at: Date
+  }>(FIND_SIGN_UPS)
+  const events = await db.query<{ name: string; userid: unknown }>(FIND_EVENTS)
   const languagesOf = (userid: string) =>
     languages.filter((row) => db.fromUuidValue(row.userid) === userid).map(({ value }) => value)
   return {
     users: new Map(
-      users.map(({ userid, name, email, password, role, deleted_at }) => {
+      users.map(({ userid, username, name, email, password, role, deleted_at }) => {
         const id = db.fromUuidValue(userid)
         const language = languagesOf(id)
         const passwordHash = password.trimEnd()
-        return [id, { name, email, passwordHash, role, isDeleted: deleted_at !== null, language }]
+        return [
+          id,
+          {
+            username,
+            name,
+            email,
+            passwordHash,
+            role: role ?? 'user',
+            isDeleted: deleted_at !== null,
+            language,
+          },
+        ]
       }),
     ),
     resets: new Map(
@@ -247,5 +280,12 @@ async function readState({ db }: TestDatabase) {
         },
       ]),
     ),
+    signUps: new Map(
+      signUps.map(({ id, email, username, attempts, expires_at }) => [
+        db.fromUuidValue(id),
+        { email, username, attempts, expiresAt: expires_at.getTime() },
+      ]),
+    ),
+    events: events.map(({ name, userid }) => `${name} ${db.fromUuidValue(userid)}`).toSorted(),
   }
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { createAccountModel } from './account-model.ts'
 import type { Replicas } from './replicas.ts'
-import { beginSequence, type Run, sequences } from './steps.ts'
+import type { Run } from './step-context.ts'
+import { beginSequence, sequences } from './steps.ts'
 
 export interface ModelOptions {
   seed: number

@@ -1,56 +1,42 @@
 import { hash } from 'node:crypto'
 import fc, { type AsyncCommand } from 'fast-check'
 import { expect } from 'vitest'
-import { numberedPassword } from '../support/numbered-password.ts'
 import {
   type AccountModel,
   fold,
   type ModelChange,
   type ModelReset,
+  type ModelSignUp,
   type ModelToken,
   type ModelUser,
   SETTINGS,
 } from './account-model.ts'
 import type { LimitedCall } from './limits-model.ts'
 import type { Answer, Mail, Replicas } from './replicas.ts'
+import { confirmSignUp, confirmSignUpTogether, requestSignUp, signUp } from './sign-up-steps.ts'
+import {
+  emailOf,
+  expectProblem,
+  expectStatus,
+  expectToken,
+  type Given,
+  given,
+  mailsSince,
+  otherThan,
+  type Run,
+  type StepContext,
+  type StepRun,
+  stepContext,
+  together,
+  tokenOf,
+  toRecipient,
+  USERS,
+} from './step-context.ts'
 
-/** One sequence of steps: its own users, e-mails and addresses, so that the limits count it alone. */
-export interface Run {
-  replicas: Replicas
-  number: number
-  /** The moment after which the windows of the limits may end; later steps do nothing. */
-  endsAt: number
-  /** New passwords so far: each is another. */
-  passwords: number
-}
-
-export type Step = AsyncCommand<AccountModel, Run>
-
-/** E-mails that the steps name: the first belong to the users, the others are unknown at first. */
-const EMAILS = 5
-const USERS = 3
-const CLIENTS = 4
 const ROLES = ['user', 'admin', 'editor']
 const FIRST_PASSWORD = 'c0rrect-Horse!'
 
-/** What a step names by number; `at` counts from the newest. */
-interface Given {
-  replica: number
-  client: number
-  email: number
-  isUpperCase: boolean
-  at: number
-  choice: number
-}
-
-const given: fc.Arbitrary<Given> = fc.record({
-  replica: fc.nat(1),
-  client: fc.nat(CLIENTS - 1),
-  email: fc.oneof({ weight: 4, arbitrary: fc.nat(1) }, fc.nat(EMAILS - 1)),
-  isUpperCase: fc.boolean(),
-  at: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(9)),
-  choice: fc.nat(99),
-})
+export type Step = AsyncCommand<AccountModel, Run>
 
 /** Sequences of all steps. */
 export const sequences = (maxCommands: number): fc.Arbitrary<Iterable<Step>> => {
@@ -95,32 +81,6 @@ function toCommand(name: string, values: Given, run: StepRun): Step {
   }
 }
 
-type StepContext = ReturnType<typeof stepContext>
-type StepRun = (step: StepContext) => Promise<void>
-
-function stepContext(model: AccountModel, run: Run, values: Given) {
-  const { replicas, number } = run
-  const { replica, client, email, isUpperCase, at, choice } = values
-  const plain = emailOf(number, email)
-  const address = `10.${number % 200}.${Math.floor(number / 200)}.${client}`
-  return {
-    ...values,
-    model,
-    replicas,
-    email: isUpperCase ? plain.toUpperCase() : plain,
-    address,
-    token: model.tokens.at(-1 - (at % Math.max(1, model.tokens.length))),
-    reset: model.resets.at(-1 - (at % Math.max(1, model.resets.length))),
-    user: model.users[choice % USERS] as ModelUser,
-    newPassword: () => numberedPassword(run.passwords++),
-    limited: (account: string) => ({ replica, address, account: fold(account) }),
-    post: (url: string, payload: object, on = replica) => replicas.send(on, { url, payload, address }),
-  }
-}
-
-const emailOf = (sequence: number, index: number) => `user${sequence}-${index}@example.com`
-const otherThan = (code: string | undefined) => (code === '000000' ? '000001' : '000000')
-
 /** The steps, by name; `weight` says how often each occurs. */
 const STEPS: Record<string, { weight: number; run: StepRun }> = {
   logIn: { weight: 4, run: logIn },
@@ -134,6 +94,7 @@ const STEPS: Record<string, { weight: number; run: StepRun }> = {
   changeEmail: { weight: 3, run: changeEmail },
   confirmEmail: { weight: 3, run: confirmEmail },
   confirmEmailTogether: { weight: 1, run: confirmEmailTogether },
+  changeAndConfirmEmail: { weight: 3, run: changeAndConfirmEmail },
   requestReset: { weight: 4, run: requestReset },
   confirmRightCode: { weight: 4, run: confirmRightCode },
   confirmWrongCode: { weight: 2, run: confirmWrongCode },
@@ -143,6 +104,10 @@ const STEPS: Record<string, { weight: number; run: StepRun }> = {
   guessTogether: { weight: 1, run: guessTogether },
   confirmTogether: { weight: 1, run: confirmTogether },
   setPasswordTogether: { weight: 1, run: setPasswordTogether },
+  requestSignUp: { weight: 2, run: requestSignUp },
+  confirmSignUp: { weight: 3, run: confirmSignUp },
+  confirmSignUpTogether: { weight: 1, run: confirmSignUpTogether },
+  signUp: { weight: 2, run: signUp },
   setRole: { weight: 2, run: setRole },
   deleteOrRestore: { weight: 1, run: deleteOrRestore },
   waitABit: { weight: 3, run: waitABit },
@@ -227,6 +192,7 @@ async function logOutEverywhere(step: StepContext): Promise<void> {
   expectStatus(answer, 204)
   expect(model.isValidNow(token), 'may end the others').toBe(true)
   model.endTokens(token.user)
+  model.record('sessions.logged_out', token.user)
   await expectEndedHere(step, token)
 }
 
@@ -254,6 +220,7 @@ async function changePassword(step: StepContext): Promise<void> {
   expect(model.isValidNow(token), 'may change the password').toBe(true)
   if (!provesPassword(step, answer, limited(user.email), currentPassword === user.password)) return
   model.setPassword(user, password)
+  model.record('password.changed', user)
   await expectEndedHere(step, token)
   expectToken(answer, user)
   model.issue(tokenOf(answer), user)
@@ -327,19 +294,14 @@ async function requestEmail(
     model.limits.mayMail('email-change-to', limited(email))
   if (!mayMail) return expectStatus(answer, 429)
   const owner = model.findUser(email)
-  expect(mailed.map(toRecipient), 'mails').toEqual([
-    owner ? `email-in-use ${owner.email}` : `email-change ${email}`,
-  ])
+  const told = owner?.isDeleted ? [] : [owner ? `email-in-use ${owner.email}` : `email-change ${email}`]
+  expect(mailed.map(toRecipient), 'mails').toEqual(told)
   const known = new Set(model.changes.map(({ id }) => id))
   const id = [...(await replicas.readState()).changes.keys()].find((each) => !known.has(each)) ?? ''
   model.beginChange({ id, user, email, code: owner ? undefined : mailed[0]?.code })
+  model.record('email.change_requested', user)
   expectProfile(answer, user, model)
 }
-
-const mailsSince = (before: readonly Mail[], mails: readonly Mail[]): Mail[] =>
-  mails.filter(({ id }) => before.every((mail) => mail.id !== id))
-
-const toRecipient = ({ template, to }: Mail): string => `${template} ${to}`
 
 function isTakenByOther(model: AccountModel, user: ModelUser, email: string): boolean {
   const owner = model.findUser(email)
@@ -397,6 +359,14 @@ async function expectChangeAttempts(replicas: Replicas, change: ModelChange, cal
   change.attempts = attempts
 }
 
+/** All steps of a change, by a user who has just logged in: by chance alone they seldom follow each other. */
+async function changeAndConfirmEmail(step: StepContext): Promise<void> {
+  await logIn(step)
+  const atNewest = { ...step, token: step.model.tokens.at(-1), choice: 1 }
+  await changeEmail(atNewest)
+  await confirmEmail(atNewest)
+}
+
 async function requestReset(step: StepContext): Promise<void> {
   const { model, replicas, email, post, limited } = step
   const before = new Set((await replicas.readState()).resets.keys())
@@ -447,6 +417,7 @@ async function setPassword({ model, post, email, reset, choice, newPassword }: S
   expectStatus(answer, 200)
   newest.attempts++
   model.setPassword(newest.user, password)
+  model.record('password.reset', newest.user)
 }
 
 /** All steps of a reset: by chance alone they seldom follow each other. */
@@ -516,6 +487,7 @@ async function setPasswordTogether(step: StepContext): Promise<void> {
   if (isUsable && owner) {
     await expectAttempts(replicas, reset, passwords.length)
     model.setPassword(owner, passwords[winner] ?? '')
+    model.record('password.reset', owner)
   }
   if (!login || !owner || generation === undefined) return
   if (login.status === 200) {
@@ -571,16 +543,6 @@ async function jumpBack({ replicas: { time }, choice }: StepContext): Promise<vo
   time.now -= [1, 1_000, 4_000, 60_000, 700_000, 4_000_000][choice % 6] ?? 0
 }
 
-const together = <Result>(
-  count: number,
-  call: (replica: number, index: number) => Promise<Result>,
-): Promise<Result[]> => Promise.all(Array.from({ length: count }, (_, index) => call(index % 2, index)))
-
-const tokenOf = ({ body }: Answer): string => String(body.token)
-
-const expectStatus = (answer: Answer, status: number): void =>
-  expect(answer.status, JSON.stringify(answer.body)).toBe(status)
-
 /** Whether a replica admitted the bearer of a token, as it may. */
 function expectAdmission(answer: Answer, model: AccountModel, token: ModelToken): boolean {
   const isAdmitted = answer.status !== 401
@@ -598,11 +560,6 @@ const isUnrefreshable = ({ body }: Answer, model: AccountModel, token: ModelToke
 
 const expectRefusedReset = (answer: Answer): void => expectProblem(answer, 422, 'reset-refused')
 
-function expectProblem(answer: Answer, status: number, type: string): void {
-  expectStatus(answer, status)
-  expect(answer.body.type).toBe(`urn:latchkey:problem:${type}`)
-}
-
 function expectConfirmed(answer: Answer, reset: ModelReset, token: string | undefined): void {
   expectStatus(answer, 200)
   if (token !== undefined) expect(tokenOf(answer)).toBe(token)
@@ -619,11 +576,6 @@ async function expectAttempts(replicas: Replicas, reset: ModelReset, calls: numb
   reset.attempts = attempts
 }
 
-function expectToken(answer: Answer, { userid, name, role }: ModelUser): void {
-  expectStatus(answer, 200)
-  expect(answer.body.data).toEqual({ userid, name, role })
-}
-
 function expectProfile(answer: Answer, user: ModelUser, model: AccountModel): void {
   expectStatus(answer, 200)
   expect(answer.body.pendingEmail, 'pending e-mail').toBe(model.pendingEmail(user))
@@ -633,7 +585,7 @@ function expectProfile(answer: Answer, user: ModelUser, model: AccountModel): vo
 
 /** The database and every token ever issued agree with the model, on each replica. */
 async function expectAgreement(model: AccountModel, { replicas }: Run): Promise<void> {
-  const { users, resets, changes } = await replicas.readState()
+  const { users, resets, changes, signUps, events } = await replicas.readState()
   expect(users, 'users').toEqual(new Map(model.users.map((user) => [user.userid, rowOf(user)])))
   expect(resets.size, 'resets').toBe(model.resets.length)
   for (const reset of model.resets)
@@ -654,6 +606,8 @@ async function expectAgreement(model: AccountModel, { replicas }: Run): Promise<
       expiresAt,
       isUsed,
     })
+  expect(signUps, 'sign-ups').toEqual(new Map(model.signUps.map((each) => [each.id, signUpRowOf(each)])))
+  expect(events, 'events').toEqual(model.events.toSorted())
   for (const replica of [0, 1])
     for (const token of model.tokens) {
       await findEndedSessions(model, replicas)
@@ -667,7 +621,15 @@ async function findEndedSessions(model: AccountModel, replicas: Replicas): Promi
     if (await replicas.hasSessionEnded(jwt)) session.endedAt = replicas.time.elapsed
 }
 
-const rowOf = ({ name, email, password, role, isDeleted, language }: ModelUser) => ({
+const signUpRowOf = ({ email, username, attempts, expiresAt }: ModelSignUp) => ({
+  email,
+  username,
+  attempts,
+  expiresAt,
+})
+
+const rowOf = ({ username, name, email, password, role, isDeleted, language }: ModelUser) => ({
+  username,
   name,
   email,
   passwordHash: hash('sha1', password),

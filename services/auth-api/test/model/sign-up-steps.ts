@@ -1,0 +1,119 @@
+import { expect } from 'vitest'
+import { type AccountModel, fold, type ModelSignUp, type ModelUser } from './account-model.ts'
+import type { Answer } from './replicas.ts'
+import {
+  emailOf,
+  expectProblem,
+  expectStatus,
+  expectToken,
+  mailsSince,
+  otherThan,
+  type StepContext,
+  together,
+  tokenOf,
+  toRecipient,
+  USERS,
+} from './step-context.ts'
+
+/** Of these some sign up twice: for an e-mail and for a username. */
+const NEWCOMERS = 3
+
+/** With an e-mail that is free in most cases. */
+export async function requestSignUp(step: StepContext): Promise<void> {
+  const { model, replicas, number, post, limited, choice } = step
+  const free = emailOf(number, USERS + (choice % NEWCOMERS))
+  const email = choice % 5 ? free : step.email
+  const username = `new${number}-${choice % NEWCOMERS}`
+  const password = choice % 11 ? step.newPassword() : 'short'
+  const language = ['fr', undefined][choice % 2]
+  const payload = { name: 'Grace', email, username, password, ...(language && { language }) }
+  const mailedBefore = await replicas.readMails()
+  const answer = await post('/signup', payload)
+  if (password === 'short') return expectProblem(answer, 422, 'password-refused')
+  if (!model.limits.mayMail('sign-up', limited(email))) return expectStatus(answer, 429)
+  expectStatus(answer, 202)
+  const owner = model.findUser(email)
+  const mailed = mailsSince(mailedBefore, await replicas.readMails())
+  const told = owner?.isDeleted ? [] : [owner ? `sign-up-taken ${owner.email}` : `sign-up ${email}`]
+  expect(mailed.map(toRecipient), 'mails').toEqual(told)
+  const known = new Set(model.signUps.map(({ id }) => id))
+  const id = [...(await replicas.readState()).signUps.keys()].find((each) => !known.has(each)) ?? ''
+  const code = owner ? undefined : mailed[0]?.code
+  model.beginSignUp({ ...payload, language, id, code, token: tokenOf(answer) })
+}
+
+export async function confirmSignUp(step: StepContext): Promise<void> {
+  const { model, number, post, signUp, choice } = step
+  const email = signUp?.email ?? step.email
+  const code = choice % 4 ? (signUp?.code ?? '123456') : otherThan(signUp?.code)
+  const token = choice % 3 === 0 ? undefined : (signUp?.token ?? 'none')
+  const username = choice % 5 === 0 ? `other${number}-${choice % NEWCOMERS}` : undefined
+  const given = { email, code, ...(token && { token }), ...(username && { username }) }
+  const answer = await post('/signup/confirm', given)
+  const newest = model.findSignUp(email)
+  const isTried = newest && (token === undefined || token === newest.token) && model.isOpenSignUp(newest)
+  if (!isTried) return expectRefused(answer)
+  newest.attempts++
+  if (code !== newest.code) return expectRefused(answer)
+  const refusals = refusalsOf(model, { email, username: username ?? newest.username })
+  if (refusals.length > 0) return expect(refusals).toContain(answer.body.type)
+  expectConfirmed(step, answer, { ...newest, username: username ?? newest.username })
+  model.endSignUp(newest)
+}
+
+/** Several times the right code, on both replicas: it creates one user. */
+export async function confirmSignUpTogether(step: StepContext): Promise<void> {
+  const { model, replicas, post, signUp } = step
+  if (!signUp?.code || refusalsOf(model, signUp).length > 0) return
+  const isConfirmable = model.findSignUp(signUp.email) === signUp && model.isOpenSignUp(signUp)
+  const { email, code, token } = signUp
+  const answers = await together(4, (replica) => post('/signup/confirm', { email, code, token }, replica))
+  const [winner, ...others] = answers.toSorted((one, other) => one.status - other.status)
+  for (const answer of others) expectRefused(answer)
+  if (!winner) return
+  if (!isConfirmable) {
+    expectRefused(winner)
+    signUp.attempts = (await replicas.readState()).signUps.get(signUp.id)?.attempts ?? 0
+    return
+  }
+  expectConfirmed(step, winner, signUp)
+  model.endSignUp(signUp)
+}
+
+/** All steps: by chance alone they seldom follow each other. */
+export async function signUp(step: StepContext): Promise<void> {
+  await requestSignUp(step)
+  await confirmSignUp({ ...step, signUp: step.model.signUps.at(-1), choice: 1 })
+}
+
+/** Why a right code is refused; of two reasons the database finds one. */
+function refusalsOf({ users }: AccountModel, { email, username }: Pick<ModelSignUp, 'email' | 'username'>) {
+  return [
+    users.some((user) => fold(user.email) === fold(email)) ? 'urn:latchkey:problem:signup-refused' : [],
+    users.some((user) => user.username === username) ? 'urn:latchkey:problem:username-taken' : [],
+  ].flat()
+}
+
+function expectConfirmed({ model }: StepContext, answer: Answer, signUp: ModelSignUp): void {
+  expectStatus(answer, 200)
+  const { userid } = answer.body.data as ModelUser
+  const { username, name, email, password, language = 'en' } = signUp
+  const user: ModelUser = {
+    userid,
+    username,
+    name,
+    email,
+    password,
+    oldPasswords: [],
+    role: 'user',
+    language,
+    isDeleted: false,
+    generation: 0,
+  }
+  model.users.push(user)
+  model.record('signup.confirmed', user)
+  expectToken(answer, user)
+  model.issue(tokenOf(answer), user)
+}
+
+const expectRefused = (answer: Answer): void => expectProblem(answer, 422, 'signup-refused')
