@@ -2,7 +2,6 @@ import { expect } from 'vitest'
 import { type AccountModel, fold, type ModelSignUp, type ModelUser } from './account-model.ts'
 import type { Answer } from './replicas.ts'
 import {
-  emailOf,
   expectProblem,
   expectStatus,
   expectToken,
@@ -12,18 +11,16 @@ import {
   together,
   tokenOf,
   toRecipient,
-  USERS,
 } from './step-context.ts'
 
-/** Of these some sign up twice: for an e-mail and for a username. */
-const NEWCOMERS = 3
+/** Usernames of which some are taken. */
+const USERNAMES = 3
 
 /** With an e-mail that is free in most cases. */
 export async function requestSignUp(step: StepContext): Promise<void> {
   const { model, replicas, number, post, limited, choice } = step
-  const free = emailOf(number, USERS + (choice % NEWCOMERS))
-  const email = choice % 5 ? free : step.email
-  const username = `new${number}-${choice % NEWCOMERS}`
+  const email = choice % 5 ? step.freeEmail : step.email
+  const username = `new${number}-${choice % USERNAMES}`
   const password = choice % 11 ? step.newPassword() : 'short'
   const language = ['fr', undefined][choice % 2]
   const payload = { name: 'Grace', email, username, password, ...(language && { language }) }
@@ -47,7 +44,7 @@ export async function confirmSignUp(step: StepContext): Promise<void> {
   const email = signUp?.email ?? step.email
   const code = choice % 4 ? (signUp?.code ?? '123456') : otherThan(signUp?.code)
   const token = choice % 3 === 0 ? undefined : (signUp?.token ?? 'none')
-  const username = choice % 5 === 0 ? `other${number}-${choice % NEWCOMERS}` : undefined
+  const username = choice % 5 === 0 ? `other${number}-${choice % USERNAMES}` : undefined
   const given = { email, code, ...(token && { token }), ...(username && { username }) }
   const answer = await post('/signup/confirm', given)
   const newest = model.findSignUp(email)

@@ -52,6 +52,11 @@ export function stepContext(model: AccountModel, run: Run, values: Given) {
     model,
     replicas,
     email: isUpperCase ? plain.toUpperCase() : plain,
+    /** One that nobody has. */
+    freeEmail:
+      range(EMAILS + 2)
+        .map((index) => emailOf(number, index))
+        .find((each) => !model.findUser(each)) ?? plain,
     address,
     token: model.tokens.at(-1 - (at % Math.max(1, model.tokens.length))),
     reset: model.resets.at(-1 - (at % Math.max(1, model.resets.length))),
@@ -63,6 +68,7 @@ export function stepContext(model: AccountModel, run: Run, values: Given) {
   }
 }
 
+const range = (length: number) => Array.from({ length }, (_, index) => index)
 export const emailOf = (sequence: number, index: number) => `user${sequence}-${index}@example.com`
 export const mailsSince = (before: readonly Mail[], mails: readonly Mail[]): Mail[] =>
   mails.filter(({ id }) => before.every((mail) => mail.id !== id))

@@ -86,11 +86,12 @@ const STEPS: Record<string, { weight: number; run: StepRun }> = {
   logIn: { weight: 4, run: logIn },
   logInWrongly: { weight: 4, run: logInWrongly },
   refresh: { weight: 3, run: refresh },
+  refreshInTime: { weight: 2, run: refreshInTime },
   readProfile: { weight: 1, run: readProfile },
   changeProfile: { weight: 1, run: changeProfile },
   logOut: { weight: 1, run: logOut },
   logOutEverywhere: { weight: 1, run: logOutEverywhere },
-  changePassword: { weight: 2, run: changePassword },
+  changePassword: { weight: 3, run: changePassword },
   changeEmail: { weight: 3, run: changeEmail },
   confirmEmail: { weight: 3, run: confirmEmail },
   confirmEmailTogether: { weight: 1, run: confirmEmailTogether },
@@ -152,6 +153,14 @@ async function refresh({ model, replicas, replica, token }: StepContext): Promis
   expectToken(answer, token.user)
   model.refresh(token)
   model.issue(tokenOf(answer), token.user, { session: token.session })
+}
+
+/** All steps of a refresh that succeeds: a login, and the first moment at which its token can be refreshed. */
+async function refreshInTime(step: StepContext): Promise<void> {
+  await logIn(step)
+  const atNewest = { ...step, token: step.model.tokens.at(-1), choice: 0 }
+  await waitForAnEdge(atNewest)
+  await refresh(atNewest)
 }
 
 async function readProfile({ model, replicas, replica, token }: StepContext): Promise<void> {
@@ -362,7 +371,8 @@ async function expectChangeAttempts(replicas: Replicas, change: ModelChange, cal
 /** All steps of a change, by a user who has just logged in: by chance alone they seldom follow each other. */
 async function changeAndConfirmEmail(step: StepContext): Promise<void> {
   await logIn(step)
-  const atNewest = { ...step, token: step.model.tokens.at(-1), choice: 1 }
+  const email = step.choice % 4 ? step.freeEmail : step.email
+  const atNewest = { ...step, email, token: step.model.tokens.at(-1), choice: 1 }
   await changeEmail(atNewest)
   await confirmEmail(atNewest)
 }
