@@ -115,6 +115,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
   const changes: ModelChange[] = []
   const signUps: ModelSignUp[] = []
   const events: string[] = []
+  const mails: string[] = []
   const past: Past[] = []
 
   /** What a replica may know of a user: what is, and what was until REVOCATION_CACHE ago. */
@@ -153,6 +154,9 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
     /** The events that are recorded in the transactions that they are about, with their users. */
     events,
     limits: createLimitsModel({ areShared: options.sharesLimits, limits: options.limits }),
+
+    /** The mails that were accepted: their templates and recipients. */
+    mails,
 
     record: (name: string, { userid }: ModelUser): void => void events.push(`${name} ${userid}`),
 
@@ -262,6 +266,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
     setPassword(user: ModelUser, password: string): void {
       user.oldPasswords.push(user.password)
       user.password = password
+      mails.push(`password-changed ${user.email}`)
       this.endTokens(user)
       endCodesOf(user)
     },
@@ -301,6 +306,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
         this.endTokens(user)
         token.generation = user.generation
         this.record('email.changed', user)
+        mails.push(`email-changed ${user.email}`)
       }
       user.email = email
     },

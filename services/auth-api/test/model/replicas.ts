@@ -233,6 +233,9 @@ async function readState({ db }: TestDatabase) {
     expires_at: Date
   }>(FIND_SIGN_UPS)
   const events = await db.query<{ name: string; userid: unknown }>(FIND_EVENTS)
+  const mails = (await db.query<{ payload: string }>(FIND_MAILS)).map(
+    ({ payload }) => JSON.parse(payload) as MailJob,
+  )
   const languagesOf = (userid: string) =>
     languages.filter((row) => db.fromUuidValue(row.userid) === userid).map(({ value }) => value)
   return {
@@ -287,5 +290,9 @@ async function readState({ db }: TestDatabase) {
       ]),
     ),
     events: events.map(({ name, userid }) => `${name} ${db.fromUuidValue(userid)}`).toSorted(),
+    mails: mails
+      .filter(({ to }) => !to.endsWith('.invalid'))
+      .map(({ template, to }) => `${template} ${to}`)
+      .toSorted(),
   }
 }

@@ -33,6 +33,7 @@ export async function requestSignUp(step: StepContext): Promise<void> {
   const mailed = mailsSince(mailedBefore, await replicas.readMails())
   const told = owner?.isDeleted ? [] : [owner ? `sign-up-taken ${owner.email}` : `sign-up ${email}`]
   expect(mailed.map(toRecipient), 'mails').toEqual(told)
+  model.mails.push(...told)
   const known = new Set(model.signUps.map(({ id }) => id))
   const id = [...(await replicas.readState()).signUps.keys()].find((each) => !known.has(each)) ?? ''
   const code = owner ? undefined : mailed[0]?.code
