@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { numberedPassword } from '../support/numbered-password.ts'
-import { type AccountModel, fold, type ModelUser } from './account-model.ts'
+import { type AccountModel, fold, type ModelUser, SETTINGS } from './account-model.ts'
 import type { Answer, Mail, Replicas } from './replicas.ts'
 
 /** One sequence of steps: its own users, e-mails and addresses, so that the limits count it alone. */
@@ -18,6 +18,10 @@ export interface Run {
 const EMAILS = 5
 export const USERS = 3
 const CLIENTS = 4
+
+/** Wrong codes before the right one: none, or as many as may be tried. */
+export const guessesBefore = ({ choice }: Pick<Given, 'choice'>): number =>
+  choice % 5 ? 0 : SETTINGS.resetAttempts
 
 /** What a step names by number; `at` counts from the newest. */
 export interface Given {

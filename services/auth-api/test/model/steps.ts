@@ -21,6 +21,7 @@ import {
   expectToken,
   type Given,
   given,
+  guessesBefore,
   mailsSince,
   otherThan,
   type Run,
@@ -375,6 +376,7 @@ async function changeAndConfirmEmail(step: StepContext): Promise<void> {
   const email = step.choice % 4 ? step.freeEmail : step.email
   const atNewest = { ...step, email, token: step.model.tokens.at(-1), choice: 1 }
   await changeEmail(atNewest)
+  for (let guess = 0; guess < guessesBefore(step); guess++) await confirmEmail({ ...atNewest, choice: 0 })
   await confirmEmail(atNewest)
 }
 
