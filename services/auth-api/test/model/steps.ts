@@ -377,7 +377,14 @@ async function changeAndConfirmEmail(step: StepContext): Promise<void> {
   const atNewest = { ...step, email, token: step.model.tokens.at(-1), choice: 1 }
   await changeEmail(atNewest)
   for (let guess = 0; guess < guessesBefore(step); guess++) await confirmEmail({ ...atNewest, choice: 0 })
+  if (step.choice % 5 === 1) await logOutElsewhere(atNewest)
   await confirmEmail(atNewest)
+}
+
+/** Ends a token on the other replica, while this one remembers it as valid. */
+async function logOutElsewhere(step: StepContext): Promise<void> {
+  await readProfile(step)
+  await logOut({ ...step, replica: 1 - step.replica })
 }
 
 async function requestReset(step: StepContext): Promise<void> {
