@@ -23,6 +23,10 @@ export interface PasswordHasherOptions {
 export const tooManyWaiting = () =>
   new AppError('overloaded', 'Too many logins are waiting; try again shortly', { retryAfterSeconds: 1 })
 
+/** For a call whose request may have been given up: an error of the pool would be logged as a fault. */
+const stopping = () =>
+  new AppError('overloaded', 'The service is stopping; try again shortly', { retryAfterSeconds: 1 })
+
 /** The calls of a hasher at this moment. */
 export interface HasherUsage {
   running: number
@@ -65,11 +69,12 @@ export function createPasswordHasher({
   const verified = [...new Set([...accepted, scheme])]
   const waiting = createFairQueue<Call>(queueLimit)
   let running = 0
+  let isClosed = false
 
   async function start({ task, calledAt, resolve, reject }: Call): Promise<void> {
     running++
     onStarted((performance.now() - calledAt) / 1000)
-    await threads.run(task).then(resolve, reject)
+    await threads.run(task).then(resolve, (error) => reject(isClosed ? stopping() : error))
     running--
     const next = waiting.take()
     if (next) void start(next)
@@ -78,6 +83,7 @@ export function createPasswordHasher({
   const run = (task: HashTask, client: HashClient): Promise<string | Verification> =>
     new Promise((resolve, reject) => {
       const call = { task, calledAt: performance.now(), resolve, reject }
+      if (isClosed) return reject(stopping())
       // The pool's own queue stays empty: it has one order for all clients.
       if (running < concurrency) void start(call)
       else waiting.add(call, client)?.reject(tooManyWaiting())
@@ -90,6 +96,11 @@ export function createPasswordHasher({
     verify: (password: string, stored: string | undefined, client = OPERATOR): Promise<Verification> =>
       run({ kind: 'verify', scheme, accepted: verified, password, stored }, client) as Promise<Verification>,
     usage: (): HasherUsage => ({ running, waiting: waiting.size() }),
-    close: (): Promise<void> => threads.close(),
+    /** Refuses the calls that have not ended, and every later one. */
+    async close(): Promise<void> {
+      isClosed = true
+      for (let call = waiting.take(); call; call = waiting.take()) call.reject(stopping())
+      await threads.close()
+    },
   }
 }
