@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest'
+import { ROOT, run } from './support/images.ts'
+
+interface ComposeService {
+  logging?: { driver: string; options: Record<string, string> }
+  environment?: Record<string, string>
+}
+
+const FILES = ['docker-compose.yml', 'docker-compose.prod.yml', 'docker-compose.monitoring.yml']
+const SECRETS = {
+  MAIL_URL: 'smtps://robot:the-smtp-password@smtp.example.com',
+  BOARD_TOKEN: 'the-token-of-the-page-of-the-queue',
+  GRAFANA_PASSWORD: 'the-password-of-grafana',
+}
+
+/** What docker compose makes of all files and profiles together. */
+async function readServices(): Promise<[string, ComposeService][]> {
+  const others = { API_SERVER: 'https://login.example.com', MAIL_FROM: 'no-reply@example.com' }
+  const env = { ...process.env, ...SECRETS, ...others, COMPOSE_FILE: FILES.join(':') }
+  const { stdout } = await run('docker', ['compose', '--profile', '*', 'config', '--format', 'json'], {
+    cwd: ROOT,
+    env,
+  })
+  return Object.entries(JSON.parse(stdout).services)
+}
+
+it('rotates the log of every container, and gives each secret to one service', async () => {
+  const services = await readServices()
+  for (const [name, { logging }] of services) {
+    const options = { 'max-size': '10m', 'max-file': '5' }
+    expect({ name, logging }).toEqual({ name, logging: { driver: 'json-file', options } })
+  }
+  const holdersOf = (secret: string) =>
+    services
+      .filter(([, { environment = {} }]) => Object.values(environment).includes(secret))
+      .map(([name]) => name)
+  expect(holdersOf(SECRETS.MAIL_URL)).toEqual(['mailer-worker'])
+  expect(holdersOf(SECRETS.BOARD_TOKEN)).toEqual(['mailer-worker'])
+  expect(holdersOf(SECRETS.GRAFANA_PASSWORD)).toEqual(['grafana'])
+})
