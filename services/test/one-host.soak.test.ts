@@ -65,7 +65,7 @@ describe('one host in production', () => {
     const line =
       'Put COMPOSE_FILE=docker-compose.yml:docker-compose.prod.yml and COMPOSE_PROFILES=postgres into .env'
     expect(await shell(`${AS_DEV} docker compose logs prepare-postgres`)).toContain(line)
-    expect(await compose('ps', '--services')).not.toMatch(/postgres|auth-api|mailer-worker/)
+    expect(await compose('ps', '--services')).not.toMatch(/postgres|redis|auth-api|mailer-worker/)
     await shell(`${AS_DEV} docker compose down`)
 
     // With the tables and secrets that it had.
