@@ -4,16 +4,18 @@ import type { MailQueue } from '../mail-queue/mail-queue.ts'
 import type { OutboxRepository } from './outbox-repository.ts'
 
 /** More than this in flight at once means that the queue hangs: the sweep dispatches the rest. */
-const MAX_IN_FLIGHT = 1_000
+const MAX_IN_FLIGHT = 4_000
 
 /**
  * A mail is dispatched after a random delay of up to this long. Its work would otherwise slow the response to the
  * request that caused it, or to the next one, and reveal whether the e-mail is known.
  */
 const MAX_DELAY_MS = 500
+/** The rows of mails that were dispatched, and of decoys, are written together: each commit waits for the disk. */
+const COLLECT_MS = 250
 
 export interface MailDispatcherDependencies {
-  outbox: Pick<OutboxRepository, 'markDispatched' | 'remove'>
+  outbox: Pick<OutboxRepository, 'markDispatched' | 'removeAll'>
   queue: Pick<MailQueue, 'add'>
   /** Receives why a mail could not be dispatched; the sweep retries it. */
   onError?: (error: unknown, mailId: string) => void
@@ -43,11 +45,13 @@ export function createMailDispatcher({
 }: MailDispatcherDependencies): MailDispatcher {
   const inFlight = new Set<Promise<void>>()
   const closing = new AbortController()
+  const markDispatched = createCollector(closing.signal, (ids) => outbox.markDispatched(ids, new Date()))
+  const removeDecoy = createCollector(closing.signal, outbox.removeAll)
 
   async function enqueue(id: string, job: MailJob): Promise<void> {
     try {
       await queue.add(id, job)
-      await outbox.markDispatched(id, new Date())
+      await markDispatched(id)
     } catch (error) {
       onError?.(error, id)
     }
@@ -55,7 +59,7 @@ export function createMailDispatcher({
 
   async function remove(id: string): Promise<void> {
     // A decoy that stays behind has expired already, and the sweep deletes it.
-    await outbox.remove(id).catch(() => undefined)
+    await removeDecoy(id).catch(() => undefined)
   }
 
   function runDelayed(work: () => Promise<void>): void {
@@ -74,5 +78,25 @@ export function createMailDispatcher({
       closing.abort()
       await Promise.all(inFlight)
     },
+  }
+}
+
+/** Collects ids for a while, and runs `work` on all of them; a call settles as its work does. */
+function createCollector(closing: AbortSignal, work: (ids: readonly string[]) => Promise<void>) {
+  let collected: { ids: string[]; done: Promise<void> } | undefined
+
+  function begin() {
+    const ids: string[] = []
+    const end = () => {
+      collected = undefined
+      return work(ids)
+    }
+    return { ids, done: wait(COLLECT_MS, undefined, { signal: closing }).then(end, end) }
+  }
+
+  return (id: string): Promise<void> => {
+    collected ??= begin()
+    collected.ids.push(id)
+    return collected.done
   }
 }

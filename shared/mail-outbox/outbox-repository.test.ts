@@ -42,7 +42,7 @@ describe('a mail in the outbox', () => {
       dispatchedAt: undefined,
     }
     expect(await outbox.findDue(ALL_DUE)).toEqual([row])
-    await outbox.markDispatched(id, at(0.5))
+    await outbox.markDispatched([id], at(0.5))
     expect(await outbox.findDue(ALL_DUE)).toEqual([{ ...row, dispatchedAt: at(0.5) }])
   })
 
@@ -62,13 +62,22 @@ describe('a mail in the outbox', () => {
   })
 })
 
+it('removes several mails, and no other', async () => {
+  const ids = []
+  for (const second of [1, 2, 3, 4]) ids.push(await outbox.insert(job, at(second)))
+  await outbox.removeAll(ids.slice(0, 3))
+  expect(await findIds({ writtenBefore: at(10) })).toEqual(ids.slice(3))
+})
+
 describe('what is due', () => {
   it('was written, or dispatched, before the given moments', async () => {
     const [written, dispatched] = [await outbox.insert(job, at(0)), await outbox.insert(job, at(0))]
-    await outbox.markDispatched(dispatched, at(10))
+    await outbox.markDispatched([dispatched], at(10))
     expect(await findIds({ writtenBefore: at(0), dispatchedBefore: at(10) })).toEqual([])
     expect(await findIds({ writtenBefore: at(0.001), dispatchedBefore: at(10) })).toEqual([written])
     expect(await findIds({ writtenBefore: at(0), dispatchedBefore: at(10.001) })).toEqual([dispatched])
+    await outbox.markDispatched([written, dispatched], at(10))
+    expect(await findIds({ writtenBefore: at(1), dispatchedBefore: at(10) })).toEqual([])
   })
 
   it('comes oldest first, in pages', async () => {
@@ -85,7 +94,7 @@ it('counts the mails that the queue never had', async () => {
   const id = await outbox.insert(job, at(0))
   await outbox.insert(job, at(0))
   expect(await outbox.countUndispatched()).toBe(2)
-  await outbox.markDispatched(id, at(0))
+  await outbox.markDispatched([id], at(0))
   expect(await outbox.countUndispatched()).toBe(1)
 })
 

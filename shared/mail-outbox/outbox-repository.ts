@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Queryable, Statement } from '../database/database.ts'
+import { inPowersOfTwo, prepared } from '../database/insert-rows.ts'
 import type { MailJob } from '../mail-queue/mail-job.ts'
 
 const INSERT: Statement = {
@@ -11,10 +12,6 @@ const FIND_DUE: Statement = {
   text: `select id, payload, created_at, expires_at, dispatched_at from mail_outbox
     where (dispatched_at is null and created_at < $1) or dispatched_at < $2
     order by created_at, id limit $3 offset $4`,
-}
-const MARK_DISPATCHED: Statement = {
-  name: 'outbox-mark-dispatched',
-  text: 'update mail_outbox set dispatched_at = $2 where id = $1',
 }
 const FIND: Statement = { name: 'outbox-find', text: 'select 1 as found from mail_outbox where id = $1' }
 const REMOVE: Statement = { name: 'outbox-remove', text: 'delete from mail_outbox where id = $1' }
@@ -28,6 +25,18 @@ const FIND_OLDEST: Statement = {
   name: 'outbox-oldest',
   text: 'select created_at from mail_outbox where expires_at > created_at order by created_at limit 1',
 }
+
+const markDispatched = (count: number): Statement =>
+  prepared(`outbox-mark-dispatched-${count}`, () => ({
+    text: `update mail_outbox set dispatched_at = $1 where id in (${placeholders(2, count)})`,
+  }))
+const removeAll = (count: number): Statement =>
+  prepared(`outbox-remove-${count}`, () => ({
+    text: `delete from mail_outbox where id in (${placeholders(1, count)})`,
+  }))
+
+const placeholders = (first: number, count: number): string =>
+  Array.from({ length: count }, (_, index) => `$${first + index}`).join(', ')
 
 interface OutboxRow {
   id: unknown
@@ -86,9 +95,17 @@ export function createOutboxRepository(db: Queryable) {
       }))
     },
 
-    /** Records that the queue has the mail. */
-    markDispatched: async (id: string, now: Date): Promise<void> =>
-      void (await db.execute(MARK_DISPATCHED, [db.toUuidValue(id), now])),
+    /** Records that the queue has the mails. */
+    async markDispatched(ids: readonly string[], now: Date): Promise<void> {
+      for (const some of inPowersOfTwo(ids.map(db.toUuidValue)))
+        await db.execute(markDispatched(some.length), [now, ...some])
+    },
+
+    /** Deletes the rows of several mails. */
+    async removeAll(ids: readonly string[]): Promise<void> {
+      for (const some of inPowersOfTwo(ids.map(db.toUuidValue)))
+        await db.execute(removeAll(some.length), some)
+    },
 
     /** Whether the mail is still to be sent. */
     has: async (id: string): Promise<boolean> => (await db.query(FIND, [db.toUuidValue(id)])).length > 0,

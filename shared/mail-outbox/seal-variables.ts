@@ -1,13 +1,17 @@
-import { CompactEncrypt, compactDecrypt } from 'jose'
+import { createCipheriv, randomBytes } from 'node:crypto'
+import { compactDecrypt } from 'jose'
 import { z } from 'zod'
 import type { MailVariables } from './mail-templates.ts'
 
 const KEY_BYTES = 32
+/** Of the initialization vector (RFC 7518 §5.3). */
+const IV_BYTES = 12
+const HEADER = Buffer.from(JSON.stringify({ alg: 'dir', enc: 'A256GCM' })).toString('base64url')
 const Variables = z.record(z.string(), z.string())
 
 export interface Sealer {
   /** A JWE (`dir`, `A256GCM`) in compact form. */
-  seal(variables: Readonly<MailVariables>): Promise<string>
+  seal(variables: Readonly<MailVariables>): string
   /** Throws when the text was sealed with another key, or was changed. */
   open(text: string): Promise<Record<string, string>>
 }
@@ -23,10 +27,7 @@ export function createSealer(secret: Uint8Array): Sealer {
     )
   const key = secret.subarray(0, KEY_BYTES)
   return {
-    seal: (variables) =>
-      new CompactEncrypt(new TextEncoder().encode(JSON.stringify(variables)))
-        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
-        .encrypt(key),
+    seal: (variables) => encrypt(key, JSON.stringify(variables)),
     async open(text) {
       const { plaintext } = await compactDecrypt(text, key, {
         keyManagementAlgorithms: ['dir'],
@@ -35,4 +36,13 @@ export function createSealer(secret: Uint8Array): Sealer {
       return Variables.parse(JSON.parse(new TextDecoder().decode(plaintext)))
     },
   }
+}
+
+/** JWE Compact Serialization (RFC 7516 §7.1). jose would import the key, and encrypt, by turns of libuv's pool. */
+function encrypt(key: Uint8Array, plaintext: string): string {
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(HEADER))
+  const ciphertext = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()])
+  const parts = [iv, ciphertext, cipher.getAuthTag()].map((part) => part.toString('base64url'))
+  return [HEADER, '', ...parts].join('.')
 }

@@ -34,9 +34,8 @@ function aSweep(rows: OutboxEntry[], add = vi.fn(async (_id: string) => undefine
         )
         .slice(offset, offset + limit)
     },
-    markDispatched: async (id: string, now: Date) => {
-      const row = rows.find((each) => each.id === id)
-      if (row) row.dispatchedAt = now
+    markDispatched: async (ids: readonly string[], now: Date) => {
+      for (const row of rows) if (ids.includes(row.id)) row.dispatchedAt = now
     },
     remove: async (id: string) => {
       const index = rows.findIndex((row) => row.id === id)

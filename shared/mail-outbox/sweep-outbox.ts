@@ -81,7 +81,7 @@ function createRowSweep({ outbox, queue, metrics, logger, clock }: SweepDependen
     const job = readPayload(row.payload)
     if (!job) return false
     await ensureQueued(row, job)
-    await outbox.markDispatched(row.id, new Date(clock()))
+    await outbox.markDispatched([row.id], new Date(clock()))
     return true
   }
 }

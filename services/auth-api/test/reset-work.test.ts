@@ -126,3 +126,18 @@ it('an e-mail for which no reset was requested costs the same work, known or not
   for (const call of [(to: string) => setPassword(to, 'a token'), (to: string) => confirm(to, undefined)])
     expect(await workOf(() => call(email))).toEqual(await workOf(() => call('nobody-here@example.com')))
 })
+
+it('a request for a reset costs the same work, whether the e-mail has a user or not', async () => {
+  const { email } = await aUser(app)
+  const deleted = await aUser(app)
+  await softDelete(app, deleted)
+  const done: string[][] = []
+  for (const each of [email, deleted.email, 'nobody-at-all@example.com']) {
+    work = []
+    await request(each)
+    // The mail of an earlier request may be dispatched meanwhile.
+    done.push(work.filter((name) => !/^outbox-(mark|remove)/.test(name)))
+  }
+  expect(done[0]).toContain('reset-insert')
+  expect(done).toEqual([done[0], done[0], done[0]])
+})

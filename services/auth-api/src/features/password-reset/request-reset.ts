@@ -43,20 +43,20 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
     const { code, stored } = issueCode(secrets, { isDecoy: !user, now, ttlSeconds })
     const { id, expiresAt } = stored
     const token = secrets.newToken()
-    await transaction(async (db) => {
-      const resets = resetsOf(db)
-      await resets.insert(
-        {
-          ...stored,
-          userid: user?.userid ?? randomUUID(),
-          email: fold(email),
-          tokenHash: secrets.hash(id, token),
-        },
-        now,
-      )
-      await resets.closeOlder(fold(email), id, now)
-      await acceptMail(db, user, { code, email, expiresAt })
-    })
+    const reset = {
+      ...stored,
+      userid: user?.userid ?? randomUUID(),
+      email: fold(email),
+      tokenHash: secrets.hash(id, token),
+    }
+    // Sent together: none of them reads what another has written.
+    await transaction((db) =>
+      Promise.all([
+        resetsOf(db).insert(reset, now),
+        resetsOf(db).closeOlder(reset.email, id, now),
+        acceptMail(db, user, { code, email, expiresAt }),
+      ]),
+    )
     audit.report({ name: 'reset.requested', userid: user?.userid })
     return token
   }
