@@ -7,10 +7,110 @@ if (!class_exists('ScriptifyExecutor')) {
     /** A database executor that connects by PDO when it is first used, so that the terminal starts without a database. */
     final class ScriptifyExecutor
     {
+        private const TABLES = 'select t.table_name as table_name, count(*) as column_count from information_schema.tables t
+            join information_schema.columns c on c.table_schema = t.table_schema and c.table_name = t.table_name
+            where t.table_schema = {schema} group by t.table_name order by t.table_name';
+        private const COLUMNS = 'select column_name as column_name, data_type as data_type, is_nullable as nullable, column_default as default_value
+            from information_schema.columns where table_schema = {schema} and table_name = :name order by ordinal_position';
+        /** MySQL commits before and after most statements that are not among these. */
+        private const ROLLED_BACK = '/\A(select|with|values|table|insert|update|delete|replace|show|explain|describe|desc|do)\z/';
+        private const TRANSACTION = '/\A(begin|start|commit|end|rollback|abort|savepoint|release|prepare|)\z/';
+        private const WRITE = '/\b(insert|update|delete|merge|replace|into)\b/i';
+
+        /** `terminal --sandbox`: one transaction, which ends with its connection and so is rolled back. */
+        public readonly bool $isSandboxed;
         private ?PDO $pdo = null;
+        private bool $mayWrite;
 
         public function __construct(private readonly ?string $url = null)
         {
+            $this->isSandboxed = getenv('SCRIPTIFY_SANDBOX') === '1';
+            $this->mayWrite = $this->isSandboxed || getenv('SCRIPTIFY_WRITE') === '1'
+                || preg_match('/\Aprod(uction)?\z/i', (string) getenv('APP_ENV')) !== 1;
+        }
+
+        /** Prints the tables, or the columns of one and the number of its rows. The terminal calls this for `.db`. */
+        public function describe(?string $name = null): void
+        {
+            $isPostgres = $this->isPostgres();
+            $inSchema = static fn (string $sql): string => str_replace('{schema}', $isPostgres ? 'any(current_schemas(false))' : 'database()', $sql);
+            if ($name === null) {
+                qq($inSchema(self::TABLES));
+            } elseif ($this->query($inSchema(self::COLUMNS), ['name' => $name]) === []) {
+                echo "There is no table {$name}\n";
+            } else {
+                qq($inSchema(self::COLUMNS), ['name' => $name]);
+                $quote = $isPostgres ? '"' : '`';
+                qq('select count(*) as row_count from ' . $quote . str_replace($quote, $quote . $quote, $name) . $quote);
+            }
+        }
+
+        /** In production asks once before the first statement that writes; throws unless the answer is yes. */
+        public function allowWrite(string $sql): void
+        {
+            if ($this->mayWrite || !self::isWrite($sql)) {
+                return;
+            }
+            $environment = getenv('APP_ENV');
+            if (!stream_isatty(STDIN) || !stream_isatty(STDOUT)) {
+                throw new RuntimeException("qq() would write in APP_ENV={$environment}; allow it with terminal --write");
+            }
+            echo "This writes in APP_ENV={$environment}. Write in this session? (yes/no) ";
+            $this->mayWrite = trim((string) fgets(STDIN)) === 'yes';
+            if (!$this->mayWrite) {
+                throw new RuntimeException('Nothing was written');
+            }
+        }
+
+        /** Tells whether a statement may change something; a function that it calls may do so unnoticed. */
+        private static function isWrite(string $sql): bool
+        {
+            $verb = self::verb($sql);
+            $writes = preg_match(self::WRITE, (string) preg_replace('/\'(?:[^\']|\'\')*\'|"(?:[^"]|"")*"|`[^`]*`/', ' ', $sql)) === 1;
+            return match ($verb) {
+                'select', 'with' => $writes,
+                'explain' => $writes && preg_match('/\banalyze\b/i', $sql) === 1,
+                'values', 'table', 'show', 'describe', 'desc' => false,
+                default => true,
+            };
+        }
+
+        /** The first word of a statement, after comments; empty for MySQL's comments that are executed. */
+        private static function verb(string $sql): string
+        {
+            preg_match('~\A(?:[\s(;]|--[^\n]*(?:\n|\z)|\#[^\n]*(?:\n|\z)|/\*(?!!).*?\*/)*([a-z]+)~is', $sql, $match);
+            return strtolower($match[1] ?? '');
+        }
+
+        private function isPostgres(): bool
+        {
+            return $this->pdo()->getAttribute(PDO::ATTR_DRIVER_NAME) === 'pgsql';
+        }
+
+        private function refuseCommit(string $sql): void
+        {
+            $verb = self::verb($sql);
+            $isRolledBack = $this->isPostgres() ? preg_match(self::TRANSACTION, $verb) !== 1 : preg_match(self::ROLLED_BACK, $verb) === 1;
+            if (!$isRolledBack) {
+                $form = $verb === '' ? 'statement of this form' : strtoupper($verb);
+                throw new RuntimeException("The sandbox runs no {$form}: it could not be rolled back");
+            }
+        }
+
+        /** PostgreSQL ends a transaction at its first error, except after a savepoint. */
+        private function executeInSandbox(string $sql, callable $execute): PDOStatement
+        {
+            $this->refuseCommit($sql);
+            if (!$this->isPostgres()) {
+                return $execute();
+            }
+            $this->pdo()->exec('savepoint scriptify');
+            try {
+                return $execute();
+            } catch (PDOException $error) {
+                $this->pdo()->exec('rollback to savepoint scriptify');
+                throw $error;
+            }
         }
 
         /** Runs a statement with named parameters; returns the rows of a select. */
@@ -27,6 +127,12 @@ if (!class_exists('ScriptifyExecutor')) {
 
         /** Prepares and runs a statement. */
         public function statement(string $sql, array $params = []): PDOStatement
+        {
+            $execute = fn (): PDOStatement => $this->prepareAndRun($sql, $params);
+            return $this->isSandboxed ? $this->executeInSandbox($sql, $execute) : $execute();
+        }
+
+        private function prepareAndRun(string $sql, array $params): PDOStatement
         {
             $statement = $this->pdo()->prepare($sql);
             foreach ($params as $name => $value) {
@@ -46,7 +152,13 @@ if (!class_exists('ScriptifyExecutor')) {
         /** The connection, opened on first use. */
         public function pdo(): PDO
         {
-            return $this->pdo ??= self::connect($this->url ?? self::databaseUrl());
+            if ($this->pdo === null) {
+                $this->pdo = self::connect($this->url ?? self::databaseUrl());
+                if ($this->isSandboxed) {
+                    $this->pdo->beginTransaction();
+                }
+            }
+            return $this->pdo;
         }
 
         /** Forgets the connection: the next statement opens another. The terminal calls this after a crash. */
@@ -133,6 +245,9 @@ if (!function_exists('qq')) {
     /** Runs a query with optional named parameters and prints its rows as a table. */
     function qq(string $sql, array $params = []): void
     {
+        if (method_exists($GLOBALS['executor'], 'allowWrite')) {
+            $GLOBALS['executor']->allowWrite($sql);
+        }
         $begin = hrtime(true);
         $statement = $GLOBALS['executor']->statement($sql, $params);
         $rows = $statement->columnCount() > 0 ? $statement->fetchAll(PDO::FETCH_NUM) : [];

@@ -1,6 +1,7 @@
 // The preload file of `scriptify terminal` in TypeScript. Change it as you like: every exported name becomes a global of
 // the session. A change takes effect in the next terminal, or after `.reload`.
 import { existsSync, readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline/promises'
 import { inspect, parseEnv } from 'node:util'
 
 type Row = Record<string, unknown>
@@ -17,6 +18,7 @@ interface RunOptions {
   asWritten?: boolean
 }
 interface Connection {
+  dialect: 'postgres' | 'mysql'
   run(sql: string, parameters: Parameters, options: RunOptions): Promise<Result>
   /** Closes it, with nothing running on it. */
   close(): Promise<void>
@@ -32,6 +34,9 @@ interface Session {
 
 /** The prompt awaits a promise with this mark. */
 const AWAITED = Symbol.for('scriptify.awaited')
+
+/** `terminal --sandbox`: one transaction, which ends with its connection and so is rolled back. */
+const IS_SANDBOX = process.env.SCRIPTIFY_SANDBOX === '1'
 
 /** A database executor that connects when it is first used, so that the terminal starts without a database. */
 export const executor = createExecutor()
@@ -68,7 +73,9 @@ function createExecutor() {
     const forget = () => {
       if (session === opened) session = undefined
     }
-    const opened = { connection: connect(databaseUrl(), forget), running: 0, isAbandoned: false }
+    const opening = connect(databaseUrl(), forget)
+    const connection = IS_SANDBOX ? opening.then(enterSandbox) : opening
+    const opened = { connection, running: 0, isAbandoned: false }
     // A connection that failed to open is not kept.
     opened.connection.catch(forget)
     return opened
@@ -91,6 +98,8 @@ function createExecutor() {
     session = undefined
   }
   return {
+    /** Whether nothing that it writes stays. */
+    isSandboxed: IS_SANDBOX,
     /** Runs a statement with named parameters (`:name`); returns its rows. */
     query: async (sql: string, parameters: Parameters = {}): Promise<Row[]> =>
       toObjects(await run(sql, parameters)),
@@ -99,6 +108,21 @@ function createExecutor() {
       (await run(sql, parameters)).changed ?? 0,
     /** Rows, columns and count at once, as qq() needs them. */
     run,
+    /** Prints the tables, or the columns of one and the number of its rows. The terminal calls this for `.db`. */
+    async describe(name?: string): Promise<void> {
+      session ??= open()
+      const { dialect } = await session.connection
+      const schema = dialect === 'postgres' ? 'any(current_schemas(false))' : 'database()'
+      if (name === undefined) return printQuery(TABLES.replace('{schema}', schema), {})
+      const columns = COLUMNS.replace('{schema}', schema)
+      if ((await run(columns, { name })).rows.length === 0) return console.log(`There is no table ${name}`)
+      await printQuery(columns, { name })
+      const quote = dialect === 'postgres' ? '"' : '`'
+      await printQuery(
+        `select count(*) as "rows" from ${quote}${name.replaceAll(quote, quote + quote)}${quote}`,
+        {},
+      )
+    },
     /** From now on closes a connection as soon as nothing runs on it. The terminal calls this at the end of a script. */
     close(): void {
       isClosing = true
@@ -107,12 +131,96 @@ function createExecutor() {
     /** Ends the connection and its statement: the next statement opens another. The terminal calls this after Ctrl-C. */
     async reconnect(): Promise<void> {
       if (!session) return
+      if (IS_SANDBOX) console.error('The sandbox was rolled back with its connection')
       const { connection } = Object.assign(session, { isAbandoned: true })
       session = undefined
       const opened = await connection.catch(() => undefined)
       await opened?.abort()
     },
   }
+}
+
+const TABLES = `select t.table_name as "table", count(*) as "columns" from information_schema.tables t
+  join information_schema.columns c on c.table_schema = t.table_schema and c.table_name = t.table_name
+  where t.table_schema = {schema} group by t.table_name order by t.table_name`
+const COLUMNS = `select column_name as "column", data_type as "type", is_nullable as "nullable", column_default as "default"
+  from information_schema.columns where table_schema = {schema} and table_name = :name order by ordinal_position`
+
+/** Begins the transaction. Statements run in turn, each to a savepoint: PostgreSQL ends a transaction at its first error. */
+async function enterSandbox(connection: Connection): Promise<Connection> {
+  const { dialect } = connection
+  const tell = (sql: string) => connection.run(sql, {}, {})
+  await tell(dialect === 'postgres' ? 'begin' : 'set autocommit = 0')
+  let last: Promise<unknown> = Promise.resolve()
+  const runInside = async (sql: string, parameters: Parameters, options: RunOptions): Promise<Result> => {
+    refuseCommit(sql, dialect)
+    if (dialect === 'mysql') return connection.run(sql, parameters, options)
+    await tell('savepoint scriptify')
+    try {
+      return await connection.run(sql, parameters, options)
+    } catch (error) {
+      await tell('rollback to savepoint scriptify')
+      throw error
+    }
+  }
+  return {
+    ...connection,
+    run(...call) {
+      const running = last.then(() => runInside(...call))
+      last = running.catch(() => undefined)
+      return running
+    },
+  }
+}
+
+/** The first word of a statement, after comments; empty for MySQL's comments that are executed. */
+const verbOf = (sql: string): string =>
+  /^(?:[\s(;]|--[^\n]*(?:\n|$)|#[^\n]*(?:\n|$)|\/\*(?!!)[\s\S]*?\*\/)*([a-z]+)/i
+    .exec(sql)?.[1]
+    ?.toLowerCase() ?? ''
+
+/** MySQL commits before and after most statements that are not among these. */
+const ROLLED_BACK = /^(select|with|values|table|insert|update|delete|replace|show|explain|describe|desc|do)$/
+const TRANSACTION = /^(begin|start|commit|end|rollback|abort|savepoint|release|prepare|)$/
+
+function refuseCommit(sql: string, dialect: Connection['dialect']): void {
+  const verb = verbOf(sql)
+  if (dialect === 'postgres' ? !TRANSACTION.test(verb) : ROLLED_BACK.test(verb)) return
+  throw new Error(
+    `The sandbox runs no ${verb.toUpperCase() || 'statement of this form'}: it could not be rolled back`,
+  )
+}
+
+const WRITE = /\b(insert|update|delete|merge|replace|into)\b/i
+
+/** Tells whether a statement may change something; a function that it calls may do so unnoticed. */
+function isWrite(sql: string): boolean {
+  const verb = verbOf(sql)
+  if (/^(with|select)$/.test(verb)) return WRITE.test(withoutLiterals(sql))
+  if (verb === 'explain') return /\banalyze\b/i.test(sql) && WRITE.test(withoutLiterals(sql))
+  return !/^(values|table|show|describe|desc)$/.test(verb)
+}
+
+const withoutLiterals = (sql: string): string => sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`/g, ' ')
+
+let mayWrite =
+  process.env.SCRIPTIFY_WRITE === '1' || IS_SANDBOX || !/^prod(uction)?$/i.test(process.env.APP_ENV ?? '')
+
+/** In production asks once before the first statement that writes; throws unless the answer is yes. */
+async function allowWrite(sql: string): Promise<void> {
+  if (mayWrite || !isWrite(sql)) return
+  if (!process.stdin.isTTY || !process.stdout.isTTY)
+    throw new Error(`qq() would write in APP_ENV=${process.env.APP_ENV}; allow it with terminal --write`)
+  const keyboard = createInterface({ input: process.stdin, output: process.stdout })
+  try {
+    const answer = await keyboard.question(
+      `This writes in APP_ENV=${process.env.APP_ENV}. Write in this session? (yes/no) `,
+    )
+    mayWrite = answer.trim() === 'yes'
+  } finally {
+    keyboard.close()
+  }
+  if (!mayWrite) throw new Error('Nothing was written')
 }
 
 /** Settles as the promise does, or never: what awaits an abandoned statement must neither print nor continue. */
@@ -142,6 +250,7 @@ async function connectToPostgres(url: string, onLost: () => void): Promise<Conne
         : (text: string) => text,
   }
   return {
+    dialect: 'postgres',
     async run(sql, parameters, { asWritten }) {
       const text = place(sql, parameters, POSTGRES_PIECES, (value) => pgPromise.as.format('$1', [value]))
       const query = new pgPromise.ParameterizedQuery({
@@ -168,6 +277,7 @@ async function connectToMysql(url: string, onLost: () => void): Promise<Connecti
   const connection = await createConnection({ uri: url, charset: 'utf8mb4' })
   connection.on('error', onLost)
   return {
+    dialect: 'mysql',
     async run(sql, parameters, { asWritten }) {
       const values: unknown[] = []
       const text = place(sql, parameters, MYSQL_PIECES, (value) => {
@@ -227,6 +337,7 @@ function databaseUrl(): string {
 }
 
 async function printQuery(sql: string, parameters: Parameters): Promise<void> {
+  await allowWrite(sql)
   const begin = performance.now()
   const { rows, columns, changed } = await executor.run(sql, parameters, { asWritten: true })
   const took = `(${(performance.now() - begin).toFixed(1)} ms)`

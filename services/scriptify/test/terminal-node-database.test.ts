@@ -87,6 +87,79 @@ describe.skipIf(!(await hasDocker())).each<{
     expect(await print(`qq(${JSON.stringify(texts)}, { role: 'admin' })`)).toMatch(shows)
   })
 
+  describe('with a table', () => {
+    const table = 'scriptify_guarded'
+    const rows = async () =>
+      (await observer.query({ name: 'rows', text: `select id from ${table}` }, [])).length
+    beforeAll(() => observer.runScript(`create table ${table} (id int primary key)`))
+    afterAll(() => observer.runScript(`drop table ${table}`))
+
+    const runTerminal = (args: string[], env: Record<string, string>, script: string) =>
+      promisify(execFile)(
+        process.execPath,
+        [MAIN, 'terminal', '--runtime', 'node', ...PRELOAD, ...args, '--execute', script],
+        { cwd: ROOT, env: { ...process.env, DATABASE_URL: url, ...env } },
+      )
+
+    it('rolls back what a sandbox writes, also after an error, and lets nothing commit', async () => {
+      const script = `
+        await executor.execute('insert into ${table} values (1)')
+        await executor.query('select nope from ${table}').catch(() => console.log('failed'))
+        for (const sql of ['commit', '/* a */ Begin', 'rollback', '/*! commit */'])
+          await executor.execute(sql).catch(({ message }) => console.log(message))
+        qq('select count(*) as here from ${table}')`
+      const { stdout } = await runTerminal(['--sandbox'], {}, script)
+      expect(stdout).toMatch(
+        /^failed\n(The sandbox runs no .*: it could not be rolled back\n){4}here\n-+\n1\n/,
+      )
+      expect(await rows()).toBe(0)
+    })
+
+    it.runIf(engine === 'PostgreSQL')('writes in production only with --write', async () => {
+      const [env, script] = [
+        { APP_ENV: 'prod' },
+        `qq('with a as (select 1) insert into ${table} values (2)')`,
+      ]
+      const plain = `qq("insert into ${table} values (2)")`
+      await expect(runTerminal([], env, plain)).rejects.toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('allow it with terminal --write'),
+      })
+      await expect(runTerminal([], env, script)).rejects.toMatchObject({ code: 1 })
+      expect(await rows()).toBe(0)
+      await runTerminal([], env, `qq("select 'insert', id from ${table}")`)
+      await runTerminal(['--write'], env, plain)
+      expect(await rows()).toBe(1)
+    })
+
+    it('asks once in a session of production, and shows tables', async () => {
+      await using terminal = startTypist(
+        process.execPath,
+        [MAIN, 'terminal', '--runtime', 'node', '--no-history', ...PRELOAD],
+        { prompt: /node[>*] /, cwd: ROOT, env: { NO_COLOR: '1', DATABASE_URL: url, APP_ENV: 'prod' } },
+      )
+      await terminal.see(/node> $/)
+      const before = await rows()
+      terminal.type(`qq('insert into ${table} values (3)')\r`)
+      await terminal.see('Write in this session? (yes/no)')
+      terminal.type('no\r')
+      await terminal.see(/Nothing was written[\s\S]*node> $/)
+      expect(await rows()).toBe(before)
+      terminal.type(`qq('insert into ${table} values (3)')\r`)
+      await terminal.see('Write in this session? (yes/no)')
+      terminal.type('yes\r')
+      await terminal.see(/1 row\(s\) changed[\s\S]*node> $/)
+      expect(await terminal.enter(`qq('insert into ${table} values (4)')`)).toContain('1 row(s) changed')
+      expect(await terminal.enter('.db')).toMatch(
+        new RegExp(`table +\\| columns\\n(.*\\n)*${table} +\\| 1\\n`),
+      )
+      expect(await terminal.enter(`.db ${table}`)).toMatch(
+        new RegExp(`id +\\| int(eger)? +\\| NO[\\s\\S]*rows\\n-+\\n${before + 2}\\n`),
+      )
+      expect(await terminal.enter('.db nothing')).toContain('There is no table nothing')
+    })
+  })
+
   it('answers each query with its own rows, whatever ended the one before', {
     timeout: 180_000,
   }, async () => {

@@ -368,6 +368,39 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     const untilItRuns = (query: string) =>
       waitFor(async () => (await admin.query({ name: 'sleeping', text: sleeping }, [name, query])).length > 0)
 
+    it('rolls back what a sandbox writes, asks before it writes in production, and shows tables', async () => {
+      const url = new URL(address)
+      url.hostname = HOST
+      const preload = ['--preload', 'templates/scriptify/scriptify.php', '--env', `DATABASE_URL=${url.href}`]
+      const table = 'scriptify_guarded_php'
+      await admin.runScript(`create table ${table} (id int primary key)`)
+      {
+        await using sandbox = await openTerminal([...preload, '--sandbox'])
+        expect(sandbox.banner).toContain('Sandbox: what the executor writes is rolled back')
+        await sandbox.enter(`$executor->execute('insert into ${table} values (1)');`)
+        expect(await sandbox.enter(`$executor->query('select nope from ${table}')`)).toContain('PDOException')
+        expect(await sandbox.enter("$executor->execute('/* a */ Commit')")).toContain('runs no COMMIT')
+        expect(await sandbox.enter(`qq('select count(*) as here from ${table}')`)).toMatch(/here\n-+\n1\n/)
+        sandbox.type(CTRL_D)
+        expect(await sandbox.exited).toBe(0)
+      }
+      await using terminal = await openTerminal([...preload, '--env', 'APP_ENV=prod'])
+      terminal.type(`qq('insert into ${table} values (1)')\r`)
+      await terminal.see('Write in this session? (yes/no)')
+      terminal.type('no\r')
+      await terminal.see(/Nothing was written[\s\S]*php> $/)
+      terminal.type(`qq('insert into ${table} values (1)')\r`)
+      await terminal.see('Write in this session? (yes/no)')
+      terminal.type('yes\r')
+      await terminal.see(/1 row\(s\) changed[\s\S]*php> $/)
+      expect(await terminal.enter('.db')).toMatch(new RegExp(`\\n${table} +\\| 1\\n`))
+      expect(await terminal.enter(`.db ${table}`)).toMatch(
+        /id +\| int(eger)? +\| NO[\s\S]*row_count\n-+\n1\n/,
+      )
+      expect(await terminal.enter('.db nothing')).toContain('There is no table nothing')
+      await admin.runScript(`drop table ${table}`)
+    })
+
     it('answers each query with its own rows, whatever ended the one before', {
       timeout: 180_000,
     }, async () => {

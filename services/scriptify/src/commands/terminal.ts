@@ -23,6 +23,8 @@ interface Flags {
   print?: boolean
   fork: boolean
   history: boolean
+  sandbox?: boolean
+  write?: boolean
 }
 
 /** `scriptify terminal`: an interactive session in php or TypeScript, or a script from a pipe. */
@@ -42,6 +44,10 @@ export function createTerminalCommand(): Command {
     .option('--print', 'in a script, print the value of the last statement')
     .option('--no-fork', 'keep no sleeping copy of the php process (for gRPC, Xdebug, threads)')
     .option('--no-history', 'neither read nor write the history file')
+    .addOption(
+      new Option('--sandbox', 'roll back at the end what the preload’s executor writes').conflicts('write'),
+    )
+    .option('--write', 'with APP_ENV=prod: let qq() write without asking')
     .addHelpText('after', EXAMPLES)
     .action(async (service: string | undefined, flags: Flags) => {
       useCompileCache(process.env)
@@ -56,6 +62,8 @@ export function createTerminalCommand(): Command {
         env: flags.env ?? [],
         keepGoing: flags.keepGoing ?? false,
         print: flags.print ?? false,
+        sandbox: flags.sandbox ?? false,
+        write: flags.write ?? false,
       })
     })
 }

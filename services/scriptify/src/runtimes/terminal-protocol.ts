@@ -27,6 +27,8 @@ export const WorkerMessage = z.discriminatedUnion('type', [
     names: z.array(z.string()),
     /** Whether a step of the opening threw; its error is among the notes. */
     failed: z.boolean(),
+    /** Whether the preload's executor rolls back what it writes. */
+    sandboxed: z.boolean(),
   }),
   z.object({
     id: z.number(),

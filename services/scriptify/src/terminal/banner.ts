@@ -24,9 +24,14 @@ export function formatBanner(
       ? ['No copy by fork: after a crash, only plain variables come back']
       : []),
     ...opened.notes,
+    ...(setup.sandbox ? [SANDBOX] : []),
     '.help lists the commands; exit or Ctrl-D leaves',
   ].join('\n')
 }
+
+const SANDBOX =
+  'Sandbox: what the executor writes is rolled back at the end. Not covered: other connections, files, requests, mails and queues,\n' +
+  'sequences, and tables of MySQL without transactions'
 
 function productionWarning({ APP_ENV }: NodeJS.ProcessEnv): string {
   const text = ` PRODUCTION: APP_ENV=${APP_ENV}. What you type here changes the real thing. `

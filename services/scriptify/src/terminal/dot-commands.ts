@@ -90,6 +90,14 @@ const COMMANDS: Record<string, DotCommand> = {
       return undefined
     },
   },
+  db: {
+    usage: '.db [table]',
+    effect: 'list the tables of the executor’s database, or the columns of one and its rows',
+    run: async ({ session, evaluate }, name) => {
+      await evaluate(session.describeDatabase(name))
+      return undefined
+    },
+  },
   env: {
     usage: '.env',
     effect: 'list the environment variables of --env and the service, secrets hidden',

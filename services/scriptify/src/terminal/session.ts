@@ -1,3 +1,6 @@
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-codes.ts'
+import type { RuntimeName } from '../runtimes/choose-runtime.ts'
 import type { Answer, Statement } from '../runtimes/terminal-protocol.ts'
 import { createSessionMemory, type SessionMemory } from './session-memory.ts'
 import {
@@ -27,6 +30,8 @@ export interface Session {
   list(): Promise<string>
   /** Documents a function, class or method, or gives its source. */
   describe(name: string, source: boolean): Promise<string>
+  /** The code that prints the tables of the executor's database, or one of them. */
+  describeDatabase(table: string): string
   /** Asks the worker to stop what it runs: the first Ctrl-C. */
   interrupt(): void
   /** Kills the worker: the second Ctrl-C. The running statement is lost, the session is not. */
@@ -40,11 +45,18 @@ export interface Session {
   close(): Promise<void>
 }
 
-/** Opens a session. Throws a CliError (1) if the process dies before it is ready. */
+/** Opens a session. Throws a CliError: 1 if the process dies before it is ready, 2 without the sandbox that it is to have. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const memory = createSessionMemory()
   const worker = superviseWorker(options, memory)
   const opened = await worker.start()
+  if (options.sandbox && !opened.sandboxed && !opened.failed) {
+    await worker.close()
+    throw new CliError(
+      `--sandbox needs an executor with isSandboxed, and ${options.preload ?? 'a terminal without a preload file'} has none`,
+      EXIT.usage,
+    )
+  }
   return {
     opened,
     isIncomplete: async (code) => (await worker.askAgain({ type: 'check', code })).incomplete,
@@ -53,6 +65,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     complete: (line) => worker.askAgain({ type: 'complete', line }),
     list: async () => (await worker.askAgain({ type: 'list' })).text,
     describe: async (name, source) => (await worker.askAgain({ type: 'describe', name, source })).text,
+    describeDatabase: (table) => databaseCode(options.backend.name, table),
     interrupt: worker.interrupt,
     kill: worker.kill,
     finish: worker.finish,
@@ -60,6 +73,11 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     restart: ({ keep }) => restart(worker, memory, keep),
     close: worker.close,
   }
+}
+
+function databaseCode(runtime: RuntimeName, table: string): string {
+  if (runtime === 'node') return `await executor.describe(${table === '' ? '' : JSON.stringify(table)});;`
+  return `$executor->describe(${table === '' ? '' : `'${table.replaceAll(/['\\]/g, '\\$&')}'`});`
 }
 
 async function evaluate(

@@ -22,13 +22,21 @@ export interface TerminalOptions {
   print: boolean
   fork: boolean
   history: boolean
+  /** Rolls back what the preload's executor writes. */
+  sandbox: boolean
+  /** Lets the preload's qq() write in production. */
+  write: boolean
 }
 
 /** Runs a terminal until it ends; resolves with the exit code. */
 export async function startTerminal(options: TerminalOptions): Promise<number> {
   const rootdir = getFolder(options.rootdir)
   const environment = await readTerminalEnvironment(options.service, options.env)
-  const setup = await prepareSession(rootdir, { ...process.env, ...environment }, options)
+  const setup = await prepareSession(
+    rootdir,
+    { ...process.env, ...environment, ...permissions(options) },
+    options,
+  )
   if (options.execute !== undefined) {
     return runAsScript(options.execute, { ...setup, stdin: 'inherit' }, { ...options, print: true })
   }
@@ -42,7 +50,7 @@ export async function startTerminal(options: TerminalOptions): Promise<number> {
 async function prepareSession(
   rootdir: string,
   env: NodeJS.ProcessEnv,
-  { preload: requested, runtime, fork }: TerminalOptions,
+  { preload: requested, runtime, fork, sandbox }: TerminalOptions,
 ): Promise<Omit<SessionSetup, 'stdin'>> {
   const preload = typeof requested === 'string' ? getPreload(rootdir, requested) : undefined
   const name = chooseTerminalRuntime(rootdir, { runtime, preload })
@@ -51,8 +59,14 @@ async function prepareSession(
   const backend = await runtimes[name].terminalBackend({ rootdir, env, fork })
   await loading
   const ownPreload = requested === undefined ? findProjectPreload(rootdir, backend) : undefined
-  return { backend, rootdir, env, preload: preload ?? ownPreload }
+  return { backend, rootdir, env, preload: preload ?? ownPreload, sandbox }
 }
+
+/** How the preload learns of the options; one that the caller's environment has does not count. */
+const permissions = ({ sandbox, write }: TerminalOptions): NodeJS.ProcessEnv => ({
+  SCRIPTIFY_SANDBOX: sandbox ? '1' : '',
+  SCRIPTIFY_WRITE: write ? '1' : '',
+})
 
 function getFolder(path: string): string {
   const absolute = resolve(path)

@@ -12,6 +12,8 @@ export interface SessionSetup {
   env: NodeJS.ProcessEnv
   stdin: 'inherit' | 'ignore'
   preload: string | undefined
+  /** Whether the preload's executor has to roll back what it writes. */
+  sandbox: boolean
 }
 
 export interface SessionOptions extends SessionSetup {
@@ -24,7 +26,7 @@ export interface SessionOptions extends SessionSetup {
 }
 
 /** What a worker reports when it is ready. */
-export type Opened = Pick<Answer<'ready'>, 'version' | 'forks' | 'notes' | 'names' | 'failed'>
+export type Opened = Pick<Answer<'ready'>, 'version' | 'forks' | 'notes' | 'names' | 'failed' | 'sandboxed'>
 
 /** Requests that run none of the session's code, so that a new worker can answer them as well. */
 type Repeatable = 'check' | 'complete' | 'list' | 'describe'

@@ -79,9 +79,23 @@ async function start(request: Extract<Numbered, { type: 'start' }>): Promise<voi
   for (const [name, value] of snapshot === undefined ? [] : readSnapshot(snapshot)) defineGlobal(name, value)
   const { pid, versions } = process
   if (isScript) becomeScript()
-  send(id, { type: 'ready', pid, version: versions.node, forks: false, notes, names: userNames(), failed })
+  send(id, {
+    type: 'ready',
+    pid,
+    version: versions.node,
+    forks: false,
+    notes,
+    names: userNames(),
+    failed,
+    sandboxed: isSandboxed(),
+  })
   // The parser and the type stripper load on first use: now, while the user reads the banner.
   setImmediate(() => prepareCode('let warm: number = 1'))
+}
+
+function isSandboxed(): boolean {
+  const executor: unknown = Reflect.get(globalThis, 'executor')
+  return typeof executor === 'object' && executor !== null && Reflect.get(executor, 'isSandboxed') === true
 }
 
 function becomeScript(): void {

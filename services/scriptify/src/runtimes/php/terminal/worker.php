@@ -210,7 +210,7 @@ final class Worker
     private static function ready(): void
     {
         self::reply(['type' => 'ready', 'pid' => self::$pid, 'version' => PHP_VERSION, 'forks' => self::$forks,
-            'notes' => self::$notes, 'names' => array_keys(self::userVariables()), 'failed' => self::$hasFailedOpening]);
+            'notes' => self::$notes, 'names' => array_keys(self::userVariables()), 'failed' => self::$hasFailedOpening, 'sandboxed' => is_object($GLOBALS['executor'] ?? null) && ($GLOBALS['executor']->isSandboxed ?? false) === true]);
         self::$request = ['id' => 0, 'type' => ''];
     }
 
