@@ -81,6 +81,9 @@ export function areaOfEnvironment(): Area {
   return area
 }
 
+/** Whether tests of the area start the service, on a database. */
+export const usesServers = ({ tests }: Area): boolean => tests.some((glob) => glob.startsWith(API_TESTS))
+
 /** The files of an area's code. A glob that begins with `!` excludes. */
 export function codeOf({ mutate }: Area): string[] {
   const excluded = mutate.filter((glob) => glob.startsWith('!')).map((glob) => glob.slice(1))
