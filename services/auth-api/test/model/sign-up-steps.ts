@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { type AccountModel, fold, type ModelSignUp, type ModelUser } from './account-model.ts'
+import { LIMITS } from './limits-model.ts'
 import type { Answer } from './replicas.ts'
 import {
   expectProblem,
@@ -39,6 +40,11 @@ export async function requestSignUp(step: StepContext): Promise<void> {
   const id = [...(await replicas.readState()).signUps.keys()].find((each) => !known.has(each)) ?? ''
   const code = owner ? undefined : mailed[0]?.code
   model.beginSignUp({ ...payload, language, id, code, token: tokenOf(answer) })
+}
+
+/** More than a low limit allows. */
+export async function requestSignUps(step: StepContext): Promise<void> {
+  for (let count = 0; count <= LIMITS.low.resets; count++) await requestSignUp(step)
 }
 
 export async function confirmSignUp(step: StepContext): Promise<void> {

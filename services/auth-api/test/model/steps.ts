@@ -13,7 +13,13 @@ import {
 } from './account-model.ts'
 import type { LimitedCall } from './limits-model.ts'
 import type { Answer, Mail, Replicas } from './replicas.ts'
-import { confirmSignUp, confirmSignUpTogether, requestSignUp, signUp } from './sign-up-steps.ts'
+import {
+  confirmSignUp,
+  confirmSignUpTogether,
+  requestSignUp,
+  requestSignUps,
+  signUp,
+} from './sign-up-steps.ts'
 import {
   emailOf,
   expectProblem,
@@ -107,6 +113,7 @@ const STEPS: Record<string, { weight: number; run: StepRun }> = {
   confirmTogether: { weight: 1, run: confirmTogether },
   setPasswordTogether: { weight: 1, run: setPasswordTogether },
   requestSignUp: { weight: 2, run: requestSignUp },
+  requestSignUps: { weight: 1, run: requestSignUps },
   confirmSignUp: { weight: 3, run: confirmSignUp },
   confirmSignUpTogether: { weight: 1, run: confirmSignUpTogether },
   signUp: { weight: 2, run: signUp },
@@ -377,7 +384,7 @@ async function changeAndConfirmEmail(step: StepContext): Promise<void> {
   const atNewest = { ...step, email, token: step.model.tokens.at(-1), choice: 1 }
   await changeEmail(atNewest)
   for (let guess = 0; guess < guessesBefore(step); guess++) await confirmEmail({ ...atNewest, choice: 0 })
-  if (step.choice % 5 === 1) await logOutElsewhere(atNewest)
+  if (step.choice % 3 === 0) await logOutElsewhere(atNewest)
   await confirmEmail(atNewest)
 }
 
