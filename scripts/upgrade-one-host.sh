@@ -13,6 +13,10 @@ if ! flock --nonblock 9; then
   exit 1
 fi
 
+# Compose creates a container under a temporary name before it stops the one that it replaces. One that an interrupted run
+# has left would make the next one remove the running container, and then fail.
+docker compose ps --all --format '{{.Name}}' | grep -E '^[0-9a-f]{12}_' | xargs -r docker rm > /dev/null
+
 # A build or a migration that fails leaves what runs as it is: the present version works on the newer tables.
 docker compose build
 # demo-users is the last one before the services. Not by `run`: compose would find the containers of the present version at

@@ -112,6 +112,7 @@ describe('one host in production', () => {
     const throughProxy = keepLoggingIn(behindProxy)
     // Sees one replica alone, as clients of a host without the proxy do.
     const direct = keepLoggingIn(async () => (await project.post('/login', CREDENTIALS)).status)
+    await leaveHalfReplaced(project)
     await project.shell(`LATCHKEY_VERSION=${next} scripts/upgrade-one-host.sh`)
     await expect.poll(() => direct.attempts.at(-1)?.isAnswered).toBe(true)
     await Promise.all([throughProxy.stop(), direct.stop()])
@@ -144,6 +145,14 @@ async function addUser({ inside }: ComposeProject): Promise<void> {
   const values = `'Ada', '${CREDENTIALS.username}', 'ada', '${hash}', 'user'`
   const insert = `insert into users (name, email, username, password, role) values (${values})`
   await inside('postgres', `psql -qU latchkey <<'SQL'\n${insert}\nSQL`)
+}
+
+/** As an upgrade leaves a replica that is killed after compose has created the next container, and before it stops the present one. */
+async function leaveHalfReplaced({ name, containersOf }: ComposeProject): Promise<void> {
+  const [present = ''] = await containersOf('auth-api')
+  const [{ Config }] = JSON.parse(await docker('inspect', present))
+  const labels = Object.entries(Config.Labels).flatMap(([key, value]) => ['--label', `${key}=${value}`])
+  await docker('create', '--name', `${present.slice(0, 12)}_${name}-auth-api-1`, ...labels, Config.Image)
 }
 
 async function buildCaddy(): Promise<string> {
