@@ -62,10 +62,12 @@ describe('a mail in the outbox', () => {
   })
 })
 
-it('removes several mails, and no other', async () => {
+it('removes one mail, then several, and no other', async () => {
   const ids = []
   for (const second of [1, 2, 3, 4]) ids.push(await outbox.insert(job, at(second)))
-  await outbox.removeAll(ids.slice(0, 3))
+  await outbox.removeAll(ids.slice(0, 1))
+  expect(await findIds({ writtenBefore: at(10) })).toEqual(ids.slice(1))
+  await outbox.removeAll(ids.slice(1, 3))
   expect(await findIds({ writtenBefore: at(10) })).toEqual(ids.slice(3))
 })
 
@@ -76,8 +78,9 @@ describe('what is due', () => {
     expect(await findIds({ writtenBefore: at(0), dispatchedBefore: at(10) })).toEqual([])
     expect(await findIds({ writtenBefore: at(0.001), dispatchedBefore: at(10) })).toEqual([written])
     expect(await findIds({ writtenBefore: at(0), dispatchedBefore: at(10.001) })).toEqual([dispatched])
-    await outbox.markDispatched([written, dispatched], at(10))
-    expect(await findIds({ writtenBefore: at(1), dispatchedBefore: at(10) })).toEqual([])
+    await outbox.markDispatched([written, dispatched], at(20))
+    expect(await findIds({ writtenBefore: at(1), dispatchedBefore: at(20) })).toEqual([])
+    expect(await findIds({ dispatchedBefore: at(20.001) })).toHaveLength(2)
   })
 
   it('comes oldest first, in pages', async () => {
