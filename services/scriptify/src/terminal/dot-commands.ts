@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { errorMessage } from '../error-message.ts'
 import type { History } from './history.ts'
 import type { Session } from './session.ts'
 
@@ -8,6 +9,8 @@ export interface DotCommandContext {
   /** The variables that --env and the service added. */
   environment: Record<string, string>
   evaluate(code: string): Promise<void>
+  /** Lets the user edit a text; throws when the editor fails. */
+  edit(text: string): Promise<string>
   print(text: string): void
 }
 
@@ -90,6 +93,23 @@ const COMMANDS: Record<string, DotCommand> = {
       return undefined
     },
   },
+  edit: {
+    usage: '.edit',
+    effect: 'change the last statement in $EDITOR, and run it',
+    run: async ({ history, edit, evaluate, print }) => {
+      try {
+        const last = history.entries.find((entry) => !isDotCommand(entry)) ?? ''
+        const code = await edit(last)
+        if (code.trim() === '') return print('Nothing to run') ?? undefined
+        print(code)
+        history.add(code)
+        await evaluate(code)
+      } catch (error) {
+        print(errorMessage(error))
+      }
+      return undefined
+    },
+  },
   db: {
     usage: '.db [table]',
     effect: 'list the tables of the executor’s database, or the columns of one and its rows',
@@ -133,7 +153,7 @@ function helpText(): string {
   return [
     ...Object.values(COMMANDS).map(({ usage, effect }) => `${usage.padEnd(width)}  ${effect}`),
     '',
-    'Tab completes. Ctrl-C clears the line or stops what runs; twice, by force. A statement continues on the next line until',
+    'Tab completes, Up searches for what begins as the line does, Ctrl-R for what contains a text. Ctrl-C clears the line or stops what runs; twice, by force. A statement continues on the next line until',
     'it is complete. `;;` at its end hides its value. A line that begins with a space is not kept in the history.',
   ].join('\n')
 }

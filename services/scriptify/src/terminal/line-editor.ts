@@ -1,5 +1,6 @@
 import { createInterface, cursorTo, emitKeypressEvents, type Interface, type Key } from 'node:readline'
 import { PassThrough } from 'node:stream'
+import { createHistorySearch, type HistorySearch } from './history-search.ts'
 
 const PASTE_ON = '\x1b[?2004h'
 const PASTE_OFF = '\x1b[?2004l'
@@ -38,7 +39,8 @@ export function createLineEditor(options: LineEditorOptions): LineEditor {
   const { stdout: output } = process
   const keys = createKeys()
   const rl = openReadline(keys, options)
-  const paste = forwardKeys(keys, rl)
+  const historyOf = (): readonly string[] => Reflect.get(rl, 'history')
+  const paste = forwardKeys(keys, rl, createHistorySearch(rl, historyOf))
   const keyboard = createKeyboard(rl)
   const prompt = (text: string) => {
     rl.setPrompt(text)
@@ -66,6 +68,8 @@ export function createLineEditor(options: LineEditorOptions): LineEditor {
     discard() {
       paste.drop()
       clearLine(rl)
+      // The next Up starts at the newest entry again.
+      Reflect.set(rl, 'historyIndex', -1)
     },
     // readline has no method for it.
     setHistory: (entries) => void Reflect.set(rl, 'history', entries.slice(0, HISTORY_SIZE)),
@@ -116,7 +120,7 @@ function openReadline(
  * Gives readline the keys of the terminal, and a bracketed paste in one piece: key by key, each would cost as much as the
  * line is long. The lines of a paste are one entry; the last one ends with the user's Enter, like a typed one.
  */
-function forwardKeys(keys: PassThrough, rl: Interface) {
+function forwardKeys(keys: PassThrough, rl: Interface, search: HistorySearch) {
   const { stdin: input } = process
   let pasted: string[] | undefined
   let lines: string[] | undefined
@@ -129,14 +133,14 @@ function forwardKeys(keys: PassThrough, rl: Interface) {
   }
   input.on('keypress', (text: string | undefined, key: Key) => {
     if (key.name === 'paste-start') pasted = []
-    else if (key.ctrl && key.name === 'c') {
+    else if (pasted !== undefined && key.ctrl && key.name === 'c') {
       pasted = undefined
       keys.emit('keypress', text, key)
     } else if (key.name === 'paste-end') {
       insert((pasted ?? []).join(''))
       pasted = undefined
     } else if (pasted !== undefined) pasted.push(text ?? key.sequence ?? '')
-    else keys.emit('keypress', text, key)
+    else if (!search.handle(text, key)) keys.emit('keypress', text, key)
   })
   input.on('end', () => rl.close())
   emitKeypressEvents(input, rl)

@@ -1,11 +1,14 @@
 import { styleText } from 'node:util'
+import type { RuntimeName } from '../runtimes/choose-runtime.ts'
 import { type DotCommandContext, isDotCommand, runDotCommand } from './dot-commands.ts'
+import { editText } from './edit-text.ts'
 import type { History } from './history.ts'
 import type { Outcome, Session } from './session.ts'
 
 const LEAVE = /^\s*(exit|quit|die)\s*(\(\s*\))?\s*;?\s*$/
 
 export interface StatementReaderOptions {
+  runtime: RuntimeName
   session: Session
   history: History
   /** The variables that --env and the service added. */
@@ -28,7 +31,7 @@ export interface StatementReader {
 
 /** Collects entries into statements, evaluates them and prints their values. */
 export function createStatementReader(options: StatementReaderOptions): StatementReader {
-  const { session, history, environment, onEvaluate, onRemember, leave } = options
+  const { runtime, session, history, environment, onEvaluate, onRemember, leave } = options
   const lines: string[] = []
   const remember = (statement: string) => {
     history.add(statement)
@@ -41,7 +44,11 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
     show(outcome)
   }
   const print = (text: string) => void process.stdout.write(`${text}\n`)
-  const context: DotCommandContext = { session, history, environment, evaluate, print }
+  const edit = (text: string) => {
+    onEvaluate()
+    return editText(text, { extension: runtime === 'php' ? 'php' : 'ts' })
+  }
+  const context: DotCommandContext = { session, history, environment, evaluate, edit, print }
   const readLine = async (entry: string) => {
     lines.push(entry)
     const code = lines.join('\n')
