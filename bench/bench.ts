@@ -5,9 +5,10 @@
  */
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { HTTP_ROWS } from './rows/http-rows.ts'
+import { HTTP_ROWS, type HttpRow } from './rows/http-rows.ts'
 import { measureMail } from './rows/mail-row.ts'
 import { measureHttp } from './rows/measure-http.ts'
+import { measureOverload } from './rows/overload-row.ts'
 import { measureMemory, measureStart } from './rows/process-rows.ts'
 import { openHosts } from './run/hosts.ts'
 import { pinBenchmark } from './run/pinned-process.ts'
@@ -21,15 +22,20 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     duration: { type: 'string', default: '2' },
     json: { type: 'string', default: 'bench.json' },
+    soak: { type: 'string', default: '0' },
   },
 })
 const rounds = wholeNumber('rounds')
 const seconds = wholeNumber('duration')
-const OTHER_ROWS = ['cold start', 'memory', 'mail']
+const soakMinutes = wholeNumber('soak', 0)
+/** Each of the three kinds of daily request takes its share. */
+const SECONDS_OF_SOAK_MINUTE = 20
+const OTHER_ROWS = ['cold start', 'memory', 'mail', 'overload']
 refuseUnknownRows()
 
 pinBenchmark()
-const { DATABASE_URL, QUEUE_URL } = process.env
+const { BENCH_URL, DATABASE_URL, QUEUE_URL } = process.env
+refuseIncomplete()
 if (DATABASE_URL) await run({ databaseUrl: DATABASE_URL, queueUrl: QUEUE_URL ?? DATABASE_URL })
 else await withPostgres((databaseUrl) => run({ databaseUrl, queueUrl: QUEUE_URL ?? databaseUrl }))
 
@@ -50,21 +56,28 @@ async function run(urls: TargetUrls): Promise<void> {
 
 async function runHttpRows(target: Target, results: Record<string, unknown>): Promise<void> {
   await using hosts = openHosts(target)
-  for (const row of HTTP_ROWS.filter(({ name }) => isChosen(name))) {
+  for (const row of HTTP_ROWS.filter((each) => isChosen(each.name) && isMeasurable(each))) {
     const measured = await measureHttp(row, target, { rounds, seconds, hostOf: hosts.get })
     results[row.name] = measured
     printHttp(row.name, measured)
   }
 }
 
+/** A Latchkey elsewhere has the settings that it has, and its statements pass no counter. */
+const isMeasurable = ({ hosts }: HttpRow): boolean => !BENCH_URL || hosts.includes('latchkey')
+
 async function runOtherRows(target: Target, results: Record<string, unknown>): Promise<void> {
+  if (BENCH_URL) return
   if (isChosen('cold start')) {
     const measured = await measureStart(target, 2 * rounds + 1)
     results['cold start'] = measured
     printHosts('cold start', measured)
   }
   if (isChosen('memory')) {
-    const measured = await measureMemory(target, seconds)
+    const measured = await measureMemory(
+      target,
+      soakMinutes > 0 ? soakMinutes * SECONDS_OF_SOAK_MINUTE : seconds,
+    )
     results.memory = measured
     printHosts('memory', measured)
   }
@@ -73,10 +86,25 @@ async function runOtherRows(target: Target, results: Record<string, unknown>): P
     results.mail = measured
     printTable('mail', { 'mailer-worker': { ...measured } })
   }
+  if (isChosen('overload')) {
+    const measured = await measureOverload(target, seconds)
+    results.overload = measured
+    printHosts('overload', measured)
+  }
 }
 
 function isChosen(name: string): boolean {
   return values.row.length === 0 || values.row.some((part) => name.includes(part))
+}
+
+/** A Latchkey elsewhere signs and reads with its own secrets, and knows the users of its own database. */
+function refuseIncomplete(): void {
+  const missing = ['DATABASE_URL', 'JWT_SECRET', 'MAIL_SECRET', 'API_SERVER'].filter(
+    (name) => !process.env[name],
+  )
+  if (!BENCH_URL || missing.length === 0) return
+  console.error(`BENCH_URL also needs ${missing.join(', ')}, as the service at that address has them`)
+  process.exit(64)
 }
 
 /** Before anything is started. */
@@ -88,9 +116,9 @@ function refuseUnknownRows(): void {
   process.exit(64)
 }
 
-function wholeNumber(name: 'rounds' | 'duration'): number {
+function wholeNumber(name: 'rounds' | 'duration' | 'soak', minimum = 1): number {
   const value = Number(values[name])
-  if (Number.isInteger(value) && value > 0) return value
-  console.error(`--${name} must be a whole number above 0, not ${values[name]}`)
+  if (Number.isInteger(value) && value >= minimum) return value
+  console.error(`--${name} must be a whole number, at least ${minimum}, not ${values[name]}`)
   process.exit(64)
 }

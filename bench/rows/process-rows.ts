@@ -41,7 +41,7 @@ export interface MemoryResult {
   peakMib: number
 }
 
-/** Resident memory of each host: without a request, and after every kind of daily request for `seconds`. */
+/** Resident memory of each host: without a request, and after every kind of daily request for `seconds` each. */
 export async function measureMemory(target: Target, seconds: number): Promise<MemoryResult[]> {
   const results: MemoryResult[] = []
   for (const name of HOSTS) results.push(await measureHost(name, target, seconds))

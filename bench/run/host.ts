@@ -24,9 +24,14 @@ const TICK_MICROS = 10_000
 const KIB_PER_MIB = 1024
 
 /** Starts a service in its own process and waits until it is ready. */
-export async function startHost(name: string, file: string, environment: NodeJS.ProcessEnv): Promise<Host> {
+export async function startHost(
+  name: string,
+  file: string,
+  environment: NodeJS.ProcessEnv,
+  options: readonly string[] = [],
+): Promise<Host> {
   const begun = performance.now()
-  const child = spawnPinned('service', file, environment)
+  const child = spawnPinned('service', file, environment, options)
   const { address = '' } = await nextMessage<{ address?: string }>(name, child)
   const startMs = performance.now() - begun
   return {

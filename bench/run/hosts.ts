@@ -1,9 +1,11 @@
 import { join } from 'node:path'
-import { type Host, startHost } from './host.ts'
+import { type Host, remoteHost, startHost } from './host.ts'
 import type { Target } from './target.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const LATCHKEY = 'services/auth-api/src/main.ts'
+/** As in the images. */
+const IMAGE_OPTIONS = ['--max-semi-space-size=4']
 /** High enough that no limit is reached; each is counted as in production. */
 const LIMIT = '1000000000'
 
@@ -19,17 +21,17 @@ export const HOSTS = {
 
 export type HostName = keyof typeof HOSTS
 
-export function startNamedHost(
+/** Latchkey is the one at `BENCH_URL`, where that is set; what it is made of and its peers run here. */
+export async function startNamedHost(
   name: HostName,
   target: Target,
   databaseUrl = target.databaseUrl,
 ): Promise<Host> {
+  const { BENCH_URL } = process.env
+  if (BENCH_URL && name === 'latchkey') return remoteHost(name, BENCH_URL)
   const { file, settings } = HOSTS[name]
-  return startHost(name, join(ROOT, file), {
-    ...environmentOf(target),
-    DATABASE_URL: databaseUrl,
-    ...settings,
-  })
+  const environment = { ...environmentOf(target), DATABASE_URL: databaseUrl, ...settings }
+  return startHost(name, join(ROOT, file), environment, file === LATCHKEY ? IMAGE_OPTIONS : [])
 }
 
 export interface Hosts extends AsyncDisposable {
@@ -53,8 +55,8 @@ export function openHosts(target: Target): Hosts {
 }
 
 /** A worker that sends as fast as it can. */
-export const startWorker = (target: Target, mailUrl: string): Promise<Host> =>
-  startHost('mailer-worker', join(ROOT, 'services/mailer-worker/src/main.ts'), {
+export function startWorker(target: Target, mailUrl: string): Promise<Host> {
+  const environment = {
     ...environmentOf(target),
     DATABASE_URL: target.databaseUrl,
     MAIL_URL: mailUrl,
@@ -62,7 +64,14 @@ export const startWorker = (target: Target, mailUrl: string): Promise<Host> =>
     MAIL_RATE: LIMIT,
     // Logged line by line, as in production.
     LOG_LEVEL: 'info',
-  })
+  }
+  return startHost(
+    'mailer-worker',
+    join(ROOT, 'services/mailer-worker/src/main.ts'),
+    environment,
+    IMAGE_OPTIONS,
+  )
+}
 
 const environmentOf = ({ queueUrl, jwtSecret, mailSecret, issuer }: Target): NodeJS.ProcessEnv => ({
   PATH: process.env.PATH,

@@ -10,7 +10,15 @@ for (;;) {
   process.send?.(await run(order))
 }
 
-async function run({ bodies = [], tokens, status, seconds, rate, ...order }: LoadOrder): Promise<LoadReport> {
+async function run({
+  bodies = [],
+  tokens,
+  status,
+  refusals = [],
+  seconds,
+  rate,
+  ...order
+}: LoadOrder): Promise<LoadReport> {
   const authorizations = tokens ? signTokens(tokens) : []
   const headersOf = (index: number) => ({
     ...(bodies.length > 0 ? { 'content-type': 'application/json' } : {}),
@@ -38,7 +46,7 @@ async function run({ bodies = [], tokens, status, seconds, rate, ...order }: Loa
     perSecond: answers / result.duration,
     p50Ms: quantile(latencies, 0.5),
     p99Ms: quantile(latencies, 0.99),
-    wrong: findWrong(result, status),
+    wrong: findWrong(result, [status, ...refusals]),
   }
 }
 
@@ -57,8 +65,8 @@ function countsOf({ statusCodeStats = {} }: autocannon.Result): Map<number, numb
   return new Map(Object.entries(statusCodeStats).map(([status, { count = 0 }]) => [Number(status), count]))
 }
 
-function findWrong(result: autocannon.Result, status: number): Record<string, number> {
-  const others = [...countsOf(result)].filter(([each]) => each !== status)
+function findWrong(result: autocannon.Result, right: readonly number[]): Record<string, number> {
+  const others = [...countsOf(result)].filter(([each]) => !right.includes(each))
   return Object.fromEntries(
     result.errors > 0 ? [...others, ['an error of the connection', result.errors]] : others,
   )

@@ -14,6 +14,8 @@ export interface LoadOrder {
   rate?: number
   /** The status of every answer. */
   status: number
+  /** Statuses of refusals, which do not count as answers. Default: none. */
+  refusals?: readonly number[]
 }
 
 /** The tokens of the requests, sent in turn. */

@@ -17,8 +17,13 @@ export function pinBenchmark(): void {
 }
 
 /** Runs a TypeScript file with an IPC channel, on its own core where `taskset` is installed. */
-export function spawnPinned(place: Place, file: string, env: NodeJS.ProcessEnv): ChildProcess {
-  const node = [process.execPath, file] as const
+export function spawnPinned(
+  place: Place,
+  file: string,
+  env: NodeJS.ProcessEnv,
+  options: readonly string[] = [],
+): ChildProcess {
+  const node = [process.execPath, ...options, file] as const
   const [command = '', ...args] = canPin ? ['taskset', '-c', CORES_OF[place], ...node] : node
   return spawn(command, args, {
     env,
