@@ -203,6 +203,7 @@ async function logOut(step: StepContext): Promise<void> {
 async function logOutEverywhere(step: StepContext): Promise<void> {
   const { model, replicas, replica, token } = step
   if (!token) return
+  if (step.choice % 2) await logOutElsewhere(step)
   const payload = { everywhere: true }
   const answer = await replicas.send(replica, { url: '/logout', payload, token: token.jwt })
   if (!expectAdmission(answer, model, token)) return
