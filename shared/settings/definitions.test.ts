@@ -265,6 +265,13 @@ it.each<[SettingName, string | undefined]>([
   expect(faultsOf(name, { [name]: 'x' })[0]?.endsWith(`. ${remedy}`)).toBe(true)
 })
 
+it('takes a BOARD_TOKEN of 24 characters, and no shorter one', () => {
+  expect(faultsOf('BOARD_TOKEN', { BOARD_TOKEN: 'x'.repeat(24) })).toEqual([])
+  expect(faultsOf('BOARD_TOKEN', { BOARD_TOKEN: 'x'.repeat(23) })).toEqual([
+    'BOARD_TOKEN must have at least 24 characters. Generate one with `npm run secret 32`, or leave it empty.',
+  ])
+})
+
 it('takes the line ends of a DKIM key as they are written in one line', () => {
   const { DKIM_KEY } = parseSettings(['DKIM_KEY'], { DKIM_KEY: 'PRIVATE KEY\\nabc\\n' })
   expect(DKIM_KEY).toBe('PRIVATE KEY\nabc\n')

@@ -19,6 +19,7 @@ describe('describeSettings', () => {
     expect(find('PORT')).toMatchObject({ default: '8080', isRequired: false, services: ['auth-api'] })
     expect(find('TOKEN_LIFETIME')).toMatchObject({ default: '3600', unit: 'seconds', services: [] })
     expect(find('JWT_SECRET')).toMatchObject({ default: undefined, unit: 'base64 of at least 64 bytes' })
+    expect(find('BOARD_TOKEN')).toMatchObject({ default: undefined, unit: 'at least 24 characters' })
     expect(described.filter(({ isRequired }) => isRequired).map(({ name }) => name)).toEqual([
       'JWT_SECRET',
       'DATABASE_URL',
