@@ -22,7 +22,7 @@ const forms = {
     say('The e-mail is changed. Other devices have to log in again.')
   },
   'sign-up': async (account) => {
-    const { token } = await session.request('POST', '/signup', account)
+    const { token } = await session.request('POST', '/signup', account).catch(explainClosed)
     Object.assign(signUp, { email: account.email, token })
     offerUsername(false)
     // The answer is the same for an e-mail that has an account: its owner gets another mail.
@@ -89,6 +89,11 @@ function showProfile({ name, email, role, pendingEmail }) {
   document.querySelector('#account').textContent = `${email}, ${role}`
   document.querySelector('#confirm-email').hidden = pendingEmail === undefined
   document.querySelector('#pending').textContent = `A code is on its way to ${pendingEmail}.`
+}
+
+/** Without SIGN_UP=on the server does not have the route. */
+function explainClosed(problem) {
+  throw problem.status === 404 ? { title: 'Nobody can sign up at this server.' } : problem
 }
 
 /** The code of a sign-up can be used again with another username, where the first is taken. */

@@ -214,4 +214,26 @@ describe.skipIf(!hasBrowser)('the example of a browser app', () => {
     await logIn(page, email, NEW_PASSWORD)
     await page.getByRole('heading', { name: 'Grace' }).waitFor()
   })
+
+  it('says that nobody can sign up where SIGN_UP is off', async () => {
+    const page = await openExample()
+    // As the service answers then; one of its own would take seconds.
+    await page.route('**/signup', (route) =>
+      route.fulfill({
+        status: 404,
+        json: { status: 404, title: 'Not Found' },
+        headers: { 'access-control-allow-origin': '*' },
+      }),
+    )
+    await page.getByRole('button', { name: 'Create an account' }).click()
+    for (const [label, value] of [
+      ['Name', 'Grace'],
+      ['E-mail', 'a@example.com'],
+      ['Username', 'a'],
+      ['Password', 'a'],
+    ] as const)
+      await fieldOf(page, label).fill(value)
+    await page.getByRole('button', { name: 'Sign up' }).click()
+    await page.getByText('Nobody can sign up at this server').waitFor()
+  })
 })
