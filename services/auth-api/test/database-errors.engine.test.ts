@@ -55,6 +55,19 @@ describe('statements', () => {
     expect(db.usage()).toEqual({ inUse: 0, waiting: 0 })
   })
 
+  it('are refused after one of the same transaction that failed', async () => {
+    await using database = await createEmptyDatabase()
+    await createFailingFunction(database, '22012', ['22012', 1365])
+    let outcomes: string[] = []
+    const failing = database.db.transaction(async (transaction) => {
+      const sent = [transaction.query(ONE), transaction.query(FAIL), transaction.query(ONE)]
+      outcomes = (await Promise.allSettled(sent)).map(({ status }) => status)
+      await Promise.all(sent)
+    })
+    await expect(failing).rejects.toThrow()
+    expect(outcomes).toEqual(['fulfilled', 'rejected', 'rejected'])
+  })
+
   it('are refused once their transaction has ended', async () => {
     await using database = await createEmptyDatabase()
     const { db } = database

@@ -71,23 +71,46 @@ const createDriver = (run: Step): Driver => ({
 
 const transact = <Result>(pool: Pool, work: (step: Step) => Promise<Result>): Promise<Result> =>
   pool.use(async (step) => {
-    let hasEnded = false
-    // A statement that nothing waits for would run outside of the transaction, or in that of another request.
-    const ownStep: Step = (run) =>
-      hasEnded ? Promise.reject(new Error('The transaction has ended')) : step(run)
+    const steps = inOrder(step)
     await step((connection) => connection.beginTransaction())
     try {
-      const result = await work(ownStep)
-      hasEnded = true
+      const result = await work(steps.run)
+      steps.end()
       await step((connection) => connection.commit())
       return result
     } catch (error) {
-      hasEnded = true
+      steps.end()
       // A broken connection cannot roll back, and need not: the server does.
       await step((connection) => connection.rollback()).catch(() => undefined)
       throw error
     }
   })
+
+/**
+ * Runs the steps of a transaction one after the other, and none after one that failed or after the end: a deadlock ends the
+ * transaction on the server, and a later statement would be a transaction of its own.
+ */
+function inOrder(step: Step) {
+  let previous: Promise<unknown> = Promise.resolve()
+  let hasFailed = false
+  let hasEnded = false
+  const run: Step = (work) => {
+    const result = previous.then(() => {
+      if (hasFailed || hasEnded) throw new Error('The transaction has ended')
+      return step(work)
+    })
+    previous = result.catch(() => {
+      hasFailed = true
+    })
+    return result
+  }
+  return {
+    run,
+    end() {
+      hasEnded = true
+    },
+  }
+}
 
 /** Runs `work` on a separate connection, so that a pool of one does not wait for itself; its end frees its locks. */
 async function runOnOwnConnection<Result>(
