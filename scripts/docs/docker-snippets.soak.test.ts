@@ -49,9 +49,12 @@ beforeAll(async () => {
   for (const page of ['docs/how-to/import-users.md', 'docs/how-to/run-a-method.md']) await createFilesOf(page)
 })
 afterAll(async () => {
-  await run('docker', ['compose', '-p', NAME, 'down', '--volumes', '--remove-orphans', '--timeout', '5'], {
-    cwd: published.folder,
-  })
+  const remove = () =>
+    run('docker', ['compose', '-p', NAME, 'down', '--volumes', '--remove-orphans', '--timeout', '5'], {
+      cwd: published.folder,
+    })
+  // A container of `run --rm` may remove itself meanwhile, which fails the first.
+  await remove().catch(remove)
   await run('docker', ['volume', 'rm', '--force', `${NAME}-state`])
   await run('docker', ['image', 'rm', '--force', ...IMAGES])
   await published[Symbol.asyncDispose]()
