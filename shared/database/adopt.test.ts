@@ -245,6 +245,8 @@ describe('tables of another product', () => {
     mail_outbox: ['id', 'payload', 'expires_at'],
     token_revocation: ['id', 'revoked_from', 'expires_at'],
     email_change: ['id', 'userid', 'code_hash', 'expires_at'],
+    sign_up: ['id', 'email_key', 'code_hash', 'expires_at'],
+    audit_event: ['id', 'userid', 'request_id', 'event_count'],
   }
   it.each(Object.entries(OWN))('may have the name of Latchkey’s own: %s', (table_name, own) => {
     const withTable = (names: readonly string[]) => (schema: Schema) => ({

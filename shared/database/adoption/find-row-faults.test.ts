@@ -200,6 +200,12 @@ describe('rows of users_property', () => {
     })
     expect(await summarise({ users, properties, change }), 'without the column').toEqual([])
   })
+
+  it('are named up to ten times', async () => {
+    const properties = Array.from({ length: 12 }, (_, at) => ({ userid: 'nobody', name: `name ${at + 10}` }))
+    const [fault] = (await search({ properties, change: () => ({ foreignKeys: [] }) })).faults
+    expect(fault?.examples?.slice(9)).toEqual(['"name 19"', 'and more'])
+  })
 })
 
 describe.each(['email', 'username'])('%s of several users', (column) => {
