@@ -55,17 +55,18 @@ describe('statements', () => {
     expect(db.usage()).toEqual({ inUse: 0, waiting: 0 })
   })
 
-  it('are refused after one of the same transaction that failed', async () => {
+  it('fail for the reason of the first one of their transaction that failed', async () => {
     await using database = await createEmptyDatabase()
-    await createFailingFunction(database, '22012', ['22012', 1365])
-    let outcomes: string[] = []
+    await createFailingFunction(database, '53100', ['HY000', 1021])
+    let outcomes: PromiseSettledResult<unknown>[] = []
     const failing = database.db.transaction(async (transaction) => {
       const sent = [transaction.query(ONE), transaction.query(FAIL), transaction.query(ONE)]
-      outcomes = (await Promise.allSettled(sent)).map(({ status }) => status)
-      await Promise.all(sent)
+      outcomes = await Promise.allSettled(sent)
+      await sent[2]
     })
-    await expect(failing).rejects.toThrow()
-    expect(outcomes).toEqual(['fulfilled', 'rejected', 'rejected'])
+    await expect(failing).rejects.toMatchObject({ code: 'unavailable' })
+    const unavailable = { status: 'rejected', reason: { code: 'unavailable' } }
+    expect(outcomes).toMatchObject([{ status: 'fulfilled' }, unavailable, unavailable])
   })
 
   it('are refused once their transaction has ended', async () => {

@@ -92,22 +92,22 @@ const transact = <Result>(pool: Pool, work: (step: Step) => Promise<Result>): Pr
  */
 function inOrder(step: Step) {
   let previous: Promise<unknown> = Promise.resolve()
-  let hasFailed = false
-  let hasEnded = false
+  /** Why no further step runs. */
+  let refusal: { error: unknown } | undefined
   const run: Step = (work) => {
     const result = previous.then(() => {
-      if (hasFailed || hasEnded) throw new Error('The transaction has ended')
+      if (refusal) throw refusal.error
       return step(work)
     })
-    previous = result.catch(() => {
-      hasFailed = true
+    previous = result.catch((error: unknown) => {
+      refusal ??= { error }
     })
     return result
   }
   return {
     run,
     end() {
-      hasEnded = true
+      refusal ??= { error: new Error('The transaction has ended') }
     },
   }
 }

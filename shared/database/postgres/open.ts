@@ -83,9 +83,18 @@ const createDriver = (send: Send): Driver => ({
 async function transact<Result>(pool: pg.Pool, work: (send: Send) => Promise<Result>): Promise<Result> {
   const client = await pool.connect()
   let hasEnded = false
-  // A statement that nothing waits for would run outside of the transaction, or in that of another request.
-  const send: Send = (query) =>
-    hasEnded ? Promise.reject(new Error('The transaction has ended')) : client.query(query)
+  let failure: { error: unknown } | undefined
+  const send: Send = async (query) => {
+    // A statement that nothing waits for would run outside of the transaction, or in that of another request.
+    if (hasEnded) throw new Error('The transaction has ended')
+    try {
+      return await client.query(query)
+    } catch (error) {
+      // What was sent behind a statement that failed fails with "current transaction is aborted".
+      failure ??= { error }
+      throw failure.error
+    }
+  }
   try {
     const [begun, working] = sendTogether(client, () => [client.query('begin'), work(send)])
     begun.catch(() => undefined) // Awaited below.
