@@ -64,7 +64,9 @@ async function runHttpRows(target: Target, results: Record<string, unknown>): Pr
 }
 
 /** A Latchkey elsewhere has the settings that it has, and its statements pass no counter. */
-const isMeasurable = ({ hosts }: HttpRow): boolean => !BENCH_URL || hosts.includes('latchkey')
+function isMeasurable({ hosts }: HttpRow): boolean {
+  return !BENCH_URL || hosts.includes('latchkey')
+}
 
 async function runOtherRows(target: Target, results: Record<string, unknown>): Promise<void> {
   if (BENCH_URL) return

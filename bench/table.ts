@@ -1,7 +1,7 @@
 /*
  * Prints the figures of a run of `npm run bench` as Markdown; with --readme the rows of the README alone.
  *
- *   node bench/table.ts [--readme] [bench.json]
+ *   npm run bench:table [-- --readme] [bench.json]
  */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
