@@ -74,6 +74,13 @@ describe('statements', () => {
     const { db } = database
     const committed = await db.transaction(async (transaction) => () => transaction.query(ONE))
     await expect(committed()).rejects.toThrow('The transaction has ended')
+    let rolledBack = committed
+    const undone = db.transaction(async (transaction) => {
+      rolledBack = () => transaction.query(ONE)
+      throw new Error('undone')
+    })
+    await expect(undone).rejects.toThrow('undone')
+    await expect(rolledBack()).rejects.toThrow('The transaction has ended')
   })
 })
 

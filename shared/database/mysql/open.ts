@@ -3,6 +3,7 @@ import { type Database, type DatabaseOptions, DEFAULT_OPTIONS, type Dialect } fr
 import { createQueryable, type Driver } from '../queryable.ts'
 import { runTransaction } from '../run-transaction.ts'
 import { toAppError, toFinalError, translating } from '../to-app-error.ts'
+import { createRefusal } from '../transaction-refusal.ts'
 import { openPool, type Pool, SESSION, type Step } from './pool.ts'
 import { toPositional } from './positional.ts'
 
@@ -71,15 +72,16 @@ const createDriver = (run: Step): Driver => ({
 
 const transact = <Result>(pool: Pool, work: (step: Step) => Promise<Result>): Promise<Result> =>
   pool.use(async (step) => {
-    const steps = inOrder(step)
+    const refusal = createRefusal()
+    const inTransaction = inOrder(step, refusal)
     await step((connection) => connection.beginTransaction())
     try {
-      const result = await work(steps.run)
-      steps.end()
+      const result = await work(inTransaction)
+      refusal.end()
       await step((connection) => connection.commit())
       return result
     } catch (error) {
-      steps.end()
+      refusal.end()
       // A broken connection cannot roll back, and need not: the server does.
       await step((connection) => connection.rollback()).catch(() => undefined)
       throw error
@@ -90,25 +92,15 @@ const transact = <Result>(pool: Pool, work: (step: Step) => Promise<Result>): Pr
  * Runs the steps of a transaction one after the other, and none after one that failed or after the end: a deadlock ends the
  * transaction on the server, and a later statement would be a transaction of its own.
  */
-function inOrder(step: Step) {
+function inOrder(step: Step, refusal: ReturnType<typeof createRefusal>): Step {
   let previous: Promise<unknown> = Promise.resolve()
-  /** Why no further step runs. */
-  let refusal: { error: unknown } | undefined
-  const run: Step = (work) => {
+  return (work) => {
     const result = previous.then(() => {
-      if (refusal) throw refusal.error
+      refusal.check()
       return step(work)
     })
-    previous = result.catch((error: unknown) => {
-      refusal ??= { error }
-    })
+    previous = result.catch(refusal.record)
     return result
-  }
-  return {
-    run,
-    end() {
-      refusal ??= { error: new Error('The transaction has ended') }
-    },
   }
 }
 

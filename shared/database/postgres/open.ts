@@ -4,6 +4,7 @@ import { createQueryable, type Driver } from '../queryable.ts'
 import { runTransaction } from '../run-transaction.ts'
 import { serverTimeoutMs } from '../server-timeout.ts'
 import { toAppError, toFinalError, translating } from '../to-app-error.ts'
+import { createRefusal } from '../transaction-refusal.ts'
 import { createStatementQueue, release, type Send, sendTogether } from './statement-queue.ts'
 
 /** `timestamp` columns of an adopted database contain UTC, as ours do; `pg` would read them as local time. */
@@ -82,17 +83,14 @@ const createDriver = (send: Send): Driver => ({
 /** `begin` leaves together with the first statement of `work`. */
 async function transact<Result>(pool: pg.Pool, work: (send: Send) => Promise<Result>): Promise<Result> {
   const client = await pool.connect()
-  let hasEnded = false
-  let failure: { error: unknown } | undefined
+  const refusal = createRefusal()
   const send: Send = async (query) => {
-    // A statement that nothing waits for would run outside of the transaction, or in that of another request.
-    if (hasEnded) throw new Error('The transaction has ended')
+    refusal.check()
     try {
       return await client.query(query)
     } catch (error) {
       // What was sent behind a statement that failed fails with "current transaction is aborted".
-      failure ??= { error }
-      throw failure.error
+      throw refusal.record(error)
     }
   }
   try {
@@ -100,11 +98,11 @@ async function transact<Result>(pool: pg.Pool, work: (send: Send) => Promise<Res
     begun.catch(() => undefined) // Awaited below.
     const result = await working
     await begun
-    hasEnded = true
+    refusal.end()
     await client.query('commit')
     return result
   } catch (error) {
-    hasEnded = true
+    refusal.end()
     // A broken connection cannot roll back, and need not: the server does.
     await client.query('rollback').catch(() => undefined)
     throw error
