@@ -1,9 +1,33 @@
-import { docker } from './images.ts'
+import { mkdtempDisposable, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { docker, run } from './images.ts'
 
-/** The layers of an image, the first one first. */
+/** The digests of an image's layers, the first one first. */
 export async function layersOf(image: string): Promise<string[]> {
   return JSON.parse(await docker('image', 'inspect', '--format', '{{json .RootFS.Layers}}', image))
 }
+
+/**
+ * The entries of one layer, sorted: path, type, mode, owner, time and content. An engine that has a layer's parent
+ * from another build may write the same entries in another order, which changes the digest.
+ */
+export async function layerEntriesOf(image: string, index: number): Promise<string[]> {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-layers-'))
+  await docker('save', '--output', join(folder.path, 'image.tar'), image)
+  await run('tar', ['-xf', 'image.tar'], { cwd: folder.path })
+  const [{ Layers: layers }]: [{ Layers: string[] }] = JSON.parse(
+    await readFile(join(folder.path, 'manifest.json'), 'utf8'),
+  )
+  const layer = join(folder.path, layers[index] ?? '')
+  const list = await tar('--list', '--verbose', '--numeric-owner', '--full-time', '--file', layer)
+  const digest = 'echo "$(sha256sum | cut -c -64) $TAR_FILENAME"'
+  const digests = await tar('--extract', `--to-command=${digest}`, '--file', layer)
+  return `${list}${digests}`.split('\n').sort()
+}
+
+const tar = async (...args: string[]): Promise<string> =>
+  (await run('tar', args, { env: { ...process.env, TZ: 'UTC' }, maxBuffer: 64 * 1024 * 1024 })).stdout
 
 /** Of all layers above the first, which is Debian with Node.js and is the same in every image. */
 export async function bytesAboveRuntime(image: string): Promise<number> {
