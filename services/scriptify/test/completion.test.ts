@@ -16,7 +16,7 @@ const SHELLS = [
   { shell: 'bash', args: ['--norc', '--noprofile', '-i'], before: '' },
   { shell: 'zsh', args: ['-f', '-i'], before: 'autoload -U compinit; compinit -D; ' },
   { shell: 'fish', args: ['--no-config', '-i'], before: '' },
-].filter(({ shell }) => isInstalled(shell))
+].filter(({ shell }) => isInstalled(shell, { requiredBy: 'REQUIRE_PROGRAMS' }))
 
 it.each(SHELLS)(
   'completes a class and its method in $shell, which passes them on',
