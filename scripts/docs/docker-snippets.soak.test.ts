@@ -23,7 +23,7 @@ const PAGES = [
   'docs/how-to/upgrade.md',
 ]
 const usesDocker = (page: string): boolean =>
-  readSnippets(ROOT, page).some(({ plan }) => plan?.kind === 'run' && plan.withDocker)
+  readSnippets(ROOT, page).some(({ plan }) => plan?.kind === 'run' && plan.on === 'Docker')
 const NAME = `latchkey-docs-${randomUUID().slice(0, 8)}`
 const IMAGES = ['auth-api', 'mailer-worker', 'scriptify'].map((service) => `latchkey/${service}:${NAME}`)
 const run = promisify(execFile)
@@ -95,7 +95,7 @@ it.each(PAGES)('%s does what it says', async (page) => {
   if (page.endsWith('upgrade.md')) await publishNextVersion()
   await using terminal = await openPasteTerminal(clone, env)
   for (const { text, plan } of readSnippets(ROOT, page)) {
-    if (plan?.kind !== 'run' || !plan.withDocker) continue
+    if (plan?.kind !== 'run' || plan.on !== 'Docker') continue
     let shown = ''
     // `docker compose run` reads what is typed while it runs.
     for (const command of asTyped(text)

@@ -5,7 +5,7 @@ import { vi } from 'vitest'
 /** How long a command of a page may take: `npm ci` on a busy machine. */
 const TIMEOUT_MS = 300_000
 /** What a program shows at the end of its output when it waits for a line, or runs until Ctrl-C. */
-const WAITING = /(?:(?:node|php)> |Password: |http:\/\/localhost:\d+\s+|(?:[\w+/=]{40,}\s+))$/
+const WAITING = /(?:(?:node|php)> |Password: |http:\/\/localhost:\d+\s+|(?:[\w+/=]{40,}\s+)|it is [\d:]+\s+)$/
 
 /** At the end of what a terminal shows when its shell waits for a command. */
 export const SHELL_PROMPT = /shell\$ $/
@@ -25,8 +25,14 @@ export interface PasteTerminal extends AsyncDisposable {
  * Bash on a pseudo-terminal, into which text is pasted as terminals without bracketed paste do it: a program that reads
  * its input takes the lines that were meant for the shell.
  */
-export async function openPasteTerminal(cwd: string, env: Record<string, string>): Promise<PasteTerminal> {
-  const pty = spawn('bash', ['--noprofile', '--norc', '-i'], { name: 'xterm', cols: 500, rows: 50, cwd, env })
+export async function openPasteTerminal(
+  cwd: string,
+  env: Record<string, string>,
+  /** What starts the shell, such as `docker exec`. */
+  launcher: readonly string[] = [],
+): Promise<PasteTerminal> {
+  const [file = '', ...args] = [...launcher, 'bash', '--noprofile', '--norc', '-i']
+  const pty = spawn(file, args, { name: 'xterm', cols: 500, rows: 50, cwd, env })
   let output = ''
   let ends = 0
   let hasExited = false

@@ -15,9 +15,7 @@ const Mails = z.array(z.object({ text: z.string() }))
 type RunPlan = Extract<Plan, { kind: 'run' }>
 
 const isFollowed = ({ plan }: Snippet): boolean =>
-  plan?.kind === 'run'
-    ? !plan.withDocker
-    : plan?.kind === 'run in the terminal' || plan?.kind === 'write' || plan?.kind === 'edit'
+  plan?.kind === 'edit' || (plan !== undefined && 'on' in plan && plan.on === 'here')
 /** The tutorial clones, installs and starts. */
 const FIRST = ['docs/tutorial/your-own-endpoint.md', 'docs/how-to/create-secrets.md']
 /** These change the password of a demo user, code of Latchkey, or take a migration back. */

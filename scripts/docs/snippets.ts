@@ -11,6 +11,7 @@ import { join } from 'node:path'
  *     <!-- snippet: run, and open -->              opens a session of scriptify, into which the next block is pasted:
  *     <!-- snippet: run in the terminal -->
  *     <!-- snippet: run with Docker -->            pasted by docker-snippets.soak.test.ts; what is above can follow
+ *     <!-- snippet: run with systemd -->           pasted as root on a machine of services/scriptify/test/units/systemd.test.ts
  *     <!-- snippet: edit path/of.ts -->            lines of that file, which replace those that begin alike
  *     <!-- snippet: run by path/of.test.ts -->     that test runs it
  *     <!-- snippet: not run: why -->
@@ -27,10 +28,14 @@ export interface Snippet {
   plan: Plan | undefined
 }
 
+/** Where a block is run: in a clone here, in one with Docker, or as root on a machine with systemd. */
+export type Host = 'here' | 'Docker' | 'systemd'
+
 export type Plan =
-  | { kind: 'run'; withDocker: boolean; input: string[]; opens: boolean; shows: string }
-  | { kind: 'run in the terminal' }
-  | { kind: 'write' | 'edit'; path: string }
+  | { kind: 'run'; on: Host; input: string[]; opens: boolean; shows: string }
+  | { kind: 'run in the terminal'; on: Host }
+  | { kind: 'write'; on: Host; path: string }
+  | { kind: 'edit'; path: string }
   | { kind: 'run by'; test: string }
   | { kind: 'not run'; reason: string }
 
@@ -68,26 +73,32 @@ function planOf(mark: string, before: string): Plan | undefined {
         .split(/\n\s*\n/)
         .at(-1) ?? '',
     ) ?? []
-  return mark === 'run' && path ? { kind: 'write', path } : parsePlan(mark)
+  const plan = parsePlan(mark)
+  return plan?.kind === 'run' && path && /^run(?: with systemd)?$/.test(mark)
+    ? { kind: 'write', on: plan.on, path }
+    : plan
 }
 
 function parsePlan(mark: string): Plan | undefined {
-  const [, kind, detail = ''] =
-    /^(run in the terminal|run with Docker|run by|run|edit|not run)(?:(?:: |, | )(.+))?$/.exec(mark) ?? []
-  if (kind === 'run in the terminal') return { kind }
-  if (kind === 'run' || kind === 'run with Docker') return parseRun(detail, kind !== 'run')
-  if (!detail) return undefined
+  const [, kind, host, detail = ''] =
+    /^(run in the terminal|run by|run|edit|not run)(?: with (Docker|systemd))?(?:(?:: |, | )(.+))?$/.exec(
+      mark,
+    ) ?? []
+  const on = host === 'Docker' || host === 'systemd' ? host : 'here'
+  if (kind === 'run in the terminal') return { kind, on }
+  if (kind === 'run') return parseRun(detail, on)
+  if (!detail || on !== 'here') return undefined
   if (kind === 'edit') return { kind, path: detail }
   if (kind === 'run by') return { kind, test: detail }
   return kind === 'not run' ? { kind, reason: detail } : undefined
 }
 
-function parseRun(detail: string, withDocker: boolean): Plan | undefined {
+function parseRun(detail: string, on: Host): Plan | undefined {
   const [, verb, text = ''] = /^(and open|and see|then enter|)(?: (.+))?$/.exec(detail) ?? []
   if (verb === undefined) return undefined
   return {
     kind: 'run',
-    withDocker,
+    on,
     opens: verb === 'and open',
     shows: verb === 'and see' ? text : '',
     input: verb === 'then enter' ? text.split(', ') : [],

@@ -21,6 +21,7 @@ import {
   nextCall,
   type Probe,
 } from './probe.ts'
+import { followTutorial, TUTORIAL } from './tutorial.ts'
 
 const args = HOSTILE.flatMap((arg) => ['--arg', arg])
 
@@ -97,31 +98,6 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
         ).toBe('')
       })
 
-      it('obeys scriptify’s own words, and tells how it is', async () => {
-        await forgetCalls(machine)
-        const word = (...words: string[]) => scriptify(machine, ...words)
-        expect((await install('worded', probe.record)).code).toBe(0)
-        expect(await word('start', 'worded')).toEqual({ code: 0, stdout: 'Started worded\n', stderr: '' })
-        const seen = await nextCall(machine)
-        const status = JSON.parse((await word('status', 'worded', '--json')).stdout)
-        expect(status).toMatchObject([{ name: 'worded', state: 'active', restarts: 0, startsAtBoot: false }])
-        expect(status[0].uptimeSeconds).toBeGreaterThanOrEqual(0)
-        expect((await word('status')).stdout).toMatch(/^NAME .*\n(.*\n)*worded +systemd +active +\d+s/)
-        expect((await word('restart', 'worded')).code).toBe(0)
-        await eventually(async () => (await nextCall(machine)).pid !== seen.pid)
-        expect((await word('stop', 'worded')).stdout).toBe('Stopped worded\n')
-        expect(JSON.parse((await word('status', 'worded', '--json')).stdout)).toMatchObject([
-          { state: 'inactive' },
-        ])
-        expect((await word('logs', 'worded', '--lines', '1')).code).toBe(0)
-        const follow = `${SCRIPTIFY} logs worded --follow --lines 0 > /tmp/followed &
-          until grep -q Started /tmp/followed; do systemctl restart worded; done; kill $!; wait $!; echo $?`
-        expect(await succeed(machine, 'timeout', '120', 'sh', '-c', follow)).toBe('143\n')
-        expect((await word('stop', 'worded')).code).toBe(0)
-        expect((await word('start', 'wordde')).stderr).toContain('(did you mean worded?)')
-        expect((await word('uninstall', 'worded')).code).toBe(0)
-      })
-
       it.runIf(language === 'php')('hands over bytes that are not UTF-8', async () => {
         await forgetCalls(machine)
         const scriptifyBin = `${HOME}/services/scriptify/bin/scriptify`
@@ -164,6 +140,14 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
       })
     })
 
+    it(`does what ${TUTORIAL} says`, async () => {
+      await followTutorial(machine, languages[0])
+      expect(
+        await succeed(machine, 'find', '/etc', '-name', '*clock*.service', '-o', '-name', 'clock.env'),
+      ).toBe('')
+      await succeed(machine, 'rm', '-r', '/srv/clock')
+    })
+
     describe('a service', () => {
       const [language] = languages
       let probe: Probe
@@ -174,6 +158,31 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
 
       const install = (...words: [name: string, method: string, ...more: string[]]) =>
         installFrom(probe, ...words)
+
+      it('obeys scriptify’s own words, and tells how it is', async () => {
+        await forgetCalls(machine)
+        const word = (...words: string[]) => scriptify(machine, ...words)
+        expect((await install('worded', probe.record)).code).toBe(0)
+        expect(await word('start', 'worded')).toEqual({ code: 0, stdout: 'Started worded\n', stderr: '' })
+        const seen = await nextCall(machine)
+        const status = JSON.parse((await word('status', 'worded', '--json')).stdout)
+        expect(status).toMatchObject([{ name: 'worded', state: 'active', restarts: 0, startsAtBoot: false }])
+        expect(status[0].uptimeSeconds).toBeGreaterThanOrEqual(0)
+        expect((await word('status')).stdout).toMatch(/^NAME .*\n(.*\n)*worded +systemd +active +\d+s/)
+        expect((await word('restart', 'worded')).code).toBe(0)
+        await eventually(async () => (await nextCall(machine)).pid !== seen.pid)
+        expect((await word('stop', 'worded')).stdout).toBe('Stopped worded\n')
+        expect(JSON.parse((await word('status', 'worded', '--json')).stdout)).toMatchObject([
+          { state: 'inactive' },
+        ])
+        expect((await word('logs', 'worded', '--lines', '1')).code).toBe(0)
+        const follow = `${SCRIPTIFY} logs worded --follow --lines 0 > /tmp/followed &
+          until grep -q Started /tmp/followed; do systemctl restart worded; done; kill $!; wait $!; echo $?`
+        expect(await succeed(machine, 'timeout', '120', 'sh', '-c', follow)).toBe('143\n')
+        expect((await word('stop', 'worded')).code).toBe(0)
+        expect((await word('start', 'wordde')).stderr).toContain('(did you mean worded?)')
+        expect((await word('uninstall', 'worded')).code).toBe(0)
+      })
 
       it('runs with another group, and without sandboxing if requested', async () => {
         await forgetCalls(machine)
