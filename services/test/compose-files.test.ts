@@ -2,6 +2,8 @@ import { expect, it } from 'vitest'
 import { ROOT, run } from './support/images.ts'
 
 interface ComposeService {
+  image: string
+  build?: { args: Record<string, string>; labels: Record<string, string> }
   logging?: { driver: string; options: Record<string, string> }
   environment?: Record<string, string>
 }
@@ -13,10 +15,24 @@ const SECRETS = {
   GRAFANA_PASSWORD: 'the-password-of-grafana',
 }
 
+/** As scripts/build-images.sh sets them. */
+const SOURCES = {
+  REVISION: '1ce0a3d',
+  CREATED: '2026-01-02T03:04:05Z',
+  SOURCE: 'https://git.example.com/latchkey',
+}
+
 /** What docker compose makes of all files and profiles together. */
 async function readServices(): Promise<[string, ComposeService][]> {
   const others = { API_SERVER: 'https://login.example.com', MAIL_FROM: 'no-reply@example.com' }
-  const env = { ...process.env, ...SECRETS, ...others, COMPOSE_FILE: FILES.join(':') }
+  const env = {
+    ...process.env,
+    ...SECRETS,
+    ...SOURCES,
+    ...others,
+    LATCHKEY_VERSION: '9.8.7',
+    COMPOSE_FILE: FILES.join(':'),
+  }
   const { stdout } = await run('docker', ['compose', '--profile', '*', 'config', '--format', 'json'], {
     cwd: ROOT,
     env,
@@ -37,4 +53,19 @@ it('rotates the log of every container, and gives each secret to one service', a
   expect(holdersOf(SECRETS.MAIL_URL)).toEqual(['mailer-worker'])
   expect(holdersOf(SECRETS.BOARD_TOKEN)).toEqual(['mailer-worker'])
   expect(holdersOf(SECRETS.GRAFANA_PASSWORD)).toEqual(['grafana'])
+})
+
+it('labels each image with its version and its sources', async () => {
+  const builds = (await readServices()).filter(([, { build }]) => build)
+  const images = ['auth-api', 'mailer-worker', 'scriptify'].map((service) => `latchkey/${service}:9.8.7`)
+  expect([...new Set(builds.map(([, { image }]) => image))].sort()).toEqual(images)
+  for (const [, { build }] of builds) {
+    expect(build).toMatchObject({
+      args: { VERSION: '9.8.7', REVISION: SOURCES.REVISION },
+      labels: {
+        'org.opencontainers.image.created': SOURCES.CREATED,
+        'org.opencontainers.image.source': SOURCES.SOURCE,
+      },
+    })
+  }
 })

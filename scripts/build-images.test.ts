@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+
+/** In the place of docker: prints its arguments and the labels. */
+const DOCKER = '#!/bin/sh\necho "$*|$REVISION|$CREATED|$SOURCE"\n'
+const COMMITTED_AT = '2026-01-02T03:04:05+00:00'
+
+/** A repository with one commit, whose remote has a password in its URL. */
+function createCheckout() {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-labels-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const bin = join(folder, 'bin')
+  const checkout = join(folder, 'latchkey')
+  mkdirSync(bin)
+  writeFileSync(join(bin, 'docker'), DOCKER)
+  chmodSync(join(bin, 'docker'), 0o755)
+  mkdirSync(join(checkout, 'scripts'), { recursive: true })
+  copyFileSync(join(import.meta.dirname, 'build-images.sh'), join(checkout, 'scripts/build-images.sh'))
+
+  const env = { PATH: `${bin}:${process.env.PATH}`, GIT_COMMITTER_DATE: COMMITTED_AT, HOME: folder }
+  const run = (file: string, ...args: string[]) =>
+    execFileSync(file, args, { cwd: checkout, env, encoding: 'utf8' }).trim()
+  run('git', 'init', '-q')
+  run('git', 'add', '.')
+  run('git', '-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit', '-qm', 'Begin')
+  run('git', 'remote', 'add', 'origin', 'https://robot:the-token@git.example.com/latchkey.git')
+  return {
+    run,
+    build: () => run('scripts/build-images.sh').split('\n'),
+    write: (path: string) => writeFileSync(join(checkout, path), ''),
+  }
+}
+
+it('labels the images of all three services with the commit, its time and the repository', () => {
+  const { run, build, write } = createCheckout()
+  // Of this installation, and in no image.
+  for (const path of ['.env', 'latchkey.dump']) write(path)
+  const labels = `${run('git', 'rev-parse', 'HEAD')}|${COMMITTED_AT}|https://git.example.com/latchkey.git`
+  expect(build()).toEqual([`compose build|${labels}`, `compose build scriptify|${labels}`])
+})
+
+it('says of changed sources that they are not those of the commit', () => {
+  const { build, write } = createCheckout()
+  write('scripts/own.ts')
+  expect(build()[0]).toMatch(/^compose build\|[0-9a-f]{40}-dirty\|/)
+})
+
+it('builds an archive without a repository', () => {
+  const { run, build } = createCheckout()
+  run('rm', '-r', '.git')
+  expect(build()).toEqual(['compose build|||', 'compose build scriptify|||'])
+})
