@@ -13,12 +13,27 @@ if ! flock --nonblock 9; then
   exit 1
 fi
 
+await_healthy() {
+  tries=120
+  while [ "$(docker inspect --format '{{.State.Health.Status}}' "$1")" != healthy ]; do
+    tries=$((tries - 1))
+    # One that exits is started again.
+    if [ "$tries" = 0 ] || [ "$(docker inspect --format '{{.RestartCount}}' "$1")" -gt 2 ]; then
+      echo "$1 does not become ready; the end of its log says why:" >&2
+      docker logs --tail 5 "$1" >&2
+      echo 'Run this script again when that is fixed.' >&2
+      exit 1
+    fi
+    sleep 1
+  done
+}
+
 # Compose creates a container under a temporary name before it stops the one that it replaces. One that an interrupted run
 # has left would make the next one remove the running container, and then fail.
 docker compose ps --all --format '{{.Name}}' | grep -E '^[0-9a-f]{12}_' | xargs -r docker rm > /dev/null
 
 # A build or a migration that fails leaves what runs as it is: the present version works on the newer tables.
-docker compose build
+scripts/build-images.sh
 # demo-users is the last one before the services. Not by `run`: compose would find the containers of the present version at
 # the end, and recreate all services at once because they depend on them.
 docker compose up --detach demo-users
@@ -27,8 +42,12 @@ docker compose up --detach demo-users
 # first run the migration again while there is no replica; and not --no-deps, with which compose finds another configuration
 # at the end and recreates them all.
 for replica in $(docker compose config --services | grep -x 'auth-api\(-2\)\?' | sort); do
+  # The next container has the name of the present one. Asked for now, because clients wait from `create` on.
+  container=$(docker compose ps --all --format '{{.Name}}' "$replica")
   docker compose create "$replica"
-  docker start "$(docker compose ps --all --quiet "$replica")" > /dev/null
-  docker compose up --wait "$replica"
+  container=${container:-$(docker compose ps --all --format '{{.Name}}' "$replica")}
+  docker start "$container" > /dev/null
+  # Nothing else runs meanwhile: it would delay the start.
+  await_healthy "$container"
 done
 docker compose up --wait
