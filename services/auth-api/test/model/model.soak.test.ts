@@ -5,7 +5,7 @@ import { LIMITS } from './limits-model.ts'
 import { startReplicas } from './replicas.ts'
 import { modelOptions, runModel } from './run-model.ts'
 
-const options = modelOptions(150, 80)
+const options = modelOptions(40, 80)
 const ENGINES: Engine[] = ['postgres', 'mysql', 'mariadb']
 
 it.each(
