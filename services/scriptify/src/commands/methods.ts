@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander'
-import { useCompileCache } from '../compile-cache.ts'
 import { RUNTIME_NAMES, type RuntimeName } from '../runtimes/choose-runtime.ts'
 
 const EXAMPLES = `
@@ -29,7 +28,6 @@ export function createMethodsCommand(): Command {
     .addOption(new Option('--runtime <name>', 'language (default: the project’s)').choices(RUNTIME_NAMES))
     .addHelpText('after', EXAMPLES)
     .action(async (className: string | undefined, flags: Flags) => {
-      useCompileCache(process.env)
       const { printClasses, printMethods } = await import('../methods/print-methods.ts')
       if (className === undefined) await printClasses(flags.rootdir)
       else await printMethods(className, flags)

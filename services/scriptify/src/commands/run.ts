@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander'
-import { useCompileCache } from '../compile-cache.ts'
 import { RUNTIME_NAMES, type RuntimeName } from '../runtimes/choose-runtime.ts'
 import { collect } from './collect.ts'
 import { parseSeconds } from './parse-seconds.ts'
@@ -70,7 +69,6 @@ export function createRunCommand(): Command {
       if (!flags.daemon && (flags.interval !== undefined || flags.keepGoing)) {
         command.error('--interval and --keep-going require --daemon')
       }
-      useCompileCache(process.env)
       const { runMethod } = await import('../methods/run-method.ts')
       const { daemon, interval = 1, keepGoing = false, env = [], showdocs = false, ...rest } = flags
       await runMethod({

@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander'
-import { useCompileCache } from '../compile-cache.ts'
 import { RUNTIME_NAMES, type RuntimeName } from '../runtimes/choose-runtime.ts'
 import { collect } from './collect.ts'
 
@@ -50,7 +49,6 @@ export function createTerminalCommand(): Command {
     .option('--write', 'with APP_ENV=prod: let qq() write without asking')
     .addHelpText('after', EXAMPLES)
     .action(async (service: string | undefined, flags: Flags) => {
-      useCompileCache(process.env)
       const { startTerminal } = await import('../terminal/start-terminal.ts')
       process.exitCode = await startTerminal({
         ...flags,

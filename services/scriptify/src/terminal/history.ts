@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { xdgFolder } from '../xdg-folder.ts'
+import { xdgFolder } from '../../bin/xdg-folder.cjs'
 
 const MAX_ENTRIES = 10_000
 /** Text that contains a secret is not written to disk. */

@@ -1,9 +1,6 @@
 // The program that calls a method: call-method.ts [options] -- module.ts#Class::method [argument …]
-import { useCompileCache } from '../../compile-cache.ts'
 import { parseCallerOptions } from './method/caller-options.ts'
 import { runTask } from './method/run-task.ts'
 
-const options = parseCallerOptions(process.argv.slice(2))
-if (options.compileCache) useCompileCache(process.env)
 // Not awaited: a method that never settles would end the process with Node's own exit code and message.
-void runTask(options)
+void runTask(parseCallerOptions(process.argv.slice(2)))

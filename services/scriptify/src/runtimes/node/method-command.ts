@@ -5,7 +5,7 @@ import { type CallerTask, formatCallerOptions } from '../caller-options.ts'
 import { readMemoryLimit } from '../memory-limit.ts'
 import type { MethodCall } from '../method-call.ts'
 import type { CommandWords } from '../runtime.ts'
-import { QUIET } from './node-options.ts'
+import { COMPILE_CACHE, QUIET } from './node-options.ts'
 
 const CALL_METHOD = fileURLToPath(new URL('call-method.ts', import.meta.url))
 
@@ -17,10 +17,10 @@ export function methodCommand(call: MethodCall, env: NodeJS.ProcessEnv, task: Ca
   return [
     process.execPath,
     ...QUIET,
+    ...(call.compileCache ? COMPILE_CACHE : []),
     ...(limit === undefined ? [] : [`--max-old-space-size=${limit}`]),
     CALL_METHOD,
     ...formatCallerOptions(call, task),
-    ...(call.compileCache ? ['--compile-cache'] : []),
     '--',
     className.includes('#') ? `${className}::${method}` : `${className}#${method}`,
     ...call.args,

@@ -2,9 +2,9 @@ import { fileURLToPath } from 'node:url'
 import { findBootloader } from '../bootloader.ts'
 import { readMemoryLimit } from '../memory-limit.ts'
 import type { TerminalBackend, TerminalOptions } from '../terminal-backend.ts'
-import { QUIET } from './node-options.ts'
+import { COMPILE_CACHE, QUIET } from './node-options.ts'
 
-const WORKER = fileURLToPath(new URL('terminal-worker.ts', import.meta.url))
+const WORKER = fileURLToPath(new URL('terminal/worker.ts', import.meta.url))
 /** Without a limit, a growing array takes all of the machine's memory before it fails. */
 const DEFAULT_HEAP_MEGABYTES = 512
 
@@ -21,6 +21,7 @@ export function terminalBackend({ rootdir, env }: Pick<TerminalOptions, 'rootdir
       file: process.execPath,
       args: [
         ...QUIET,
+        ...COMPILE_CACHE,
         '--experimental-import-meta-resolve',
         ...(megabytes === undefined ? [] : [`--max-old-space-size=${megabytes}`]),
         WORKER,

@@ -19,7 +19,6 @@ export interface CallerOptions {
   keepGoing: boolean
   loose: boolean
   print: boolean
-  compileCache: boolean
 }
 
 /** `Report::send`, or the name of a function. */
@@ -43,7 +42,6 @@ export function parseCallerOptions(words: readonly string[]): CallerOptions {
     keepGoing: options.has('keep-going'),
     loose: options.has('loose'),
     print: options.has('print'),
-    compileCache: options.has('compile-cache'),
   }
 }
 
