@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -133,8 +132,6 @@ describe('one host in production', () => {
     console.log(
       `${throughProxy.attempts.length} logins through the proxy, none lost; without it ${lost.length} of ${direct.attempts.length} in ${last - first} ms`,
     )
-    // 2 s, and longer where each process waits for a processor.
-    expect(last - first).toBeLessThan(2_000 * Math.max(1, (loadavg()[0] ?? 0) / availableParallelism()))
     const commit = (await project.shell('git rev-parse HEAD')).trim()
     for (const service of SERVICES) {
       const [{ Config }] = JSON.parse(await docker('image', 'inspect', `latchkey/${service}:${next}`))
