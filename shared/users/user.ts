@@ -39,26 +39,30 @@ export const EXEMPT_TOKEN_PROPERTY = `${INTERNAL_PROPERTY_PREFIX}exempt_token`
 export const exemptionOf = (mark: number, jti: string): string => `${mark} ${jti}`
 
 /** The user's first property called `name`. */
-export const findProperty = (user: User, name: string): string | undefined =>
+export const findProperty = (user: Pick<User, 'properties'>, name: string): string | undefined =>
   user.properties.find((property) => property.name === name)?.value ?? undefined
 
 /** The user's language for mails and clients; `en` where none, or an unknown one, is set. */
-export function languageOf(user: User): Language {
+export function languageOf(user: Pick<User, 'properties'>): Language {
   const value = findProperty(user, LANGUAGE_PROPERTY)
   return LANGUAGES.find((language) => language === value) ?? 'en'
 }
 
 /** Tokens issued before this moment, in seconds since the epoch, are invalid; 0 where none is set. */
-export const validFromOf = (user: User): number => Number(findProperty(user, VALID_FROM_PROPERTY) ?? 0)
+export const validFromOf = (user: Pick<User, 'properties'>): number =>
+  Number(findProperty(user, VALID_FROM_PROPERTY) ?? 0)
 
 /** Whether the user's valid-from mark leaves a token valid. `iat` is in seconds since the epoch. */
-export function isAfterMark(user: User, { iat, jti }: { iat: number; jti: string }): boolean {
+export function isAfterMark(
+  user: Pick<User, 'properties'>,
+  { iat, jti }: { iat: number; jti: string },
+): boolean {
   const mark = validFromOf(user)
   return iat >= mark || findProperty(user, EXEMPT_TOKEN_PROPERTY) === exemptionOf(mark, jti)
 }
 
 /** The role that handlers check; an empty role is `user`. */
-export const roleOf = (user: User): string => user.role || 'user'
+export const roleOf = (user: Pick<User, 'role'>): string => user.role || 'user'
 
 /** The length of each field, in code points. */
 export const MAX_LENGTH = {

@@ -118,7 +118,7 @@ async function buildTokens(
     audit.report({ name: 'token.reused', userid: claims.sub })
   }
   const standings = createStandingReader(revocations)
-  const validity = createTokenValidity({ revocations: standings, endReused, cacheSeconds, clock, monotonic })
+  const validity = createTokenValidity({ standings, endReused, cacheSeconds, clock, monotonic })
   return {
     issueToken,
     verifier: createTokenVerifier({ keys, issuer, clock }),

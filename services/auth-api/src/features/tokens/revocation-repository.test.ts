@@ -2,10 +2,15 @@ import { postgres } from '@latchkey/shared/database/postgres/dialect.ts'
 import { createQueryable } from '@latchkey/shared/database/queryable.ts'
 import { openMigrated } from '@latchkey/shared/database/test/sqlite/open-empty.ts'
 import { toAppError } from '@latchkey/shared/database/to-app-error.ts'
+import { EXEMPT_TOKEN_PROPERTY, exemptionOf, VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
 import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Claims } from './claims.ts'
-import { createRevocationRepository, type RevocationRepository } from './revocation-repository.ts'
+import {
+  type BriefStanding,
+  createRevocationRepository,
+  type RevocationRepository,
+} from './revocation-repository.ts'
 
 const at = (seconds: number) => new Date(seconds * 1000)
 
@@ -97,9 +102,36 @@ describe('the standings of several tokens', () => {
     await revocations.endRefreshed(first, at(2_010))
     await revocations.endSession(last, at(2_000), at(5_600))
     const alone = await Promise.all(list.map((claims) => revocations.findStanding(claims)))
-    expect(await revocations.findStandings(list)).toEqual(alone)
+    const found = await revocations.findStandings(list)
+    const brief = ({ user, ...standing }: BriefStanding) => ({ userid: user?.userid, ...standing })
+    expect(found.map(brief)).toEqual(alone.map(brief))
     expect(alone[0]).toMatchObject({ user: { username: 'ada' }, refreshedUntil: at(2_010) })
     expect(alone.at(-1)).toMatchObject({ hasSessionEnded: true })
+  })
+
+  it('have the deletion, the role, the valid-from mark and the exempt token of each user', async () => {
+    const [ofAda = ada, ofEve = ada, ofNobody = ada] = await tokens(3)
+    await users.setRole(ofAda.sub, 'admin')
+    await users.setProperty(ofAda.sub, 'picture', 'p.png')
+    await users.setProperty(ofAda.sub, VALID_FROM_PROPERTY, '2000')
+    await users.setProperty(ofAda.sub, EXEMPT_TOKEN_PROPERTY, exemptionOf(2_000, ofAda.jti))
+    await users.softDelete(ofEve.sub)
+    const [standingOfAda, standingOfEve, standingOfNobody] = await revocations.findStandings([
+      ofAda,
+      ofEve,
+      ofNobody,
+    ])
+    expect(standingOfAda?.user).toEqual({
+      userid: ofAda.sub,
+      role: 'admin',
+      deletedAt: null,
+      properties: [
+        { name: VALID_FROM_PROPERTY, value: '2000' },
+        { name: EXEMPT_TOKEN_PROPERTY, value: exemptionOf(2_000, ofAda.jti) },
+      ],
+    })
+    expect(standingOfEve?.user).toMatchObject({ role: null, deletedAt: expect.any(Date), properties: [] })
+    expect(standingOfNobody?.user).toBeUndefined()
   })
 
   it.each([

@@ -1,6 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect, it, vi } from 'vitest'
 import type { Claims } from './claims.ts'
-import { createStandingReader, MAX_TOKENS } from './standing-reader.ts'
+import { createStandingReader, MAX_READS, MAX_TOKENS } from './standing-reader.ts'
 
 const claimsOf = (jti: string): Claims => ({
   iss: '',
@@ -46,8 +47,12 @@ it('refuses every token of a read that fails, and reads again for the next', asy
     .fn(async (all: readonly Claims[]) => all.map(standingOf))
     .mockRejectedValueOnce(new Error('down'))
   const { findStanding } = createStandingReader({ findStandings })
-  const results = await Promise.allSettled(['a', 'b'].map((jti) => findStanding(claimsOf(jti))))
-  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  for (let attempt = 0; attempt < MAX_READS; attempt++) {
+    const results = await Promise.allSettled(['a', 'b'].map((jti) => findStanding(claimsOf(jti))))
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    findStandings.mockRejectedValueOnce(new Error('down again'))
+  }
+  findStandings.mockReset().mockImplementation(async (all) => all.map(standingOf))
   await expect(findStanding(claimsOf('a'))).resolves.toMatchObject({ hasSessionEnded: false })
 })
 
@@ -60,4 +65,30 @@ it('refuses a token whose standing is missing in the answer', async () => {
     { status: 'fulfilled' },
     { status: 'rejected', reason: new Error('A standing is missing') },
   ])
+})
+
+it('reads so many times at once, and then together what has arrived meanwhile', async () => {
+  const ends: (() => void)[] = []
+  const findStandings = vi.fn(async (all: readonly Claims[]) => {
+    await new Promise<void>((resolve) => ends.push(resolve))
+    return all.map(standingOf)
+  })
+  const { findStanding } = createStandingReader({ findStandings })
+  const find = async (jti: string) => {
+    const standing = findStanding(claimsOf(jti))
+    await setImmediate()
+    return { standing }
+  }
+  const begun = []
+  for (let index = 0; index < MAX_READS; index++) begun.push(await find(`${index}`))
+  const later = [await find('a'), await find('ended')]
+  expect(findStandings).toHaveBeenCalledTimes(MAX_READS)
+
+  ends[1]?.()
+  await begun[1]?.standing
+  expect(findStandings.mock.calls.at(-1)).toEqual([['a', 'ended'].map(claimsOf)])
+  for (const end of ends) end()
+  const standings = await Promise.all([...begun, ...later].map(({ standing }) => standing))
+  expect(standings.map(({ hasSessionEnded }) => hasSessionEnded)).toEqual([false, false, false, true])
+  expect(findStandings).toHaveBeenCalledTimes(MAX_READS + 1)
 })

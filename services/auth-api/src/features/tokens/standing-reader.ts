@@ -1,38 +1,51 @@
 import type { Claims } from './claims.ts'
-import type { RevocationRepository, TokenStanding } from './revocation-repository.ts'
+import type { BriefStanding, RevocationRepository } from './revocation-repository.ts'
 
 interface Waiting {
   claims: Claims
-  resolve: (standing: TokenStanding | Promise<TokenStanding>) => void
+  resolve: (standing: BriefStanding) => void
+  reject: (error: unknown) => void
 }
 
 /** The most tokens that one statement reads. */
 export const MAX_TOKENS = 64
+/** Reads at the same time. What arrives meanwhile waits for the first of them to end, and is then read together. */
+export const MAX_READS = 2
 
 /**
- * Reads the standing of tokens that arrive in the same turn of the event loop together. Under load each statement then
- * serves many requests; without load it serves one, and no request waits for another.
+ * Reads the standing of tokens that arrive at the same time together. Under load each statement then serves many requests;
+ * without load it serves one, and no request waits for another.
  */
 export function createStandingReader({ findStandings }: Pick<RevocationRepository, 'findStandings'>) {
-  let waiting: Waiting[] = []
+  const waiting: Waiting[] = []
+  let reads = 0
 
-  function readAll(): void {
-    const taken = waiting
-    waiting = []
-    for (let begin = 0; begin < taken.length; begin += MAX_TOKENS)
-      read(taken.slice(begin, begin + MAX_TOKENS))
+  function readWaiting(): void {
+    while (waiting.length > 0 && reads < MAX_READS) void read(waiting.splice(0, MAX_TOKENS))
   }
 
-  function read(some: readonly Waiting[]): void {
-    const standings = findStandings(some.map(({ claims }) => claims))
-    for (const [index, { resolve }] of some.entries())
-      resolve(standings.then((all) => all[index] ?? Promise.reject(new Error('A standing is missing'))))
+  async function read(some: readonly Waiting[]): Promise<void> {
+    reads++
+    try {
+      const standings = await findStandings(some.map(({ claims }) => claims))
+      for (const [index, { resolve, reject }] of some.entries()) {
+        const standing = standings[index]
+        if (standing) resolve(standing)
+        else reject(new Error('A standing is missing'))
+      }
+    } catch (error) {
+      for (const { reject } of some) reject(error)
+    }
+    reads--
+    readWaiting()
   }
 
   return {
-    findStanding: (claims: Claims): Promise<TokenStanding> =>
-      new Promise((resolve) => {
-        if (waiting.push({ claims, resolve }) === 1) setImmediate(readAll)
+    findStanding: (claims: Claims): Promise<BriefStanding> =>
+      new Promise((resolve, reject) => {
+        if (waiting.push({ claims, resolve, reject }) === 1) setImmediate(readWaiting)
       }),
   }
 }
+
+export type StandingReader = ReturnType<typeof createStandingReader>

@@ -38,7 +38,7 @@ function aValidity(cacheSeconds: number) {
   const findStanding = vi.fn(async (): Promise<TokenStanding> => ({ user, refreshedUntil, hasSessionEnded }))
   return {
     validity: createTokenValidity({
-      revocations: { findStanding },
+      standings: { findStanding },
       endReused,
       cacheSeconds,
       clock: () => now,
@@ -110,6 +110,46 @@ describe('the validity of a token', () => {
     expect(validity.recall(CLAIMS)).toBeUndefined()
     await expect(validity.check(CLAIMS, audit)).rejects.toMatchObject({ code: 'invalid_token' })
     expect(validity.recall(CLAIMS)).toBe('revoked')
+  })
+
+  it('is not remembered where it was read before it was forgotten', async () => {
+    const { validity, findStanding, endSession } = aValidity(5)
+    const { promise: isRead, resolve: end } = Promise.withResolvers<void>()
+    findStanding.mockImplementationOnce(async () => {
+      await isRead
+      return { user: undefined, refreshedUntil: undefined, hasSessionEnded: false }
+    })
+    const earlier = validity.check(CLAIMS, audit)
+    validity.forget(CLAIMS)
+    expect(await validity.check(CLAIMS, audit)).toBe(CLAIMS)
+    end()
+    await expect(earlier).rejects.toMatchObject({ code: 'invalid_token' })
+    expect(validity.recall(CLAIMS), 'as it was read last').toBe(CLAIMS)
+    endSession()
+    validity.forget(CLAIMS)
+    await expect(validity.check(CLAIMS, audit)).rejects.toMatchObject({ code: 'invalid_token' })
+  })
+
+  it('is read again after a read that failed', async () => {
+    const { validity, findStanding } = aValidity(5)
+    findStanding.mockRejectedValueOnce(new Error('down'))
+    await expect(validity.check(CLAIMS, audit)).rejects.toThrow('down')
+    expect(await validity.check(CLAIMS, audit)).toBe(CLAIMS)
+    expect(findStanding).toHaveBeenCalledTimes(2)
+  })
+
+  it('is as old as the beginning of its read', async () => {
+    const { validity, findStanding, passSeconds } = aValidity(5)
+    const standing = await findStanding()
+    findStanding.mockImplementationOnce(async () => {
+      passSeconds(4)
+      return standing
+    })
+    await validity.check(CLAIMS, audit)
+    passSeconds(1)
+    expect(validity.recall(CLAIMS)).toBe(CLAIMS)
+    passSeconds(0.001)
+    expect(validity.recall(CLAIMS)).toBeUndefined()
   })
 
   it('ends with the grace after its refresh, and a use after that ends its session once', async () => {

@@ -6,10 +6,11 @@ import type { RequestAudit } from '../../audit/request-audit.ts'
 import { boundedTo } from '../../bounded-cache.ts'
 import type { Caller } from './caller.ts'
 import type { Claims } from './claims.ts'
-import type { RevocationRepository, TokenStanding } from './revocation-repository.ts'
+import type { BriefStanding, RevocationRepository, TokenStanding } from './revocation-repository.ts'
+import type { StandingReader } from './standing-reader.ts'
 
 export interface TokenValidityOptions {
-  revocations: Pick<RevocationRepository, 'findStanding'>
+  standings: StandingReader
   /** Receives a token that was used after it had been refreshed: two clients have it, and one of them may be a thief. */
   endReused: (caller: Caller) => Promise<void>
   /** How long a token's mark is remembered, in seconds. 0 reads it for each request. */
@@ -28,6 +29,8 @@ interface Mark extends Pick<TokenStanding, 'refreshedUntil'> {
   /** Its user exists, its session has not ended, and the valid-from mark leaves it valid. */
   isValid: boolean
   role: string
+  /** By the monotonic clock. */
+  readAt: number
 }
 
 /**
@@ -37,24 +40,46 @@ interface Mark extends Pick<TokenStanding, 'refreshedUntil'> {
  * Reads a token's mark at most once per `cacheSeconds`, however many requests need it at the same time.
  */
 export function createTokenValidity({
-  revocations,
+  standings,
   endReused,
   cacheSeconds,
   clock,
   monotonic,
   maxTokens = 50_000,
 }: TokenValidityOptions) {
-  const marks = new LRUCache<string, Mark, Claims>({
-    ...boundedTo(maxTokens),
-    // lru-cache reads 0 as "without end".
-    ttl: Math.max(cacheSeconds * 1000, 1),
-    ttlResolution: 0,
-    perf: { now: monotonic },
-    fetchMethod: async (_jti, _stale, { context }) =>
-      readMark(await revocations.findStanding(context), context),
-  })
-
+  const marks = new LRUCache<string, Mark>(boundedTo(maxTokens))
+  const pending = new Map<string, Promise<Mark>>()
   const checks = { memory: 0, database: 0 }
+
+  function recallMark({ jti }: Claims): Mark | undefined {
+    const mark = cacheSeconds > 0 ? marks.get(jti) : undefined
+    return mark && monotonic() - mark.readAt <= cacheSeconds * 1000 ? mark : undefined
+  }
+
+  /** Joins the read of the same token that is in flight. */
+  function readMark(claims: Claims): Promise<Mark> {
+    const { jti } = claims
+    const begun = pending.get(jti)
+    if (begun) return begun
+    const readAt = monotonic()
+    const isPending = () => pending.get(jti) === reading
+    const reading = standings
+      .findStanding(claims)
+      .then((standing) => {
+        const mark = toMark(standing, claims, readAt)
+        // What was read before `forget` is not remembered.
+        if (isPending()) marks.set(jti, mark)
+        return mark
+      })
+      .finally(() => isPending() && pending.delete(jti))
+    pending.set(jti, reading)
+    return reading
+  }
+
+  function forget({ jti }: Claims): void {
+    marks.delete(jti)
+    pending.delete(jti)
+  }
 
   return {
     /** Checks so far. */
@@ -62,7 +87,7 @@ export function createTokenValidity({
 
     /** The current claims, `revoked`, or undefined when that takes a query. */
     recall(claims: Claims): Claims | 'revoked' | undefined {
-      const mark = cacheSeconds > 0 ? marks.get(claims.jti) : undefined
+      const mark = recallMark(claims)
       if (!mark) return undefined
       checks.memory++
       const current = currentClaims(claims, mark)
@@ -73,17 +98,17 @@ export function createTokenValidity({
     /** The current claims; throws `invalid_token` when the user does not exist or the token was revoked. */
     async check(claims: Claims, audit: RequestAudit): Promise<Claims> {
       checks.database++
-      const mark = await marks.fetch(claims.jti, { forceRefresh: cacheSeconds === 0, context: claims })
-      const current = mark && currentClaims(claims, mark)
+      const mark = recallMark(claims) ?? (await readMark(claims))
+      const current = currentClaims(claims, mark)
       if (!current) throw revokedToken()
       if (!isReused(mark, clock())) return current
       await endReused({ claims, audit })
-      marks.delete(claims.jti)
+      forget(claims)
       throw revokedToken()
     },
 
     /** Reads the token again at its next request. */
-    forget: (claims: Claims): void => void marks.delete(claims.jti),
+    forget,
   }
 }
 
@@ -94,10 +119,10 @@ export const isReused = ({ refreshedUntil }: Pick<TokenStanding, 'refreshedUntil
   refreshedUntil !== undefined && now >= refreshedUntil.getTime()
 
 /** Whether the user of a token exists, its session has not ended, and it was issued after the user's valid-from mark. */
-export const isCurrent = (
-  standing: TokenStanding,
+export const isCurrent = <Standing extends BriefStanding>(
+  standing: Standing,
   claims: Claims,
-): standing is TokenStanding & { user: User } =>
+): standing is Standing & { user: NonNullable<Standing['user']> } =>
   !standing.hasSessionEnded &&
   standing.user !== undefined &&
   !standing.user.deletedAt &&
@@ -120,7 +145,8 @@ function currentClaims(claims: Claims, { isValid, role }: Mark): Claims | undefi
   return claims.data.role === role ? claims : { ...claims, data: { ...claims.data, role } }
 }
 
-const readMark = (standing: TokenStanding, claims: Claims): Mark => ({
+const toMark = (standing: BriefStanding, claims: Claims, readAt: number): Mark => ({
+  readAt,
   isValid: isCurrent(standing, claims),
   role: standing.user ? roleOf(standing.user) : '',
   refreshedUntil: standing.refreshedUntil,
