@@ -58,8 +58,7 @@ export function createServer({
     http: {
       // The plugin `ownRefusals` requires it.
       requireHostHeader: false,
-      // Node applies the longer of the two to the body. Its default for the headers is a minute.
-      requestTimeout: requestTimeoutMs,
+      // Node's default is a minute, and it applies the longer of this and `requestTimeout` to the body.
       headersTimeout: requestTimeoutMs,
       connectionsCheckingInterval: checkIntervalMs,
     },
