@@ -134,6 +134,16 @@ describe('the standings of several tokens', () => {
     expect(standingOfNobody?.user).toBeUndefined()
   })
 
+  it('say nothing of a token whose user is gone, read alone or with others', async () => {
+    const gone = await aTokenOf('eve')
+    await revocations.endRefreshed(gone, at(2_010))
+    await revocations.endSession(gone, at(2_000), at(5_600))
+    await database.db.runScript("delete from users where username = 'eve'")
+    const nothing = { user: undefined, refreshedUntil: undefined, hasSessionEnded: false }
+    expect(await revocations.findStanding(gone)).toEqual(nothing)
+    expect((await revocations.findStandings([gone, ada]))[0]).toEqual(nothing)
+  })
+
   it.each([
     { count: 2, length: 4 },
     { count: 4, length: 4 },

@@ -6,6 +6,7 @@ import { type Claims, sessionOf } from './claims.ts'
 
 /** What the database knows about a token. */
 export interface TokenStanding {
+  /** Undefined for one that does not exist; the rest is then unknown. */
   user: User | undefined
   /** From then on the token is refused, because it was refreshed. */
   refreshedUntil: Date | undefined
@@ -118,11 +119,13 @@ export function createRevocationRepository(db: Queryable) {
       ])
       const userOf = toBriefUsers(db, users)
       const revokedFrom = new Map(revocations.map((row) => [row.id, row.revoked_from]))
-      return list.map((claims) => ({
-        user: userOf.get(claims.sub.toLowerCase()),
-        refreshedUntil: revokedFrom.get(tokenKey(claims)),
-        hasSessionEnded: revokedFrom.has(sessionKey(claims)),
-      }))
+      return list.map((claims) =>
+        standingOf(
+          userOf.get(claims.sub.toLowerCase()),
+          revokedFrom.get(tokenKey(claims)),
+          revokedFrom.get(sessionKey(claims)),
+        ),
+      )
     },
 
     /**
@@ -165,12 +168,19 @@ function toBriefUsers(db: Queryable, rows: readonly BriefUserRow[]): Map<string,
 
 function toStanding(db: Queryable, rows: readonly StandingRow[]): TokenStanding {
   const [row] = rows
-  return {
-    user: toUsers(db, rows)[0],
-    refreshedUntil: row?.token_revoked_from ?? undefined,
-    hasSessionEnded: Boolean(row?.session_revoked_from),
-  }
+  return standingOf(toUsers(db, rows)[0], row?.token_revoked_from, row?.session_revoked_from)
 }
+
+/** Without a user nothing else is known: the statement for one token then has no row. */
+const standingOf = <Found extends object>(
+  user: Found | undefined,
+  tokenRevokedFrom: Date | null | undefined,
+  sessionRevokedFrom: Date | null | undefined,
+) => ({
+  user,
+  refreshedUntil: (user && tokenRevokedFrom) ?? undefined,
+  hasSessionEnded: Boolean(user && sessionRevokedFrom),
+})
 
 // A token without a session has its `jti` as `sid`: the prefix keeps the two apart.
 const tokenKey = ({ jti }: Claims): string => hash('sha256', `token ${jti}`)
