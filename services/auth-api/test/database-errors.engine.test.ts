@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises'
+import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { describe, expect, it } from 'vitest'
 import { isPostgres } from './support/engine.ts'
 import { createEmptyDatabase, type TestDatabase } from './support/test-database.ts'
@@ -53,6 +55,22 @@ describe('statements', () => {
     const outcomes = (await Promise.allSettled(sent)).map(({ status }) => status)
     expect(outcomes).toEqual(sent.map((_, index) => (index % 4 === 1 ? 'rejected' : 'fulfilled')))
     expect(db.usage()).toEqual({ inUse: 0, waiting: 0 })
+  })
+
+  it('that wait for a connection are counted once each', async () => {
+    await using database = await createEmptyDatabase()
+    const db = await openDatabase(database.url, { poolSize: 1 })
+    const { promise: held, resolve: release } = Promise.withResolvers<void>()
+    const holding = db.transaction(() => held)
+    await expect.poll(() => db.usage()).toEqual({ inUse: 1, waiting: 0 })
+    const sent = [ONE, ONE, ONE].map((statement) => db.query(statement))
+    await setImmediate()
+    await setImmediate()
+    expect(db.usage()).toEqual({ inUse: 1, waiting: 3 })
+    release()
+    await Promise.all([holding, ...sent])
+    await expect.poll(() => db.usage()).toEqual({ inUse: 0, waiting: 0 })
+    await db.close()
   })
 
   it('fail for the reason of the first one of their transaction that failed', async () => {

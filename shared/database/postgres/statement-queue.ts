@@ -14,7 +14,7 @@ const MAX_STATEMENTS = 16
 export interface StatementQueue {
   /** Runs a statement that belongs to no transaction. */
   send: Send
-  /** Statements that wait for a connection. */
+  /** Statements that wait behind the one that the pool has been asked a connection for. */
   size(): number
 }
 
@@ -24,12 +24,15 @@ export interface StatementQueue {
  */
 export function createStatementQueue(pool: pg.Pool): StatementQueue {
   const waiting: Waiting[] = []
+  let isConnecting = false
 
   async function sendSome(): Promise<void> {
+    isConnecting = true
     const connected = await pool.connect().then(
       (client) => ({ client }),
       (error: unknown) => ({ error }),
     )
+    isConnecting = false
     const some = waiting.splice(0, MAX_STATEMENTS)
     if (waiting.length > 0) setImmediate(sendSome)
     if ('error' in connected) for (const { reject } of some) reject(connected.error)
@@ -41,7 +44,7 @@ export function createStatementQueue(pool: pg.Pool): StatementQueue {
       new Promise((resolve, reject) => {
         if (waiting.push({ query, resolve, reject }) === 1) setImmediate(sendSome)
       }),
-    size: () => waiting.length,
+    size: () => waiting.length - (isConnecting ? 1 : 0),
   }
 }
 
