@@ -152,6 +152,38 @@ describe.skipIf(!hasKubectl)('the other choices', () => {
     for (const each of settings) expect(JSON.stringify(each)).toContain('NODE_EXTRA_CA_CERTS')
   })
 
+  it('scale by a Redis with TLS, which KEDA lets one place only switch on', () => {
+    const text = JSON.stringify(renderWith(COMPONENTS))
+    expect(text).toContain('"enableTLS":"true"')
+    expect(text).toContain('"parameter":"ca"')
+    expect(text).not.toContain('"parameter":"tls"')
+  })
+
+  it('give auth-api and mailer-worker a priority that exists', () => {
+    const manifests = renderWith(COMPONENTS)
+    const named = [...JSON.stringify(manifests).matchAll(/"priorityClassName":"([^"]+)"/g)]
+    const classes = manifests
+      .filter(({ kind }) => kind === 'PriorityClass')
+      .map(({ metadata }) => metadata.name)
+    expect(named.map(([, name]) => name).sort()).toEqual(classes.sort())
+    expect(classes).toHaveLength(2)
+  })
+
+  it('scrape and reach ports that the pods and the service have, and that the network policies open', () => {
+    const manifests = renderWith([...COMPONENTS, 'ingress'])
+    const json = (name: string) => JSON.stringify(manifests.find((manifest) => nameOf(manifest) === name))
+    for (const service of ['auth-api', 'mailer-worker']) {
+      const [, port = ''] = /"port":"(\w+)"/.exec(json(`PodMonitor/${service}`)) ?? []
+      const declared = new RegExp(`"containerPort":(\\d+),"name":"${port}"`)
+      const [, number = ''] = declared.exec(json(`Deployment/${service}`)) ?? []
+      expect(json('NetworkPolicy/allow-monitoring')).toContain(`"port":${number},`)
+      expect(json(`Service/${service}`)).toContain(`"port":${number},`)
+    }
+    expect(json('Service/auth-api')).toContain('"name":"http","port":80,')
+    expect(json('HTTPRoute/auth-api')).toContain('"backendRefs":[{"name":"auth-api","port":80}]')
+    expect(json('Ingress/auth-api')).toContain('"port":{"name":"http"}')
+  })
+
   it('pin images by their digests', () => {
     const digest = `sha256:${'a'.repeat(64)}`
     const lines = `images: [{ name: latchkey/auth-api, newName: registry.example.com/auth-api, digest: '${digest}' }]\n`
@@ -216,6 +248,10 @@ describe.skipIf(!hasKubectl)('the most replicas', () => {
   const workers = boundOf('ScaledObject/mailer-worker', 'maxReplicaCount')
 
   it('have fewer connections than PostgreSQL gives by default, in a rollout and with every admin command', () => {
+    for (const name of ['auth-api', 'mailer-worker'])
+      expect(
+        JSON.stringify(manifests.find((manifest) => nameOf(manifest) === `Deployment/${name}`)),
+      ).toContain('"maxSurge":1,')
     // One more of each during a rollout; an admin command or a migration has two at most: its own and that of its lock.
     const services = (logins + 1) * values.DATABASE_POOL + (workers + 1) * POOL_SIZE
     expect(services).toBeGreaterThan(0)
@@ -344,6 +380,20 @@ describe('the checks notice', () => {
     ['an init container', {}, { initContainers: [{ name: 'i', image: 'x' }] }, /i has an image/],
   ])('%s', (_, change, podChange, fault) => {
     expect(findFaults(aDeployment(change, podChange)).join()).toMatch(fault)
+  })
+
+  it.each(['Job', 'CronJob'])('a %s that stays when it has finished', (kind) => {
+    const job = { template: { spec: { containers: [] } } }
+    const withTtl = { ...job, ttlSecondsAfterFinished: 60 }
+    const faultsOf = (spec: object) =>
+      findFaults({
+        apiVersion: 'batch/v1',
+        kind,
+        metadata: { name: 'x' },
+        spec: kind === 'Job' ? spec : { jobTemplate: { spec } },
+      }).join()
+    expect(faultsOf(job)).toContain('stays for ever')
+    expect(faultsOf(withTtl)).not.toContain('stays for ever')
   })
 
   it('a Secret and a secret in a ConfigMap', () => {

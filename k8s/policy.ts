@@ -49,6 +49,12 @@ const POD_PATHS: Record<string, readonly string[]> = {
   CronJob: ['spec', 'jobTemplate', 'spec', 'template', 'spec'],
 }
 
+/** The path of the job's specification. */
+const JOB_PATHS: Record<string, readonly string[]> = {
+  Job: ['spec'],
+  CronJob: ['spec', 'jobTemplate', 'spec'],
+}
+
 /** Kinds whose pods run until they are stopped, and therefore need probes. */
 const LONG_RUNNING = ['Deployment', 'StatefulSet']
 
@@ -56,6 +62,9 @@ const LONG_RUNNING = ['Deployment', 'StatefulSet']
 export function findFaults(manifest: Manifest): string[] {
   const path = POD_PATHS[manifest.kind]
   const faults = path ? findPodFaults(manifest.kind, PodSpec.parse(dig(manifest, path))) : []
+  const job = JOB_PATHS[manifest.kind]
+  if (job && !Object.hasOwn(z.looseObject({}).parse(dig(manifest, job)), 'ttlSecondsAfterFinished'))
+    faults.push('stays for ever when it has finished')
   if (manifest.kind === 'Secret') faults.push('contains a secret; reference one by name')
   if (manifest.kind === 'ConfigMap') {
     const names = Object.keys(z.record(z.string(), z.string()).parse(manifest.data ?? {}))

@@ -38,6 +38,13 @@ it('counts logins and the steps of a reset by outcome', async () => {
   })
 })
 
+it('tells apart the durations of requests up to the time limit of a statement', async () => {
+  await app.server.inject({ url: '/openapi.json' })
+  const buckets = Object.keys(await valuesOf('http_request_duration_seconds_bucket'))
+  const bounds = buckets.map((labels) => Number(/le="([\d.]+)"/.exec(labels)?.[1] ?? 0))
+  expect(Math.max(...bounds)).toBe(15)
+})
+
 it('counts the checks of tokens from memory and by the database', async () => {
   const { email } = await aUser(app)
   const { token } = (await logIn(app, email)).json()
