@@ -1,8 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { ROOT, run } from './support/images.ts'
 
 interface ComposeService {
   image: string
+  restart?: string
   build?: { args: Record<string, string>; labels: Record<string, string> }
   logging?: { driver: string; options: Record<string, string> }
   environment?: Record<string, string>
@@ -68,4 +72,14 @@ it('labels each image with its version and its sources', async () => {
       },
     })
   }
+})
+
+it('scrapes every replica', async () => {
+  const config = parse(readFileSync(join(ROOT, 'monitoring/prometheus.yaml'), 'utf8'))
+  const jobs: { dns_sd_configs: { names: string[] }[] }[] = config.scrape_configs
+  const scraped = jobs.flatMap(({ dns_sd_configs }) => dns_sd_configs.flatMap(({ names }) => names))
+  const services = (await readServices())
+    .filter(([, { image, restart }]) => image.startsWith('latchkey/') && restart === 'unless-stopped')
+    .map(([name]) => name)
+  expect(scraped.sort()).toEqual(services.sort())
 })
