@@ -5,14 +5,16 @@
  */
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+import { measureCommands } from './rows/command-row.ts'
 import { HTTP_ROWS, type HttpRow } from './rows/http-rows.ts'
 import { measureMail } from './rows/mail-row.ts'
 import { measureHttp } from './rows/measure-http.ts'
 import { measureOverload } from './rows/overload-row.ts'
 import { measureMemory, measureStart } from './rows/process-rows.ts'
+import { measureTerminals } from './rows/terminal-row.ts'
 import { openHosts } from './run/hosts.ts'
 import { pinBenchmark } from './run/pinned-process.ts'
-import { conditions, printHosts, printHttp, printTable } from './run/report.ts'
+import { conditions, printHosts, printHttp } from './run/report.ts'
 import { prepareTarget, type Target, type TargetUrls } from './run/target.ts'
 import { withPostgres } from './with-postgres.ts'
 
@@ -30,7 +32,15 @@ const seconds = wholeNumber('duration')
 const soakMinutes = wholeNumber('soak', 0)
 /** Each of the three kinds of daily request takes its share. */
 const SECONDS_OF_SOAK_MINUTE = 20
-const OTHER_ROWS = ['cold start', 'memory', 'mail', 'overload']
+/** What is measured once the requests are, each a line for every host. */
+const OTHER_ROWS: Readonly<Record<string, (target: Target) => Promise<{ host: string }[]>>> = {
+  'cold start': (target) => measureStart(target, 2 * rounds + 1),
+  memory: (target) => measureMemory(target, soakMinutes > 0 ? soakMinutes * SECONDS_OF_SOAK_MINUTE : seconds),
+  mail: async (target) => [{ host: 'mailer-worker', ...(await measureMail(target)) }],
+  overload: (target) => measureOverload(target, seconds),
+  terminal: () => measureTerminals(2 * rounds + 1),
+  command: () => measureCommands(2 * rounds + 1),
+}
 refuseUnknownRows()
 
 pinBenchmark()
@@ -70,28 +80,10 @@ function isMeasurable({ hosts }: HttpRow): boolean {
 
 async function runOtherRows(target: Target, results: Record<string, unknown>): Promise<void> {
   if (BENCH_URL) return
-  if (isChosen('cold start')) {
-    const measured = await measureStart(target, 2 * rounds + 1)
-    results['cold start'] = measured
-    printHosts('cold start', measured)
-  }
-  if (isChosen('memory')) {
-    const measured = await measureMemory(
-      target,
-      soakMinutes > 0 ? soakMinutes * SECONDS_OF_SOAK_MINUTE : seconds,
-    )
-    results.memory = measured
-    printHosts('memory', measured)
-  }
-  if (isChosen('mail')) {
-    const measured = await measureMail(target)
-    results.mail = measured
-    printTable('mail', { 'mailer-worker': { ...measured } })
-  }
-  if (isChosen('overload')) {
-    const measured = await measureOverload(target, seconds)
-    results.overload = measured
-    printHosts('overload', measured)
+  for (const [name, measure] of Object.entries(OTHER_ROWS).filter(([row]) => isChosen(row))) {
+    const measured = await measure(target)
+    results[name] = measured
+    printHosts(name, measured)
   }
 }
 
@@ -111,7 +103,7 @@ function refuseIncomplete(): void {
 
 /** Before anything is started. */
 function refuseUnknownRows(): void {
-  const known = [...HTTP_ROWS.map(({ name }) => name), ...OTHER_ROWS]
+  const known = [...HTTP_ROWS.map(({ name }) => name), ...Object.keys(OTHER_ROWS)]
   const unknown = values.row.find((part) => !known.some((name) => name.includes(part)))
   if (unknown === undefined) return
   console.error(`No row's name contains ${JSON.stringify(unknown)}. The rows are:\n  ${known.join('\n  ')}`)
