@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { CompactEncrypt } from 'jose'
+import { CompactEncrypt, errors } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { createSealer } from './seal-variables.ts'
 
@@ -13,11 +13,32 @@ describe('sealed variables', () => {
 
   it('do not open with another key, or when changed', async () => {
     const sealed = createSealer(randomBytes(32)).seal({ code: '123456' })
-    await expect(createSealer(randomBytes(32)).open(sealed)).rejects.toThrow()
+    await expect(createSealer(randomBytes(32)).open(sealed)).rejects.toThrow(errors.JWEDecryptionFailed)
     const sealer = createSealer(randomBytes(32))
     const parts = sealer.seal({ code: '123456' }).split('.')
     parts[3] = Buffer.from('other').toString('base64url')
-    await expect(sealer.open(parts.join('.'))).rejects.toThrow()
+    await expect(sealer.open(parts.join('.'))).rejects.toThrow(errors.JWEDecryptionFailed)
+  })
+
+  it('open when jose sealed them, under a header in another order', async () => {
+    const key = randomBytes(32)
+    const sealed = await new CompactEncrypt(new TextEncoder().encode('{"code":"123456"}'))
+      .setProtectedHeader({ enc: 'A256GCM', alg: 'dir' })
+      .encrypt(key)
+    expect(await createSealer(key).open(sealed)).toEqual({ code: '123456' })
+  })
+
+  it.each([
+    { why: 'a part is missing', change: (parts: string[]) => parts.slice(0, 4) },
+    { why: 'the tag is cut', change: (parts: string[]) => [...parts.slice(0, 4), parts[4]?.slice(0, 6)] },
+    {
+      why: 'the vector is cut',
+      change: ([head, key, iv, ...rest]: string[]) => [head, key, iv?.slice(1), ...rest],
+    },
+  ])('do not open when $why', async ({ change }) => {
+    const sealer = createSealer(randomBytes(32))
+    const parts = sealer.seal({ code: '123456' }).split('.')
+    await expect(sealer.open(change(parts).join('.'))).rejects.toThrow(errors.JOSEError)
   })
 
   it('do not open when sealed by another algorithm, even with the same key', async () => {
