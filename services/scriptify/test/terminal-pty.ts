@@ -23,18 +23,27 @@ export interface Typist extends AsyncDisposable {
   exited: Promise<number>
 }
 
-/** Starts a program on a pseudo-terminal. prompt tells when it waits for input. */
+interface TypistOptions {
+  /** Tells when the program waits for input. */
+  prompt: RegExp
+  cwd: string
+  env?: Record<string, string>
+  cols?: number
+  rows?: number
+}
+
+/** Starts a program on a pseudo-terminal. Long values are not paged, unless `env` names a pager. */
 export function startTypist(
   file: string,
   args: string[],
-  { prompt, cwd, env }: { prompt: RegExp; cwd: string; env?: Record<string, string> },
+  { prompt, cwd, env, cols = 200, rows = 50 }: TypistOptions,
 ): Typist {
   const pty = spawn(file, args, {
     name: 'xterm',
-    cols: 200,
-    rows: 50,
+    cols,
+    rows,
     cwd,
-    env: { ...process.env, ...env } as Record<string, string>,
+    env: { ...process.env, PAGER: 'cat', ...env } as Record<string, string>,
   })
   const state: { seen: string; code?: number } = { seen: '' }
   pty.onData((data) => {

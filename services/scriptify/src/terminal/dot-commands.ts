@@ -11,7 +11,8 @@ export interface DotCommandContext {
   evaluate(code: string): Promise<void>
   /** Lets the user edit a text; throws when the editor fails. */
   edit(text: string): Promise<string>
-  print(text: string): void
+  /** By the pager, when the text is long. */
+  print(text: string): Promise<void>
 }
 
 type Result = 'go on' | 'leave'
@@ -28,8 +29,8 @@ const COMMANDS: Record<string, DotCommand> = {
   help: {
     usage: '.help',
     effect: 'show this list',
-    run: ({ print }) => {
-      print(helpText())
+    run: async ({ print }) => {
+      await print(helpText())
       return undefined
     },
   },
@@ -48,8 +49,8 @@ const COMMANDS: Record<string, DotCommand> = {
   history: {
     usage: '.history [text]',
     effect: 'list what was typed, or the entries that contain the text',
-    run: ({ history, print }, text) => {
-      print(
+    run: async ({ history, print }, text) => {
+      await print(
         history.entries
           .slice(0, 200)
           .filter((entry) => entry.includes(text))
@@ -63,7 +64,7 @@ const COMMANDS: Record<string, DotCommand> = {
     usage: '.ls',
     effect: 'list variables, functions and classes',
     run: async ({ session, print }) => {
-      print(await session.list())
+      await print(await session.list())
       return undefined
     },
   },
@@ -71,7 +72,7 @@ const COMMANDS: Record<string, DotCommand> = {
     usage: '.doc <name>',
     effect: 'show the comment and signature of a function, class or method',
     run: async ({ session, print }, name) => {
-      print(await session.describe(name, false))
+      await print(await session.describe(name, false))
       return undefined
     },
   },
@@ -79,7 +80,7 @@ const COMMANDS: Record<string, DotCommand> = {
     usage: '.show <name>',
     effect: 'show the source of a function, class or method',
     run: async ({ session, print }, name) => {
-      print(await session.describe(name, true))
+      await print(await session.describe(name, true))
       return undefined
     },
   },
@@ -89,7 +90,7 @@ const COMMANDS: Record<string, DotCommand> = {
     run: async ({ evaluate, print }, code) => {
       const begin = performance.now()
       await evaluate(code)
-      print(`${(performance.now() - begin).toFixed(1)} ms`)
+      await print(`${(performance.now() - begin).toFixed(1)} ms`)
       return undefined
     },
   },
@@ -100,12 +101,15 @@ const COMMANDS: Record<string, DotCommand> = {
       try {
         const last = history.entries.find((entry) => !isDotCommand(entry)) ?? ''
         const code = await edit(last)
-        if (code.trim() === '') return print('Nothing to run') ?? undefined
-        print(code)
+        if (code.trim() === '') {
+          await print('Nothing to run')
+          return undefined
+        }
+        process.stdout.write(`${code}\n`)
         history.add(code)
         await evaluate(code)
       } catch (error) {
-        print(errorMessage(error))
+        await print(errorMessage(error))
       }
       return undefined
     },
@@ -121,11 +125,11 @@ const COMMANDS: Record<string, DotCommand> = {
   env: {
     usage: '.env',
     effect: 'list the environment variables of --env and the service, secrets hidden',
-    run: ({ environment, print }) => {
+    run: async ({ environment, print }) => {
       const shown = Object.entries(environment).map(
         ([name, value]) => `${name}=${SECRET_NAME.test(name) ? '********' : value}`,
       )
-      print(shown.join('\n') || 'No environment variables were added')
+      await print(shown.join('\n') || 'No environment variables were added')
       return undefined
     },
   },
@@ -139,7 +143,7 @@ export async function runDotCommand(line: string, context: DotCommandContext): P
   const [, name = '', argument = ''] = /^\s*\.([a-z]+)\s*([\s\S]*)$/.exec(line) ?? []
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command === undefined) {
-    context.print(`.${name} is not a command; .help lists them`)
+    await context.print(`.${name} is not a command; .help lists them`)
     return 'go on'
   }
   return (await command.run(context, argument.trim())) ?? 'go on'
@@ -160,7 +164,7 @@ function helpText(): string {
 
 async function restart({ session, print }: DotCommandContext, keep: boolean): Promise<Result> {
   const { notes } = await session.restart({ keep })
-  for (const note of notes) print(note)
-  print(keep ? 'Reloaded' : 'Everything is forgotten')
+  for (const note of notes) await print(note)
+  await print(keep ? 'Reloaded' : 'Everything is forgotten')
   return 'go on'
 }

@@ -1,6 +1,8 @@
-import { createInterface, cursorTo, emitKeypressEvents, type Interface, type Key } from 'node:readline'
+import { createInterface, emitKeypressEvents, type Interface, type Key, moveCursor } from 'node:readline'
 import { PassThrough } from 'node:stream'
-import { createHistorySearch, type HistorySearch } from './history-search.ts'
+import { isDumb } from './has-colors.ts'
+import { createKeyHandler, type HandleKey } from './line-keys.ts'
+import { type PaintedLine, type PaintLine, paintReadline } from './painted-line.ts'
 
 const PASTE_ON = '\x1b[?2004h'
 const PASTE_OFF = '\x1b[?2004l'
@@ -11,6 +13,8 @@ export interface LineEditorOptions {
   history: readonly string[]
   /** The prompt of every line but the first. */
   continuation: string
+  /** Undefined shows the line as it is. */
+  paint: PaintLine | undefined
   /** One line, or all lines of a paste. */
   onEntry(text: string): void
   /** Ctrl-C. */
@@ -28,8 +32,10 @@ export interface LineEditor {
   /** Gives the keyboard to the code that runs, until the next prompt. */
   lendKeyboard(): void
   isEmpty(): boolean
-  /** Discards what was typed or pasted. */
-  discard(): void
+  /** Discards what was typed or pasted, and moves below it; `mark` is shown at its end. */
+  discard(mark: string): void
+  /** Paints the line anew. */
+  repaint(): void
   setHistory(entries: readonly string[]): void
   close(): void
 }
@@ -39,15 +45,16 @@ export function createLineEditor(options: LineEditorOptions): LineEditor {
   const { stdout: output } = process
   const keys = createKeys()
   const rl = openReadline(keys, options)
-  const historyOf = (): readonly string[] => Reflect.get(rl, 'history')
-  const paste = forwardKeys(keys, rl, createHistorySearch(rl, historyOf))
+  const painted = options.paint && paintReadline(rl, options.paint)
+  const paste = forwardKeys(keys, rl, { handle: createKeyHandler(rl), painted })
   const keyboard = createKeyboard(rl)
   const prompt = (text: string) => {
     rl.setPrompt(text)
     rl.prompt()
   }
-  output.write(PASTE_ON)
+  setPasteMode(PASTE_ON)
   rl.on('line', (typed) => {
+    painted?.pause()
     // readline separates the lines of a recalled statement by carriage returns.
     const entry = paste.add(typed.replaceAll('\r', '\n'))
     if (entry === undefined) prompt(options.continuation)
@@ -59,27 +66,43 @@ export function createLineEditor(options: LineEditorOptions): LineEditor {
       prompt(text)
     },
     printAbove(text) {
-      cursorTo(output, 0)
-      output.write(`\x1b[J${text}\n`)
+      clearLines(rl)
+      output.write(`${text}\n`)
       rl.prompt(true)
     },
     lendKeyboard: keyboard.lend,
     isEmpty: () => rl.line === '' && !paste.isStarted(),
-    discard() {
+    discard(mark) {
       paste.drop()
-      clearLine(rl)
+      painted?.finish()
+      rl.write(null, { ctrl: true, name: 'e' })
+      output.write(mark)
+      // Not in readline's types: moves below the line, and empties it.
+      Reflect.apply(Reflect.get(rl, 'clearLine'), rl, [])
       // The next Up starts at the newest entry again.
       Reflect.set(rl, 'historyIndex', -1)
     },
     // readline has no method for it.
     setHistory: (entries) => void Reflect.set(rl, 'history', entries.slice(0, HISTORY_SIZE)),
+    repaint: () => painted?.update(),
     close: () => rl.close(),
   }
 }
 
+/** Removes the typed line from the screen; readline keeps it. */
+function clearLines(rl: Interface): void {
+  if (isDumb()) return void process.stdout.write('\n')
+  moveCursor(process.stdout, 0, -rl.getCursorPos().rows)
+  process.stdout.write('\r\x1b[J')
+  Reflect.set(rl, 'prevRows', 0)
+}
+
+/** A dumb terminal would show the sequence. */
+const setPasteMode = (sequence: string): void => void (isDumb() || process.stdout.write(sequence))
+
 /** Resets the terminal's modes; safe without an editor and more than once. */
 export function restoreTerminal(): void {
-  process.stdout.write(PASTE_OFF)
+  setPasteMode(PASTE_OFF)
   if (process.stdin.isTTY) process.stdin.setRawMode(false)
   process.stdin.pause()
 }
@@ -113,14 +136,21 @@ function openReadline(
   for (const stream of [rl, input, output]) stream.on('error', () => {})
   rl.on('SIGINT', onInterrupt)
   rl.on('close', onClose)
+  // The shell has switched it off while this process was stopped by Ctrl-Z.
+  rl.on('SIGCONT', () => setPasteMode(PASTE_ON))
   return rl
+}
+
+interface KeyReceivers {
+  handle: HandleKey
+  painted: PaintedLine | undefined
 }
 
 /**
  * Gives readline the keys of the terminal, and a bracketed paste in one piece: key by key, each would cost as much as the
  * line is long. The lines of a paste are one entry; the last one ends with the user's Enter, like a typed one.
  */
-function forwardKeys(keys: PassThrough, rl: Interface, search: HistorySearch) {
+function forwardKeys(keys: PassThrough, rl: Interface, { handle, painted }: KeyReceivers) {
   const { stdin: input } = process
   let pasted: string[] | undefined
   let lines: string[] | undefined
@@ -131,6 +161,10 @@ function forwardKeys(keys: PassThrough, rl: Interface, search: HistorySearch) {
     rl.write(text)
     isPasting = false
   }
+  const receive = (text: string | undefined, key: Key) => {
+    if (key.name === 'return' || key.name === 'enter') painted?.finish()
+    if (!handle(text, key)) keys.emit('keypress', text, key)
+  }
   input.on('keypress', (text: string | undefined, key: Key) => {
     if (key.name === 'paste-start') pasted = []
     else if (pasted !== undefined && key.ctrl && key.name === 'c') {
@@ -139,8 +173,9 @@ function forwardKeys(keys: PassThrough, rl: Interface, search: HistorySearch) {
     } else if (key.name === 'paste-end') {
       insert((pasted ?? []).join(''))
       pasted = undefined
-    } else if (pasted !== undefined) pasted.push(text ?? key.sequence ?? '')
-    else if (!search.handle(text, key)) keys.emit('keypress', text, key)
+    } else if (pasted !== undefined) pasted.push(withoutControls(text ?? ''))
+    else receive(text, key)
+    painted?.update()
   })
   input.on('end', () => rl.close())
   emitKeypressEvents(input, rl)
@@ -164,9 +199,12 @@ function forwardKeys(keys: PassThrough, rl: Interface, search: HistorySearch) {
   }
 }
 
+/** What a terminal would obey must not be shown; code has no use for it. */
+const withoutControls = (text: string): string => text.replaceAll(/[^\P{Cc}\t\n\r]/gu, '')
+
 /** The keyboard belongs to the editor (raw mode) or to the code that runs (the terminal's own line mode). */
 function createKeyboard(rl: Interface) {
-  const { stdin: input, stdout: output } = process
+  const { stdin: input } = process
   let isLent = false
   return {
     lend() {
@@ -174,22 +212,16 @@ function createKeyboard(rl: Interface) {
       isLent = true
       rl.pause()
       input.pause()
-      output.write(PASTE_OFF)
+      setPasteMode(PASTE_OFF)
       input.setRawMode(false)
     },
     takeBack() {
       if (!isLent) return
       isLent = false
       input.setRawMode(true)
-      output.write(PASTE_ON)
+      setPasteMode(PASTE_ON)
       input.resume()
       rl.resume()
     },
   }
-}
-
-/** readline has no method for it but its own keys. */
-function clearLine(rl: Interface): void {
-  rl.write(null, { ctrl: true, name: 'e' })
-  rl.write(null, { ctrl: true, name: 'u' })
 }

@@ -5,6 +5,7 @@ import { dotCommandNames } from './dot-commands.ts'
 import type { History } from './history.ts'
 import { createInterrupter } from './interrupter.ts'
 import { createLineEditor, restoreTerminal } from './line-editor.ts'
+import { createLinePainter } from './line-painter.ts'
 import { createSerialQueue } from './serial-queue.ts'
 import type { Session } from './session.ts'
 import { createStatementReader } from './statement-reader.ts'
@@ -73,18 +74,25 @@ function startLoop(session: Session, options: PromptOptions): PromptLoop {
     interrupter.reset()
     return reader.read(entry)
   }, showPrompt)
-  const interrupter = createInterrupter(session, entries.isBusy)
+  let runsProgram = false
+  // Ctrl-C in the pager or the editor is theirs.
+  const interrupter = createInterrupter(session, () => entries.isBusy() && !runsProgram)
   const editor = createLineEditor({
     history: options.history.entries,
     continuation,
     onEntry: (entry) => void entries.add(entry).catch(fail),
+    paint: createLinePainter({
+      runtime: options.runtime,
+      before: () => reader.pending(),
+      onLoaded: () => editor.repaint(),
+    }),
     onInterrupt() {
       // A busy worker, such as one that runs a timer of an earlier statement, does not look at the line.
       if (entries.isBusy()) return void interrupter.interrupt()
       const wasEmpty = editor.isEmpty() && !reader.isStarted()
       reader.discard()
-      process.stdout.write(wasEmpty ? '\n(Ctrl-D or exit leaves)\n' : '^C\n')
-      editor.discard()
+      editor.discard(wasEmpty ? '' : '^C')
+      if (wasEmpty) process.stdout.write('(Ctrl-D or exit leaves)\n')
       showPrompt()
     },
     onClose: leave,
@@ -97,6 +105,15 @@ function startLoop(session: Session, options: PromptOptions): PromptLoop {
     onEvaluate: () => {
       interrupter.reset()
       editor.lendKeyboard()
+    },
+    async runProgram(run) {
+      editor.lendKeyboard()
+      runsProgram = true
+      try {
+        return await run()
+      } finally {
+        runsProgram = false
+      }
     },
     onRemember: () => editor.setHistory(options.history.entries),
   })

@@ -3,6 +3,8 @@ import type { RuntimeName } from '../runtimes/choose-runtime.ts'
 import { type DotCommandContext, isDotCommand, runDotCommand } from './dot-commands.ts'
 import { editText } from './edit-text.ts'
 import type { History } from './history.ts'
+import { isDumb } from './has-colors.ts'
+import { printPaged, type RunProgram } from './pager.ts'
 import type { Outcome, Session } from './session.ts'
 
 const LEAVE = /^\s*(exit|quit|die)\s*(\(\s*\))?\s*;?\s*$/
@@ -15,6 +17,8 @@ export interface StatementReaderOptions {
   environment: Record<string, string>
   /** Runs before a statement is evaluated. */
   onEvaluate(): void
+  /** Lends the keyboard to another program while the function runs. */
+  runProgram: RunProgram
   /** Runs when the history has another entry. */
   onRemember(): void
   leave(): void
@@ -25,13 +29,15 @@ export interface StatementReader {
   read(entry: string): Promise<void>
   /** Tells whether a statement needs more lines. */
   isStarted(): boolean
+  /** The lines of an incomplete statement, each with its line break. */
+  pending(): string
   /** Discards the lines of an incomplete statement. */
   discard(): void
 }
 
 /** Collects entries into statements, evaluates them and prints their values. */
 export function createStatementReader(options: StatementReaderOptions): StatementReader {
-  const { runtime, session, history, environment, onEvaluate, onRemember, leave } = options
+  const { runtime, session, history, environment, onEvaluate, runProgram, onRemember, leave } = options
   const lines: string[] = []
   const remember = (statement: string) => {
     history.add(statement)
@@ -41,13 +47,12 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
     onEvaluate()
     const outcome = await session.evaluate(code)
     process.stdout.write(freshLine(process.stdout.columns))
-    show(outcome)
+    if (outcome.status === 'shown') await print(`=> ${outcome.text.replaceAll('\n', '\n   ')}`)
+    else reportFailure(outcome)
   }
-  const print = (text: string) => void process.stdout.write(`${text}\n`)
-  const edit = (text: string) => {
-    onEvaluate()
-    return editText(text, { extension: runtime === 'php' ? 'php' : 'ts' })
-  }
+  const print = (text: string) => printPaged(text, runProgram)
+  const edit = (text: string) =>
+    runProgram(() => editText(text, { extension: runtime === 'php' ? 'php' : 'ts' }))
   const context: DotCommandContext = { session, history, environment, evaluate, edit, print }
   const readLine = async (entry: string) => {
     lines.push(entry)
@@ -61,6 +66,7 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
   }
   return {
     isStarted: () => lines.length > 0,
+    pending: () => lines.map((line) => `${line}\n`).join(''),
     discard: () => {
       lines.length = 0
     },
@@ -73,11 +79,10 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
   }
 }
 
-/** Moves to the next line, unless the cursor is at the beginning of one. */
-const freshLine = (columns: number): string => `${' '.repeat(columns)}\r\x1b[K`
+/** Moves to the next line, unless the cursor is at the beginning of one, which no dumb terminal tells. */
+const freshLine = (columns: number): string => (isDumb() ? '' : `${' '.repeat(columns)}\r\x1b[K`)
 
-function show(outcome: Outcome): void {
-  if (outcome.status === 'shown') process.stdout.write(`=> ${outcome.text.replaceAll('\n', '\n   ')}\n`)
+function reportFailure(outcome: Outcome): void {
   if (outcome.status === 'failed' || outcome.status === 'interrupted') {
     const rest = 'isRestored' in outcome ? '; the session goes on from before it' : ''
     process.stderr.write(`${styleText('red', outcome.text + rest, { stream: process.stderr })}\n`)
