@@ -2,7 +2,7 @@
 // the session. A change takes effect in the next terminal, or after `.reload`.
 import { existsSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
-import { inspect, parseEnv } from 'node:util'
+import { parseEnv } from 'node:util'
 
 type Row = Record<string, unknown>
 type Parameters = Record<string, unknown>
@@ -44,9 +44,8 @@ export const executor = createExecutor()
 /** Prints values, bounded in size. */
 export function dump(...values: unknown[]): void {
   for (const value of values) {
-    console.log(
-      inspect(value, { depth: 4, maxArrayLength: 100, maxStringLength: 2000, colors: process.stdout.isTTY }),
-    )
+    // console.log() of a value would be unbounded; dir() chooses colours by the same rule.
+    console.dir(value, { depth: 4, maxArrayLength: 100, maxStringLength: 2000, customInspect: true })
   }
 }
 

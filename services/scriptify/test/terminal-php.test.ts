@@ -1,12 +1,13 @@
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import type { StartedTestContainer } from 'testcontainers'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { waitFor } from '../../mailer-worker/test/support/wait-for.ts'
 import { sharedServer } from '../../test/servers/shared-server.ts'
 import type { SharedServer } from '../../test/servers/shared-servers.ts'
 import { HOST, hasDocker, MAIN, ROOT, startPhpMachine } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
+import { watchScreen } from './terminal-screen.ts'
 
 const CTRL_C = '\x03'
 const CTRL_D = '\x04'
@@ -20,15 +21,18 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
   })
   afterAll(() => machine?.stop())
 
-  const openTerminal = async (args: string[] = ['--no-preload'], env: Record<string, string> = {}) => {
-    const settings = Object.entries({ NO_COLOR: '1', TERM: 'xterm', ...env }).flatMap(([name, value]) => [
-      '-e',
-      `${name}=${value}`,
-    ])
+  const openTerminal = async (
+    args: string[] = ['--no-preload'],
+    env: Record<string, string | undefined> = {},
+    size: { cols?: number; rows?: number } = {},
+  ) => {
+    const settings = Object.entries({ NO_COLOR: '1', TERM: 'xterm', ...env }).flatMap(([name, value]) =>
+      value === undefined ? [] : ['-e', `${name}=${value}`],
+    )
     const typist = startTypist(
       'docker',
       ['exec', '-it', ...settings, machine.getId(), 'node', MAIN, 'terminal', '--runtime', 'php', ...args],
-      { prompt, cwd: ROOT },
+      { prompt, cwd: ROOT, ...size },
     )
     const banner = await typist.see(/php> $/)
     return Object.assign(typist, { banner })
@@ -287,9 +291,28 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     })
   })
 
-  it.each(['exit', 'quit', 'exit;', 'exit()', 'die'])('leaves at %s with code 0', async (word) => {
+  it('shows code and values in colours, in 20 columns, and gives a long value to the pager', async () => {
+    const env = { NO_COLOR: undefined, PAGER: 'head -n 2; echo paged', LC_ALL: 'C' }
+    await using terminal = await openTerminal(['--no-preload'], env, { cols: 20, rows: 12 })
+    const screen = watchScreen(terminal)
+    const shows = (color: number, ...texts: string[]) =>
+      vi.waitFor(() => expect(screen.inColor(color)).toEqual(texts), { timeout: 60_000, interval: 20 })
+    terminal.type('["漢", fn($x) => 1]) // )')
+    await shows(5, 'fn')
+    await shows(2, '"漢"')
+    await shows(1, ')')
+    terminal.type(`${'\x1b[D'.repeat(6)}`)
+    await shows(6, '[', ']')
+    terminal.type('\x1b[C\x7f\r')
+    // The value is coloured as what is typed.
+    await shows(2, '"漢"', '"漢"')
+    const shown = await terminal.enter('range(1, 30);')
+    expect(shown).toMatch(/=> \[\n {5}1,\npaged\n/)
+  })
+
+  it('leaves at die with code 0', async () => {
     await using terminal = await openTerminal()
-    terminal.type(`${word}\r`)
+    terminal.type('die\r')
     expect(await terminal.exited).toBe(0)
   })
 

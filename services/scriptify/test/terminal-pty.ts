@@ -27,7 +27,8 @@ interface TypistOptions {
   /** Tells when the program waits for input. */
   prompt: RegExp
   cwd: string
-  env?: Record<string, string>
+  /** Undefined leaves a variable of this process out. */
+  env?: Record<string, string | undefined>
   cols?: number
   rows?: number
 }
@@ -39,11 +40,12 @@ export function startTypist(
   { prompt, cwd, env, cols = 200, rows = 50 }: TypistOptions,
 ): Typist {
   const pty = spawn(file, args, {
-    name: 'xterm',
+    // It becomes TERM.
+    name: env?.TERM ?? 'xterm',
     cols,
     rows,
     cwd,
-    env: { ...process.env, PAGER: 'cat', ...env } as Record<string, string>,
+    env: definedOnly({ ...process.env, PAGER: 'cat', ...env }),
   })
   const state: { seen: string; code?: number } = { seen: '' }
   pty.onData((data) => {
@@ -109,3 +111,8 @@ export function startTypist(
     },
   }
 }
+
+const definedOnly = (env: NodeJS.ProcessEnv): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )

@@ -78,6 +78,8 @@ export type WorkerRequest =
       snapshot: string | undefined
       /** In a script, its own exit() ends the process with that code, and the process ends once nothing is pending. */
       isScript: boolean
+      /** Whether values are written in colours. */
+      colors: boolean
     }
   | { type: 'eval'; code: string; line: number }
   | { type: 'check'; code: string }

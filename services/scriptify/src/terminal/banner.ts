@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { findForeignLocale } from './charset.ts'
 import type { Opened, SessionSetup } from './supervised-worker.ts'
 
 interface BannerFacts {
@@ -14,6 +15,7 @@ export function formatBanner(
 ): string {
   const { backend, rootdir, preload, env } = setup
   const added = Object.keys(environment).length
+  const locale = findForeignLocale(process.env)
   return [
     ...(isProduction ? [productionWarning(env)] : []),
     `Scriptify terminal, ${backend.title}, in ${rootdir}${env.APP_ENV ? `, APP_ENV=${env.APP_ENV}` : ''}`,
@@ -23,6 +25,7 @@ export function formatBanner(
     ...(backend.name === 'php' && !opened.forks
       ? ['No copy by fork: after a crash, only plain variables come back']
       : []),
+    ...(locale === undefined ? [] : [`${locale}: the terminal reads and writes UTF-8 only`]),
     ...opened.notes,
     ...(setup.sandbox ? [SANDBOX] : []),
     '.help lists the commands; exit or Ctrl-D leaves',

@@ -68,7 +68,6 @@ const OPENING: Record<string, string> = {
   '[': ']',
   '#[': ']',
   '{': '}',
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the name of a token
   '${': '}',
   InterpolationStart: 'InterpolationEnd',
 }

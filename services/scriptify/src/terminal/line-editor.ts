@@ -163,6 +163,8 @@ function forwardKeys(keys: PassThrough, rl: Interface, { handle, painted }: KeyR
   }
   const receive = (text: string | undefined, key: Key) => {
     if (key.name === 'return' || key.name === 'enter') painted?.finish()
+    // readline stops the process, and the shell may know no pastes.
+    if (key.ctrl && key.name === 'z') setPasteMode(PASTE_OFF)
     if (!handle(text, key)) keys.emit('keypress', text, key)
   }
   input.on('keypress', (text: string | undefined, key: Key) => {

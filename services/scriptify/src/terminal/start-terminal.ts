@@ -1,10 +1,11 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import { chooseTerminalRuntime, type RuntimeName } from '../runtimes/choose-runtime.ts'
 import { runtimes } from '../runtimes/registry.ts'
+import { decodeScript, describeForeignText } from './charset.ts'
 import { findProjectPreload, getPreload } from './preload.ts'
 import type { SessionSetup } from './supervised-worker.ts'
 import { readTerminalEnvironment } from './terminal-environment.ts'
@@ -38,10 +39,13 @@ export async function startTerminal(options: TerminalOptions): Promise<number> {
     options,
   )
   if (options.execute !== undefined) {
+    const refusal = describeForeignText(options.execute, process.env)
+    if (refusal !== undefined) throw new CliError(refusal, EXIT.usage)
     return runAsScript(options.execute, { ...setup, stdin: 'inherit' }, { ...options, print: true })
   }
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
-    return runAsScript(await text(process.stdin), { ...setup, stdin: 'ignore' }, options)
+    const script = decodeScript(await buffer(process.stdin))
+    return runAsScript(script, { ...setup, stdin: 'ignore' }, options)
   }
   const { runPromptMode } = await import('./prompt-mode.ts')
   return runPromptMode({ ...setup, stdin: 'inherit' }, { environment, keepsHistory: options.history })

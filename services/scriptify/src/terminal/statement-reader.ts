@@ -1,13 +1,15 @@
 import { styleText } from 'node:util'
 import type { RuntimeName } from '../runtimes/choose-runtime.ts'
+import { describeForeignText } from './charset.ts'
 import { type DotCommandContext, isDotCommand, runDotCommand } from './dot-commands.ts'
 import { editText } from './edit-text.ts'
-import type { History } from './history.ts'
 import { isDumb } from './has-colors.ts'
+import type { History } from './history.ts'
 import { printPaged, type RunProgram } from './pager.ts'
 import type { Outcome, Session } from './session.ts'
 
-const LEAVE = /^\s*(exit|quit|die)\s*(\(\s*\))?\s*;?\s*$/
+/** Tells whether an entry asks to leave: exit, quit or die, in the words of either language. */
+export const isFarewell = (entry: string): boolean => /^\s*(exit|quit|die)\s*(\(\s*\))?\s*;?\s*$/.test(entry)
 
 export interface StatementReaderOptions {
   runtime: RuntimeName
@@ -71,7 +73,13 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
       lines.length = 0
     },
     async read(entry) {
-      if (lines.length === 0 && LEAVE.test(entry)) return leave()
+      const refusal = describeForeignText(entry, process.env)
+      if (refusal !== undefined) {
+        lines.length = 0
+        process.stderr.write(`${refusal}\n`)
+        return
+      }
+      if (lines.length === 0 && isFarewell(entry)) return leave()
       if (lines.length > 0 || !isDotCommand(entry)) return readLine(entry)
       remember(entry)
       if ((await runDotCommand(entry, context)) === 'leave') leave()

@@ -2,6 +2,7 @@ import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import type { TerminalBackend } from '../runtimes/terminal-backend.ts'
 import type { Answer, AnswerOf, OpeningStep, WorkerRequest } from '../runtimes/terminal-protocol.ts'
+import { hasColors } from './has-colors.ts'
 import type { SessionMemory } from './session-memory.ts'
 import { WorkerDied } from './worker-channel.ts'
 import { startWorker, type WorkerEvents, type WorkerProcess } from './worker-process.ts'
@@ -186,7 +187,15 @@ async function startOnce(
   state.worker = worker
   signal.addEventListener('abort', worker.kill)
   try {
-    return await worker.ask({ type: 'start', autoloader, preload, isScript, ...memory.carriedOver() })
+    const colors = hasColors(process.stdout)
+    return await worker.ask({
+      type: 'start',
+      autoloader,
+      preload,
+      isScript,
+      colors,
+      ...memory.carriedOver(),
+    })
   } catch (error) {
     if (!(error instanceof WorkerDied)) throw error
     await worker.close()

@@ -2,7 +2,10 @@ import { inspect } from 'node:util'
 
 const MAX_TOTAL = 65_536
 const MAX_KEYS = 100
-const BOUNDS = { depth: 4, maxArrayLength: 100, maxStringLength: 2000, breakLength: 100 } as const
+const BOUNDS = { depth: 4, maxArrayLength: 100, maxStringLength: 2000 } as const
+const MAX_LINE = 100
+/** `=> ` before the first line, as many spaces before the others. */
+const MARGIN = 3
 
 // inspect() colours frames.
 const FRAME = /^[^\w"'`]*\bat /
@@ -17,11 +20,14 @@ export function render(value: unknown, { colors }: { colors: boolean }): string 
 function textOf(value: unknown, colors: boolean): string {
   try {
     if (value instanceof Uint8Array && value.length === 16) return `uuid ${uuidOf(value)}`
-    return withoutOwnFrames(inspect(firstKeys(value), { ...BOUNDS, colors }))
+    return withoutOwnFrames(inspect(firstKeys(value), { ...BOUNDS, breakLength: lineLength(), colors }))
   } catch (error) {
     return `(cannot be shown: ${String(error)})`
   }
 }
+
+const lineLength = (): number =>
+  Math.min(MAX_LINE, (process.stdout.columns ?? Number.POSITIVE_INFINITY) - MARGIN)
 
 /** Leaves the frames of the terminal itself out of the stacks in a text; a stack ends with the frames of its caller. */
 function withoutOwnFrames(text: string): string {
@@ -52,8 +58,8 @@ const uuidOf = (bytes: Uint8Array): string =>
     .toString('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 
-/** Writes an error as text, without the frames of the terminal itself. */
-export function describeError(error: unknown, { colors }: { colors: boolean }): string {
-  if (!(error instanceof Error)) return `Uncaught ${render(error, { colors })}`
-  return render(error, { colors: false })
+/** Writes an error as text, without the frames of the terminal itself, and without colours: the terminal shows it in red. */
+export function describeError(error: unknown): string {
+  const text = render(error, { colors: false })
+  return error instanceof Error ? text : `Uncaught ${text}`
 }

@@ -24,11 +24,11 @@ type Done = Extract<Message, { type: 'done' }>
 /** How long the prompt waits until the server has ended the query of an abandoned statement. */
 const ABANDON_MS = 3000
 const socket = new Socket({ fd: 3, readable: true, writable: true })
-const colors = process.stdout.isTTY === true && !process.env.NO_COLOR
 const realExit = process.exit.bind(process)
 const evaluator = createEvaluator()
 const { userNames, userVariables } = prepareGlobals(evaluator)
 let sentSnapshot = ''
+let colors = false
 let script: ScriptProcess | undefined
 
 // Code at the prompt sees no file of the worker, as in `node`.
@@ -68,6 +68,7 @@ function inspect(request: Exclude<Numbered, { type: 'start' | 'eval' | 'finish' 
 
 async function start(request: Extract<Numbered, { type: 'start' }>): Promise<void> {
   const { id, autoloader, preload, declarations, snapshot, isScript } = request
+  colors = request.colors
   const notes = [
     ...(await load('autoloader', autoloader)),
     ...(await load('preload', preload, (exported) => {
@@ -132,7 +133,7 @@ async function load(
     use(await import(pathToFileURL(file).href))
     return []
   } catch (error) {
-    return [describeError(error, { colors })]
+    return [describeError(error)]
   }
 }
 
@@ -141,7 +142,7 @@ async function redeclare(declarations: string[]): Promise<string[]> {
   for (const declaration of declarations) {
     send(0, { type: 'opening', step: 'declaration' })
     const evaluation = await evaluator.evaluate(prepareCode(declaration).code, 1)
-    if (evaluation.status === 'thrown') notes.push(describeError(evaluation.error, { colors }))
+    if (evaluation.status === 'thrown') notes.push(describeError(evaluation.error))
   }
   return notes
 }
@@ -170,7 +171,7 @@ function toResult(evaluation: Evaluation, { shows }: PreparedCode): Omit<Done, '
     case 'value':
       return { ok: true, shown: show(evaluation.value, shows) }
     case 'thrown':
-      return { ok: false, error: describeError(evaluation.error, { colors }) }
+      return { ok: false, error: describeError(evaluation.error) }
     case 'exited':
       return { ok: false, error: new ExitCalled(evaluation.code).message }
     case 'interrupted':
@@ -221,7 +222,7 @@ function keepAlive(): void {
 }
 
 function logFailure(kind: string, error: unknown): void {
-  const text = error instanceof ExitCalled ? error.message : `${kind}: ${describeError(error, { colors })}`
+  const text = error instanceof ExitCalled ? error.message : `${kind}: ${describeError(error)}`
   send(0, { type: 'log', text, isFailure: true })
 }
 

@@ -12,6 +12,9 @@ final class Renderer
     private const MAX_STRING = 2000;
     private const MAX_TOTAL = 65536;
 
+    /** Whether values are written in colours, those of Node's util.inspect. */
+    public static bool $colors = false;
+
     private int $written = 0;
 
     /** @var array<int, true> objects on the way to the current value, so that a cycle ends */
@@ -43,7 +46,21 @@ final class Renderer
         if (!is_array($value) && !is_object($value)) {
             $this->written += strlen($text);
         }
-        return $text;
+        return self::color($value, $text);
+    }
+
+    private static function color(mixed $value, string $text): string
+    {
+        $codes = match (true) {
+            !self::$colors => null,
+            is_string($value) => [32, 39],
+            is_int($value), is_float($value), is_bool($value) => [33, 39],
+            $value === null => [1, 22],
+            $value instanceof \DateTimeInterface => [35, 39],
+            $value instanceof \Closure, $value instanceof \UnitEnum => [36, 39],
+            default => null,
+        };
+        return $codes === null ? $text : "\e[{$codes[0]}m{$text}\e[{$codes[1]}m";
     }
 
     public static function string(string $value): string

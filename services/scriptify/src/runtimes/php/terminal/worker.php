@@ -182,6 +182,7 @@ final class Worker
     {
         self::$notes = [];
         self::$isScript = (bool) $request['isScript'];
+        Renderer::$colors = (bool) $request['colors'];
         self::$isBackupStale = true;
         if (is_string($request['autoloader'] ?? null)) {
             self::$libraries = dirname((string) realpath($request['autoloader'])) . '/';
