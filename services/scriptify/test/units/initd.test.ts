@@ -33,7 +33,8 @@ describe.runIf(await hasDocker()).each([
     scriptify(
       machine,
       ...['install', '--template=initd', name, '--class', probe.record, '--rootdir', probe.rootdir],
-      ...[...args, '--env', `HARD=${HOSTILE_VALUE}`, ...more],
+      // The service's PATH is its own: scriptify finds the language by the PATH of its caller.
+      ...[...args, '--env', `HARD=${HOSTILE_VALUE}`, '--env', 'PATH=/evil', ...more],
     )
   const service = async (name: string, action: string) => (await run(machine, 'service', name, action)).code
 

@@ -61,6 +61,13 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
         ...more,
       ],
     )
+  /** scriptify of a user who is not root. */
+  const asUser = (...words: string[]) =>
+    run(
+      machine,
+      ...['setpriv', '--reuid=app', '--regid=app', '--clear-groups'],
+      ...['node', `${HOME}/services/scriptify/bin/scriptify`, ...words],
+    )
   const uninstall = (name: string, ...more: string[]) => scriptify(machine, 'uninstall', name, ...more)
 
   describe('bad input', { concurrent: true }, () => {
@@ -134,24 +141,15 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
     })
 
     it('shows every user what would be written', async () => {
-      const asUser = ['setpriv', '--reuid=app', '--regid=app', '--clear-groups']
       const words = ['install', 'probe', '--class', probe.record, '--rootdir', probe.rootdir, '--dry-run']
-      const { code, stdout } = await run(
-        machine,
-        ...asUser,
-        'node',
-        `${HOME}/services/scriptify/bin/scriptify`,
-        ...words,
-      )
+      const { code, stdout } = await asUser(...words)
       expect(code).toBe(0)
       expect(stdout).toContain('==> /etc/systemd/system/probe.service')
     })
 
     it.each(['install', 'uninstall'])('%s is for root', async (command) => {
       const options = command === 'install' ? ['--class', probe.record, '--rootdir', probe.rootdir] : []
-      const asUser = ['setpriv', '--reuid=app', '--regid=app', '--clear-groups']
-      const words = ['node', `${HOME}/services/scriptify/bin/scriptify`, command, 'probe', ...options]
-      expect(await run(machine, ...asUser, ...words)).toEqual({
+      expect(await asUser(command, 'probe', ...options)).toEqual({
         ...{ code: 4, stdout: '', stderr: `scriptify ${command} needs root: use sudo\n` },
       })
     })
@@ -434,10 +432,22 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
 
       expect((await install('probe', 'crond')).code).toBe(0)
       const before = await everything()
-      const plan = await uninstall('probe', '--dry-run')
+      // It only reads, so it needs no root.
+      const plan = await asUser('uninstall', 'probe', '--dry-run')
       expect(plan.stdout).toContain('would remove  /etc/cron.d/probe')
       expect(await everything()).toBe(before)
       expect((await uninstall('probe')).code).toBe(0)
+    })
+
+    it('installs one of two that come at once, and tells the other', async () => {
+      const [first, second] = await Promise.all([install('twin', 'crond'), install('twin', 'crond')])
+      const [won, lost] = first.code === 0 ? [first, second] : [second, first]
+      expect(won).toMatchObject({ code: 0, stderr: '' })
+      expect(lost.code).toBeOneOf([1, 2])
+      expect(lost.stderr).toMatch(
+        /^(Nothing was installed: another installation of twin has finished first|twin is already installed)/,
+      )
+      expect((await uninstall('twin')).code).toBe(0)
     })
 
     it('writes a job for upstart whose launcher hands over every byte', async () => {
