@@ -32,7 +32,14 @@ export async function openPasteTerminal(
   launcher: readonly string[] = [],
 ): Promise<PasteTerminal> {
   const [file = '', ...args] = [...launcher, 'bash', '--noprofile', '--norc', '-i']
-  const pty = spawn(file, args, { name: 'xterm', cols: 500, rows: 50, cwd, env })
+  const pty = spawn(file, args, {
+    name: 'xterm',
+    cols: 500,
+    rows: 50,
+    cwd,
+    // A line is shown once, and nothing waits in a pager.
+    env: { NO_COLOR: '1', PAGER: 'cat', ...env },
+  })
   let output = ''
   let ends = 0
   let hasExited = false

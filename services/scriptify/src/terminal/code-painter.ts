@@ -4,12 +4,12 @@ import { highlightTree, tagHighlighter, tags } from '@lezer/highlight'
 import type { LRParser } from '@lezer/lr'
 import type { RuntimeName } from '../runtimes/choose-runtime.ts'
 
-type Style = Exclude<Parameters<typeof styleText>[0], readonly unknown[]>
+type Paint = (text: string) => string
 
 interface Span {
   from: number
   to: number
-  paint(text: string): string
+  paint: Paint
 }
 
 export interface CodeView {
@@ -25,14 +25,30 @@ export type PaintCode = (code: string, view: CodeView) => string
 /** Longer code is not coloured: it is parsed at each key. */
 const MAX_LENGTH = 4000
 
-// The colours of util.inspect, as far as it has them.
-const STYLES = tagHighlighter([
-  { tag: tags.keyword, class: 'magenta' },
-  { tag: [tags.string, tags.special(tags.string)], class: 'green' },
-  { tag: [tags.number, tags.bool, tags.null], class: 'yellow' },
-  { tag: tags.regexp, class: 'red' },
-  { tag: tags.comment, class: 'gray' },
+const CLASSES = tagHighlighter([
+  { tag: tags.keyword, class: 'keyword' },
+  { tag: [tags.string, tags.special(tags.string)], class: 'string' },
+  { tag: [tags.number, tags.bool, tags.null], class: 'number' },
+  { tag: tags.regexp, class: 'regexp' },
+  { tag: tags.comment, class: 'comment' },
 ])
+
+type Format = Parameters<typeof styleText>[0]
+const painter =
+  (format: Format): Paint =>
+  (text) =>
+    styleText(format, text, { validateStream: false })
+
+/** The colours of util.inspect, as far as it has them. */
+const COLORS: Record<string, Paint> = {
+  keyword: painter('magenta'),
+  string: painter('green'),
+  number: painter('yellow'),
+  regexp: painter('red'),
+  comment: painter('gray'),
+}
+const MATCHED = painter(['cyan', 'bold', 'underline'])
+const UNMATCHED = painter(['red', 'bold'])
 
 /** Loads the grammar of a language. */
 export async function loadCodePainter(runtime: RuntimeName): Promise<PaintCode> {
@@ -53,15 +69,12 @@ async function loadParser(runtime: RuntimeName): Promise<LRParser> {
 
 function tokenSpans(tree: Tree): Span[] {
   const spans: Span[] = []
-  highlightTree(tree, STYLES, (from, to, style) => spans.push({ from, to, paint: painter(style as Style) }))
+  highlightTree(tree, CLASSES, (from, to, name) => {
+    const paint = COLORS[name]
+    if (paint !== undefined) spans.push({ from, to, paint })
+  })
   return spans
 }
-
-const painter = (...styles: Style[]) => {
-  return (text: string): string => styleText(styles, text, { validateStream: false })
-}
-const MATCHED = painter('cyan', 'bold', 'underline')
-const UNMATCHED = painter('red', 'bold')
 
 const OPENING: Record<string, string> = {
   '(': ')',
