@@ -1,15 +1,15 @@
 import { findSchemeName, getScheme } from './schemes.ts'
 
-export type HashTask =
-  | { kind: 'hash'; scheme: string; password: string }
-  | {
-      kind: 'verify'
-      scheme: string
-      /** The schemes of stored hashes that may match, `scheme` among them. */
-      accepted: readonly string[]
-      password: string
-      stored: string | undefined
-    }
+export type HashTask = { kind: 'hash'; scheme: string; password: string } | VerifyTask
+
+export interface VerifyTask {
+  kind: 'verify'
+  scheme: string
+  /** The schemes of stored hashes that may match, `scheme` among them. */
+  accepted: readonly string[]
+  password: string
+  stored: string | undefined
+}
 
 /**
  * `rehashed` is set when the password matches and its stored hash is not what `scheme` creates now; `unusable` when no
@@ -22,7 +22,7 @@ export default function runHashTask(task: HashTask): string | Verification {
   return task.kind === 'hash' ? getScheme(task.scheme).hash(task.password) : verify(task)
 }
 
-function verify({ scheme, accepted, password, stored }: Extract<HashTask, { kind: 'verify' }>): Verification {
+function verify({ scheme, accepted, password, stored }: VerifyTask): Verification {
   const unusable = stored === undefined ? undefined : findFault(stored, accepted)
   const own = stored === undefined || unusable ? undefined : findSchemeName(stored)
   if (own && stored && getScheme(own).verify(password, stored)) {

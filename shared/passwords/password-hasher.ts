@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { Piscina } from 'piscina'
 import { AppError } from '../app-error.ts'
 import { createFairQueue, type HashClient } from './fair-queue.ts'
-import type { HashTask, Verification } from './hash-thread.ts'
+import type { HashTask, Verification, VerifyTask } from './hash-thread.ts'
 import { ACCEPTED_BY_DEFAULT } from './schemes.ts'
+import { verifyAtOnce } from './verify-at-once.ts'
 
 export interface PasswordHasherOptions {
   /** The scheme of new hashes, by its name in the registry. */
@@ -89,12 +90,22 @@ export function createPasswordHasher({
       else waiting.add(call, client)?.reject(tooManyWaiting())
     })
 
+  /** Where no thread is free, a password is not compared: the guess of a refused call would be neither counted nor slow. */
+  function verifyHere(task: VerifyTask): Verification | undefined {
+    if (isClosed || running >= concurrency) return undefined
+    const verification = verifyAtOnce(task)
+    if (verification) onStarted(0)
+    return verification
+  }
+
   return {
     hash: (password: string, client = OPERATOR): Promise<string> =>
       run({ kind: 'hash', scheme, password }, client) as Promise<string>,
     /** `stored` is undefined for an unknown user, which takes as long as a wrong password. */
-    verify: (password: string, stored: string | undefined, client = OPERATOR): Promise<Verification> =>
-      run({ kind: 'verify', scheme, accepted: verified, password, stored }, client) as Promise<Verification>,
+    async verify(password: string, stored: string | undefined, client = OPERATOR): Promise<Verification> {
+      const task: VerifyTask = { kind: 'verify', scheme, accepted: verified, password, stored }
+      return verifyHere(task) ?? ((await run(task, client)) as Verification)
+    },
     usage: (): HasherUsage => ({ running, waiting: waiting.size() }),
     /** Refuses the calls that have not ended, and every later one. */
     async close(): Promise<void> {

@@ -1,10 +1,12 @@
 /**
  * One way to hash a password for `users.password`. Its functions are synchronous because they run in the hashing
- * threads, never on the event loop.
+ * threads; on the event loop only where `isCheap`.
  */
 export interface PasswordScheme {
   /** What a stored hash looks like, for the message that refuses another one. */
   readonly form: string
+  /** Whether a hash takes microseconds, has no faults, and is always current. */
+  readonly isCheap?: true
   /** Whether a stored hash begins like one of this scheme. */
   recognises(stored: string): boolean
   /** Why a stored hash cannot be verified, as a predicate: it is malformed, or costs too much. */
