@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { compactDecrypt, errors } from 'jose'
 import { z } from 'zod'
 import type { MailVariables } from './mail-templates.ts'
@@ -27,7 +27,7 @@ export function createSealer(secret: Uint8Array): Sealer {
     throw new RangeError(
       `MAIL_SECRET must have at least ${KEY_BYTES} bytes; create one with npm run secret ${KEY_BYTES}`,
     )
-  const key = secret.subarray(0, KEY_BYTES)
+  const key = createSecretKey(secret.subarray(0, KEY_BYTES))
   return {
     seal: (variables) => encrypt(key, JSON.stringify(variables)),
     open: async (text) => Variables.parse(JSON.parse(decryptOwn(key, text) ?? (await decrypt(key, text)))),
@@ -37,7 +37,7 @@ export function createSealer(secret: Uint8Array): Sealer {
 // jose imports the key, and encrypts and decrypts, in libuv's pool; for a few hundred bytes the turns cost more than the work.
 
 /** JWE Compact Serialization (RFC 7516 §7.1). */
-function encrypt(key: Uint8Array, plaintext: string): string {
+function encrypt(key: KeyObject, plaintext: string): string {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(HEADER))
   const ciphertext = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()])
@@ -46,7 +46,7 @@ function encrypt(key: Uint8Array, plaintext: string): string {
 }
 
 /** The plaintext of what `encrypt` returned; undefined for any other form. Throws as jose does. */
-function decryptOwn(key: Uint8Array, text: string): string | undefined {
+function decryptOwn(key: KeyObject, text: string): string | undefined {
   const [, iv = '', ciphertext = '', tag = ''] = OWN_FORM.exec(text) ?? []
   if (!iv) return undefined
   const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64url'))
@@ -59,7 +59,7 @@ function decryptOwn(key: Uint8Array, text: string): string | undefined {
   }
 }
 
-async function decrypt(key: Uint8Array, text: string): Promise<string> {
+async function decrypt(key: KeyObject, text: string): Promise<string> {
   const { plaintext } = await compactDecrypt(text, key, {
     keyManagementAlgorithms: ['dir'],
     contentEncryptionAlgorithms: ['A256GCM'],

@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, hkdfSync, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 
 export type CodeSecrets = ReturnType<typeof createCodeSecrets>
 
@@ -38,7 +38,7 @@ export function createCodeSecrets(
 }
 
 function createKeyedHash(info: string, secret: Uint8Array) {
-  const key = Buffer.from(hkdfSync('sha256', secret, '', info, 32))
+  const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', info, 32)))
   return (id: string, value: string): string =>
     createHmac('sha256', key).update(`${id}\0${value}`).digest('hex')
 }
