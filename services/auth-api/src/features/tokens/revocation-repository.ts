@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
+import type { Queryable, SqlValue, Statement } from '@latchkey/shared/database/database.ts'
 import { EXEMPT_TOKEN_PROPERTY, type User, VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
 import { toUsers, USER_COLUMNS, USER_TABLES, type UserRow } from '@latchkey/shared/users/user-repository.ts'
 import { type Claims, sessionOf } from './claims.ts'
@@ -39,31 +39,31 @@ const SELECT_STANDING = `select ${USER_COLUMNS},
 
 const FIND_STANDING: Statement = { name: 'token-standing', text: SELECT_STANDING }
 
-/** How many tokens a statement reads; a shorter list repeats its last one. Few numbers, so few prepared statements. */
-const LIST_LENGTHS = [4, 16, 64] as const
-
 const listOf = (length: number): string => Array.from({ length }, (_, index) => `$${index + 1}`).join(', ')
 
 /** A row is a fifth of the whole user's: reading it is most of the work of the service. */
-const FIND_USERS = LIST_LENGTHS.map(
-  (length): Statement => ({
-    name: `token-users-${length}`,
-    text: `select u.userid, u.role, u.deleted_at, p.name as property_name, p.value as property_value
-      from users u left join users_property p
-        on p.userid = u.userid and p.name in ('${VALID_FROM_PROPERTY}', '${EXEMPT_TOKEN_PROPERTY}')
-      where u.userid in (${listOf(length)}) order by u.userid, p.id`,
-  }),
-)
-
-type BriefUserRow = Pick<UserRow, 'userid' | 'role' | 'deleted_at' | 'property_name' | 'property_value'>
+const findUsers = (length: number): Statement => ({
+  name: `token-users-${length}`,
+  text: `select u.userid, u.role, u.deleted_at, p.name as property_name, p.value as property_value
+    from users u left join users_property p
+      on p.userid = u.userid and p.name in ('${VALID_FROM_PROPERTY}', '${EXEMPT_TOKEN_PROPERTY}')
+    where u.userid in (${listOf(length)}) order by u.userid, p.id`,
+})
 
 /** Each token has two keys. */
-const FIND_REVOCATIONS = LIST_LENGTHS.map(
-  (length): Statement => ({
-    name: `token-revocations-${length}`,
-    text: `select id, revoked_from from token_revocation where id in (${listOf(2 * length)})`,
-  }),
-)
+const findRevocations = (length: number): Statement => ({
+  name: `token-revocations-${length}`,
+  text: `select id, revoked_from from token_revocation where id in (${listOf(2 * length)})`,
+})
+
+/** What reads so many tokens; a shorter list repeats its last one. Few lengths, so few prepared statements. */
+const LISTS = [4, 16, 64].map((length) => ({
+  length,
+  users: findUsers(length),
+  revocations: findRevocations(length),
+}))
+
+type BriefUserRow = Pick<UserRow, 'userid' | 'role' | 'deleted_at' | 'property_name' | 'property_value'>
 
 interface RevocationRow {
   id: string
@@ -100,31 +100,27 @@ export function createRevocationRepository(db: Queryable) {
     /** Reads the standings of up to 64 tokens, in the same order, by as many statements as for two. */
     async findStandings(list: readonly Claims[]): Promise<BriefStanding[]> {
       const [only] = list
-      if (only && list.length === 1) return [await findStanding(only)]
-      const size = LIST_LENGTHS.findIndex((length) => length >= list.length)
-      const [usersOf, revocationsOf] = [FIND_USERS[size], FIND_REVOCATIONS[size]]
-      if (!usersOf || !revocationsOf)
-        throw new RangeError(`${list.length} tokens are too many for one statement`)
-      const padded = Array.from({ length: LIST_LENGTHS[size] ?? 0 }, (_, index) => list[index] ?? list.at(-1))
-      const known = padded.filter((claims) => claims !== undefined)
+      if (!only) return []
+      if (list.length === 1) return [await findStanding(only)]
+      const found = LISTS.find(({ length }) => length >= list.length)
+      if (!found) throw new RangeError(`${list.length} tokens are too many for one statement`)
+      const keys = list.map(keysOf)
+      const last = keysOf(list.at(-1) ?? only)
+      const padded = [...keys, ...Array<TokenKeys>(found.length - keys.length).fill(last)]
       const [users, revocations] = await Promise.all([
         db.query<BriefUserRow>(
-          usersOf,
-          known.map(({ sub }) => db.toUuidValue(sub)),
+          found.users,
+          padded.map(({ userid }) => db.toUuidValue(userid)),
         ),
         db.query<RevocationRow>(
-          revocationsOf,
-          known.flatMap((claims) => [tokenKey(claims), sessionKey(claims)]),
+          found.revocations,
+          padded.flatMap(({ token, session }) => [token, session]),
         ),
       ])
       const userOf = toBriefUsers(db, users)
       const revokedFrom = new Map(revocations.map((row) => [row.id, row.revoked_from]))
-      return list.map((claims) =>
-        standingOf(
-          userOf.get(claims.sub.toLowerCase()),
-          revokedFrom.get(tokenKey(claims)),
-          revokedFrom.get(sessionKey(claims)),
-        ),
+      return keys.map(({ userid, token, session }) =>
+        standingOf(userOf.get(userid), revokedFrom.get(token), revokedFrom.get(session)),
       )
     },
 
@@ -148,11 +144,22 @@ export function createRevocationRepository(db: Queryable) {
   }
 }
 
-const standingKeys = (db: Queryable, claims: Claims) => [
-  db.toUuidValue(claims.sub),
-  tokenKey(claims),
-  sessionKey(claims),
-]
+interface TokenKeys {
+  userid: string
+  token: string
+  session: string
+}
+
+const keysOf = (claims: Claims): TokenKeys => ({
+  userid: claims.sub.toLowerCase(),
+  token: tokenKey(claims),
+  session: sessionKey(claims),
+})
+
+function standingKeys(db: Queryable, claims: Claims): SqlValue[] {
+  const { userid, token, session } = keysOf(claims)
+  return [db.toUuidValue(userid), token, session]
+}
 
 /** `rows` has one row for each property, ordered by user and property. */
 function toBriefUsers(db: Queryable, rows: readonly BriefUserRow[]): Map<string, BriefUser> {
