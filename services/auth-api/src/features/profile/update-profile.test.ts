@@ -61,28 +61,36 @@ async function stepsOf(change: ProfileChange, refusedAt?: string): Promise<strin
       step(`e-mail of ${user.username} to ${email} by ${claims.jti}`, undefined),
     clock: () => 7,
   })
-  const outcome = await updateProfile(CALLER, change).catch(() => undefined)
-  expect(outcome).toEqual(refusedAt === undefined ? { user: ADA } : undefined)
+  const updated = updateProfile(CALLER, change)
+  if (refusedAt === undefined) expect(await updated).toEqual({ user: ADA })
+  else await expect(updated).rejects.toThrow('refused')
   return steps
 }
 
-const BEGUN = [`lock ${ADA.userid}`, 'require one']
-const NAMED = 'name Grace'
+const LOCKED = `lock ${ADA.userid}`
+const VALID = 'require one'
+const FOUND = 'find at 7'
 const MOVED = 'e-mail of ada to new@example.com by one'
 
 it.each<{ change: ProfileChange; steps: string[] }>([
-  { change: {}, steps: [] },
-  { change: { name: 'Grace' }, steps: [NAMED] },
-  { change: { email: 'new@example.com' }, steps: [MOVED] },
-  { change: { language: 'pt' }, steps: ['language pt', 'touch'] },
+  { change: {}, steps: [LOCKED, VALID, FOUND] },
+  { change: { name: 'Grace' }, steps: ['name Grace', VALID, FOUND] },
+  { change: { email: 'new@example.com' }, steps: [LOCKED, VALID, MOVED, FOUND] },
+  { change: { language: 'pt' }, steps: [LOCKED, VALID, 'language pt', 'touch', FOUND] },
   {
     change: { name: 'Grace', email: 'new@example.com', language: 'pt' },
-    steps: [NAMED, MOVED, 'language pt', 'touch'],
+    steps: ['name Grace', VALID, MOVED, 'language pt', 'touch', FOUND],
   },
-])('changes what is given, of a user who is locked, and nothing else: $change', async ({ change, steps }) => {
-  expect(await stepsOf(change)).toEqual([...BEGUN, ...steps, 'find at 7'])
+])('locks the user first, and changes what is given and nothing else: $change', async ({ change, steps }) => {
+  expect(await stepsOf(change)).toEqual(steps)
 })
 
-it('changes nothing by a token that has ended', async () => {
-  expect(await stepsOf({ name: 'Grace' }, 'require one')).toEqual(BEGUN)
+it.each<{ change: ProfileChange; refusedAt: string; steps: string[] }>([
+  { change: { name: 'Grace' }, refusedAt: VALID, steps: ['name Grace', VALID, FOUND] },
+  { change: { email: 'new@example.com' }, refusedAt: VALID, steps: [LOCKED, VALID] },
+  { change: { name: 'Grace', language: 'pt' }, refusedAt: VALID, steps: ['name Grace', VALID] },
+  { change: { language: 'pt' }, refusedAt: LOCKED, steps: [LOCKED, VALID] },
+  { change: { name: 'Grace' }, refusedAt: 'name Grace', steps: ['name Grace', VALID, FOUND] },
+])('fails its transaction when $refusedAt fails: $change', async ({ change, refusedAt, steps }) => {
+  expect(await stepsOf(change, refusedAt)).toEqual(steps)
 })

@@ -37,16 +37,22 @@ export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
       const users = usersOf(db)
       const { claims } = caller
       const userid = claims.sub
-      // One update of a user at a time: no key of users_property prevents two languages.
-      await users.lock(userid)
-      // A replica remembers tokens as valid for REVOCATION_CACHE. A token that has ended must not change the e-mail.
-      const user = await requireValid(db, claims)
-      if (name !== undefined) await users.setName(userid, name)
+      const find = () => profilesOf(db).find(userid, new Date(clock()))
+      // Either locks the user, so there is one update at a time: no key of users_property prevents two languages.
+      const locked = name === undefined ? users.lock(userid) : users.setName(userid, name)
+      // A replica remembers tokens as valid for REVOCATION_CACHE. For one that has ended, the change is rolled back.
+      const valid = requireValid(db, claims)
+      if (email === undefined && language === undefined) {
+        // Sent together.
+        const [, , profile] = await Promise.all([locked, valid, find()])
+        return profile
+      }
+      const [, user] = await Promise.all([locked, valid])
       if (email !== undefined) await changeEmail(db, user, email, caller)
       if (language !== undefined) {
         await users.setProperty(userid, LANGUAGE_PROPERTY, language)
         await users.touch(userid)
       }
-      return profilesOf(db).find(userid, new Date(clock()))
+      return find()
     })
 }
