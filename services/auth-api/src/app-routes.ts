@@ -8,6 +8,7 @@ import { createFailedLogins } from './audit/failed-logins.ts'
 import { reportRefusal } from './audit/report-refusal.ts'
 import type { RequestAudit } from './audit/request-audit.ts'
 import { createCodeSecrets } from './codes/code-secrets.ts'
+import { refuseOnQuantum } from './codes/end-on-quantum.ts'
 import type { Config } from './config.ts'
 import { createChangeRepository } from './features/change-email/change-repository.ts'
 import { createConfirmChange } from './features/change-email/confirm-change.ts'
@@ -77,8 +78,10 @@ async function addTokenRoutes(config: Config, parts: Parts): Promise<void> {
   await server.register(loginRoutes, {
     logIn: (credentials, request) =>
       countLogin(
-        limitLogin(request, credentials.username, (client) =>
-          logIn(credentials, client, loginAuditOf(request, credentials.username)),
+        refuseOnQuantum('invalid_credentials', () =>
+          limitLogin(request, credentials.username, (client) =>
+            logIn(credentials, client, loginAuditOf(request, credentials.username)),
+          ),
         ),
       ),
   })

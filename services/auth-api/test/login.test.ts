@@ -107,6 +107,21 @@ describe('POST /login', () => {
     expect(seen[2]).toEqual(seen[0])
   })
 
+  it.each([
+    { who: 'a user', email: 'ada' },
+    { who: 'nobody', email: 'nobody' },
+  ])(
+    'refuses $who at a multiple of 25 ms only: finding a row takes longer than finding none',
+    async ({ email }) => {
+      await aUser(app, { email: `${email === 'ada' ? 'ada' : 'other'}@quantum.example.com` })
+      const start = performance.now()
+      const { statusCode } = await logIn(app, `${email}@quantum.example.com`, 'not the password')
+      expect(statusCode).toBe(401)
+      // A timer may be early by a millisecond.
+      expect(performance.now() - start).toBeGreaterThan(23)
+    },
+  )
+
   it('answers 503 with Retry-After when too many logins wait, and serves protected routes meanwhile', async () => {
     await using busy = await startApp({
       database: app.database,
