@@ -32,11 +32,17 @@ await_healthy() {
 # has left would make the next one remove the running container, and then fail.
 docker compose ps --all --format '{{.Name}}' | grep -E '^[0-9a-f]{12}_' | xargs -r docker rm > /dev/null
 
-# A build or a migration that fails leaves what runs as it is: the present version works on the newer tables.
+# Compose refuses .env of another environment or database here, before a build that takes minutes.
+docker compose create --no-recreate redis
+
+# What fails before the replicas leaves what runs as it is: the present version works on the newer tables.
 scripts/build-images.sh
 # demo-users is the last one before the services. Not by `run`: compose would find the containers of the present version at
 # the end, and recreate all services at once because they depend on them.
 docker compose up --detach demo-users
+for service in auth-api mailer-worker; do
+  docker compose run --rm --no-deps -T "$service" node "services/$service/src/main.ts" --check-settings
+done
 
 # One replica after the other, while the proxy sends requests to the one that is ready. `docker start`, because compose would
 # first run the migration again while there is no replica; and not --no-deps, with which compose finds another configuration

@@ -113,8 +113,14 @@ describe('one host in production', () => {
     const throughProxy = keepLoggingIn(behindProxy)
     // Sees one replica alone, as clients of a host without the proxy do.
     const direct = keepLoggingIn(async () => (await project.post('/login', CREDENTIALS)).status)
+    const upgrade = `LATCHKEY_VERSION=${next} scripts/upgrade-one-host.sh`
+    await expect(project.shell(`LOGIN_FIELD=phone ${upgrade}`)).rejects.toThrow('LOGIN_FIELD must be')
+    expect(
+      direct.attempts.filter(({ isAnswered }) => !isAnswered),
+      'a setting that is refused',
+    ).toEqual([])
     await leaveHalfReplaced(project)
-    await project.shell(`LATCHKEY_VERSION=${next} scripts/upgrade-one-host.sh`)
+    await project.shell(upgrade)
     await expect.poll(() => direct.attempts.at(-1)?.isAnswered).toBe(true)
     await Promise.all([throughProxy.stop(), direct.stop()])
 

@@ -29,6 +29,9 @@ export interface ServiceContext {
   registry: Registry
 }
 
+/** Ends the process with exit code 0 when its settings can be used, before a connection or a port is opened. */
+const CHECK_SETTINGS = '--check-settings'
+
 /**
  * What every service starts with: its settings, logger, traces and metrics. Settings and extensions that cannot be used
  * are written to standard error and end the process with exit code 78.
@@ -38,6 +41,7 @@ export async function openContext<Settings extends { config: CommonConfig }>(
   { name, readSettings, timeoutMessage }: ServiceOptions<Settings>,
 ): Promise<Settings & ServiceContext> {
   const { environment, config: settings } = await readOrExit(readSettings)
+  if (process.argv.includes(CHECK_SETTINGS)) process.exit()
   const { log, shutdown } = settings.config
   let tracing: Tracing | undefined
   const logger = createLogger(name, log.level, undefined, () => tracing?.logFields() ?? {})

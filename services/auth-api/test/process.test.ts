@@ -174,6 +174,16 @@ describe.concurrent('settings', () => {
     expect(service.output()).not.toMatch(/at .*\.ts:\d+|correct horse|tiger/)
   })
 
+  it('are checked alone by --check-settings', async ({ expect }) => {
+    const unreachable = { DATABASE_URL: 'postgres://latchkey@127.0.0.1:1/latchkey' }
+    await using service = startService({
+      ...unreachable,
+      ...runFirst('process.argv.push("--check-settings")'),
+    })
+    expect(await service.exited).toBe(0)
+    expect(service.output()).toBe('')
+  })
+
   it('with sha1 are logged as a warning', async ({ expect }) => {
     await using service = startService({ PASSWORD_HASH: 'sha1' })
     await addressOf(service)
