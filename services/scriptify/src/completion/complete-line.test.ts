@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createCli } from '../cli.ts'
+import { INIT_SYSTEMS } from '../units/init-systems.ts'
 import { type CompletionSources, completeLine } from './complete-line.ts'
 import { formatReply } from './reply.ts'
 
@@ -38,7 +39,7 @@ describe('completeLine', () => {
     ['scriptify logs --lines 5 i', ['importer']],
     ['scriptify logs importer ', ['--lines', '--follow', '--help']],
     ['scriptify logs --lines ', []],
-    ['scriptify install x --template ', ['systemd', 'upstart', 'initd', 'crond']],
+    ['scriptify install x --template ', INIT_SYSTEMS.map(({ name }) => name)],
     ['scriptify install x -t up', ['upstart']],
     ['scriptify install x --template=up', ['--template=upstart']],
     ['scriptify install x --class App', ['App\\Probe::', 'App\\Report::']],

@@ -508,6 +508,9 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect((await registered('services', '--status')).stdout).toBe(
         'runit    probe  unknown  at boot  /etc/sv/probe/run\n',
       )
+      expect(await registered('start', 'probe')).toMatchObject({
+        ...{ code: 2, stderr: 'runit does not run here: probe cannot be controlled\n' },
+      })
       const launched = run(machine, '/etc/service/probe/run')
       expect(await nextCall(machine)).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE })
       await succeed(machine, 'pkill', '-f', '[P]robe::record')

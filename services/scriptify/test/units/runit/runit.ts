@@ -30,7 +30,10 @@ export const runit: InitSystem = {
   announce: (name, { enable }) =>
     enable ? [command('ln', '-sfn', `/etc/sv/${name}`, `/etc/service/${name}`)] : [],
   start: (name) => [command('sv', 'restart', name)],
-  control: (name, action) => [command('sv', action, name)],
+  control(name, action) {
+    if (!runsRunit()) throw new CliError(`runit does not run here: ${name} cannot be controlled`, EXIT.usage)
+    return [command('sv', action, name)]
+  },
   startHint: (name, { replaces }) => `sv ${replaces ? 'restart' : 'start'} ${name}`,
   stop: (name) => (runsRunit() ? [attempt('sv', 'stop', name)] : []),
   forget: () => [],
