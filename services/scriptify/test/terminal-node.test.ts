@@ -344,6 +344,7 @@ describe.concurrent('the node terminal', () => {
 
   it('opens where no history can be kept', async () => {
     await using terminal = await openTerminal([], { XDG_STATE_HOME: '/proc/nope' })
+    expect(terminal.banner).toContain('The history is not kept: /proc/nope/scriptify/history-')
     expect(await terminal.enter('1 + 1')).toContain('=> 2')
   })
 

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
@@ -169,6 +169,18 @@ describe.concurrent('the screen of a terminal', () => {
     terminal.type('.length\r')
     await terminal.see('=> ')
     for (const control of ['\x1b]', '\x07', '\x00']) expect(terminal.written()).not.toContain(control)
+  })
+
+  it('leaves no process and no file behind when its window is closed while the editor is open', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'scriptify-window-'))
+    const env = { EDITOR: 'sleep 1000; cat', TMPDIR: folder, NO_COLOR: '1' }
+    await using terminal = await openScreen({ env })
+    terminal.type('.edit\r')
+    await vi.waitFor(() => expect(readdirSync(folder)).toHaveLength(1), PATIENCE)
+    // What a window does when it is closed.
+    Reflect.apply(Reflect.get(terminal.pty, 'destroy'), terminal.pty, [])
+    expect(await terminal.exited).toBe(129)
+    expect(readdirSync(folder)).toEqual([])
   })
 
   it('is left by Ctrl-Z and entered again by fg', async () => {

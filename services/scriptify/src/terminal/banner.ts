@@ -1,17 +1,19 @@
 import { styleText } from 'node:util'
 import { findForeignLocale } from './charset.ts'
+import type { History } from './history.ts'
 import type { Opened, SessionSetup } from './supervised-worker.ts'
 
 interface BannerFacts {
   opened: Opened
   environment: Record<string, string>
+  history: Pick<History, 'problem'>
   isProduction: boolean
 }
 
 /** What a terminal prints before its first prompt. */
 export function formatBanner(
   setup: SessionSetup,
-  { opened, environment, isProduction }: BannerFacts,
+  { opened, environment, history, isProduction }: BannerFacts,
 ): string {
   const { backend, rootdir, preload, env } = setup
   const added = Object.keys(environment).length
@@ -26,6 +28,7 @@ export function formatBanner(
       ? ['No copy by fork: after a crash, only plain variables come back']
       : []),
     ...(locale === undefined ? [] : [`${locale}: the terminal reads and writes UTF-8 only`]),
+    ...(history.problem === undefined ? [] : [history.problem]),
     ...opened.notes,
     ...(setup.sandbox ? [SANDBOX] : []),
     '.help lists the commands; exit or Ctrl-D leaves',

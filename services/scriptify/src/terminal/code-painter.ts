@@ -1,7 +1,6 @@
 import { styleText } from 'node:util'
-import type { Tree } from '@lezer/common'
+import type { Parser, Tree } from '@lezer/common'
 import { highlightTree, tagHighlighter, tags } from '@lezer/highlight'
-import type { LRParser } from '@lezer/lr'
 import type { RuntimeName } from '../runtimes/choose-runtime.ts'
 
 type Paint = (text: string) => string
@@ -62,7 +61,7 @@ export async function loadCodePainter(runtime: RuntimeName): Promise<PaintCode> 
   }
 }
 
-async function loadParser(runtime: RuntimeName): Promise<LRParser> {
+async function loadParser(runtime: RuntimeName): Promise<Parser> {
   if (runtime === 'php') return (await import('@lezer/php')).parser.configure({ top: 'Program' })
   return (await import('@lezer/javascript')).parser.configure({ dialect: 'ts' })
 }

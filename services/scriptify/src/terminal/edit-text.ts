@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
+import { mkdtempDisposableSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -9,17 +10,28 @@ import { join } from 'node:path'
  * editor cannot be started or fails, as by vi's `:cq`.
  */
 export async function editText(text: string, { extension }: { extension: string }): Promise<string> {
-  const editor = process.env.VISUAL || process.env.EDITOR || 'vi'
   // Only this user may enter the folder: code may contain secrets.
-  await using folder = await mkdtempDisposable(join(tmpdir(), 'scriptify-edit-'))
-  const file = join(folder.path, `statement.${extension}`)
-  await writeFile(file, text, { mode: 0o600 })
+  const folder = mkdtempDisposableSync(join(tmpdir(), 'scriptify-edit-'))
+  // This process may end before the editor: the window was closed.
+  process.once('exit', folder.remove)
+  try {
+    const file = join(folder.path, `statement.${extension}`)
+    await writeFile(file, text, { mode: 0o600 })
+    await runEditor(process.env.VISUAL || process.env.EDITOR || 'vi', file)
+    return (await readFile(file, 'utf8')).replace(/\n+$/, '')
+  } finally {
+    process.off('exit', folder.remove)
+    folder.remove()
+  }
+}
+
+async function runEditor(editor: string, file: string): Promise<void> {
   // A shell, because the variable may have arguments: `code --wait`.
   const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit' })
+  // It learns that the window was closed once this process has ended.
+  child.unref()
   const [code, signal] = await once(child, 'exit')
-  if (code !== 0) {
-    const how = code === null ? `was ended by ${signal}` : `ended with ${code}`
-    throw new Error(`The editor (${editor}) ${how}: nothing was run; EDITOR names another`)
-  }
-  return (await readFile(file, 'utf8')).replace(/\n+$/, '')
+  if (code === 0) return
+  const how = code === null ? `was ended by ${signal}` : `ended with ${code}`
+  throw new Error(`The editor (${editor}) ${how}: nothing was run; EDITOR names another`)
 }

@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto'
-import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  appendFileSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { xdgFolder } from '../../bin/xdg-folder.cjs'
 
@@ -15,6 +24,8 @@ const SECRETS = [
 export interface History {
   /** Whole statements, the newest first, as readline wants them. */
   entries: string[]
+  /** Why the next session will not have it, if so. */
+  problem: string | undefined
   /** Adds a statement, unless it begins with a space or contains a secret; tells whether it did. */
   add(statement: string): boolean
 }
@@ -34,6 +45,7 @@ export function openHistory(path: string | undefined): History {
   const entries = lines.slice(-MAX_ENTRIES).flatMap(parseEntry).reverse()
   return {
     entries,
+    problem: path === undefined ? undefined : describeProblem(path),
     add(statement) {
       if (
         /^\s/.test(statement) ||
@@ -54,9 +66,22 @@ export function openHistory(path: string | undefined): History {
 function readLines(path: string): string[] {
   tryTo(() => createFolder(dirname(path)))
   try {
-    return readFileSync(path, 'utf8').split('\n').filter(Boolean)
+    const text = readFileSync(path, 'utf8')
+    // A write that a full disk has cut must not take the next entry with it.
+    if (text !== '' && !text.endsWith('\n')) tryTo(() => appendFileSync(path, '\n'))
+    return text.split('\n').filter(Boolean)
   } catch {
     return []
+  }
+}
+
+/** Such as a file of root, left by `sudo -E`. */
+function describeProblem(path: string): string | undefined {
+  try {
+    accessSync(existsSync(path) ? path : dirname(path), constants.R_OK | constants.W_OK)
+    return undefined
+  } catch {
+    return `The history is not kept: ${path} cannot be read and written`
   }
 }
 

@@ -59,6 +59,8 @@ async function page(pager: string, text: string): Promise<number> {
     stdio: ['pipe', 'inherit', 'inherit'],
     env: { ...LESS, ...process.env },
   })
+  // It learns that the window was closed once this process has ended.
+  child.unref()
   // The user may leave before the end.
   child.stdin.on('error', () => {})
   child.stdin.end(`${text}\n`)

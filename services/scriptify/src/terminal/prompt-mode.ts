@@ -27,7 +27,8 @@ export async function runPromptMode(
   if (typeof session === 'number') return session
   const signalled = untilSignal(PROMPT_SIGNALS, prompt.restore)
   process.on('exit', prompt.restore)
-  process.stdout.write(`${formatBanner(setup, { opened: session.opened, environment, isProduction })}\n`)
+  const facts = { opened: session.opened, environment, history, isProduction }
+  process.stdout.write(`${formatBanner(setup, facts)}\n`)
   try {
     return (await Promise.race([prompt.run(session), signalled])) ?? EXIT.ok
   } finally {

@@ -95,7 +95,11 @@ function startLoop(session: Session, options: PromptOptions): PromptLoop {
       if (wasEmpty) process.stdout.write('(Ctrl-D or exit leaves)\n')
       showPrompt()
     },
-    onClose: leave,
+    onClose() {
+      // Ctrl-D leaves the cursor behind the prompt.
+      if (!entries.isBusy()) process.stdout.write('\n')
+      leave()
+    },
     complete: (line) => complete(session, line, { isStarted: reader.isStarted() }),
   })
   const reader = createStatementReader({
