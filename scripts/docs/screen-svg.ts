@@ -26,7 +26,7 @@ export async function drawScreen(
   { columns, title }: { columns: number; title: string },
 ): Promise<string> {
   const rows = await readRows(output, columns)
-  const width = columns * CELL.width + 2 * MARGIN
+  const width = Math.ceil(columns * CELL.width) + 2 * MARGIN
   const height = rows.length * CELL.height + 2 * MARGIN
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
@@ -56,18 +56,20 @@ async function readRows(output: string, columns: number): Promise<Run[][]> {
   return rows.slice(0, rows.findLastIndex((runs) => runs.length > 0) + 1)
 }
 
-/** Neighbours of one style are one run; spaces alone show nothing. */
+/** Neighbours of one style are one run, with the spaces that follow: the runs of a row are its text, whatever their colours. */
 function readRuns(line: IBufferLine | undefined): Run[] {
   const runs: Run[] = []
   for (let column = 0; column < (line?.length ?? 0); column++) {
     const cell = line?.getCell(column)
     if (cell === undefined || cell.getWidth() === 0) continue
-    const [style, text] = [styleOf(cell), cell.getChars() || ' ']
+    const text = cell.getChars() || ' '
     const last = runs.at(-1)
-    if (last?.style === style) last.text += text
-    else runs.push({ column, text, style })
+    if (last && (text === ' ' || last.style === styleOf(cell))) last.text += text
+    else runs.push({ column, text, style: styleOf(cell) })
   }
-  return runs.map((run) => ({ ...run, text: run.text.trimEnd() })).filter(({ text }) => text !== '')
+  const last = runs.at(-1)
+  if (last) last.text = last.text.trimEnd()
+  return runs.filter(({ text }) => text !== '')
 }
 
 function styleOf(cell: IBufferCell): Style {
