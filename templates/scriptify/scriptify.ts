@@ -257,7 +257,7 @@ async function connectToPostgres(url: string, onLost: () => void): Promise<Conne
         rowMode: 'array',
         ...(asWritten && { types: asWrittenTypes }),
       })
-      const { rows, fields, rowCount, command } = await connection.result<unknown[]>(query)
+      const { rows, fields, rowCount, command } = await asServerSaid(connection.result<unknown[]>(query))
       const givesRows = fields.length > 0 || command === 'SELECT'
       return { rows, columns: fields.map(({ name }) => name), ...(!givesRows && { changed: rowCount }) }
     },
@@ -283,14 +283,12 @@ async function connectToMysql(url: string, onLost: () => void): Promise<Connecti
         values.push(value)
         return '?'
       })
-      const [result, fields] = await connection.execute(
-        {
-          sql: text,
-          rowsAsArray: true,
-          ...(asWritten && { dateStrings: true, supportBigNumbers: true, bigNumberStrings: true }),
-        },
-        values as string[],
-      )
+      const statement = {
+        sql: text,
+        rowsAsArray: true,
+        ...(asWritten && { dateStrings: true, supportBigNumbers: true, bigNumberStrings: true }),
+      }
+      const [result, fields] = await asServerSaid(connection.execute(statement, values as string[]))
       if (!Array.isArray(result)) return { rows: [], columns: [], changed: result.affectedRows }
       return { rows: result as unknown[][], columns: (fields ?? []).map(({ name }) => name) }
     },
@@ -302,6 +300,19 @@ async function connectToMysql(url: string, onLost: () => void): Promise<Connecti
       await other.end()
       connection.destroy()
     },
+  }
+}
+
+/** Leaves of a driver's error what the server said: the rest is its frames, its type parsers and empty members. */
+async function asServerSaid<Result>(running: Promise<Result>): Promise<Result> {
+  try {
+    return await running
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    error.stack = `${error.name}: ${error.message}`
+    for (const [key, value] of Object.entries(error))
+      if (value === undefined || key === 'query') Reflect.deleteProperty(error, key)
+    throw error
   }
 }
 

@@ -83,6 +83,17 @@ describe.skipIf(!(await hasDocker())).each<{
     )
   })
 
+  it('says what the server says of a statement that fails, and nothing of the driver', async () => {
+    const failing = print("qq('select nope from users_nope')")
+    await expect(failing).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^.*users_nope.*(\n {2}.*){1,12}\n}\n$/),
+    })
+    await expect(failing).rejects.not.toMatchObject({
+      stderr: expect.stringMatching(/node_modules|undefined|Parser/),
+    })
+  })
+
   it('puts values in the place of parameters only', async () => {
     expect(await print(`qq(${JSON.stringify(texts)}, { role: 'admin' })`)).toMatch(shows)
   })
