@@ -79,6 +79,15 @@ describe.each(SERVICES)('the image of %s', (service) => {
     expect(Env.join('\n')).not.toMatch(/SECRET|PASSWORD|DATABASE_URL|QUEUE_URL|TOKEN/)
   })
 
+  it('loads no TypeScript compiler for its own code, and one for code that a team adds', async () => {
+    const { Cmd } = (await inspect(imageOf(service))).Config
+    const options = Cmd.slice(1, -1).join(' ')
+    const load = (file: string) =>
+      `node ${options} -e 'import("${file}").then(() => console.log(process.moduleLoadList.some((name) => name.includes("amaro"))))'`
+    const script = `${load('/app/shared/clock.ts')}; echo 'export const a: number = 1' > /tmp/a.ts; ${load('/tmp/a.ts')}`
+    expect(await inImage(service, script)).toBe('false\ntrue')
+  })
+
   it('starts without a writable file or a capability, reaps orphans and stops with 0 on SIGTERM', async () => {
     const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-e', `${name}=${value}`])
     const container = await docker(
