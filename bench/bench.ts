@@ -2,10 +2,12 @@
  * Measures Latchkey beside a service written by hand, and beside the limits of what both are made of.
  *
  *   npm run bench [-- --row ping --row start] [--rounds 3] [--duration 2] [--json bench.json]
+ *   npm run bench -- --growth [--users 1000,100000,1000000]
  */
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { measureCommands } from './rows/command-row.ts'
+import { measureGrowth } from './rows/growth-row.ts'
 import { HTTP_ROWS, type HttpRow } from './rows/http-rows.ts'
 import { measureMail } from './rows/mail-row.ts'
 import { measureHttp } from './rows/measure-http.ts'
@@ -14,7 +16,7 @@ import { measureMemory, measureStart } from './rows/process-rows.ts'
 import { measureTerminals } from './rows/terminal-row.ts'
 import { openHosts } from './run/hosts.ts'
 import { pinBenchmark } from './run/pinned-process.ts'
-import { conditions, printHosts, printHttp } from './run/report.ts'
+import { conditions, printHosts, printHttp, printTable } from './run/report.ts'
 import { prepareTarget, type Target, type TargetUrls } from './run/target.ts'
 import { withPostgres } from './with-postgres.ts'
 
@@ -25,6 +27,8 @@ const { values } = parseArgs({
     duration: { type: 'string', default: '2' },
     json: { type: 'string', default: 'bench.json' },
     soak: { type: 'string', default: '0' },
+    growth: { type: 'boolean', default: false },
+    users: { type: 'string', default: '1000,100000,1000000' },
   },
 })
 const rounds = wholeNumber('rounds')
@@ -42,6 +46,8 @@ const OTHER_ROWS: Readonly<Record<string, (target: Target) => Promise<{ host: st
   command: () => measureCommands(2 * rounds + 1),
 }
 refuseUnknownRows()
+const sizes = values.users.split(',').map(Number)
+refuseUnusableGrowth()
 
 pinBenchmark()
 const { BENCH_URL, DATABASE_URL, QUEUE_URL } = process.env
@@ -53,8 +59,11 @@ async function run(urls: TargetUrls): Promise<void> {
   const target = await prepareTarget(urls)
   const results: Record<string, unknown> = {}
   try {
-    await runHttpRows(target, results)
-    await runOtherRows(target, results)
+    if (values.growth) await runGrowth(target, results)
+    else {
+      await runHttpRows(target, results)
+      await runOtherRows(target, results)
+    }
   } finally {
     // What has been measured before a failure is worth its time.
     await writeFile(
@@ -87,6 +96,13 @@ async function runOtherRows(target: Target, results: Record<string, unknown>): P
   }
 }
 
+async function runGrowth(target: Target, results: Record<string, unknown>): Promise<void> {
+  const measured = await measureGrowth(target, sizes, seconds)
+  results.growth = measured
+  for (const [row, lines] of Map.groupBy(measured, ({ row }) => row))
+    printTable(row, Object.fromEntries(lines.map(({ users, row: _, ...line }) => [`${users} users`, line])))
+}
+
 function isChosen(name: string): boolean {
   return values.row.length === 0 || values.row.some((part) => name.includes(part))
 }
@@ -99,6 +115,21 @@ function refuseIncomplete(): void {
   if (!BENCH_URL || missing.length === 0) return
   console.error(`BENCH_URL also needs ${missing.join(', ')}, as the service at that address has them`)
   process.exit(64)
+}
+
+/** Before anything is started. A queue is in PostgreSQL or Redis. */
+function refuseUnusableGrowth(): void {
+  const { BENCH_URL, DATABASE_URL = 'postgres:', QUEUE_URL } = process.env
+  const refuse = (reason: string) => {
+    console.error(reason)
+    process.exit(64)
+  }
+  if (!sizes.every((size) => Number.isInteger(size) && size > 0))
+    refuse(`--users must be whole numbers separated by commas, not ${values.users}`)
+  if (values.growth && BENCH_URL)
+    refuse('--growth measures the database of a Latchkey that it starts: unset BENCH_URL')
+  if (!DATABASE_URL.startsWith('postgres') && !QUEUE_URL)
+    refuse('Set QUEUE_URL, for example to redis://127.0.0.1:6379: a queue cannot be in that database')
 }
 
 /** Before anything is started. */

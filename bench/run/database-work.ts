@@ -1,0 +1,65 @@
+import { readdir, readFile } from 'node:fs/promises'
+import type { Database } from '@latchkey/shared/database/database.ts'
+
+/** What a database has done so far, for all its clients. */
+export interface DatabaseWork {
+  /** Rows that it read without an index. */
+  scanned: number
+  /** Rows that it found by an index. */
+  found: number
+  /** Processor time in microseconds; NaN where its processes are not those of this machine, or where it is not PostgreSQL. */
+  cpuMicros: number
+}
+
+const TICK_MICROS = 10_000
+const OF_TABLES = {
+  name: 'bench-rows-read',
+  text: `select sum(seq_tup_read) as scanned, sum(idx_tup_fetch) as found, pg_backend_pid() as pid
+    from pg_stat_user_tables`,
+}
+const OF_HANDLER = {
+  name: 'bench-rows-read',
+  text: "show global status where variable_name in ('Handler_read_rnd_next', 'Handler_read_key')",
+}
+
+/** PostgreSQL counts the rows of a connection once it is closed: nothing else may be connected. */
+export async function readWork(db: Database): Promise<DatabaseWork> {
+  if (db.dialect.name === 'postgres') {
+    const [row] = await db.query<{ scanned: unknown; found: unknown; pid: number }>(OF_TABLES)
+    const cpuMicros = await readServerCpu(row?.pid ?? 0)
+    return { scanned: Number(row?.scanned), found: Number(row?.found), cpuMicros }
+  }
+  const rows = await db.query<{ Variable_name: string; Value: string }>(OF_HANDLER)
+  const counted = (name: string) => Number(rows.find((row) => row.Variable_name === name)?.Value)
+  return {
+    scanned: counted('Handler_read_rnd_next'),
+    found: counted('Handler_read_key'),
+    cpuMicros: Number.NaN,
+  }
+}
+
+/** The processor time of a server, its present processes and its ended ones, found by one of its processes. */
+async function readServerCpu(pid: number): Promise<number> {
+  const backend = await readStat(pid)
+  if (!backend?.name.startsWith('postgres')) return Number.NaN
+  const processes = await Promise.all(
+    (await readdir('/proc'))
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .map(readStat),
+  )
+  const server = processes.find((each) => each?.pid === backend.parent)
+  const children = processes.filter((each) => each?.parent === backend.parent)
+  const ticks = (server?.ownTicks ?? 0) + (server?.endedTicks ?? 0)
+  return children.reduce((sum, each) => sum + (each?.ownTicks ?? 0), ticks) * TICK_MICROS
+}
+
+/** See proc_pid_stat(5). The second field, the name, may contain spaces. */
+async function readStat(pid: number) {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+  if (stat === undefined) return undefined
+  const [, name = '', rest = ''] = /\((.*)\) (.*)/s.exec(stat) ?? []
+  const fields = rest.split(' ').map(Number)
+  const sum = (first: number) => (fields[first] ?? 0) + (fields[first + 1] ?? 0)
+  return { pid, name, parent: fields[1] ?? 0, ownTicks: sum(11), endedTicks: sum(13) }
+}
