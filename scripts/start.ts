@@ -1,4 +1,4 @@
-import { launch } from './start/launch.ts'
+import { keepCompiled } from '@latchkey/shared/lifecycle/keep-compiled.ts'
 
 const USAGE = `Usage: npm start
 
@@ -14,5 +14,8 @@ DATABASE_URL, QUEUE_URL and MAIL_URL, if set, replace the embedded database, que
 if (process.argv.slice(2).some((argument) => argument === '--help' || argument === '-h')) {
   process.stdout.write(USAGE)
 } else {
+  // Before anything else is loaded, so that it is kept, too; the services find the folder in their environment.
+  keepCompiled()
+  const { launch } = await import('./start/launch.ts')
   process.exitCode = await launch(process.env)
 }
