@@ -8,7 +8,7 @@ const NAMED_FILE =
 const LINK = /!?\[[^\]]*\]\(([^)\s]+)\)/g
 /** A page of the documentation that code or configuration names. */
 const NAMED_PAGE = /\bdocs\/[\w./-]+\.md\b/g
-const SKIPPED = new Set(['node_modules', '.git', '.data', 'docs.test.ts'])
+const SKIPPED = new Set(['node_modules', '.git', '.data', '.stryker-tmp', 'docs.test.ts'])
 const TEXT_FILE = /\.(?:ts|php|json|ya?ml|env|sh|md)$|^Dockerfile$|^\.(?:env|gitignore)$/
 /** Files that do not exist before a reader creates them; the numbers of Latchkey's migrations are below 1000. */
 const CREATED_BY_READER = /^config\/(?:\w+|<\w+>)\/(?:credentials\.env|external\.ts)$|\/1000_/
