@@ -168,6 +168,14 @@ describe('the standings of several tokens', () => {
     expect(statements.map(({ name }) => name)).toEqual(['token-standing'])
   })
 
+  it('are none for no token, without a statement', async () => {
+    let standings: unknown
+    const statements = await statementsOf(async () => {
+      standings = await revocations.findStandings([])
+    })
+    expect([standings, statements]).toEqual([[], []])
+  })
+
   it('are not read for more than 64', async () => {
     await expect(revocations.findStandings(await tokens(65))).rejects.toThrow(
       new RangeError('65 tokens are too many for one statement'),
