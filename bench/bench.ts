@@ -6,6 +6,7 @@
  */
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { measureCommands } from './rows/command-row.ts'
 import { measureGrowth } from './rows/growth-row.ts'
 import { HTTP_ROWS, type HttpRow } from './rows/http-rows.ts'
@@ -45,13 +46,14 @@ const OTHER_ROWS: Readonly<Record<string, (target: Target) => Promise<{ host: st
   terminal: () => measureTerminals(2 * rounds + 1),
   command: () => measureCommands(2 * rounds + 1),
 }
+const { BENCH_URL, DATABASE_URL, QUEUE_URL } = process.env
 refuseUnknownRows()
 const sizes = values.users.split(',').map(Number)
 refuseUnusableGrowth()
+refuseIncomplete()
+await refuseUnreachable()
 
 pinBenchmark()
-const { BENCH_URL, DATABASE_URL, QUEUE_URL } = process.env
-refuseIncomplete()
 if (DATABASE_URL) await run({ databaseUrl: DATABASE_URL, queueUrl: QUEUE_URL ?? DATABASE_URL })
 else await withPostgres((databaseUrl) => run({ databaseUrl, queueUrl: QUEUE_URL ?? databaseUrl }))
 
@@ -119,7 +121,6 @@ function refuseIncomplete(): void {
 
 /** Before anything is started. A queue is in PostgreSQL or Redis. */
 function refuseUnusableGrowth(): void {
-  const { BENCH_URL, DATABASE_URL = 'postgres:', QUEUE_URL } = process.env
   const refuse = (reason: string) => {
     console.error(reason)
     process.exit(64)
@@ -128,16 +129,31 @@ function refuseUnusableGrowth(): void {
     refuse(`--users must be whole numbers separated by commas, not ${values.users}`)
   if (values.growth && BENCH_URL)
     refuse('--growth measures the database of a Latchkey that it starts: unset BENCH_URL')
-  if (!DATABASE_URL.startsWith('postgres') && !QUEUE_URL)
+  if (DATABASE_URL && !DATABASE_URL.startsWith('postgres') && !QUEUE_URL)
     refuse('Set QUEUE_URL, for example to redis://127.0.0.1:6379: a queue cannot be in that database')
+}
+
+/** Before the database receives users. */
+async function refuseUnreachable(): Promise<void> {
+  if (!BENCH_URL) return
+  const url = `${BENCH_URL.replace(/\/$/, '')}/health/live`
+  const fault = await fetch(url).then(
+    ({ ok, status }) => (ok ? undefined : `it answers ${status}`),
+    (error: unknown) => rootReason(error),
+  )
+  if (fault === undefined) return
+  console.error(`BENCH_URL names no Latchkey that answers GET ${url}: ${fault}`)
+  process.exit(69)
 }
 
 /** Before anything is started. */
 function refuseUnknownRows(): void {
-  const known = [...HTTP_ROWS.map(({ name }) => name), ...Object.keys(OTHER_ROWS)]
+  const others = BENCH_URL ? [] : Object.keys(OTHER_ROWS)
+  const known = [...HTTP_ROWS.filter(isMeasurable).map(({ name }) => name), ...others]
   const unknown = values.row.find((part) => !known.some((name) => name.includes(part)))
   if (unknown === undefined) return
-  console.error(`No row's name contains ${JSON.stringify(unknown)}. The rows are:\n  ${known.join('\n  ')}`)
+  const which = BENCH_URL ? 'The rows with BENCH_URL' : 'The rows'
+  console.error(`No row's name contains ${JSON.stringify(unknown)}. ${which} are:\n  ${known.join('\n  ')}`)
   process.exit(64)
 }
 
