@@ -94,7 +94,7 @@ export async function buildParts(config: Config, dependencies: AppDependencies) 
     transaction,
     passwordClientOf,
     users: createUserRepository(db),
-    readiness: createAppReadiness(config, { ...dependencies, failures, registry, clock }),
+    readiness: createAppReadiness(config, { ...dependencies, failures, clock }),
     tokens: await buildTokens(config.tokens, { ...dependencies, clock }),
     mails,
     notify: createNotices(mails, clock),

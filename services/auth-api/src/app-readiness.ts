@@ -2,7 +2,6 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import { describeSharedAccounts } from '@latchkey/shared/database/adoption/describe-differences.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator, type Migrator } from '@latchkey/shared/database/migrations.ts'
-import { registerDependencyGauge } from '@latchkey/shared/health/dependency-gauge.ts'
 import type { Failures } from '@latchkey/shared/health/failures.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
@@ -13,7 +12,6 @@ import {
   findPublishedPasswords,
 } from '@latchkey/shared/users/published-password.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import type { Registry } from 'prom-client'
 import type { Config } from './config.ts'
 import { createDatabaseCheck } from './features/health/check-database.ts'
 
@@ -24,7 +22,6 @@ export interface AppReadinessDependencies {
   /** Called when the service must not run on this database. */
   refuse?: (reason: Error) => void
   failures: Failures
-  registry: Registry
   clock: Clock
 }
 
@@ -32,9 +29,9 @@ const QUEUE_CHECK_HOLDS_MS = 5_000
 
 /** What auth-api needs before it takes requests. */
 export function createAppReadiness(config: Config, dependencies: AppReadinessDependencies): Readiness {
-  const { db, queue, failures, registry, clock } = dependencies
+  const { db, queue, failures, clock } = dependencies
   const migrator = createMigrator(db)
-  const readiness = createReadiness(
+  return createReadiness(
     {
       database: createDatabaseCheck(db, {
         migrator,
@@ -51,8 +48,6 @@ export function createAppReadiness(config: Config, dependencies: AppReadinessDep
       clock,
     },
   )
-  registerDependencyGauge(registry, readiness)
-  return readiness
 }
 
 /** Two accounts that one login opens. */

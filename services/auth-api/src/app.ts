@@ -1,5 +1,6 @@
 import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { declaredRoles } from '@latchkey/shared/extensions/declared-roles.ts'
+import { registerDependencyGauge } from '@latchkey/shared/health/dependency-gauge.ts'
 import type { Failures } from '@latchkey/shared/health/failures.ts'
 import type { Readiness } from '@latchkey/shared/health/readiness.ts'
 import { registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
@@ -48,13 +49,18 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   return { server, readiness }
 }
 
-function registerMetrics({ database }: Config, { registry, db, passwords, tokens, clock }: Parts): void {
+/** Those that need a statement come last: a scrape would find its own statements waiting for a connection. */
+function registerMetrics(
+  { database }: Config,
+  { registry, db, passwords, tokens, readiness, clock }: Parts,
+): void {
   registerServiceGauges(registry, {
     tokenChecks: () => tokens.validity.checks(),
     hashes: () => passwords.usage(),
     connections: () => db.usage(),
     maxConnections: database.poolSize,
   })
+  registerDependencyGauge(registry, readiness)
   registerOutboxAge(registry, { outbox: createOutboxRepository(db), clock })
 }
 

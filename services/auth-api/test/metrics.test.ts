@@ -57,6 +57,12 @@ it('counts the checks of tokens from memory and by the database', async () => {
   expect(Object.fromEntries(difference)).toEqual({ 'source="memory"': 2, 'source="database"': 1 })
 })
 
+it('counts no statement of the scrape itself as waiting', async () => {
+  // The readiness is read anew.
+  app.setClock(Date.now() + 10_000)
+  expect(await valuesOf('latchkey_database_connections')).toMatchObject({ 'state="waiting"': 0 })
+})
+
 it('shows the connections, the hashes, and the age of the oldest mail', async () => {
   const user = await aUser(app)
   await app.database.db.transaction(async () => {
