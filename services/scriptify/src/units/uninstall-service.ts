@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { CliError } from '../cli-error.ts'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-codes.ts'
 import { checkServiceName } from '../service-name.ts'
 import { type ControlCommand, controlAll } from './control.ts'
 import { namesIn, removeEmptyFolders } from './folders.ts'
@@ -14,7 +15,7 @@ import {
 } from './inspect-service.ts'
 import { serviceNotFound } from './list-services.ts'
 import { lstatIfAny } from './lstat-if-any.ts'
-import { readMark } from './ownership.ts'
+import { ownershipMark, readMark } from './ownership.ts'
 import { environmentFile, launcherFile, lockFile, pidFile } from './paths.ts'
 import { removeLeftovers } from './replace-files.ts'
 import { requireRoot } from './require-root.ts'
@@ -54,6 +55,8 @@ async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): P
   const units = found.units.filter(({ owner }) => owner !== 'foreign')
   const owners = units.length > 0 ? units.map(({ system }) => system) : findMarkedSystem(found, systems)
   if (owners.length === 0) throw await refuseUnowned(name, found, { root, systems })
+  const unmarked = units.length > 0 ? undefined : found.units.find(({ system }) => owners.includes(system))
+  if (unmarked) throw refuseUnmarked(name, unmarked)
   const parts = partsOf(found)
   const foreign = parts.find(({ owner }) => owner === 'foreign')
   if (foreign) throw refuseForeign(foreign)
@@ -105,6 +108,13 @@ function findMarkedSystem(found: FoundService, systems: readonly InitSystem[]): 
   const marks = partsOf(found).map(({ text }) => readMark(text, systems))
   return marks.flatMap((mark) => (mark?.kind === 'own' ? [mark.system] : [])).slice(0, 1)
 }
+
+/** The unit still uses the other files: without them its service would not start again. */
+const refuseUnmarked = (name: string, { path, system }: FoundUnit): CliError =>
+  new CliError(
+    `${path} has lost its line "${ownershipMark(name, system)}": put it back among the first three, or remove the file`,
+    EXIT.notPermitted,
+  )
 
 async function refuseUnowned(
   name: string,

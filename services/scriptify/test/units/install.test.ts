@@ -216,6 +216,20 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       await remove('/etc/cron.d/probe', '/etc/scriptify', '/etc/logrotate.d/scriptify-probe')
     })
 
+    it('removes nothing of a service whose unit has lost its mark by hand', async () => {
+      expect((await install('probe', 'crond')).code).toBe(0)
+      await put('/etc/cron.d/probe', '0 4 * * * root /etc/scriptify/probe.run')
+      const before = await everything()
+      expect(await uninstall('probe')).toMatchObject({
+        ...{
+          code: 4,
+          stderr: expect.stringContaining('/etc/cron.d/probe has lost its line "# scriptify: managed'),
+        },
+      })
+      expect(await everything()).toBe(before)
+      await remove('/etc/cron.d/probe', '/etc/scriptify', '/etc/logrotate.d/scriptify-probe')
+    })
+
     it('leaves a copy under another name alone', async () => {
       await put('/etc/cron.d/copy', MARK('probe', 'crond'))
       expect((await uninstall('copy')).code).toBe(4)
@@ -448,6 +462,15 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
         /^(Nothing was installed: another installation of twin has finished first|twin is already installed)/,
       )
       expect((await uninstall('twin')).code).toBe(0)
+    })
+
+    it('is watched and removed where its log has 2 GB', async () => {
+      expect((await install('probe', 'crond')).code).toBe(0)
+      const log = '/var/log/scriptify-probe.log'
+      await succeed(machine, 'sh', '-c', `truncate -s 2G ${log}; printf '\\nthe last\\n' >> ${log}`)
+      expect((await scriptify(machine, 'logs', 'probe', '--lines', '1')).stdout).toBe('the last\n')
+      expect((await scriptify(machine, 'status', 'probe')).stdout).toMatch(/the last$/m)
+      expect((await uninstall('probe')).stdout).toContain(log)
     })
 
     it('writes a job for upstart whose launcher hands over every byte', async () => {
