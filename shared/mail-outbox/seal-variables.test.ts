@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { CompactEncrypt, errors } from 'jose'
+import { CompactEncrypt, compactDecrypt, errors } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { createSealer } from './seal-variables.ts'
 
@@ -21,6 +21,13 @@ describe('sealed variables', () => {
     const parts = sealer.seal({ code: '123456' }).split('.')
     parts[3] = Buffer.from('other').toString('base64url')
     await expect(sealer.open(parts.join('.'))).rejects.toThrow(errors.JWEDecryptionFailed)
+  })
+
+  it('are a JWE, which a worker of an earlier release opens with jose', async () => {
+    const key = randomBytes(32)
+    const { plaintext, protectedHeader } = await compactDecrypt(createSealer(key).seal({ name: 'Zoë' }), key)
+    expect(protectedHeader).toEqual({ alg: 'dir', enc: 'A256GCM' })
+    expect(JSON.parse(new TextDecoder().decode(plaintext))).toEqual({ name: 'Zoë' })
   })
 
   it('open when jose sealed them, under a header in another order', async () => {

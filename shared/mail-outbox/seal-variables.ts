@@ -53,7 +53,7 @@ function decryptOwn(key: KeyObject, text: string): string | undefined {
     .setAAD(Buffer.from(HEADER))
     .setAuthTag(Buffer.from(tag, 'base64url'))
   try {
-    return decipher.update(ciphertext, 'base64url', 'utf8') + decipher.final('utf8')
+    return Buffer.concat([decipher.update(ciphertext, 'base64url'), decipher.final()]).toString()
   } catch (error) {
     throw new errors.JWEDecryptionFailed(undefined, { cause: error })
   }
