@@ -297,6 +297,12 @@ describe.skipIf(!(await hasDocker())).concurrent('a php script', () => {
       script: '<html>\n<?php $x = 3; ?>\n<b><?= $x ?></b>\n<?php if ($x): ?>\nyes\n<?php endif ?>\n</html>\n',
       stdout: '<html>\n<b>3</b>\nyes\n</html>\n',
     },
+    {
+      why: 'text before code',
+      script: 'Hello\n<?php $x = 3; ?>\n<?= $x ?> "<?"\n',
+      stdout: 'Hello\n3 "<?"\n',
+    },
+    { why: 'a tag in a string', script: "echo '<?php ', 5;", stdout: '<?php 5' },
     { why: 'HTML after code', script: 'echo 1; ?>\n<b>hi</b>\n<?php echo 2;', stdout: '1<b>hi</b>\n2' },
     { why: 'lines as in its file', script: '#!/usr/bin/php\n<?php\n\necho __LINE__;', stdout: '4' },
     { why: 'a block and its else', script: 'if (false) {\n  echo 1;\n}\nelse {\n  echo 2;\n}', stdout: '2' },

@@ -77,7 +77,7 @@ export function createRunCommand(): Command {
         args,
         jsonArgs,
         env,
-        showdocs,
+        task: showdocs ? 'docs' : 'call',
         compileCache: true,
         ...(daemon ? { daemon: { interval, keepGoing } } : {}),
       })

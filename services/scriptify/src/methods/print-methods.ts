@@ -34,7 +34,7 @@ export async function printMethods(
     reference: className,
     args: [],
     env: [],
-    showdocs: false,
+    task: 'methods',
     compileCache: true,
   })
 }

@@ -8,22 +8,18 @@ import { type CallOptions, resolveCall } from './resolve-call.ts'
 export interface RunOptions extends CallOptions {
   reference: string
   env: readonly string[]
-  showdocs: boolean
+  /** What to do with the method; of a class alone the methods are listed. */
+  task: 'call' | 'docs' | 'methods'
 }
 
 /** Becomes the process that calls the method, prints its documentation, or lists the methods of a class; only returns by throwing a CliError. */
-export async function runMethod({
-  reference,
-  env: entries,
-  showdocs,
-  ...options
-}: RunOptions): Promise<never> {
+export async function runMethod({ reference, env: entries, task, ...options }: RunOptions): Promise<never> {
   demandUtf8([reference, options.rootdir, options.bootstrap])
   const env = { ...process.env, ...parseEnvEntries(entries) }
   const call = await resolveCall(reference, options, env)
   const runtime = runtimes[call.reference.runtime]
-  if (call.reference.method === '') become(await runtime.methodsCommand(call, env), env)
-  become(await (showdocs ? runtime.docsCommand(call, env) : runtime.callCommand(call, env)), env)
+  if (task === 'methods' || call.reference.method === '') become(await runtime.methodsCommand(call, env), env)
+  become(await (task === 'docs' ? runtime.docsCommand(call, env) : runtime.callCommand(call, env)), env)
 }
 
 function demandUtf8(words: readonly (string | undefined)[]): void {

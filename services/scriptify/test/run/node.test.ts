@@ -37,6 +37,17 @@ describe.concurrent('a method in TypeScript', () => {
     expect((await node.run(['src/probe.ts#default::run'])).stdout).toBe('default\n')
   })
 
+  it('is listed with those of a class that is named by its file, and is not called', async () => {
+    const { stdout, stderr } = await node.sh(
+      `cd $(mktemp -d); echo '{"type": "module"}' > package.json
+       echo 'export class A { /** Ticks. */ static tick() { console.log("called") } }' > a.ts
+       echo 'export const f = (): void => console.log("called")' >> a.ts
+       scriptify run a.ts#A; scriptify methods a.ts#A; scriptify methods a.ts#f`,
+    )
+    expect(stdout.replaceAll(/\S*\/a.ts/g, 'a.ts')).toBe('a.ts#A::tick  Ticks.\n'.repeat(2))
+    expect(stderr).toContain('a.ts does not export a class f')
+  })
+
   it('says nothing of its own about a project without a module type', async () => {
     const { code, stdout, stderr } = await node.sh(
       `cd $(mktemp -d); echo '{"name": "plain"}' > package.json
@@ -102,7 +113,6 @@ describe.concurrent('a method in TypeScript', () => {
       code: 3,
       says: 'does not export a class Nope',
     },
-    { why: 'a class as a function', reference: 'src/probe.ts#Probe', code: 2, says: '#Probe::method' },
     {
       why: 'a function as a class',
       reference: 'src/probe.ts#greet::run',

@@ -8,7 +8,7 @@ import { exitOnClosedOutput } from './closed-output.ts'
 import { callRepeatedly } from './daemon.ts'
 import { describeError } from './describe-error.ts'
 import { type ExitGuard, guardExit } from './exit-guard.ts'
-import { demandCallable, findTarget, type Target } from './target.ts'
+import { asClass, demandCallable, findTarget, namesClass, type Target } from './target.ts'
 
 /** Calls, checks or documents the method, and ends the process on failure. */
 export async function runTask(options: CallerOptions): Promise<void> {
@@ -33,7 +33,9 @@ async function loadAndRun(options: CallerOptions, guard: ExitGuard): Promise<voi
   }
   guard.forbidExit(`Loading ${className === undefined ? module : `the class ${className}`}`)
   const exports = await load(module, 'module')
-  if (task === 'methods') return printMethods(exports, options)
+  if (task === 'methods' || (task === 'call' && namesClass(exports, options))) {
+    return printMethods(exports, asClass(options))
+  }
   const target = await findTarget(exports, options)
   if (task === 'docs') return printDocs(target, options)
   await demandCallable(target, options)

@@ -32,6 +32,21 @@ export async function demandCallable(target: Target, options: CallerOptions): Pr
   if (options.args.length !== target.callable.length) await demandArgumentCount(target, options)
 }
 
+/** Tells whether `module.ts#Name` names a class, of which the methods are meant. */
+export const namesClass = (
+  exports: Record<string, unknown>,
+  { className, method }: CallerOptions,
+): boolean => {
+  const exported = exports[method]
+  return className === undefined && isCallable(exported) && isClass(exported)
+}
+
+/** The options for the class that `module.ts#Name` names. */
+export const asClass = (options: CallerOptions): CallerOptions => ({
+  ...options,
+  className: options.className ?? options.method,
+})
+
 function findFunction(exports: Record<string, unknown>, module: string, name: string): Target {
   const callable = exports[name]
   if (!isCallable(callable)) throw new CliError(`${module} exports no function ${name}`, EXIT.notFound)

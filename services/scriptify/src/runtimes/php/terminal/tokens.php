@@ -51,6 +51,14 @@ final class Tokens
         return preg_match('/\A\s*<(?!<<)/', $code) === 1 ? "?>{$code}" : $code;
     }
 
+    /** A script as a file would hold it: one that begins with text, and has tags later, is no code. */
+    public static function asFile(string $script): string
+    {
+        $isText = !str_starts_with($script, '#!') && str_contains($script, '<?')
+            && self::parseError($script) !== null && self::parseError("?>{$script}") === null;
+        return $isText ? "?>{$script}" : $script;
+    }
+
     /** Whether the text ends outside PHP, where nothing can be added to it. */
     public static function endsInHtml(string $code): bool
     {

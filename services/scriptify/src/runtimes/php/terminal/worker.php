@@ -146,7 +146,7 @@ final class Worker
         }
         self::reply(match ($request['type']) {
             'check' => ['type' => 'checked', 'incomplete' => Input::isIncomplete($code)],
-            'split' => ['type' => 'split', 'statements' => Statements::split($code)],
+            'split' => ['type' => 'split', 'statements' => Statements::split(Tokens::asFile($code))],
             'complete' => ['type' => 'completions'] + Completion::of((string) $request['line'], self::$imports),
             'list' => ['type' => 'listed', 'text' => Listing::variables(self::userVariables(), self::$libraries)],
             'describe' => ['type' => 'described', 'text' => Listing::describe((string) $request['name'], (bool) $request['source'], self::$imports)],
