@@ -56,6 +56,8 @@ async function measureRoute(db: Database, row: HttpRow, target: Target, seconds:
   await sendRequests(row, target, WARM_SECONDS)
   const before = await readWork(db)
   const { answers, perSecond, p50Ms } = await sendRequests(row, target, seconds)
+  if (answers === 0)
+    throw new Error(`Nothing was answered within ${seconds} s: ${row.name}; raise --duration`)
   const after = await readWork(db)
   const perAnswer = (field: keyof DatabaseWork) => (after[field] - before[field]) / answers
   return {
