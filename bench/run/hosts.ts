@@ -69,12 +69,10 @@ export function startWorker(target: Target, mailUrl: string): Promise<Host> {
     // Logged line by line, as in production.
     LOG_LEVEL: 'info',
   }
-  return startHost(
-    'mailer-worker',
-    join(ROOT, 'services/mailer-worker/src/main.ts'),
-    environment,
-    IMAGE_OPTIONS,
-  )
+  return startHost('mailer-worker', join(ROOT, 'services/mailer-worker/src/main.ts'), environment, [
+    ...IMAGE_OPTIONS,
+    '--max-old-space-size=96',
+  ])
 }
 
 const environmentOf = ({ queueUrl, jwtSecret, mailSecret, issuer }: Target): NodeJS.ProcessEnv => ({
