@@ -56,7 +56,7 @@ const findRevocations = (length: number): Statement => ({
   text: `select id, revoked_from from token_revocation where id in (${listOf(2 * length)})`,
 })
 
-/** What reads so many tokens; a shorter list repeats its last one. Few lengths, so few prepared statements. */
+/** The statements for each length of list; a shorter list repeats its last token. Few lengths mean few prepared statements. */
 const LISTS = [4, 16, 64].map((length) => ({
   length,
   users: findUsers(length),
