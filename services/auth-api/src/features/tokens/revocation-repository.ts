@@ -56,7 +56,7 @@ const findRevocations = (length: number): Statement => ({
   text: `select id, revoked_from from token_revocation where id in (${listOf(2 * length)})`,
 })
 
-/** The statements for each length of list; a shorter list repeats its last token. Few lengths mean few prepared statements. */
+/** The statements for each length of list; a shorter list repeats its last token. Each length is a prepared statement. */
 const LISTS = [4, 16, 64].map((length) => ({
   length,
   users: findUsers(length),
