@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest'
 
 export interface LoginAttempt {
   at: number
+  endedAt: number
   isAnswered: boolean
 }
 
@@ -25,7 +26,7 @@ export function keepLoggingIn(logIn: () => Promise<number | undefined>): LoginCl
     while (!isEnding) {
       const at = Date.now()
       const status = await logIn().catch(() => undefined)
-      attempts.push({ at, isAnswered: status === 200 })
+      attempts.push({ at, endedAt: Date.now(), isAnswered: status === 200 })
       await wait(PAUSE_MS)
     }
   }
@@ -36,6 +37,12 @@ export function keepLoggingIn(logIn: () => Promise<number | undefined>): LoginCl
   }
   onTestFinished(stop)
   return { attempts, stop }
+}
+
+/** The longest time from an answer to the next one, in milliseconds. */
+export function longestGap(attempts: readonly LoginAttempt[]): number {
+  const answers = attempts.filter(({ isAnswered }) => isAnswered).map(({ endedAt }) => endedAt)
+  return Math.max(...answers.slice(1).map((endedAt, index) => endedAt - (answers[index] ?? endedAt)))
 }
 
 /** The status of a POST whose server has a certificate of the authority `ca`. */
