@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempDisposableSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runOnTerminal } from './run-on-terminal.ts'
 
 /**
  * Opens a text in the user's editor ($VISUAL, $EDITOR, else vi) on this terminal; gives the edited text. Throws when the
@@ -26,11 +25,7 @@ export async function editText(text: string, { extension }: { extension: string 
 }
 
 async function runEditor(editor: string, file: string): Promise<void> {
-  // A shell, because the variable may have arguments: `code --wait`.
-  const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit' })
-  // It learns that the window was closed once this process has ended.
-  child.unref()
-  const [code, signal] = await once(child, 'exit')
+  const { code, signal } = await runOnTerminal(`${editor} "$1"`, { args: [file] })
   if (code === 0) return
   const how = code === null ? `was ended by ${signal}` : `ended with ${code}`
   throw new Error(`The editor (${editor}) ${how}: nothing was run; EDITOR names another`)

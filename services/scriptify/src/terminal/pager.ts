@@ -1,12 +1,11 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { isDumb } from './has-colors.ts'
+import { runOnTerminal } from './run-on-terminal.ts'
 
 /** What sh answers for a program that it cannot start. */
-const CANNOT_START = new Set([126, 127])
+const CANNOT_START = new Set<number | null>([126, 127])
 /** As git sets them: colours pass, and less leaves what was read on the screen. Values are UTF-8 in every locale. */
 const LESS = { LESS: 'FRX', LESSCHARSET: 'utf-8' }
 
@@ -22,7 +21,9 @@ export async function printPaged(text: string, runProgram: RunProgram): Promise<
     process.stdout.write(`${text}\n`)
     return
   }
-  if (CANNOT_START.has(await runProgram(() => page(pager, text)))) {
+  const options = { input: `${text}\n`, env: { ...LESS, ...process.env } }
+  const { code } = await runProgram(() => runOnTerminal(pager, options))
+  if (CANNOT_START.has(code)) {
     process.stdout.write(`${text}\n`)
     process.stderr.write(`The pager (${pager}) cannot be started; PAGER names another, PAGER=cat none\n`)
   }
@@ -50,20 +51,4 @@ function fitsOn({ rows, columns }: NodeJS.WriteStream, text: string): boolean {
     .split('\n')
     .reduce((sum, line) => sum + rowsOf(line), 0)
   return needed < rows
-}
-
-/** Resolves with the exit status of the pager. */
-async function page(pager: string, text: string): Promise<number> {
-  // A shell, because the variable may have arguments: `less -S`.
-  const child = spawn('/bin/sh', ['-c', pager], {
-    stdio: ['pipe', 'inherit', 'inherit'],
-    env: { ...LESS, ...process.env },
-  })
-  // It learns that the window was closed once this process has ended.
-  child.unref()
-  // The user may leave before the end.
-  child.stdin.on('error', () => {})
-  child.stdin.end(`${text}\n`)
-  const [code] = await once(child, 'exit')
-  return code ?? 0
 }
