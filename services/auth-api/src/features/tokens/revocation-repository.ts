@@ -100,12 +100,12 @@ export function createRevocationRepository(db: Queryable) {
     /** Reads the standings of up to 64 tokens, in the same order, by as many statements as for two. */
     async findStandings(list: readonly Claims[]): Promise<BriefStanding[]> {
       const [only] = list
-      if (!only) return []
-      if (list.length === 1) return [await findStanding(only)]
+      if (only && list.length === 1) return [await findStanding(only)]
+      const keys = list.map(keysOf)
+      const last = keys.at(-1)
+      if (!last) return []
       const found = LISTS.find(({ length }) => length >= list.length)
       if (!found) throw new RangeError(`${list.length} tokens are too many for one statement`)
-      const keys = list.map(keysOf)
-      const last = keysOf(list.at(-1) ?? only)
       const padded = [...keys, ...Array<TokenKeys>(found.length - keys.length).fill(last)]
       const [users, revocations] = await Promise.all([
         db.query<BriefUserRow>(
