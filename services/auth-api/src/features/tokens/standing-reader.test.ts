@@ -67,7 +67,7 @@ it('refuses a token whose standing is missing in the answer', async () => {
   ])
 })
 
-it('reads so many times at once, and then together what has arrived meanwhile', async () => {
+it('has two reads in flight at most, and then reads together what has arrived meanwhile', async () => {
   const ends: (() => void)[] = []
   const findStandings = vi.fn(async (all: readonly Claims[]) => {
     await new Promise<void>((resolve) => ends.push(resolve))
