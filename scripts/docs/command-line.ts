@@ -1,12 +1,12 @@
 import { createCli } from '../../services/scriptify/src/cli.ts'
 
-type Command = ReturnType<typeof createCli>
+type Command = Awaited<ReturnType<typeof createCli>>
 
 const WIDTH = 100
 
 /** The help of scriptify and of each of its commands, as `--help` prints it. */
-export function formatCommandLine(): string {
-  const program = createCli()
+export async function formatCommandLine(): Promise<string> {
+  const program = await createCli()
   return [program, ...program.commands].map(formatCommand).join('\n\n')
 }
 

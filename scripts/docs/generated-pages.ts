@@ -40,7 +40,7 @@ export async function generatePages(): Promise<GeneratedPage[]> {
     'docs/reference/settings.md': { settings: formatSettings() },
     'services/auth-api/README.md': { settings: formatServiceSettings('auth-api') },
     'services/mailer-worker/README.md': { settings: formatServiceSettings('mailer-worker') },
-    'docs/reference/cli.md': { commands: formatCommandLine() },
+    'docs/reference/cli.md': { commands: await formatCommandLine() },
     'docs/how-to/monitor.md': { alerts: formatAlerts(readAlerts()) },
   }
   return [

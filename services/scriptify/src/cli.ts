@@ -1,22 +1,20 @@
 import { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { closestName } from './closest-name.ts'
-import { createCompletionCommand } from './commands/completion.ts'
-import { createControlCommands } from './commands/control.ts'
-import { createEndpointCommand } from './commands/endpoint.ts'
-import { createInstallCommand } from './commands/install.ts'
-import { createLogsCommand } from './commands/logs.ts'
-import { createMethodsCommand } from './commands/methods.ts'
-import { createRunCommand } from './commands/run.ts'
-import { createServicesCommand } from './commands/services.ts'
-import { createStatusCommand } from './commands/status.ts'
-import { createTerminalCommand } from './commands/terminal.ts'
-import { createUninstallCommand } from './commands/uninstall.ts'
-import type { InitSystem } from './units/init-system.ts'
-import { INIT_SYSTEMS } from './units/init-systems.ts'
+import type { InitSystem, ServiceAction } from './units/init-system.ts'
+
+export interface CliOptions {
+  /** The command that runs, if it is known: no other is loaded. */
+  command?: string | undefined
+  /** Default: those of scriptify. */
+  systems?: readonly InitSystem[]
+}
+
+type Systems = readonly InitSystem[]
+type LoadSystems = () => Promise<Systems>
 
 /** The command line. Parsing throws a CommanderError for wrong usage and a CliError for a failure. */
-export function createCli(systems: readonly InitSystem[] = INIT_SYSTEMS): Command {
+export async function createCli({ command, systems }: CliOptions = {}): Promise<Command> {
   const program = new Command('scriptify')
     .description('Terminals, methods and system services, in PHP and TypeScript')
     .version(manifest.version)
@@ -24,24 +22,46 @@ export function createCli(systems: readonly InitSystem[] = INIT_SYSTEMS): Comman
     .configureOutput({ outputError: (message, write) => write(oneLine(message)) })
     .showHelpAfterError('(see --help)')
     .addHelpText('after', EXAMPLES)
-  for (const command of [
-    createTerminalCommand(),
-    createRunCommand(),
-    createMethodsCommand(),
-    createInstallCommand(systems),
-    createUninstallCommand(systems),
-    createServicesCommand(systems),
-    createStatusCommand(systems),
-    createLogsCommand(systems),
-    ...createControlCommands(systems),
-    createEndpointCommand(),
-    createCompletionCommand(program, systems),
-  ]) {
+  const loadSystems = async () => systems ?? (await import('./units/init-systems.ts')).INIT_SYSTEMS
+  for (const load of commandsOf(command)) {
+    const loaded = await load(loadSystems)
     // addCommand(), unlike command(), does not pass settings to the subcommand.
-    program.addCommand(command.copyInheritedSettings(program))
+    program.addCommand(loaded.copyInheritedSettings(program))
   }
   return program
 }
+
+/** In the order of the help. Each is loaded with what it imports. */
+const COMMANDS: Record<string, (systems: LoadSystems) => Promise<Command>> = {
+  terminal: async () => (await import('./commands/terminal.ts')).createTerminalCommand(),
+  run: async () => (await import('./commands/run.ts')).createRunCommand(),
+  methods: async () => (await import('./commands/methods.ts')).createMethodsCommand(),
+  install: async (systems) => (await import('./commands/install.ts')).createInstallCommand(await systems()),
+  uninstall: async (systems) =>
+    (await import('./commands/uninstall.ts')).createUninstallCommand(await systems()),
+  services: async (systems) =>
+    (await import('./commands/services.ts')).createServicesCommand(await systems()),
+  status: async (systems) => (await import('./commands/status.ts')).createStatusCommand(await systems()),
+  logs: async (systems) => (await import('./commands/logs.ts')).createLogsCommand(await systems()),
+  start: (systems) => loadControl('start', systems),
+  stop: (systems) => loadControl('stop', systems),
+  restart: (systems) => loadControl('restart', systems),
+  endpoint: async () => (await import('./commands/endpoint.ts')).createEndpointCommand(),
+  completion: async (systems) =>
+    (await import('./commands/completion.ts')).createCompletionCommand({
+      systems,
+      program: async (command) => createCli({ command, systems: await systems() }),
+    }),
+}
+
+const loadControl = async (action: ServiceAction, systems: LoadSystems): Promise<Command> =>
+  (await import('./commands/control.ts')).createControlCommand(action, await systems())
+
+/** Help, hints and a word that is no command need all of them. */
+const commandsOf = (command = '') =>
+  Object.hasOwn(COMMANDS, command)
+    ? [COMMANDS[command]].filter((load) => load !== undefined)
+    : Object.values(COMMANDS)
 
 const EXAMPLES = `
 Examples:

@@ -2,4 +2,5 @@ import { createCli } from './cli.ts'
 import { readArgv } from './read-argv.ts'
 import { runCli } from './run-cli.ts'
 
-process.exitCode = await runCli(createCli(), readArgv())
+const argv = readArgv()
+process.exitCode = await runCli(await createCli({ command: argv[2] }), argv)

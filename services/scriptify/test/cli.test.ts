@@ -9,6 +9,7 @@ import { createCli } from '../src/cli.ts'
 import { INIT_SYSTEMS } from '../src/units/init-systems.ts'
 import { uninstallService } from '../src/units/uninstall-service.ts'
 
+const COMMANDS = (await createCli()).commands.map((command) => command.name())
 const LAUNCHER = join(import.meta.dirname, '../bin/scriptify')
 
 interface Ended {
@@ -30,7 +31,7 @@ const scriptify = (args: string[], options: { launcher?: string; env?: NodeJS.Pr
   })
 
 describe.concurrent('the command line', () => {
-  it.each(createCli().commands.map((command) => command.name()))('%s shows examples last', async (name) => {
+  it.each(COMMANDS)('%s shows examples last', async (name) => {
     const { code, stdout } = await scriptify([name, '--help'])
     expect(code).toBe(0)
     const [, examples = ''] = stdout.split('\nExamples:\n')

@@ -79,7 +79,7 @@ describe.skipIf(!(await hasDocker()))('the image of scriptify', () => {
   })
 
   it('helps with every command', async () => {
-    const names = createCli().commands.map((command) => command.name())
+    const names = (await createCli()).commands.map((command) => command.name())
     const help = await inImage(`for name in ${names.join(' ')}; do scriptify $name --help || exit; done`)
     for (const name of names) expect(help).toContain(`Usage: scriptify ${name} `)
   })

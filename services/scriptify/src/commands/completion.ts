@@ -15,8 +15,14 @@ interface Flags {
   wordBreaks: string
 }
 
+interface Completed {
+  /** The command line with one command, if that is known, else with all. */
+  program(command: string | undefined): Promise<Command>
+  systems(): Promise<readonly InitSystem[]>
+}
+
 /** `scriptify completion`: the script of a shell; with `--line`, which that script passes, what the line may go on with. */
-export function createCompletionCommand(program: Command, systems: readonly InitSystem[]): Command {
+export function createCompletionCommand({ program, systems }: Completed): Command {
   return new Command('completion')
     .description('print the script that completes command lines in a shell')
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))

@@ -21,12 +21,14 @@ const sources: CompletionSources = {
         ),
 }
 
+const load = (command: string | undefined) => createCli({ command })
+
 const complete = async (line: string): Promise<string[] | undefined> =>
-  (await completeLine(line, createCli(), sources))?.map(({ value }) => value)
+  (await completeLine(line, load, sources))?.map(({ value }) => value)
 
 /** What bash puts in place of the word. */
 const inBash = async (line: string): Promise<string> =>
-  formatReply('bash', await completeLine(line, createCli(), sources), { line, breaks: ' \t\n"\'><=;|&(:' })
+  formatReply('bash', await completeLine(line, load, sources), { line, breaks: ' \t\n"\'><=;|&(:' })
 
 describe('completeLine', () => {
   it.each([
@@ -57,7 +59,7 @@ describe('completeLine', () => {
   })
 
   it('looks in the project of --rootdir', async () => {
-    const candidates = await completeLine('scriptify run -r "/srv/my shop" Us', createCli(), sources)
+    const candidates = await completeLine('scriptify run -r "/srv/my shop" Us', load, sources)
     expect(candidates).toEqual([{ value: 'Users::', description: '/srv/my shop' }])
   })
 

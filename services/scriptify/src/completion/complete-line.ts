@@ -18,16 +18,17 @@ export interface CompletionSources {
 
 const HTTP_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
-/** Completes the last word of a command line that ends at the cursor. */
+/** Completes the last word of a command line that ends at the cursor; `load` gives the program with that command at least. */
 export async function completeLine(
   line: string,
-  program: Command,
+  load: (command: string | undefined) => Promise<Command>,
   sources: CompletionSources,
 ): Promise<Candidates> {
   const words = splitLine(line).map(({ value }) => value)
   const first = words.findIndex((word) => /(^|\/)scriptify$/.test(word))
   const [current = '', ...before] = words.slice(first + 1).reverse()
   const typed = before.reverse()
+  const program = await load(typed[0])
   const command = program.commands.find((known) => known.name() === typed[0])
   if (command === undefined && typed.length > 0) return []
   if (command === undefined)

@@ -1,14 +1,15 @@
 import { resolve } from 'node:path'
-import { listProjectClasses } from '../methods/list-classes.ts'
-import { readMethods } from '../methods/read-methods.ts'
 import type { InitSystem } from '../units/init-system.ts'
-import { listServices } from '../units/list-services.ts'
 import type { Candidate, CompletionSources } from './complete-line.ts'
 
-/** The services of this machine, and the classes and methods of a project. */
-export const createSources = (systems: readonly InitSystem[], env: NodeJS.ProcessEnv): CompletionSources => ({
+/** The services of this machine, and the classes and methods of a project. The user waits: each loads what it needs alone. */
+export const createSources = (
+  loadSystems: () => Promise<readonly InitSystem[]>,
+  env: NodeJS.ProcessEnv,
+): CompletionSources => ({
   async services() {
-    const services = await listServices({ root: '/', systems })
+    const { listServices } = await import('../units/list-services.ts')
+    const services = await listServices({ root: '/', systems: await loadSystems() })
     return services.map(({ name, template }) => ({ value: name, description: template }))
   },
   async references(text, rootdir = '.') {
@@ -21,6 +22,7 @@ export const createSources = (systems: readonly InitSystem[], env: NodeJS.Proces
 
 /** An unquoted `App\Report` reaches this process as `AppReport`. */
 async function classesFrom(text: string, rootdir: string): Promise<Candidate[]> {
+  const { listProjectClasses } = await import('../methods/list-classes.ts')
   const classes = await listProjectClasses(rootdir)
   return classes
     .filter(({ name }) => name.startsWith(text) || name.replaceAll('\\', '').startsWith(text))
@@ -32,6 +34,8 @@ async function methodsFrom(
   text: string,
   { className, rootdir, env }: { className: string; rootdir: string; env: NodeJS.ProcessEnv },
 ): Promise<Candidate[]> {
+  const { listProjectClasses } = await import('../methods/list-classes.ts')
+  const { readMethods } = await import('../methods/read-methods.ts')
   const classes = await listProjectClasses(rootdir)
   const unquoted = classes.find(({ name }) => name.replaceAll('\\', '') === className)?.name
   const methods = await readMethods(unquoted ?? className, { rootdir, env }).catch(() => [])

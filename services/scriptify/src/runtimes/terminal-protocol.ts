@@ -1,72 +1,129 @@
-import { z } from 'zod'
+import { isRecord } from './record.ts'
 
-const Memory = {
+/** What a worker remembers of a statement, for the one that may replace it. */
+interface Memory {
   /** The source of imports and declarations, for a worker that starts anew. */
-  declarations: z.array(z.string()).optional(),
+  declarations?: string[] | undefined
   /** The variables that can be carried over, in the worker's own format. */
-  snapshot: z.string().optional(),
+  snapshot?: string | undefined
   /** Every variable there is, carried over or not. */
-  names: z.array(z.string()).optional(),
+  names?: string[] | undefined
 }
 
-const Statement = z.object({ code: z.string(), line: z.number() })
+export interface Statement {
+  code: string
+  line: number
+}
 
 /** What a worker runs before it is ready; each step may end it. */
-const OpeningStep = z.enum(['autoloader', 'preload', 'declaration', 'variables'])
-export type OpeningStep = z.output<typeof OpeningStep>
+const OPENING_STEPS = ['autoloader', 'preload', 'declaration', 'variables'] as const
+export type OpeningStep = (typeof OPENING_STEPS)[number]
+
+interface Ready {
+  type: 'ready'
+  pid: number
+  version: string
+  forks: boolean
+  notes: string[]
+  names: string[]
+  /** Whether a step of the opening threw; its error is among the notes. */
+  failed: boolean
+  /** Whether the preload's executor rolls back what it writes. */
+  sandboxed: boolean
+}
+
+interface Done extends Memory {
+  type: 'done'
+  ok: boolean
+  shown?: string | null | undefined
+  error?: string | undefined
+  interrupted?: boolean | undefined
+}
+
+interface Log {
+  type: 'log'
+  text: string
+  /** Whether code that no statement waits for has failed. */
+  isFailure?: boolean | undefined
+}
 
 /** What a worker sends: the answer to the request with the same id, or news (id 0). */
-export const WorkerMessage = z.discriminatedUnion('type', [
-  z.object({
-    id: z.number(),
-    type: z.literal('ready'),
-    pid: z.number(),
-    version: z.string(),
-    forks: z.boolean(),
-    notes: z.array(z.string()),
-    names: z.array(z.string()),
-    /** Whether a step of the opening threw; its error is among the notes. */
-    failed: z.boolean(),
-    /** Whether the preload's executor rolls back what it writes. */
-    sandboxed: z.boolean(),
-  }),
-  z.object({
-    id: z.number(),
-    type: z.literal('done'),
-    ok: z.boolean(),
-    shown: z.string().nullish(),
-    error: z.string().optional(),
-    interrupted: z.boolean().optional(),
-    ...Memory,
-  }),
-  z.object({ id: z.number(), type: z.literal('checked'), incomplete: z.boolean() }),
-  z.object({ id: z.number(), type: z.literal('split'), statements: z.array(Statement) }),
-  z.object({
-    id: z.number(),
-    type: z.literal('completions'),
-    word: z.string(),
-    candidates: z.array(z.string()),
-  }),
-  z.object({ id: z.number(), type: z.literal('listed'), text: z.string() }),
-  z.object({ id: z.number(), type: z.literal('described'), text: z.string() }),
-  z.object({ id: z.number(), type: z.literal('snapshot'), snapshot: z.string() }),
-  z.object({ id: z.number(), type: z.literal('opening'), step: OpeningStep }),
-  z.object({ id: z.number(), type: z.literal('dying'), reason: z.string(), snapshot: z.string().optional() }),
-  z.object({ id: z.number(), type: z.literal('protected'), pid: z.number() }),
-  z.object({ id: z.number(), type: z.literal('restored'), pid: z.number(), notes: z.array(z.string()) }),
-  z.object({ id: z.number(), type: z.literal('exiting'), code: z.number() }),
-  z.object({
-    id: z.number(),
-    type: z.literal('log'),
-    text: z.string(),
-    /** Whether code that no statement waits for has failed. */
-    isFailure: z.boolean().optional(),
-  }),
-  z.object({ id: z.number(), type: z.literal('unknown') }),
-])
-export type WorkerMessage = z.output<typeof WorkerMessage>
+export type WorkerMessage = { id: number } & (
+  | Ready
+  | Done
+  | Log
+  | { type: 'checked'; incomplete: boolean }
+  | { type: 'split'; statements: Statement[] }
+  | { type: 'completions'; word: string; candidates: string[] }
+  | { type: 'listed'; text: string }
+  | { type: 'described'; text: string }
+  | { type: 'snapshot'; snapshot: string }
+  | { type: 'opening'; step: OpeningStep }
+  | { type: 'dying'; reason: string; snapshot?: string | undefined }
+  | { type: 'protected'; pid: number }
+  | { type: 'restored'; pid: number; notes: string[] }
+  | { type: 'exiting'; code: number }
+  | { type: 'unknown' }
+)
 export type Answer<T extends WorkerMessage['type']> = Extract<WorkerMessage, { type: T }>
-export type Statement = z.output<typeof Statement>
+
+type Check = (value: unknown) => boolean
+type Fields<Message> = { [Name in Exclude<keyof Message, 'id' | 'type'>]-?: Check }
+
+const isString: Check = (value) => typeof value === 'string'
+const isNumber: Check = (value) => typeof value === 'number'
+const isBoolean: Check = (value) => typeof value === 'boolean'
+const isStrings: Check = (value) => Array.isArray(value) && value.every(isString)
+const isStep: Check = (value) => OPENING_STEPS.some((step) => step === value)
+const isStatement: Check = (value) => isRecord(value) && isString(value.code) && isNumber(value.line)
+const isStatements: Check = (value) => Array.isArray(value) && value.every(isStatement)
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value)
+
+/** Checked by hand: the terminal shows its prompt before a library for it would be loaded. */
+const FIELDS: { [Type in WorkerMessage['type']]: Fields<Answer<Type>> } = {
+  ready: {
+    pid: isNumber,
+    version: isString,
+    forks: isBoolean,
+    notes: isStrings,
+    names: isStrings,
+    failed: isBoolean,
+    sandboxed: isBoolean,
+  },
+  done: {
+    ok: isBoolean,
+    shown: (value) => value == null || isString(value),
+    error: optional(isString),
+    interrupted: optional(isBoolean),
+    declarations: optional(isStrings),
+    snapshot: optional(isString),
+    names: optional(isStrings),
+  },
+  log: { text: isString, isFailure: optional(isBoolean) },
+  checked: { incomplete: isBoolean },
+  split: { statements: isStatements },
+  completions: { word: isString, candidates: isStrings },
+  listed: { text: isString },
+  described: { text: isString },
+  snapshot: { snapshot: isString },
+  opening: { step: isStep },
+  dying: { reason: isString, snapshot: optional(isString) },
+  protected: { pid: isNumber },
+  restored: { pid: isNumber, notes: isStrings },
+  exiting: { code: isNumber },
+  unknown: {},
+}
+
+/** What the session's code may have written to the socket is not a message. */
+export function isWorkerMessage(value: unknown): value is WorkerMessage {
+  if (!isRecord(value) || !isNumber(value.id) || typeof value.type !== 'string') return false
+  if (!Object.hasOwn(FIELDS, value.type)) return false
+  const fields: Record<string, Check> = FIELDS[value.type as WorkerMessage['type']]
+  return Object.entries(fields).every(([name, check]) => check(value[name]))
+}
 
 /** What the terminal sends; `AnswerOf` pairs each request with its answer. */
 export type WorkerRequest =

@@ -4,7 +4,8 @@ import {
   type Answer,
   type AnswerOf,
   type Farewell,
-  WorkerMessage,
+  isWorkerMessage,
+  type WorkerMessage,
   type WorkerRequest,
 } from '../runtimes/terminal-protocol.ts'
 
@@ -78,8 +79,8 @@ function onMessage(socket: Duplex, listener: (message: WorkerMessage) => void): 
   createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY })
     .on('error', () => {})
     .on('line', (line) => {
-      const { success, data } = WorkerMessage.safeParse(parseJson(line))
-      if (success) listener(data)
+      const message = parseJson(line)
+      if (isWorkerMessage(message)) listener(message)
     })
 }
 

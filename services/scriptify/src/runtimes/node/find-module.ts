@@ -1,19 +1,17 @@
 import { globSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
-import { z } from 'zod'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
 import type { ClassFile } from '../class-file.ts'
+import { isNamespaceFolders, type NamespaceFolders } from '../namespace-folders.ts'
+import { isRecord, propertyOf } from '../record.ts'
 
 interface Project {
   rootdir: string
   allowOutside: boolean
 }
 
-/** A folder or several for each prefix; `*` stands for any folder name. */
-const Folders = z.union([z.string(), z.array(z.string())])
-const Namespaces = z.record(z.string(), Folders)
-type Namespaces = z.output<typeof Namespaces>
+const WRONG_NAMESPACES = 'namespaces must map prefixes to folders'
 const EXTENSIONS = ['ts', 'mts', 'js', 'mjs']
 
 /** The absolute path of a module named by its path; throws 3 where there is none, 4 where it is outside the project. */
@@ -97,25 +95,35 @@ function bases(folder: string, name: string): Set<string> {
   return new Set([parts, kebab].map((path) => join(folder, ...path)))
 }
 
-function readNamespaces(rootdir: string): Namespaces {
-  const own = readJson(
-    join(rootdir, 'scriptify.config.json'),
-    z.object({ namespaces: Namespaces.optional() }),
-  )
-  if (own?.namespaces) return own.namespaces
-  const Manifest = z.object({ scriptify: z.object({ namespaces: Namespaces.optional() }).optional() })
-  return readJson(join(rootdir, 'package.json'), Manifest)?.scriptify?.namespaces ?? {}
+/** A `*` in a folder stands for any folder name. */
+const readNamespaces = (rootdir: string): NamespaceFolders =>
+  namespacesIn(join(rootdir, 'scriptify.config.json'), ['namespaces']) ??
+  namespacesIn(join(rootdir, 'package.json'), ['scriptify', 'namespaces']) ??
+  {}
+
+/** Undefined without the file, or without that property in it. */
+function namespacesIn(path: string, property: readonly string[]): NamespaceFolders | undefined {
+  if (!isFile(path)) return undefined
+  let value = readJson(path)
+  for (const name of property) {
+    if (!isRecord(value)) throw unusable(path, WRONG_NAMESPACES)
+    value = propertyOf(value, name)
+    if (value === undefined) return undefined
+  }
+  if (isNamespaceFolders(value)) return value
+  throw unusable(path, WRONG_NAMESPACES)
 }
 
-function readJson<Content>(path: string, shape: z.ZodType<Content>): Content | undefined {
-  if (!isFile(path)) return undefined
+function readJson(path: string): unknown {
   try {
-    return shape.parse(JSON.parse(readFileSync(path, 'utf8')))
+    return JSON.parse(readFileSync(path, 'utf8'))
   } catch (cause) {
-    const what = cause instanceof z.ZodError ? 'namespaces must map prefixes to folders' : String(cause)
-    throw new CliError(`${path} cannot be used: ${what}`, EXIT.usage)
+    throw unusable(path, String(cause))
   }
 }
+
+const unusable = (path: string, what: string): CliError =>
+  new CliError(`${path} cannot be used: ${what}`, EXIT.usage)
 
 /**
  * Resolves symbolic links, which could lead outside: a command installed for root must not run any file. The refusal does

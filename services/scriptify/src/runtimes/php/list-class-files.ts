@@ -1,10 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
-import { z } from 'zod'
 import type { ClassFile } from '../class-file.ts'
-
-const Folders = z.union([z.string(), z.array(z.string())])
-const Manifest = z.object({ autoload: z.object({ 'psr-4': z.record(z.string(), Folders) }) })
+import { isNamespaceFolders, type NamespaceFolders } from '../namespace-folders.ts'
+import { propertyOf } from '../record.ts'
 
 /** The classes that Composer's psr-4 of this project leads to, by the names of their files. */
 export function listClassFiles(rootdir: string): ClassFile[] {
@@ -20,10 +18,11 @@ export function listClassFiles(rootdir: string): ClassFile[] {
 }
 
 /** None for a project that Composer does not describe. */
-function readPrefixes(rootdir: string): Record<string, string | string[]> {
+function readPrefixes(rootdir: string): NamespaceFolders {
   try {
-    const manifest = Manifest.safeParse(JSON.parse(readFileSync(join(rootdir, 'composer.json'), 'utf8')))
-    return manifest.data?.autoload['psr-4'] ?? {}
+    const manifest: unknown = JSON.parse(readFileSync(join(rootdir, 'composer.json'), 'utf8'))
+    const prefixes = propertyOf(propertyOf(manifest, 'autoload'), 'psr-4')
+    return isNamespaceFolders(prefixes) ? prefixes : {}
   } catch {
     return {}
   }

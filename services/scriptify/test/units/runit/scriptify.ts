@@ -4,4 +4,4 @@ import { runCli } from '../../../src/run-cli.ts'
 import { INIT_SYSTEMS } from '../../../src/units/init-systems.ts'
 import { runit } from './runit.ts'
 
-process.exitCode = await runCli(createCli([...INIT_SYSTEMS, runit]), readArgv())
+process.exitCode = await runCli(await createCli({ systems: [...INIT_SYSTEMS, runit] }), readArgv())
