@@ -14,10 +14,12 @@ export const createControlCommand = (action: ServiceAction, systems: readonly In
 async function control(name: string, action: ServiceAction, systems: readonly InitSystem[]): Promise<void> {
   const { findServiceSystem } = await import('../units/find-service.ts')
   const { controlAll } = await import('../units/control.ts')
+  const { startService } = await import('../units/start-service.ts')
   const { requireRoot } = await import('../units/require-root.ts')
   const system = await findServiceSystem(name, systems)
   const commands = system.control(name, action)
   requireRoot(action)
-  await controlAll(commands)
+  if (action === 'stop') await controlAll(commands)
+  else await startService({ name, system, commands, failure: `${name} does not start` })
   console.log(`${DONE[action]} ${name}`)
 }

@@ -17,7 +17,8 @@ export async function controlAll(commands: readonly ControlCommand[]): Promise<v
   for (const { words, mayFail } of commands) {
     const { code, stderr, reason } = await ask(words)
     if (code === 0 || mayFail) continue
-    throw new CliError(`${words.join(' ')}: ${stderr.trim().split('\n')[0] || reason}`, EXIT.failed)
+    const said = stderr.trim().split('\n')[0] || (code > 0 ? `exit code ${code}` : reason)
+    throw new CliError(`${words.join(' ')}: ${said}`, EXIT.failed)
   }
 }
 

@@ -7,7 +7,7 @@ export type LimitedOption = '--daemon' | '--interval' | '--enable' | '--start'
 export interface ServiceState {
   /**
    * `active`, `inactive` or `failed`; `scheduled` for a job; in some systems also a state between two of these, such as
-   * `activating`. `unknown` where the init system is not running, or refuses to answer.
+   * `activating`, or `restarting` after a failure. `unknown` where the init system is not running, or refuses to answer.
    */
   readonly state: string
   readonly startsAtBoot: boolean | 'unknown'
@@ -51,8 +51,14 @@ export interface InitSystem {
   namesakes(name: string): readonly string[]
   /** The file that contains the output of a service, or the command that shows it. */
   log(name: string): { readonly file: string } | { readonly command: string }
-  /** The words of a `command` in `log` that print its last lines, and then go on with those that follow. */
-  readLog?(name: string, options: { lines: number; follow: boolean }): readonly [string, ...string[]]
+  /**
+   * The words of a `command` in `log` that print its last lines, and then go on with those that follow; `ownLines` are
+   * those that the service has written itself.
+   */
+  readLog?(
+    name: string,
+    options: { lines: number; follow: boolean; ownLines?: boolean },
+  ): readonly [string, ...string[]]
 
   /** The options that it does not take, each with the reason. */
   readonly refuses: Readonly<Partial<Record<LimitedOption, string>>>
@@ -68,6 +74,8 @@ export interface InitSystem {
   check?(service: ServiceDefinition): void | Promise<void>
   /** Whether it can lengthen the delay before each restart, on this machine. */
   backsOff?(): Promise<boolean>
+  /** Why it starts nothing on this machine now, and what to do instead; undefined where it runs. */
+  absence?(): string | undefined
   /** Throws exit code 2 where it is not able to start or enable a service on this machine. */
   checkHost(wanted: { readonly start: boolean; readonly enable: boolean }): void
 
@@ -98,8 +106,16 @@ export interface InitSystem {
     name: string,
     options: { readonly replaces: boolean; readonly elsewhere: boolean; readonly isScheduled: boolean },
   ): string
-  /** Stops and disables a service that is about to be removed; `legacy` marks one of the original tool. */
-  stop(name: string, options: { readonly legacy: boolean }): readonly ControlCommand[]
+  /** Whether a service that was just started has failed since; absent where that cannot be told. */
+  hasFailed?(name: string): Promise<boolean>
+  /**
+   * Stops and disables a service that is about to be removed. `legacy` marks one of the original tool, `isGone` one whose
+   * unit was removed by hand.
+   */
+  stop(
+    name: string,
+    options: { readonly legacy: boolean; readonly isGone: boolean },
+  ): readonly ControlCommand[]
   /** Makes it forget a service whose files have been removed. */
   forget(name: string): readonly ControlCommand[]
   /** The warnings of its own tool about an installed unit. */

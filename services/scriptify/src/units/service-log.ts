@@ -34,6 +34,12 @@ function findProgram(file: string): string {
   return found
 }
 
+/** How an admin sees the output of a service. */
+export function logOf(name: string, system: InitSystem): string {
+  const log = system.log(name)
+  return 'file' in log ? log.file : log.command
+}
+
 /** The last line that a service has written; undefined where it is unknown. */
 export async function lastLogLine(name: string, system: InitSystem): Promise<string | undefined> {
   const text = await readEnd(name, system).catch(() => '')
@@ -43,7 +49,7 @@ export async function lastLogLine(name: string, system: InitSystem): Promise<str
 async function readEnd(name: string, system: InitSystem): Promise<string> {
   const log = system.log(name)
   if (!('file' in log)) {
-    const words = system.readLog?.(name, { lines: 1, follow: false })
+    const words = system.readLog?.(name, { lines: 1, follow: false, ownLines: true })
     return words === undefined ? '' : (await ask(words, { timeoutMs: 20_000 })).stdout
   }
   await using file = await open(log.file)

@@ -1,21 +1,14 @@
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
+import type { CliError } from '../cli-error.ts'
 import { checkServiceName } from '../service-name.ts'
 import { type ControlCommand, controlAll } from './control.ts'
 import { namesIn, removeEmptyFolders } from './folders.ts'
 import type { InitSystem } from './init-system.ts'
-import {
-  type FoundFile,
-  type FoundService,
-  type FoundUnit,
-  inspectService,
-  refuseForeign,
-} from './inspect-service.ts'
+import { type FoundService, type FoundUnit, inspectService, refuseForeign } from './inspect-service.ts'
 import { serviceNotFound } from './list-services.ts'
+import { findMarkedSystem, partsOf, refuseLostMark } from './lost-mark.ts'
 import { lstatIfAny } from './lstat-if-any.ts'
-import { ownershipMark, readMark } from './ownership.ts'
 import { environmentFile, launcherFile, lockFile, pidFile } from './paths.ts'
 import { removeLeftovers } from './replace-files.ts'
 import { requireRoot } from './require-root.ts'
@@ -55,14 +48,13 @@ async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): P
   const units = found.units.filter(({ owner }) => owner !== 'foreign')
   const owners = units.length > 0 ? units.map(({ system }) => system) : findMarkedSystem(found, systems)
   if (owners.length === 0) throw await refuseUnowned(name, found, { root, systems })
-  const unmarked = units.length > 0 ? undefined : found.units.find(({ system }) => owners.includes(system))
-  if (unmarked) throw refuseUnmarked(name, unmarked)
+  refuseLostMark(name, found, systems)
   const parts = partsOf(found)
   const foreign = parts.find(({ owner }) => owner === 'foreign')
   if (foreign) throw refuseForeign(foreign)
   const isHere = root === '/'
   return {
-    before: isHere ? units.flatMap((unit) => stopCommands(name, unit)) : [],
+    before: isHere ? await stopCommands(name, units, owners) : [],
     files: [
       ...(await findLinks(name, root, owners)),
       ...[...units, ...parts].map(({ path }) => path),
@@ -94,27 +86,21 @@ async function carryOut(
   await controlAll(after)
 }
 
-/** An admin may have written a timer or a rotation for the service: those stay. */
-const partsOf = ({ environment, launcher, extras }: FoundService): FoundFile[] => [
-  ...[environment, launcher].filter((file) => file !== undefined),
-  ...extras.filter(({ owner }) => owner === 'own'),
-]
-
-const stopCommands = (name: string, { system, owner }: FoundUnit): readonly ControlCommand[] =>
-  system.stop(name, { legacy: owner === 'legacy' })
-
-/** The init system that the marks in the other files name, where the unit is gone. */
-function findMarkedSystem(found: FoundService, systems: readonly InitSystem[]): InitSystem[] {
-  const marks = partsOf(found).map(({ text }) => readMark(text, systems))
-  return marks.flatMap((mark) => (mark?.kind === 'own' ? [mark.system] : [])).slice(0, 1)
+/** A unit that was removed by hand may still run, unless another of its name takes its place. */
+async function stopCommands(
+  name: string,
+  units: readonly FoundUnit[],
+  owners: readonly InitSystem[],
+): Promise<ControlCommand[]> {
+  if (units.length > 0) {
+    return units.flatMap(({ system, owner }) =>
+      system.stop(name, { legacy: owner === 'legacy', isGone: false }),
+    )
+  }
+  const namesakes = await Promise.all(owners.flatMap((system) => system.namesakes(name)).map(lstatIfAny))
+  if (namesakes.some((stats) => stats !== undefined)) return []
+  return owners.flatMap((system) => system.stop(name, { legacy: false, isGone: true }))
 }
-
-/** The unit still uses the other files: without them its service would not start again. */
-const refuseUnmarked = (name: string, { path, system }: FoundUnit): CliError =>
-  new CliError(
-    `${path} has lost its line "${ownershipMark(name, system)}": put it back among the first three, or remove the file`,
-    EXIT.notPermitted,
-  )
 
 async function refuseUnowned(
   name: string,

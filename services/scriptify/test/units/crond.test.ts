@@ -93,6 +93,7 @@ describe.runIf(await hasDocker())('a job of cron', { concurrent: true }, () => {
     const job = jobOf()
     const { machine, probe } = job
     expect(await install(job, 'probe', '--user', 'app')).toMatchObject({ code: 0, stderr: '' })
+    expect((await scriptify(machine, 'status', 'probe')).stdout).toMatch(/^probe +crond +scheduled /m)
     const started = await scriptify(machine, 'start', 'probe')
     expect(started).toMatchObject({ code: 2, stderr: expect.stringContaining('by its schedule') })
     const uid = Number(await succeed(machine, 'id', '-u', 'app'))

@@ -109,7 +109,9 @@ describe.runIf(await hasDocker()).each([
     expect(call).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE, home: '/home/app' })
     expect(await service('lowly', 'status')).toBe(0)
     expect((await scriptify(machine, 'services', '--status')).stdout).toContain('  active  not at boot  ')
+    await succeed(machine, 'rm', '/etc/init.d/lowly')
     expect((await scriptify(machine, 'uninstall', 'lowly')).code).toBe(0)
+    expect(await succeed(machine, 'sh', '-c', `pgrep -f '[P]robe::record' || true`)).toBe('')
   })
 
   it.runIf(levels)(

@@ -220,12 +220,15 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect((await install('probe', 'crond')).code).toBe(0)
       await put('/etc/cron.d/probe', '0 4 * * * root /etc/scriptify/probe.run')
       const before = await everything()
-      expect(await uninstall('probe')).toMatchObject({
-        ...{
+      for (const refused of [
+        await uninstall('probe'),
+        await install('probe', 'crond', '--force'),
+        await scriptify(machine, 'status', 'probe'),
+      ])
+        expect(refused).toMatchObject({
           code: 4,
           stderr: expect.stringContaining('/etc/cron.d/probe has lost its line "# scriptify: managed'),
-        },
-      })
+        })
       expect(await everything()).toBe(before)
       await remove('/etc/cron.d/probe', '/etc/scriptify', '/etc/logrotate.d/scriptify-probe')
     })
@@ -369,7 +372,12 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
     })
 
     it('is enabled, and leaves no link behind, where systemd does not run', async () => {
-      expect((await install('probe', 'systemd', '--enable')).code).toBe(0)
+      expect(await install('probe', 'systemd', '--enable')).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('\nNothing starts it: systemd does not run here; in a container '),
+      })
+      const { stdout } = await install('probe', 'systemd', '--force')
+      expect(stdout).not.toContain('does not start at boot')
       const link = '/etc/systemd/system/multi-user.target.wants/probe.service'
       expect((await run(machine, 'test', '-L', link)).code).toBe(0)
       expect((await uninstall('probe')).code).toBe(0)
@@ -465,11 +473,13 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
     })
 
     it('is watched and removed where its log has 2 GB', async () => {
-      expect((await install('probe', 'crond')).code).toBe(0)
+      expect((await install('probe', 'crond')).stdout).toMatch(/^Nothing starts it: cron does not run here/m)
       const log = '/var/log/scriptify-probe.log'
       await succeed(machine, 'sh', '-c', `truncate -s 2G ${log}; printf '\\nthe last\\n' >> ${log}`)
       expect((await scriptify(machine, 'logs', 'probe', '--lines', '1')).stdout).toBe('the last\n')
-      expect((await scriptify(machine, 'status', 'probe')).stdout).toMatch(/the last$/m)
+      expect((await scriptify(machine, 'status', 'probe')).stdout).toMatch(
+        /^probe +crond +inactive .*the last$/m,
+      )
       expect((await uninstall('probe')).stdout).toContain(log)
     })
 
@@ -493,6 +503,37 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       for (const name of ['probe', 'probe2']) expect((await uninstall(name)).code).toBe(0)
       expect(await succeed(machine, 'ls', '/var/log/upstart')).toBe('probe2.log\n')
       await remove('/var/log/upstart')
+    })
+
+    it('controls a job of upstart by its commands, as they answer', async () => {
+      expect((await install('probe', 'upstart')).code).toBe(0)
+      await put(
+        '/sbin/initctl',
+        '#!/bin/sh\necho "$@" >> /run/asked\n[ "$1" != status ] || cat /run/answer',
+        '755',
+      )
+      for (const action of ['start', 'stop']) {
+        await put(`/usr/local/sbin/${action}`, `#!/bin/sh\necho ${action} "$@" >> /run/asked`, '755')
+      }
+      const states = []
+      for (const answer of ['start/running, process 1', 'start/pre-start, process 1', 'stop/waiting']) {
+        await put('/run/answer', `probe ${answer}\n`)
+        const [service] = JSON.parse((await scriptify(machine, 'status', 'probe', '--json')).stdout)
+        states.push([service.state, service.memoryBytes > 0])
+      }
+      expect(states).toEqual([
+        ['active', true],
+        ['activating', false],
+        ['inactive', false],
+      ])
+      expect(await scriptify(machine, 'restart', 'probe')).toMatchObject({ stdout: 'Restarted probe\n' })
+      expect(await succeed(machine, 'tail', '-n', '3', '/run/asked')).toBe(
+        'stop probe\nstart probe\nstatus probe\n',
+      )
+      await remove('/run/answer')
+      expect((await scriptify(machine, 'status', 'probe')).stdout).toMatch(/^probe +upstart +unknown /m)
+      expect((await uninstall('probe')).code).toBe(0)
+      await remove('/sbin/initctl', '/usr/local/sbin/start', '/usr/local/sbin/stop', '/run/asked')
     })
 
     it('installs for an init system that one file, one template and one line of registration add', async () => {

@@ -4,6 +4,7 @@ import { EXIT } from '../../exit-codes.ts'
 import { checkFolder } from '../folders.ts'
 import type { ExtraFile, InitSystem } from '../init-system.ts'
 import { type FoundFile, type FoundService, inspectService, refuseForeign } from '../inspect-service.ts'
+import { refuseLostMark } from '../lost-mark.ts'
 import { lstatIfAny } from '../lstat-if-any.ts'
 import { SCRIPTIFY_DIR } from '../paths.ts'
 import { extraPath, ownFolders, unitFile, unitFolder } from '../unit-path.ts'
@@ -36,6 +37,7 @@ export async function claimFiles(
   const written = extras.map((extra) => join(root, extraPath(extra, name)))
   const replaced = found.extras.filter(({ path }) => written.includes(path))
   const files = [unit, environment, launcher, ...replaced].filter((file) => file !== undefined)
+  refuseLostMark(name, found, systems)
   const foreign = files.find(({ owner }) => owner === 'foreign')
   if (foreign) throw refuseForeign(foreign)
   const other = units.find((known) => known.system !== system && known.owner !== 'foreign')

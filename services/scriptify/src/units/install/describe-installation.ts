@@ -20,30 +20,40 @@ export function describeInstallation({ request, files, kept }: Installation): st
 }
 
 /** What an installation has done, and what the admin has to do next. */
-export function reportInstallation(installation: Installation): string[] {
+export async function reportInstallation(installation: Installation): Promise<string[]> {
   const { request, files, kept } = installation
   const paths = files.map(({ path }) => join(request.root, path)).join(', ')
   return [
     `Installed ${request.name} for ${request.system.name}: ${paths}`,
     ...(request.user === undefined ? ['It runs as root; --user gives it its own account'] : []),
-    ...nextSteps(installation),
+    ...(await nextSteps(installation)),
     ...(kept.summary === undefined ? [] : [`Kept ${kept.summary}`]),
   ]
 }
 
-function nextSteps(installation: Installation): string[] {
-  const { name, system, root, start, enable, schedule } = installation.request
+async function nextSteps(installation: Installation): Promise<string[]> {
+  const { name, system, root, start, schedule } = installation.request
   const elsewhere = root !== '/'
   const hint = system.startHint?.(name, {
     replaces: replacesUnit(installation),
     elsewhere,
     isScheduled: schedule !== undefined,
   })
-  const startsAtBoot = enable || system.refuses['--enable'] !== undefined
+  const absence = elsewhere ? undefined : system.absence?.()
   return [
-    ...(start || hint === undefined
+    ...(absence === undefined ? [] : [`Nothing starts it: ${absence}`]),
+    ...(start || hint === undefined || absence !== undefined
       ? []
       : [`${elsewhere ? 'Start it on that host' : 'Start it'} with: ${hint}`]),
-    ...(startsAtBoot || elsewhere ? [] : ['It does not start at boot; --enable changes that']),
+    ...(elsewhere || (await startsAtBoot(installation))
+      ? []
+      : ['It does not start at boot; --enable changes that']),
   ]
+}
+
+/** The service that this one replaces may have been enabled. */
+async function startsAtBoot({ request: { name, system, root, enable } }: Installation): Promise<boolean> {
+  if (enable || system.refuses['--enable'] !== undefined) return true
+  const links = await system.links?.(name, root)
+  return links !== undefined && links.length > 0
 }

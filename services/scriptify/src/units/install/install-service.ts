@@ -1,9 +1,8 @@
 import { CliError } from '../../cli-error.ts'
-import { errorMessage } from '../../error-message.ts'
 import { EXIT } from '../../exit-codes.ts'
-import { controlAll } from '../control.ts'
 import type { InitSystem } from '../init-system.ts'
 import { requireRoot } from '../require-root.ts'
+import { startService } from '../start-service.ts'
 import { findAccount } from './account.ts'
 import { claimFiles, findExtras } from './claim-files.ts'
 import { describeInstallation, reportInstallation } from './describe-installation.ts'
@@ -35,7 +34,7 @@ export async function* installService(
     return
   }
   await putInPlace(installation)
-  yield* reportInstallation(installation)
+  yield* await reportInstallation(installation)
   if (request.root === '/') yield* (await request.system.verify?.(request.name)) ?? []
   if (request.start) await start(request)
 }
@@ -70,15 +69,10 @@ function checkHost({ root, start, enable, system }: InstallRequest): void {
   }
 }
 
-async function start({ name, system, schedule }: InstallRequest): Promise<void> {
-  try {
-    await controlAll(system.start(name, { isScheduled: schedule !== undefined }))
-  } catch (error) {
-    const reason = errorMessage(error)
-    const log = system.log(name)
-    throw new CliError(
-      `${name} is installed, but does not start: ${reason}; see ${'file' in log ? log.file : log.command}`,
-      EXIT.failed,
-    )
-  }
-}
+const start = ({ name, system, schedule }: InstallRequest): Promise<void> =>
+  startService({
+    name,
+    system,
+    commands: system.start(name, { isScheduled: schedule !== undefined }),
+    failure: `${name} is installed, but does not start`,
+  })

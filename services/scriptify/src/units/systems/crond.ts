@@ -1,9 +1,11 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
 import type { InitSystem } from '../init-system.ts'
 import { launcherFile, launcherLog } from '../paths.ts'
 import { parseSchedule } from './crontab-schedule.ts'
 import { launcherLogRotation } from './launcher-log-rotation.ts'
+import { runsSystemd } from './systemd.ts'
 
 const EVERY_MINUTE = '* * * * *'
 
@@ -28,6 +30,7 @@ export const crond: InitSystem = {
   confines: false,
   scheduleHelp: 'five fields, or a name like @daily (default: every minute)',
   parseSchedule: (schedule = EVERY_MINUTE) => parseSchedule(schedule),
+  absence,
   checkHost: () => undefined,
 
   template: 'crond',
@@ -44,5 +47,26 @@ export const crond: InitSystem = {
   },
   stop: () => [],
   forget: () => [],
-  state: async () => ({ state: 'scheduled', startsAtBoot: true }),
+  state: async () => ({ state: absence() === undefined ? 'scheduled' : 'inactive', startsAtBoot: true }),
+}
+
+function absence(): string | undefined {
+  if (runsCron()) return undefined
+  return existsSync('/etc/init.d/cron')
+    ? 'cron does not run here: service cron start'
+    : 'cron does not run here; on Debian: apt-get install cron'
+}
+
+/** systemd-cron makes timers of the jobs, and has no process. A user may be kept from seeing those of others. */
+const runsCron = (): boolean =>
+  !existsSync('/proc/1/comm') ||
+  globSync('/proc/[0-9]*/comm').some((file) => /^(?:cron|crond|busybox)$/.test(firstLine(file))) ||
+  (runsSystemd() && globSync('/{usr/,}lib/systemd/system-generators/*cron*').length > 0)
+
+function firstLine(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch {
+    return ''
+  }
 }

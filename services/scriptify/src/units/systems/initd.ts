@@ -1,17 +1,17 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
-import { ask, attempt, command } from '../control.ts'
+import { ask, attempt, type ControlCommand, command } from '../control.ts'
 import { linksTo, namesIn } from '../folders.ts'
-import type { InitSystem } from '../init-system.ts'
+import type { InitSystem, ServiceState } from '../init-system.ts'
 import { launcherFile, launcherLog, pidFile } from '../paths.ts'
 import { processFacts } from '../process-facts.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
 import { quoteShellWord } from '../shell-word.ts'
 import { launcherLogRotation } from './launcher-log-rotation.ts'
-import { activeState, daemonReload, forgetUnit, runsSystemd } from './systemd.ts'
+import { activeState, daemonReload, forgetUnit, runsSystemd, stopGoneUnit } from './systemd.ts'
 
 /** Scripts of SysV init, as Debian runs them; systemd generates a unit from each. */
 export const initd: InitSystem = {
@@ -25,6 +25,10 @@ export const initd: InitSystem = {
 
   refuses: {},
   confines: false,
+  absence: () =>
+    existsSync('/lib/lsb/init-functions')
+      ? undefined
+      : '/lib/lsb/init-functions is missing here; on Debian: apt-get install sysvinit-utils',
   checkHost({ enable }) {
     if (enable && !hasUpdateRcD())
       throw new CliError('--enable: update-rc.d is missing on this machine', EXIT.usage)
@@ -47,22 +51,42 @@ export const initd: InitSystem = {
   start: (name) => [command('service', name, 'restart')],
   control: (name, action) => [...daemonReload(), command('service', name, action)],
   startHint: (name, { replaces }) => `service ${name} ${replaces ? 'restart' : 'start'}`,
-  stop: (name, { legacy }) => [
+  stop: (name, { legacy, isGone }) => [
     // systemd may not know a script that was installed from another host.
     ...daemonReload(),
-    // The original's script fails whatever it is asked.
-    legacy ? attempt('service', name, 'stop') : command('service', name, 'stop'),
+    ...(isGone ? stopWithoutScript(name) : [stopByScript(name, legacy)]),
   ],
   forget: (name) => [
     ...(hasUpdateRcD() ? [attempt('update-rc.d', name, 'remove')] : []),
     ...forgetUnit(name),
   ],
-  async state(name) {
-    const state = await (runsSystemd() ? activeState(name) : scriptState(name))
-    const pid = state === 'active' ? await readFile(pidFile(name), 'utf8').catch(() => '') : ''
-    return { state, startsAtBoot: await hasStartLink(name), ...(await processFacts(Number(pid))) }
-  },
+  state,
+  hasFailed: async (name) => callsRepeatedly(name) && (await state(name)).state === 'failed',
   links: findLinks,
+}
+
+/** The original's script fails whatever it is asked. */
+const stopByScript = (name: string, isLegacy: boolean): ControlCommand =>
+  isLegacy ? attempt('service', name, 'stop') : command('service', name, 'stop')
+
+/** As the script did, which is gone. Another process that has the service's number by now stays. */
+function stopWithoutScript(name: string): ControlCommand[] {
+  if (runsSystemd()) return stopGoneUnit(name)
+  const launcher = readLauncher(name)
+  const [, user] = /^set -- "[^"]+" --reuid='([^']+)'/m.exec(launcher) ?? []
+  const [, program] = /^set -- '([^']+)'/m.exec(launcher) ?? []
+  if (program === undefined) return []
+  const match = user === undefined ? ['--exec', program] : ['--user', user]
+  const stop = ['start-stop-daemon', '--stop', '--oknodo', '--retry=TERM/30/KILL/5'] as const
+  return [attempt(...stop, '--pidfile', pidFile(name), ...match)]
+}
+
+function readLauncher(name: string): string {
+  try {
+    return readFileSync(launcherFile(name), 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 /** Debian's tool for the links in /etc/rc?.d. */
@@ -73,6 +97,15 @@ function matchProcess({ command, user }: Pick<ServiceDefinition, 'command' | 'us
   // Without CAP_SYS_PTRACE, as in a container, root does not see which program another user's process executes.
   return user === undefined ? `--exec ${quoteShellWord(command[0])}` : `--user ${quoteShellWord(user)}`
 }
+
+async function state(name: string): Promise<ServiceState> {
+  const state = await (runsSystemd() ? activeState(name) : scriptState(name))
+  const pid = state === 'active' ? await readFile(pidFile(name), 'utf8').catch(() => '') : ''
+  return { state, startsAtBoot: await hasStartLink(name), ...(await processFacts(Number(pid))) }
+}
+
+/** A method that is called once leaves its pid file too, whether it succeeds or fails. */
+const callsRepeatedly = (name: string): boolean => / '--daemon=[\d.]+'/.test(readLauncher(name))
 
 /** From the exit codes of LSB's `status`. */
 async function scriptState(name: string): Promise<string> {

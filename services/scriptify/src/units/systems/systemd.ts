@@ -41,6 +41,7 @@ export const systemd: InitSystem = {
     hasNoncharacter(value) ? 'systemd drops a value with a Unicode noncharacter, like U+FFFF' : undefined,
   check,
   checkHost,
+  absence,
   backsOff,
 
   template: 'systemd',
@@ -66,16 +67,20 @@ export const systemd: InitSystem = {
   ],
   start: (name, { isScheduled }) => [command('systemctl', 'restart', unitOf(name, isScheduled))],
   control(name, action) {
-    if (!runsSystemd())
-      throw new CliError(`systemd does not run here: ${name} cannot be controlled`, EXIT.usage)
+    if (!runsSystemd()) throw new CliError(`${name} cannot be controlled: ${absence()}`, EXIT.usage)
     const isScheduled = hasTimer(name)
     return [
+      // An admin may have edited a file by hand.
+      ...daemonReload(),
       command('systemctl', action, unitOf(name, isScheduled)),
       // A run that goes on.
       ...(isScheduled && action === 'stop' ? [command('systemctl', 'stop', `${name}.service`)] : []),
     ]
   },
-  readLog: (name, { lines, follow }) => [
+  async hasFailed(name) {
+    return !hasTimer(name) && FAILING.includes(await activeState(name))
+  },
+  readLog: (name, { lines, follow, ownLines = false }) => [
     ...([
       'journalctl',
       '--unit',
@@ -87,11 +92,15 @@ export const systemd: InitSystem = {
       'cat',
     ] as const),
     ...(follow ? ['--follow'] : []),
+    // Without what systemd says about it.
+    ...(ownLines ? ['--identifier', name] : []),
   ],
   startHint: (name, { replaces, elsewhere, isScheduled }) =>
     `${elsewhere ? 'systemctl daemon-reload && ' : ''}systemctl ${replaces ? 'restart' : 'start'} ${isScheduled ? `${name}.timer` : name}`,
-  stop(name) {
+  stop(name, { isGone }) {
     if (!runsSystemd()) return []
+    // It goes on with a unit whose file is gone, until that is stopped.
+    if (isGone) return stopGoneUnit(name)
     const units = [...(hasTimer(name) ? [`${name}.timer`] : []), `${name}.service`]
     return [command('systemctl', 'stop', ...units), attempt('systemctl', 'disable', ...units)]
   },
@@ -120,8 +129,17 @@ async function backsOff(): Promise<boolean> {
 /** Whether systemd is PID 1, not merely installed. */
 export const runsSystemd = (): boolean => existsSync('/run/systemd/system')
 
+function absence(): string | undefined {
+  if (runsSystemd()) return undefined
+  return 'systemd does not run here; in a container make "scriptify run … --daemon" its command, or install with --template=initd and use "service"'
+}
+
 export const daemonReload = (): ControlCommand[] =>
   runsSystemd() ? [command('systemctl', 'daemon-reload')] : []
+
+/** Stops what still runs of a unit whose file is gone. */
+export const stopGoneUnit = (name: string): ControlCommand[] =>
+  [`${name}.timer`, `${name}.service`].map((unit) => attempt('systemctl', 'stop', unit))
 
 /** Makes systemd forget a unit whose file is gone, also one that it generated from a script. */
 export function forgetUnit(name: string): ControlCommand[] {
@@ -129,10 +147,22 @@ export function forgetUnit(name: string): ControlCommand[] {
   return [...daemonReload(), attempt('systemctl', 'reset-failed', `${name}.service`)]
 }
 
-/** What systemd calls the state of a unit. */
-export async function activeState(name: string, kind: 'service' | 'timer' = 'service'): Promise<string> {
-  const { stdout } = await ask(['systemctl', 'is-active', `${name}.${kind}`], { timeoutMs: 20_000 })
-  return stdout.trim() || 'unknown'
+/** The states of a service that ended otherwise than it should. */
+const FAILING = ['failed', 'restarting']
+
+/** What systemd calls the state of a unit; `restarting` while it waits before it tries again. */
+export const activeState = async (name: string): Promise<string> =>
+  stateIn(await propertiesOf(`${name}.service`, STATE))
+
+const STATE = ['ActiveState', 'SubState']
+
+const stateIn = (properties: ReadonlyMap<string, string>): string =>
+  properties.get('SubState') === 'auto-restart' ? 'restarting' : (properties.get('ActiveState') ?? 'unknown')
+
+/** Properties of a unit; none where systemd does not answer this user. */
+async function propertiesOf(unit: string, names: readonly string[]): Promise<Map<string, string>> {
+  const { stdout } = await ask(['systemctl', 'show', unit, `--property=${names}`], { timeoutMs: 20_000 })
+  return new Map([...stdout.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]))
 }
 
 async function check({ command, rootdir, privateTmp, schedule }: ServiceDefinition): Promise<void> {
@@ -160,7 +190,10 @@ async function check({ command, rootdir, privateTmp, schedule }: ServiceDefiniti
 /** systemd ignores an event that it cannot read, and the timer would never elapse. Skipped where its tool is missing. */
 async function checkEvents(events: readonly string[]): Promise<void> {
   for (const event of events) {
-    const { code, stderr } = await ask(['systemd-analyze', 'calendar', event], { timeoutMs: 20_000 })
+    const { code, stdout, stderr } = await ask(['systemd-analyze', 'calendar', event], { timeoutMs: 20_000 })
+    if (/Next elapse: never/.test(stdout)) {
+      throw new CliError(`--schedule ${JSON.stringify(event)} is a time in the past only`, EXIT.usage)
+    }
     if (code <= 0) continue
     const reason = stderr.trim().split('\n')[0] ?? ''
     throw new CliError(`--schedule ${JSON.stringify(event)} is not a time for systemd: ${reason}`, EXIT.usage)
@@ -168,7 +201,8 @@ async function checkEvents(events: readonly string[]): Promise<void> {
 }
 
 function checkHost({ start, enable }: { start: boolean; enable: boolean }): void {
-  if (start && !runsSystemd()) throw new CliError('--start: systemd does not run here', EXIT.usage)
+  const reason = absence()
+  if (start && reason !== undefined) throw new CliError(`--start: ${reason}`, EXIT.usage)
   const hasTool = ['/usr/bin/systemctl', '/bin/systemctl'].some((path) => existsSync(path))
   if (enable && !hasTool) throw new CliError('--enable: systemctl is missing on this machine', EXIT.usage)
 }
@@ -191,31 +225,36 @@ async function verify(name: string): Promise<string[]> {
 async function state(name: string): Promise<ServiceState> {
   if (!runsSystemd()) return { state: 'unknown', startsAtBoot: 'unknown' }
   const isScheduled = hasTimer(name)
-  const [enabled, state, facts] = await Promise.all([
+  const [enabled, properties] = await Promise.all([
     ask(['systemctl', 'is-enabled', unitOf(name, isScheduled)], { timeoutMs: 20_000 }),
-    activeState(name),
-    unitFacts(name),
+    propertiesOf(`${name}.service`, [
+      ...STATE,
+      'ActiveEnterTimestampMonotonic',
+      'NRestarts',
+      'MemoryCurrent',
+    ]),
   ])
-  const waits = isScheduled && state === 'inactive' && (await activeState(name, 'timer')) === 'active'
+  const state = stateIn(properties)
+  const facts = factsIn(properties)
   return {
-    state: waits ? 'scheduled' : state,
-    startsAtBoot: enabled.code === 0,
+    state: isScheduled && state === 'inactive' && (await waits(name)) ? 'scheduled' : state,
+    // A user whom it does not answer gets no word.
+    startsAtBoot: enabled.stdout.trim() === '' ? 'unknown' : enabled.code === 0,
     ...(state === 'active' ? facts : { restarts: facts.restarts }),
   }
 }
 
+const waits = async (name: string): Promise<boolean> =>
+  stateIn(await propertiesOf(`${name}.timer`, STATE)) === 'active'
+
 /** What systemd counts and measures; it writes `[not set]` for what it does not know. */
-export async function unitFacts(
-  name: string,
-): Promise<Pick<ServiceState, 'uptimeSeconds' | 'restarts' | 'memoryBytes'>> {
-  const properties = 'ActiveEnterTimestampMonotonic,NRestarts,MemoryCurrent'
-  const { stdout } = await ask(['systemctl', 'show', `${name}.service`, `--property=${properties}`], {
-    timeoutMs: 20_000,
-  })
+function factsIn(
+  properties: ReadonlyMap<string, string>,
+): Pick<ServiceState, 'uptimeSeconds' | 'restarts' | 'memoryBytes'> {
   const numberOf = (property: string) => {
-    const [, digits] = new RegExp(`^${property}=(\\d+)$`, 'm').exec(stdout) ?? []
+    const text = properties.get(property) ?? ''
     // The largest number stands for infinity.
-    return digits === undefined || digits === '18446744073709551615' ? undefined : Number(digits)
+    return /^\d+$/.test(text) && text !== '18446744073709551615' ? Number(text) : undefined
   }
   const since = numberOf('ActiveEnterTimestampMonotonic')
   return {

@@ -7,6 +7,8 @@ import { launcherFile } from '../paths.ts'
 import { processFacts } from '../process-facts.ts'
 import { runsSystemd } from './systemd.ts'
 
+const ABSENT = 'upstart does not run here; Debian and Ubuntu have systemd instead'
+
 export const upstart: InitSystem = {
   name: 'upstart',
   examples: [],
@@ -18,8 +20,9 @@ export const upstart: InitSystem = {
 
   refuses: { '--enable': 'upstart starts it at boot anyway' },
   confines: false,
+  absence: () => (runsUpstart() ? undefined : ABSENT),
   checkHost({ start }) {
-    if (start && !runsUpstart()) throw new CliError('--start: upstart does not run here', EXIT.usage)
+    if (start && !runsUpstart()) throw new CliError(`--start: ${ABSENT}`, EXIT.usage)
   },
 
   template: 'upstart',
@@ -33,11 +36,11 @@ export const upstart: InitSystem = {
   announce: readJobs,
   start: (name) => [attempt('stop', name), command('start', name)],
   control(name, action) {
-    if (!runsUpstart())
-      throw new CliError(`upstart does not run here: ${name} cannot be controlled`, EXIT.usage)
+    if (!runsUpstart()) throw new CliError(`${name} cannot be controlled: ${ABSENT}`, EXIT.usage)
     // `restart` fails for a job that does not run.
     return action === 'restart' ? [attempt('stop', name), command('start', name)] : [command(action, name)]
   },
+  hasFailed: async (name) => runsUpstart() && (await jobState(name)).state === 'restarting',
   startHint: (name, { replaces }) => `${replaces ? 'restart' : 'start'} ${name}`,
   stop: (name) => (runsUpstart() ? [attempt('stop', name)] : []),
   forget: readJobs,
@@ -59,8 +62,19 @@ function readJobs() {
 async function jobState(name: string): Promise<Omit<ServiceState, 'startsAtBoot'>> {
   const { code, stdout } = await ask(['initctl', 'status', name], { timeoutMs: 20_000 })
   if (code !== 0) return { state: 'unknown' }
-  const [, pid] = /start\/running(?:, process (\d+))?/.exec(stdout) ?? []
-  return stdout.includes('start/running')
-    ? { state: 'active', ...(await processFacts(Number(pid))) }
-    : { state: 'inactive' }
+  const { state, pid } = readJobStatus(stdout)
+  return { state, ...(state === 'active' ? await processFacts(pid) : {}) }
+}
+
+/** Reads `NAME GOAL/STATE, process PID` (initctl(8)); the goal of a job that is respawned stays `start`. */
+export function readJobStatus(text: string): { state: string; pid: number } {
+  const [, goal, state = '', pid] = /\s(start|stop)\/([a-z-]+)(?:, process (\d+))?/.exec(text) ?? []
+  return { state: stateOf(goal, state), pid: Number(pid) }
+}
+
+function stateOf(goal: string | undefined, state: string): string {
+  if (goal === undefined) return 'unknown'
+  if (goal === 'stop') return state === 'waiting' ? 'inactive' : 'deactivating'
+  if (state === 'running') return 'active'
+  return ['pre-stop', 'stopping', 'killed', 'post-stop'].includes(state) ? 'restarting' : 'activating'
 }
