@@ -14,6 +14,7 @@ import { measureMail } from './rows/mail-row.ts'
 import { measureHttp } from './rows/measure-http.ts'
 import { measureOverload } from './rows/overload-row.ts'
 import { measureMemory, measureStart } from './rows/process-rows.ts'
+import { measureSoak } from './rows/soak-row.ts'
 import { measureTerminals } from './rows/terminal-row.ts'
 import { openHosts } from './run/hosts.ts'
 import { pinBenchmark } from './run/pinned-process.ts'
@@ -28,19 +29,18 @@ const { values } = parseArgs({
     duration: { type: 'string', default: '2' },
     json: { type: 'string', default: 'bench.json' },
     soak: { type: 'string', default: '0' },
+    'soak-rate': { type: 'string', default: '50' },
     growth: { type: 'boolean', default: false },
     users: { type: 'string', default: '1000,100000,1000000' },
   },
 })
 const rounds = wholeNumber('rounds')
 const seconds = wholeNumber('duration')
-const soakMinutes = wholeNumber('soak', 0)
-/** Each of the three kinds of daily request takes its share. */
-const SECONDS_OF_SOAK_MINUTE = 20
+const soak = { minutes: wholeNumber('soak', 0), rate: wholeNumber('soak-rate') }
 /** What is measured once the requests are, each a line for every host. */
 const OTHER_ROWS: Readonly<Record<string, (target: Target) => Promise<{ host: string }[]>>> = {
   'cold start': (target) => measureStart(target, 2 * rounds + 1),
-  memory: (target) => measureMemory(target, soakMinutes > 0 ? soakMinutes * SECONDS_OF_SOAK_MINUTE : seconds),
+  memory: (target) => (soak.minutes > 0 ? measureSoak(target, soak) : measureMemory(target, seconds)),
   mail: async (target) => [{ host: 'mailer-worker', ...(await measureMail(target)) }],
   overload: (target) => measureOverload(target, seconds),
   terminal: () => measureTerminals(2 * rounds + 1),
@@ -157,7 +157,7 @@ function refuseUnknownRows(): void {
   process.exit(64)
 }
 
-function wholeNumber(name: 'rounds' | 'duration' | 'soak', minimum = 1): number {
+function wholeNumber(name: 'rounds' | 'duration' | 'soak' | 'soak-rate', minimum = 1): number {
   const value = Number(values[name])
   if (Number.isInteger(value) && value >= minimum) return value
   console.error(`--${name} must be a whole number, at least ${minimum}, not ${values[name]}`)

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Memory } from '../run/host.ts'
+import { measureMib } from '../run/host.ts'
 import { type HostName, startNamedHost } from '../run/hosts.ts'
 import { startLoad } from '../run/load.ts'
 import { median } from '../run/quantile.ts'
@@ -51,18 +51,16 @@ export async function measureMemory(target: Target, seconds: number): Promise<Me
 async function measureHost(name: HostName, target: Target, seconds: number): Promise<MemoryResult> {
   await using host = await startNamedHost(name, target)
   await wait(IDLE_MS)
-  const idle = await host.memory()
+  const idle = await measureMib(host)
   for (const row of HTTP_ROWS.filter((each) => DAILY.includes(each.name) && each.hosts.includes(name))) {
     using sender = startLoad()
     await sender.run({ ...row.order(target, seconds), url: `${host.url}${row.path}`, seconds })
   }
-  const loaded = await host.memory()
+  const loaded = await measureMib(host)
   return {
     host: name,
-    idleMib: mib(idle, 'residentMib'),
-    loadedMib: mib(loaded, 'residentMib'),
-    peakMib: mib(loaded, 'peakMib'),
+    idleMib: idle.residentMib,
+    loadedMib: loaded.residentMib,
+    peakMib: loaded.peakMib,
   }
 }
-
-const mib = (memory: Memory | undefined, field: keyof Memory): number => memory?.[field] ?? Number.NaN

@@ -58,6 +58,11 @@ export const remoteHost = (name: string, url: string): Host => ({
   [Symbol.asyncDispose]: async () => undefined,
 })
 
+/** Its memory, NaN where the system does not tell. */
+export async function measureMib(host: Host): Promise<Memory> {
+  return (await host.memory()) ?? { residentMib: Number.NaN, peakMib: Number.NaN }
+}
+
 async function readCpu(pid = 0): Promise<number | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
   // The second field, the name, may contain spaces.
