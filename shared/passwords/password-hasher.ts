@@ -59,14 +59,7 @@ export function createPasswordHasher({
   queueLimit,
   onStarted = () => undefined,
 }: PasswordHasherOptions) {
-  const threads = new Piscina<HashTask, string | Verification>({
-    filename: join(import.meta.dirname, 'hash-thread.ts'),
-    minThreads: concurrency,
-    maxThreads: concurrency,
-    niceIncrement: 10,
-    // A thread has its own heap, and a hash leaves little garbage.
-    resourceLimits: { maxYoungGenerationSizeMb: 1 },
-  })
+  let threads: ReturnType<typeof startThreads> | undefined
   const verified = [...new Set([...accepted, scheme])]
   const waiting = createFairQueue<Call>(queueLimit)
   let running = 0
@@ -75,6 +68,7 @@ export function createPasswordHasher({
   async function start({ task, calledAt, resolve, reject }: Call): Promise<void> {
     running++
     onStarted((performance.now() - calledAt) / 1000)
+    threads ??= startThreads(concurrency)
     await threads.run(task).then(resolve, (error) => reject(isClosed ? stopping() : error))
     running--
     const next = waiting.take()
@@ -99,6 +93,10 @@ export function createPasswordHasher({
   }
 
   return {
+    /** Starts the threads, which the first call does otherwise. */
+    start(): void {
+      threads ??= startThreads(concurrency)
+    },
     hash: (password: string, client = OPERATOR): Promise<string> =>
       run({ kind: 'hash', scheme, password }, client) as Promise<string>,
     /** `stored` is undefined for an unknown user, which takes as long as a wrong password. */
@@ -111,7 +109,17 @@ export function createPasswordHasher({
     async close(): Promise<void> {
       isClosed = true
       for (let call = waiting.take(); call; call = waiting.take()) call.reject(stopping())
-      await threads.close()
+      await threads?.close()
     },
   }
 }
+
+const startThreads = (count: number) =>
+  new Piscina<HashTask, string | Verification>({
+    filename: join(import.meta.dirname, 'hash-thread.ts'),
+    minThreads: count,
+    maxThreads: count,
+    niceIncrement: 10,
+    // A thread has its own heap, and a hash leaves little garbage.
+    resourceLimits: { maxYoungGenerationSizeMb: 1 },
+  })
