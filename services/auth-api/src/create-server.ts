@@ -9,6 +9,7 @@ import Fastify, {
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { createClientErrorHandler } from './plugins/client-errors.ts'
 import { fromStatus, sendProblem } from './plugins/problem-details.ts'
+import { WITHOUT_JSON_SCHEMA } from './without-json-schema.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 const REQUEST_TIMEOUT_MS = 30_000
@@ -35,6 +36,7 @@ export function createServer({
   checkIntervalMs = CHECK_INTERVAL_MS,
 }: ServerOptions): FastifyInstance {
   const server = Fastify({
+    schemaController: WITHOUT_JSON_SCHEMA,
     loggerInstance: logger,
     // An ingress logs each request; here a request is a line at the level debug only.
     logController: new LogController({ disableRequestLogging: true }),

@@ -1,9 +1,10 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
+import { WITHOUT_JSON_SCHEMA } from './without-json-schema.ts'
 
 /** Serves `GET /metrics` as Prometheus text, on its own port so that an ingress never exposes it. */
 export function buildMetricsServer(registry: Registry): FastifyInstance {
-  const server = Fastify()
+  const server = Fastify({ schemaController: WITHOUT_JSON_SCHEMA })
   server.get('/metrics', async (_request, reply) =>
     reply.type(registry.contentType).send(await registry.metrics()),
   )
