@@ -1,5 +1,4 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
-import { compactDecrypt, errors } from 'jose'
 import { z } from 'zod'
 import type { MailVariables } from './mail-templates.ts'
 
@@ -30,7 +29,8 @@ export function createSealer(secret: Uint8Array): Sealer {
   const key = createSecretKey(secret.subarray(0, KEY_BYTES))
   return {
     seal: (variables) => encrypt(key, JSON.stringify(variables)),
-    open: async (text) => Variables.parse(JSON.parse(decryptOwn(key, text) ?? (await decrypt(key, text)))),
+    open: async (text) =>
+      Variables.parse(JSON.parse((await decryptOwn(key, text)) ?? (await decrypt(key, text)))),
   }
 }
 
@@ -46,7 +46,7 @@ function encrypt(key: KeyObject, plaintext: string): string {
 }
 
 /** The plaintext of what `encrypt` returned; undefined for any other form. Throws as jose does. */
-function decryptOwn(key: KeyObject, text: string): string | undefined {
+async function decryptOwn(key: KeyObject, text: string): Promise<string | undefined> {
   const [, iv = '', ciphertext = '', tag = ''] = OWN_FORM.exec(text) ?? []
   if (!iv) return undefined
   const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64url'))
@@ -55,11 +55,14 @@ function decryptOwn(key: KeyObject, text: string): string | undefined {
   try {
     return Buffer.concat([decipher.update(ciphertext, 'base64url'), decipher.final()]).toString()
   } catch (error) {
+    const { errors } = await import('jose')
     throw new errors.JWEDecryptionFailed(undefined, { cause: error })
   }
 }
 
 async function decrypt(key: KeyObject, text: string): Promise<string> {
+  // Only for what another program sealed.
+  const { compactDecrypt } = await import('jose')
   const { plaintext } = await compactDecrypt(text, key, {
     keyManagementAlgorithms: ['dir'],
     contentEncryptionAlgorithms: ['A256GCM'],
