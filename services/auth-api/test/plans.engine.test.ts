@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto'
+import type { Database, Queryable, SqlValue, Statement } from '@latchkey/shared/database/database.ts'
+import { insertRows } from '@latchkey/shared/database/insert-rows.ts'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import {
+  aToken,
+  aUser,
+  bearer,
+  PASSWORD,
+  queuedMails,
+  startApp,
+  type TestApp,
+  type TestUser,
+} from './support/start-app.ts'
+import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
+
+const USERS = 2_048
+const NEW_PASSWORD = 'An0ther-Horse!'
+
+interface Sent {
+  statement: Statement
+  values: readonly SqlValue[]
+}
+
+/** Each statement that the service has sent, by its name, with the values of its last call. */
+const sent = new Map<string, Sent>()
+let database: TestDatabase
+let app: TestApp
+let user: TestUser
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const { db } = database
+  await insertRows(
+    db,
+    'users',
+    ['userid', 'name', 'email', 'username', 'password', 'role'],
+    Array.from({ length: USERS }, (_, index) => [
+      db.toUuidValue(randomUUID()),
+      'Ada',
+      `many${index}@example.com`,
+      `many${index}`,
+      'x',
+      'user',
+    ]),
+  )
+  await db.runScript(db.dialect.name === 'postgres' ? 'analyze users' : 'analyze table users')
+  const settings = { EMAIL_CHANGE: 'confirmed', SIGN_UP: 'on', REFRESH_WINDOW: '3600' }
+  app = await startApp({ database: { ...database, db: recording(db) }, settings })
+  user = await aUser(app)
+})
+afterAll(async () => {
+  await app[Symbol.asyncDispose]()
+  await database[Symbol.asyncDispose]()
+})
+
+function recording(db: Database): Database {
+  const recorded = <Db extends Queryable>(queryable: Db): Db => {
+    const record = (statement: Statement, values: readonly SqlValue[] = []) =>
+      void sent.set(statement.name, { statement, values })
+    return {
+      ...queryable,
+      query(statement, values) {
+        record(statement, values)
+        return queryable.query(statement, values)
+      },
+      execute(statement, values) {
+        record(statement, values)
+        return queryable.execute(statement, values)
+      },
+    }
+  }
+  return {
+    ...recorded(db),
+    transaction: (work) => db.transaction((transaction) => work(recorded(transaction))),
+  }
+}
+
+it('reads no table as a whole for a request', async () => {
+  await useEverything()
+  const plans = [...sent.values()].filter(({ statement }) => isOfRequest(textOf(statement)))
+  expect(plans.length, 'statements that were sent').toBeGreaterThan(25)
+  const scans: string[] = []
+  for (const each of plans) if (await readsAll(each)) scans.push(textOf(each.statement))
+  expect(scans).toEqual([])
+})
+
+const TABLES = /\b(users|users_property|password_reset|email_change|token_revocation|sign_up|audit_event)\b/
+const isOfRequest = (text: string): boolean => TABLES.test(text) && !text.startsWith('insert into users ')
+const textOf = ({ text }: Statement): string =>
+  typeof text === 'string' ? text : text(database.db.dialect.sql)
+
+/** Every kind of request, each once. */
+async function useEverything(): Promise<void> {
+  const token = await aToken(app, user)
+  await request('POST', '/login', { username: user.email, password: 'wrong' }, undefined, 401)
+  const others = await Promise.all([1, 2, 3].map(() => aToken(app, user)))
+  await Promise.all(others.map((other) => request('GET', '/sampleprotected/ping', undefined, other)))
+  await request('GET', '/profile', undefined, token)
+  await request('PUT', '/profile', { name: 'Grace' }, token)
+  await request('PUT', '/profile', { email: 'new@example.com', currentPassword: PASSWORD }, token)
+  await request('POST', '/profile/confirmemail', { code: await codeTo('new@example.com') }, token)
+  await resetPassword('new@example.com')
+  const fresh = await tokenBy('new@example.com', NEW_PASSWORD)
+  await request('PUT', '/profile/password', { currentPassword: NEW_PASSWORD, password: PASSWORD }, fresh)
+  const last = await tokenBy('new@example.com', PASSWORD)
+  const { token: refreshed } = await request('POST', '/refreshtoken', undefined, last)
+  await request('POST', '/logout', { everywhere: true }, refreshed, 204)
+  await signUp('fresh@example.com')
+  await request('GET', '/health/ready')
+}
+
+const tokenBy = async (username: string, password: string): Promise<string> =>
+  (await request('POST', '/login', { username, password })).token
+
+async function resetPassword(email: string): Promise<void> {
+  const { token } = await request('POST', '/login/resetrequest', { email })
+  const code = await codeTo(email, 'password-reset')
+  const confirmed = await request('POST', '/login/confirmcode', { email, code, token })
+  await request('POST', '/login/resetpassword', { email, token: confirmed.token, password: NEW_PASSWORD })
+}
+
+async function signUp(email: string): Promise<void> {
+  const wanted = { email, username: 'fresh', password: NEW_PASSWORD }
+  const { token } = await request('POST', '/signup', wanted, undefined, 202)
+  await request('POST', '/signup/confirm', { email, token, code: await codeTo(email) })
+}
+
+async function request(
+  method: 'GET' | 'POST' | 'PUT',
+  url: string,
+  payload?: object,
+  token?: string,
+  status = 200,
+) {
+  const headers = token === undefined ? {} : bearer(token)
+  const response = await app.server.inject({ method, url, headers, ...(payload && { payload }) })
+  expect(response.statusCode, `${url} ${response.body}`).toBe(status)
+  return response.body ? response.json() : {}
+}
+
+async function codeTo(email: string, template?: string): Promise<string> {
+  const find = async () =>
+    (await queuedMails(app)).find(
+      (mail) => mail.to === email && (template === undefined || mail.template === template),
+    )
+  await expect.poll(async () => (await find())?.variables.code).toBeDefined()
+  return (await find())?.variables.code ?? ''
+}
+
+const readsAll = (sent: Sent): Promise<boolean> =>
+  database.db.dialect.name === 'postgres' ? scansInPostgres(sent) : scansInMysql(sent)
+
+interface PostgresNode {
+  'Node Type': string
+  'Index Cond'?: string
+  Plans?: PostgresNode[]
+}
+
+/** With `enable_seqscan` off a table is read as a whole only where no index fits, however small it is. */
+const scansInPostgres = ({ statement, values }: Sent): Promise<boolean> =>
+  database.db.transaction(async (transaction) => {
+    await transaction.execute({ name: 'test-no-scan', text: 'set local enable_seqscan = off' })
+    const [row] = await transaction.query<{ 'QUERY PLAN': { Plan: PostgresNode }[] }>(
+      { name: `explain-${statement.name}`, text: `explain (format json) ${textOf(statement)}` },
+      values,
+    )
+    return (row?.['QUERY PLAN'] ?? []).some(({ Plan }) => hasScan(Plan))
+  })
+
+function hasScan({ 'Node Type': type, Plans = [], ...node }: PostgresNode): boolean {
+  const isWhole = type === 'Seq Scan' || (/^(Bitmap )?Index/.test(type) && node['Index Cond'] === undefined)
+  return isWhole || Plans.some(hasScan)
+}
+
+interface MysqlRow {
+  select_type: string
+  type: string | null
+  possible_keys: string | null
+  rows: number | string | null
+}
+
+/** A small table may be read as a whole though an index fits; that of the users is not small. */
+async function scansInMysql({ statement, values }: Sent): Promise<boolean> {
+  const rows = await database.db.query<MysqlRow>(
+    { name: `explain-${statement.name}`, text: `explain format=traditional ${textOf(statement)}` },
+    values,
+  )
+  return rows.some(
+    ({ select_type, type, possible_keys, rows: count }) =>
+      select_type !== 'INSERT' &&
+      ['ALL', 'index'].includes(type ?? '') &&
+      (possible_keys === null || Number(count) > 100),
+  )
+}
