@@ -4,6 +4,7 @@
  *   npm run bench [-- --row ping --row start] [--rounds 3] [--duration 2] [--json bench.json]
  *   npm run bench -- --growth [--users 1000,100000,1000000]
  */
+import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { rootReason } from '@latchkey/shared/root-reason.ts'
@@ -32,6 +33,7 @@ const { values } = parseArgs({
     'soak-rate': { type: 'string', default: '50' },
     growth: { type: 'boolean', default: false },
     users: { type: 'string', default: '1000,100000,1000000' },
+    'database-pid': { type: 'string' },
   },
 })
 const rounds = wholeNumber('rounds')
@@ -49,6 +51,7 @@ const OTHER_ROWS: Readonly<Record<string, (target: Target) => Promise<{ host: st
 const { BENCH_URL, DATABASE_URL, QUEUE_URL } = process.env
 refuseUnknownRows()
 const sizes = values.users.split(',').map(Number)
+const serverPid = values['database-pid'] === undefined ? undefined : Number(values['database-pid'])
 refuseUnusableGrowth()
 refuseIncomplete()
 await refuseUnreachable()
@@ -99,7 +102,7 @@ async function runOtherRows(target: Target, results: Record<string, unknown>): P
 }
 
 async function runGrowth(target: Target, results: Record<string, unknown>): Promise<void> {
-  const measured = await measureGrowth(target, sizes, seconds)
+  const measured = await measureGrowth(target, { sizes, seconds, serverPid })
   results.growth = measured
   for (const [row, lines] of Map.groupBy(measured, ({ row }) => row))
     printTable(row, Object.fromEntries(lines.map(({ users, row: _, ...line }) => [`${users} users`, line])))
@@ -127,6 +130,10 @@ function refuseUnusableGrowth(): void {
   }
   if (!sizes.every((size) => Number.isInteger(size) && size > 0))
     refuse(`--users must be whole numbers separated by commas, not ${values.users}`)
+  if (serverPid !== undefined && !(serverPid > 0 && existsSync(`/proc/${serverPid}`)))
+    refuse(
+      `--database-pid must be the process of the database on this machine, not ${values['database-pid']}`,
+    )
   if (values.growth && BENCH_URL)
     refuse('--growth measures the database of a Latchkey that it starts: unset BENCH_URL')
   if (DATABASE_URL && !DATABASE_URL.startsWith('postgres') && !QUEUE_URL)

@@ -29,11 +29,18 @@ export interface GrowthResult extends Pick<Load, 'perSecond' | 'p50Ms'> {
   growth: number
 }
 
+export interface GrowthOptions {
+  /** Numbers of users. */
+  sizes: readonly number[]
+  seconds: number
+  /** The process of the database server. Default: an embedded PostgreSQL's. */
+  serverPid?: number | undefined
+}
+
 /** Measures what an answer costs the database at each number of users, which are added in between. */
 export async function measureGrowth(
   target: Target,
-  sizes: readonly number[],
-  seconds: number,
+  { sizes, ...options }: GrowthOptions,
 ): Promise<GrowthResult[]> {
   const db = await openDatabase(target.databaseUrl, { poolSize: 1 })
   const results: GrowthResult[] = []
@@ -43,7 +50,7 @@ export async function measureGrowth(
       const sample = sampleUsers(users)
       const grown = { ...target, users: { sha1: sample, argon2id: sample } }
       for (const row of HTTP_ROWS.filter(({ name }) => ROUTES.includes(name)))
-        results.push({ users, ...(await measureRoute(db, row, grown, seconds)), growth: Number.NaN })
+        results.push({ users, ...(await measureRoute(db, row, grown, options)), growth: Number.NaN })
     }
   } finally {
     await db.close()
@@ -51,14 +58,19 @@ export async function measureGrowth(
   return results.map((each) => ({ ...each, growth: growthOf(each, results) }))
 }
 
-async function measureRoute(db: Database, row: HttpRow, target: Target, seconds: number) {
+async function measureRoute(
+  db: Database,
+  row: HttpRow,
+  target: Target,
+  { seconds, serverPid }: Omit<GrowthOptions, 'sizes'>,
+) {
   // Until the pages that the route reads are in memory.
   await sendRequests(row, target, WARM_SECONDS)
-  const before = await readWork(db)
+  const before = await readWork(db, serverPid)
   const { answers, perSecond, p50Ms } = await sendRequests(row, target, seconds)
   if (answers === 0)
     throw new Error(`Nothing was answered within ${seconds} s: ${row.name}; raise --duration`)
-  const after = await readWork(db)
+  const after = await readWork(db, serverPid)
   const perAnswer = (field: keyof DatabaseWork) => (after[field] - before[field]) / answers
   return {
     row: row.name,

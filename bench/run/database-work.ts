@@ -7,7 +7,7 @@ export interface DatabaseWork {
   scanned: number
   /** Rows that it found by an index, likewise. */
   found: number
-  /** Processor time in microseconds; NaN where its processes are not those of this machine, or where it is not PostgreSQL. */
+  /** Processor time in microseconds; NaN where its process is not known. */
   cpuMicros: number
 }
 
@@ -22,11 +22,14 @@ const OF_HANDLER = {
   text: "show global status where variable_name in ('Handler_read_rnd_next', 'Handler_read_key')",
 }
 
-/** PostgreSQL counts the rows of a connection once it is closed: nothing else may be connected. */
-export async function readWork(db: Database): Promise<DatabaseWork> {
+/**
+ * PostgreSQL counts the rows of a connection once it is closed: nothing else may be connected. `serverPid` is the process
+ * of the server; that of an embedded PostgreSQL is found.
+ */
+export async function readWork(db: Database, serverPid?: number): Promise<DatabaseWork> {
   if (db.dialect.name === 'postgres') {
     const [row] = await db.query<{ scanned: unknown; found: unknown; pid: number }>(OF_TABLES)
-    const cpuMicros = await readServerCpu(row?.pid ?? 0)
+    const cpuMicros = await readServerCpu(serverPid ?? (await findServer(row?.pid)))
     return { scanned: Number(row?.scanned), found: Number(row?.found), cpuMicros }
   }
   const rows = await db.query<{ Variable_name: string; Value: string }>(OF_HANDLER)
@@ -34,23 +37,28 @@ export async function readWork(db: Database): Promise<DatabaseWork> {
   return {
     scanned: counted('Handler_read_rnd_next'),
     found: counted('Handler_read_key'),
-    cpuMicros: Number.NaN,
+    cpuMicros: await readServerCpu(serverPid),
   }
 }
 
-/** The processor time of a server, its present processes and its ended ones, found by one of its processes. */
-async function readServerCpu(pid: number): Promise<number> {
-  const backend = await readStat(pid)
-  if (!backend?.name.startsWith('postgres')) return Number.NaN
+/** The process that started a backend of PostgreSQL; undefined where the backend is not a process of this machine. */
+async function findServer(backendPid = 0): Promise<number | undefined> {
+  const backend = await readStat(backendPid)
+  return backend?.name.startsWith('postgres') ? backend.parent : undefined
+}
+
+/** The processor time of a server, its present processes and its ended ones. */
+async function readServerCpu(pid?: number): Promise<number> {
+  if (pid === undefined) return Number.NaN
   const processes = await Promise.all(
     (await readdir('/proc'))
       .filter((name) => /^\d+$/.test(name))
       .map(Number)
       .map(readStat),
   )
-  const server = processes.find((each) => each?.pid === backend.parent)
-  const children = processes.filter((each) => each?.parent === backend.parent)
-  const ticks = (server?.ownTicks ?? 0) + (server?.endedTicks ?? 0)
+  const server = processes.find((each) => each?.pid === pid)
+  const children = processes.filter((each) => each?.parent === pid)
+  const ticks = server ? server.ownTicks + server.endedTicks : Number.NaN
   return children.reduce((sum, each) => sum + (each?.ownTicks ?? 0), ticks) * TICK_MICROS
 }
 
