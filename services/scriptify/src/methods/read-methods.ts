@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { RuntimeName } from '../runtimes/choose-runtime.ts'
-import { runtimes } from '../runtimes/registry.ts'
+import { loadRuntime } from '../runtimes/registry.ts'
 import { resolveCall } from './resolve-call.ts'
 
 export interface ListedMethod {
@@ -17,10 +17,15 @@ const TIMEOUT_MS = 5000
 /** The methods of a class that can be called, from the loaded class. */
 export async function readMethods(
   className: string,
-  { rootdir, env, runtime }: { rootdir: string; env: NodeJS.ProcessEnv; runtime?: RuntimeName },
+  { rootdir, env, runtime: requested }: { rootdir: string; env: NodeJS.ProcessEnv; runtime?: RuntimeName },
 ): Promise<ListedMethod[]> {
-  const call = await resolveCall(className, { args: [], rootdir, runtime, compileCache: true }, env)
-  const [file, ...words] = await runtimes[call.reference.runtime].methodsCommand(call, env)
+  const call = await resolveCall(
+    className,
+    { args: [], rootdir, runtime: requested, compileCache: true },
+    env,
+  )
+  const runtime = await loadRuntime(call.reference.runtime)
+  const [file, ...words] = await runtime.methodsCommand(call, env)
   const { stdout } = await promisify(execFile)(file, words, { cwd: rootdir, env, timeout: TIMEOUT_MS })
   return stdout
     .split('\n')

@@ -4,7 +4,7 @@ import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import type { RuntimeName } from '../runtimes/choose-runtime.ts'
 import type { MethodCall } from '../runtimes/method-call.ts'
-import { runtimes } from '../runtimes/registry.ts'
+import { loadRuntime } from '../runtimes/registry.ts'
 import { resolveReference } from './resolve-reference.ts'
 
 /** A call as the command line describes it; paths may be relative. */
@@ -34,7 +34,8 @@ export async function resolveCall(
   // Checked before the reference, because without it the class is unknown too.
   const named = bootstrap === undefined ? undefined : getBootstrap(resolve(rootdir, bootstrap))
   const reference = resolveReference(text, { rootdir, runtime, allowOutside, bootstrap: named, env })
-  const found = named ?? runtimes[reference.runtime].findBootstrap(rootdir, env)
+  const { findBootstrap } = await loadRuntime(reference.runtime)
+  const found = named ?? findBootstrap(rootdir, env)
   return { ...rest, rootdir, reference, bootstrap: found }
 }
 

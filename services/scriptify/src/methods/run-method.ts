@@ -2,7 +2,7 @@ import { become } from '../become.ts'
 import { CliError } from '../cli-error.ts'
 import { parseEnvEntries } from '../env-entries.ts'
 import { EXIT } from '../exit-codes.ts'
-import { runtimes } from '../runtimes/registry.ts'
+import { loadRuntime } from '../runtimes/registry.ts'
 import { type CallOptions, resolveCall } from './resolve-call.ts'
 
 export interface RunOptions extends CallOptions {
@@ -17,7 +17,7 @@ export async function runMethod({ reference, env: entries, task, ...options }: R
   demandUtf8([reference, options.rootdir, options.bootstrap])
   const env = { ...process.env, ...parseEnvEntries(entries) }
   const call = await resolveCall(reference, options, env)
-  const runtime = runtimes[call.reference.runtime]
+  const runtime = await loadRuntime(call.reference.runtime)
   if (task === 'methods' || call.reference.method === '') become(await runtime.methodsCommand(call, env), env)
   become(await (task === 'docs' ? runtime.docsCommand(call, env) : runtime.callCommand(call, env)), env)
 }

@@ -1,7 +1,10 @@
 import type { RuntimeName } from './choose-runtime.ts'
-import { nodeRuntime } from './node/node-runtime.ts'
-import { phpRuntime } from './php/php-runtime.ts'
 import type { Runtime } from './runtime.ts'
 
-/** Every runtime, by its name. */
-export const runtimes: Record<RuntimeName, Runtime> = { php: phpRuntime, node: nodeRuntime }
+const RUNTIMES: Record<RuntimeName, () => Promise<Runtime>> = {
+  php: async () => (await import('./php/php-runtime.ts')).phpRuntime,
+  node: async () => (await import('./node/node-runtime.ts')).nodeRuntime,
+}
+
+/** A runtime by its name. */
+export const loadRuntime = (name: RuntimeName): Promise<Runtime> => RUNTIMES[name]()

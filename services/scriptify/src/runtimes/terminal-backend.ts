@@ -16,6 +16,8 @@ export interface TerminalBackend {
   preload: string
   /** Absolute path of the file that loads the project's classes, if there is one. */
   autoloader: string | undefined
+  /** Whether the worker prints nothing while it starts, as far as it loads no file of the project. */
+  startsSilently: boolean
   /** The program that evaluates, started with the protocol's socket as fd 3. */
   worker: WorkerCommand
 }

@@ -4,7 +4,8 @@ import type { History } from './history.ts'
 import type { Opened, SessionSetup } from './supervised-worker.ts'
 
 interface BannerFacts {
-  opened: Opened
+  /** Undefined for a worker that is still starting. */
+  opened: Opened | undefined
   environment: Record<string, string>
   history: Pick<History, 'problem'>
   isProduction: boolean
@@ -24,12 +25,12 @@ export function formatBanner(
     ...(backend.autoloader === undefined ? [] : [`Autoloader: ${backend.autoloader}`]),
     preload === undefined ? `No preload file (the default is ${backend.preload})` : `Preload: ${preload}`,
     ...(added === 0 ? [] : [`Environment variables loaded: ${added}`]),
-    ...(backend.name === 'php' && !opened.forks
+    ...(backend.name === 'php' && opened?.forks === false
       ? ['No copy by fork: after a crash, only plain variables come back']
       : []),
     ...(locale === undefined ? [] : [`${locale}: the terminal reads and writes UTF-8 only`]),
     ...(history.problem === undefined ? [] : [history.problem]),
-    ...opened.notes,
+    ...(opened?.notes ?? []),
     ...(setup.sandbox ? [SANDBOX] : []),
     '.help lists the commands; exit or Ctrl-D leaves',
   ].join('\n')

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { errorMessage } from '../error-message.ts'
+import { isDotCommand } from './dot-command-line.ts'
 import type { History } from './history.ts'
 import type { Session } from './session.ts'
 
@@ -134,9 +135,6 @@ const COMMANDS: Record<string, DotCommand> = {
     },
   },
 }
-
-/** Tells whether the line is a dot command; `.5 + 1` and `...` are code. */
-export const isDotCommand = (line: string): boolean => /^\s*\.[a-z]+(\s|$)/.test(line)
 
 /** Runs a line such as `.help`. */
 export async function runDotCommand(line: string, context: DotCommandContext): Promise<Result> {

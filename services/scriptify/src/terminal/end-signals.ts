@@ -20,9 +20,7 @@ export function untilSignal(signals: SignalCodes, onSignal = () => {}): Promise<
  * Opens a session, or gives the exit code of a signal that arrives before the session is open: an autoloader or a
  * preload may never return, and the signal ends its process too.
  */
-export async function openUntilSignal(
-  open: (signal: AbortSignal) => Promise<Session>,
-): Promise<Session | number> {
+export async function openUntilSignal(open: (signal: AbortSignal) => Session): Promise<Session | number> {
   const abort = new AbortController()
   let code: number | undefined
   const stopListening = listen(SCRIPT_SIGNALS, (received) => {
@@ -30,7 +28,8 @@ export async function openUntilSignal(
     abort.abort()
   })
   try {
-    const session = await open(abort.signal)
+    const session = open(abort.signal)
+    await session.opened
     if (code === undefined) return session
     await session.close()
     return code

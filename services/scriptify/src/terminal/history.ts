@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   accessSync,
   appendFileSync,
@@ -31,10 +30,15 @@ export interface History {
 }
 
 /** The history file of a project, one for each root directory and runtime; undefined for a user without a home. */
-export function historyPath(env: NodeJS.ProcessEnv, rootdir: string, runtime: string): string | undefined {
+export async function historyPath(
+  env: NodeJS.ProcessEnv,
+  rootdir: string,
+  runtime: string,
+): Promise<string | undefined> {
   const folder = xdgFolder(env, 'XDG_STATE_HOME')
   if (folder === undefined) return undefined
-  const project = createHash('sha256').update(rootdir).digest('hex').slice(0, 16)
+  const { hash } = await import('node:crypto')
+  const project = hash('sha256', rootdir).slice(0, 16)
   return join(folder, `history-${project}-${runtime}.jsonl`)
 }
 

@@ -4,15 +4,33 @@ import type { Session } from './session.ts'
 const STILL_RUNNING_MS = 700
 
 /** Ctrl-C while the session is busy: the first asks the worker to stop, the second kills it. */
-export function createInterrupter(session: Pick<Session, 'interrupt' | 'kill'>, isBusy: () => boolean) {
+export function createInterrupter(
+  session: Pick<Session, 'opened' | 'interrupt' | 'kill'>,
+  isBusy: () => boolean,
+) {
   let count = 0
+  let isOpen = false
+  let isCancelled = false
+  session.opened.then(
+    () => {
+      isOpen = true
+    },
+    () => {},
+  )
   return {
     /** Begins to count anew: another statement runs. */
     reset: () => {
       count = 0
+      isCancelled = false
     },
+    /** Whether what waits for the start of the session is not to run. */
+    isCancelled: () => isCancelled,
     async interrupt(): Promise<void> {
       if (!isBusy()) return
+      if (!isOpen) {
+        isCancelled = true
+        return
+      }
       count += 1
       if (count > 1) return session.kill()
       session.interrupt()

@@ -1,6 +1,6 @@
 import type { RuntimeName } from '../runtimes/choose-runtime.ts'
 import type { PaintCode } from './code-painter.ts'
-import { isDotCommand } from './dot-commands.ts'
+import { isDotCommand } from './dot-command-line.ts'
 import { hasColors, isDumb } from './has-colors.ts'
 import type { PaintLine } from './painted-line.ts'
 

@@ -2,7 +2,7 @@ import { EXIT } from '../exit-codes.ts'
 import { formatBanner } from './banner.ts'
 import { openUntilSignal, PROMPT_SIGNALS, untilSignal } from './end-signals.ts'
 import { historyPath, openHistory } from './history.ts'
-import { createPrompt } from './prompt.ts'
+import type { Prompt } from './prompt.ts'
 import { openSession } from './session.ts'
 import type { SessionSetup } from './supervised-worker.ts'
 
@@ -18,21 +18,41 @@ export async function runPromptMode(
   { environment, keepsHistory }: PromptModeOptions,
 ): Promise<number> {
   const { backend, rootdir, env } = setup
-  const history = openHistory(keepsHistory ? historyPath(process.env, rootdir, backend.name) : undefined)
-  const isProduction = /^prod(uction)?$/i.test(env.APP_ENV ?? '')
-  const prompt = createPrompt({ runtime: backend.name, history, environment, isProduction })
-  const session = await openUntilSignal((signal) =>
-    openSession({ ...setup, isScript: false, notify: prompt.notify, signal }),
-  )
+  let prompt: Prompt | undefined
+  const notify = (text: string) => (prompt ? prompt.notify(text) : void process.stderr.write(`${text}\n`))
+  const open = (signal: AbortSignal) => openSession({ ...setup, isScript: false, notify, signal })
+  const startsBehindPrompt = isSilent(setup)
+  // The worker starts while the modules of the prompt load.
+  const opening = startsBehindPrompt ? open(new AbortController().signal) : openUntilSignal(open)
+  const [session, { createPrompt }] = await Promise.all([opening, import('./prompt.ts')])
   if (typeof session === 'number') return session
-  const signalled = untilSignal(PROMPT_SIGNALS, prompt.restore)
-  process.on('exit', prompt.restore)
-  const facts = { opened: session.opened, environment, history, isProduction }
-  process.stdout.write(`${formatBanner(setup, facts)}\n`)
+  const opened = startsBehindPrompt ? undefined : await session.opened
+  const history = openHistory(
+    keepsHistory ? await historyPath(process.env, rootdir, backend.name) : undefined,
+  )
+  const isProduction = /^prod(uction)?$/i.test(env.APP_ENV ?? '')
+  prompt = createPrompt({ runtime: backend.name, history, environment, isProduction })
+  const { restore } = prompt
+  const signalled = untilSignal(PROMPT_SIGNALS, restore)
+  process.on('exit', restore)
+  process.stdout.write(`${formatBanner(setup, { opened, environment, history, isProduction })}\n`)
   try {
-    return (await Promise.race([prompt.run(session), signalled])) ?? EXIT.ok
+    return (await Promise.race([prompt.run(session), signalled, untilFailed(session.opened)])) ?? EXIT.ok
   } finally {
-    prompt.restore()
+    restore()
     await session.close()
   }
 }
+
+/** Whether the worker's start can print nothing, so that the prompt need not wait: it runs none of the project's code. */
+const isSilent = ({ backend, preload, sandbox }: SessionSetup): boolean =>
+  backend.startsSilently && backend.autoloader === undefined && preload === undefined && !sandbox
+
+/** Rejects if the worker fails to start; the error follows the prompt, on a line of its own. */
+const untilFailed = (opened: Promise<unknown>): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    opened.catch((error) => {
+      process.stdout.write('\n')
+      reject(error)
+    })
+  })

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import type { RuntimeName } from '../runtimes/choose-runtime.ts'
-import { dotCommandNames } from './dot-commands.ts'
 import type { History } from './history.ts'
 import { createInterrupter } from './interrupter.ts'
 import { createLineEditor, restoreTerminal } from './line-editor.ts'
@@ -106,6 +105,7 @@ function startLoop(session: Session, options: PromptOptions): PromptLoop {
     ...options,
     session,
     leave,
+    isCancelled: () => interrupter.isCancelled(),
     onEvaluate: () => {
       interrupter.reset()
       editor.lendKeyboard()
@@ -146,6 +146,7 @@ async function complete(
   { isStarted }: { isStarted: boolean },
 ): Promise<{ word: string; candidates: string[] }> {
   if (!isStarted && /^\.[a-z]*$/.test(line)) {
+    const { dotCommandNames } = await import('./dot-commands.ts')
     return { word: line, candidates: dotCommandNames().filter((name) => name.startsWith(line)) }
   }
   return Promise.race([

@@ -30,8 +30,9 @@ export async function runScriptMode(
   const outputFailed = new Promise<never>((_resolve, reject) => process.stdout.on('error', reject))
   let code: number
   try {
-    for (const note of session.opened.notes) printNote(note)
-    const run = session.opened.failed ? EXIT.failed : runToEnd(session, { script, setup, options, failures })
+    const { notes, failed } = await session.opened
+    for (const note of notes) printNote(note)
+    const run = failed ? EXIT.failed : runToEnd(session, { script, setup, options, failures })
     code = await Promise.race([run, failures.stop, signalled, outputFailed])
   } finally {
     await session.close()

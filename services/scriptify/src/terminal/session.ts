@@ -18,7 +18,8 @@ export type Outcome =
 
 /** A terminal's session, which outlives the process that evaluates. */
 export interface Session {
-  opened: Opened
+  /** What the worker reports when it is ready; rejects with a CliError: 1 if its process dies before that, 2 without the sandbox that it is to have. */
+  opened: Promise<Opened>
   /** Tells whether the text needs more lines. */
   isIncomplete(code: string): Promise<boolean>
   /** Cuts a script into its top-level statements. */
@@ -45,18 +46,13 @@ export interface Session {
   close(): Promise<void>
 }
 
-/** Opens a session. Throws a CliError: 1 if the process dies before it is ready, 2 without the sandbox that it is to have. */
-export async function openSession(options: SessionOptions): Promise<Session> {
+/** Starts the worker of a session; what is asked before it is ready waits for it. */
+export function openSession(options: SessionOptions): Session {
   const memory = createSessionMemory()
   const worker = superviseWorker(options, memory)
-  const opened = await worker.start()
-  if (options.sandbox && !opened.sandboxed && !opened.failed) {
-    await worker.close()
-    throw new CliError(
-      `--sandbox needs an executor with isSandboxed, and ${options.preload ?? 'a terminal without a preload file'} has none`,
-      EXIT.usage,
-    )
-  }
+  const opened = open(worker, options)
+  // A caller that awaits it learns of the failure.
+  opened.catch(() => {})
   return {
     opened,
     isIncomplete: async (code) => (await worker.askAgain({ type: 'check', code })).incomplete,
@@ -70,9 +66,22 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     kill: worker.kill,
     finish: worker.finish,
     ended: worker.ended,
-    restart: ({ keep }) => restart(worker, memory, keep),
+    async restart({ keep }) {
+      await opened
+      return restart(worker, memory, keep)
+    },
     close: worker.close,
   }
+}
+
+async function open(worker: SupervisedWorker, { sandbox, preload }: SessionOptions): Promise<Opened> {
+  const opened = await worker.start()
+  if (!sandbox || opened.sandboxed || opened.failed) return opened
+  await worker.close()
+  throw new CliError(
+    `--sandbox needs an executor with isSandboxed, and ${preload ?? 'a terminal without a preload file'} has none`,
+    EXIT.usage,
+  )
 }
 
 function databaseCode(runtime: RuntimeName, table: string): string {

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import { chooseTerminalRuntime, type RuntimeName } from '../runtimes/choose-runtime.ts'
-import { runtimes } from '../runtimes/registry.ts'
+import { loadRuntime } from '../runtimes/registry.ts'
 import { decodeScript, describeForeignText } from './charset.ts'
 import { findProjectPreload, getPreload } from './preload.ts'
 import type { SessionSetup } from './supervised-worker.ts'
@@ -58,9 +58,10 @@ async function prepareSession(
 ): Promise<Omit<SessionSetup, 'stdin'>> {
   const preload = typeof requested === 'string' ? getPreload(rootdir, requested) : undefined
   const name = chooseTerminalRuntime(rootdir, { runtime, preload })
-  // These modules load while php is asked for its version.
-  const loading = Promise.all([import('./session.ts'), import('./prompt-mode.ts')])
-  const backend = await runtimes[name].terminalBackend({ rootdir, env, fork })
+  // Loads while php is asked for its version.
+  const loading = import('./session.ts')
+  const { terminalBackend } = await loadRuntime(name)
+  const backend = await terminalBackend({ rootdir, env, fork })
   await loading
   const ownPreload = requested === undefined ? findProjectPreload(rootdir, backend) : undefined
   return { backend, rootdir, env, preload: preload ?? ownPreload, sandbox }

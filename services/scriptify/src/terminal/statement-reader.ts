@@ -1,11 +1,11 @@
 import { styleText } from 'node:util'
 import type { RuntimeName } from '../runtimes/choose-runtime.ts'
 import { describeForeignText } from './charset.ts'
-import { type DotCommandContext, isDotCommand, runDotCommand } from './dot-commands.ts'
-import { editText } from './edit-text.ts'
+import { isDotCommand } from './dot-command-line.ts'
+import type { DotCommandContext } from './dot-commands.ts'
 import { isDumb } from './has-colors.ts'
 import type { History } from './history.ts'
-import { printPaged, type RunProgram } from './pager.ts'
+import type { RunProgram } from './pager.ts'
 import type { Outcome, Session } from './session.ts'
 
 /** Tells whether an entry asks to leave: exit, quit or die, in the words of either language. */
@@ -17,6 +17,8 @@ export interface StatementReaderOptions {
   history: History
   /** The variables that --env and the service added. */
   environment: Record<string, string>
+  /** Whether Ctrl-C was pressed before there was a session that could read the entry. */
+  isCancelled(): boolean
   /** Runs before a statement is evaluated. */
   onEvaluate(): void
   /** Lends the keyboard to another program while the function runs. */
@@ -39,31 +41,38 @@ export interface StatementReader {
 
 /** Collects entries into statements, evaluates them and prints their values. */
 export function createStatementReader(options: StatementReaderOptions): StatementReader {
-  const { runtime, session, history, environment, onEvaluate, runProgram, onRemember, leave } = options
+  const { runtime, session, history, environment, runProgram, leave } = options
   const lines: string[] = []
   const remember = (statement: string) => {
     history.add(statement)
-    onRemember()
+    options.onRemember()
   }
   const evaluate = async (code: string) => {
-    onEvaluate()
+    options.onEvaluate()
     const outcome = await session.evaluate(code)
     process.stdout.write(freshLine(process.stdout.columns))
     if (outcome.status === 'shown') await print(`=> ${outcome.text.replaceAll('\n', '\n   ')}`)
     else reportFailure(outcome)
   }
-  const print = (text: string) => printPaged(text, runProgram)
-  const edit = (text: string) =>
-    runProgram(() => editText(text, { extension: runtime === 'php' ? 'php' : 'ts' }))
+  // What the first prompt does not need is loaded when it is used.
+  const print = async (text: string) => {
+    const { printPaged } = await import('./pager.ts')
+    await printPaged(text, runProgram)
+  }
+  const edit = async (text: string) => {
+    const { editText } = await import('./edit-text.ts')
+    return runProgram(() => editText(text, { extension: runtime === 'php' ? 'php' : 'ts' }))
+  }
   const context: DotCommandContext = { session, history, environment, evaluate, edit, print }
   const readLine = async (entry: string) => {
     lines.push(entry)
     const code = lines.join('\n')
     const isEmpty = code.trim() === ''
-    if (!isEmpty && (await session.isIncomplete(code))) return
+    if (!isEmpty && (await session.isIncomplete(code)) && !options.isCancelled()) return
     lines.length = 0
     if (isEmpty) return
     remember(code)
+    if (options.isCancelled()) return reportFailure({ status: 'interrupted', text: 'Interrupted' })
     await evaluate(code)
   }
   return {
@@ -82,6 +91,7 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
       if (lines.length === 0 && isFarewell(entry)) return leave()
       if (lines.length > 0 || !isDotCommand(entry)) return readLine(entry)
       remember(entry)
+      const { runDotCommand } = await import('./dot-commands.ts')
       if ((await runDotCommand(entry, context)) === 'leave') leave()
     },
   }

@@ -34,7 +34,10 @@ type Repeatable = 'check' | 'complete' | 'list' | 'describe'
 
 /** The worker of a session, replaced when it dies. */
 export interface SupervisedWorker {
-  /** Starts a worker, with what the session remembers. Throws a CliError (1) if its process dies before it is ready. */
+  /**
+   * Starts a worker, with what the session remembers; statements and questions wait for it. Rejects with a CliError (1) if
+   * its process dies before it is ready.
+   */
   start(): Promise<Opened>
   /** Asks the worker as it is; rejects with WorkerDied. */
   ask: WorkerProcess['ask']
@@ -88,7 +91,13 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
     recovery: undefined,
     ended: Promise.withResolvers<number | undefined>(),
   }
-  const start = () => startFresh(state, options, memory, recover)
+  const start = () => {
+    const started = startFresh(state, options, memory, recover)
+    state.recovery = started
+    // A statement that waits for it learns of the failure.
+    started.catch(() => {})
+    return started
+  }
   const recover = async () => {
     const { lost, notes } = await start()
     options.notify('The session was started anew with its imports, declarations and plain variables')

@@ -2,12 +2,13 @@
 import { CliError } from '../../src/cli-error.ts'
 import { resolveCall } from '../../src/methods/resolve-call.ts'
 import { runCheckCommand } from '../../src/methods/run-check-command.ts'
-import { runtimes } from '../../src/runtimes/registry.ts'
+import { loadRuntime } from '../../src/runtimes/registry.ts'
 
 const [rootdir = '.', reference = '', uid] = process.argv.slice(2)
 try {
   const call = await resolveCall(reference, { rootdir, args: [] }, process.env)
-  const command = await runtimes[call.reference.runtime].checkCommand(call, process.env)
+  const runtime = await loadRuntime(call.reference.runtime)
+  const command = await runtime.checkCommand(call, process.env)
   const user = uid === undefined ? {} : { user: { uid: Number(uid), gid: Number(uid) } }
   await runCheckCommand(command, { rootdir: call.rootdir, env: process.env, ...user })
   console.log('fine')

@@ -17,6 +17,8 @@ export function terminalBackend({ rootdir, env }: Pick<TerminalOptions, 'rootdir
     title: `Node ${process.versions.node}`,
     preload: 'templates/scriptify/scriptify.ts',
     autoloader: findBootloader(rootdir, env, 'node'),
+    // Such as `--require`, which runs code in every process.
+    startsSilently: !env.NODE_OPTIONS,
     worker: {
       file: process.execPath,
       args: [

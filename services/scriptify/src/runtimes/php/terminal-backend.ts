@@ -21,6 +21,8 @@ export async function terminalBackend({ rootdir, env, fork }: TerminalOptions): 
     title: `PHP ${php.version}`,
     preload: 'templates/scriptify/scriptify.php',
     autoloader: findAutoloader(rootdir, env),
+    // An extension that cannot be loaded is reported by php itself.
+    startsSilently: false,
     worker: {
       file: php.path,
       args: [...iniOptions(settings), WORKER, ...(fork ? [] : ['--no-fork'])],

@@ -3,7 +3,7 @@ import { EXIT } from '../../exit-codes.ts'
 import { resolveCall } from '../../methods/resolve-call.ts'
 import { runCheckCommand } from '../../methods/run-check-command.ts'
 import type { MethodCall } from '../../runtimes/method-call.ts'
-import { runtimes } from '../../runtimes/registry.ts'
+import { loadRuntime } from '../../runtimes/registry.ts'
 import type { CommandWords, Runtime } from '../../runtimes/runtime.ts'
 import { SYSTEM_PATH } from '../paths.ts'
 import type { Account } from './account.ts'
@@ -39,7 +39,7 @@ export async function findServiceCommand(
   if (method === '') {
     throw new CliError(`${text} names no method; scriptify run '${text}' lists them`, EXIT.usage)
   }
-  const runtime = runtimes[call.reference.runtime]
+  const runtime = await loadRuntime(call.reference.runtime)
   if (request.check) await checkMethod(call, runtime, { ...context, env })
   const { rootdir, command } = await commandOn(host, { request, call, runtime, env })
   checkPath('--rootdir', rootdir)
