@@ -1,4 +1,4 @@
-import { ANY_ENGINE, configOf, project, SOAK, VARIED } from './vitest.config.ts'
+import { configOf, FIRST_ENGINE, project, SOAK, VARIED } from './vitest.config.ts'
 
 /** The long suites, run by `npm run test:soak`: kills, outages, rolling updates, backups. */
 export default configOf([
@@ -6,7 +6,7 @@ export default configOf([
     include: [SOAK, ...VARIED],
     // What `npm test` leaves out of these suites.
     provide: {
-      engine: ANY_ENGINE,
+      engine: FIRST_ENGINE,
       combinations: ['PostgreSQL + Redis'],
       composeProfiles: ['mysql'],
       systemdMachines: ['node'],

@@ -1,9 +1,5 @@
-import type { Database } from '@latchkey/shared/database/database.ts'
-import { createMigrator } from '@latchkey/shared/database/migrations.ts'
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
-import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { postgresContainer } from '../support/postgres-container.ts'
-import { MIGRATED_TEMPLATE } from './shared-server.ts'
+import { preparePostgres } from './prepare-postgres.ts'
 import type { StartedServer } from './shared-servers.ts'
 
 export async function start(): Promise<StartedServer> {
@@ -14,24 +10,6 @@ export async function start(): Promise<StartedServer> {
   const url = container.getConnectionUri()
   await preparePostgres(url)
   return { url, stop: () => container.stop() }
-}
-
-/** Creates what the suites share on a PostgreSQL server: the mail queue and the database that theirs are copies of. */
-export async function preparePostgres(adminUrl: string): Promise<void> {
-  await prepareQueue(adminUrl)
-  await runOn(adminUrl, (db) => db.runScript(`create database ${MIGRATED_TEMPLATE}`))
-  const template = new URL(adminUrl)
-  template.pathname = `/${MIGRATED_TEMPLATE}`
-  await runOn(template.href, (db) => createMigrator(db).up())
-}
-
-async function runOn(url: string, work: (db: Database) => Promise<unknown>) {
-  const db = await openDatabase(url, { poolSize: 1 })
-  try {
-    await work(db)
-  } finally {
-    await db.close()
-  }
 }
 
 const setting = (name: string, value: string): string[] => ['-c', `${name}=${value}`]
