@@ -1,5 +1,5 @@
 import { CliError } from '../cli-error.ts'
-import { didYouMean } from '../closest-name.ts'
+import { closestName, didYouMean } from '../closest-name.ts'
 import { EXIT } from '../exit-codes.ts'
 import { chooseClassRuntime, type RuntimeName } from '../runtimes/choose-runtime.ts'
 import type { MethodReference } from '../runtimes/method-call.ts'
@@ -81,7 +81,14 @@ function classNotFound(className: string, lookedFor: string[], options: Referenc
 /** What may be meant by the name of a class that does not exist. */
 function hintAtClass(className: string, classes: readonly string[]): string {
   const unquoted = classes.find((name) => name.includes('\\') && name.replaceAll('\\', '') === className)
-  return unquoted === undefined
-    ? didYouMean(className, classes)
-    : ` (did you mean ${unquoted}? Quote it: the shell removes backslashes)`
+  if (unquoted !== undefined) return ` (did you mean ${unquoted}? Quote it: the shell removes backslashes)`
+  return didYouMean(className, classes) || hintAtNamespace(className, classes)
+}
+
+/** A class that is named without its namespace. */
+function hintAtNamespace(className: string, classes: readonly string[]): string {
+  if (className.includes('\\')) return ''
+  const shortNames = new Map(classes.map((name) => [name.split('\\').at(-1) ?? '', name]))
+  const closest = shortNames.get(closestName(className, shortNames.keys()) ?? '')
+  return closest === undefined ? '' : ` (did you mean ${closest}?)`
 }

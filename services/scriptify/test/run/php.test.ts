@@ -2,6 +2,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasDocker } from '../terminal-docker.ts'
 import { type Language, startLanguage } from './language.ts'
 
+/** What Composer's autoloader tells of itself. */
+const COMPOSER = `<?php
+require getenv('PROJECT') . '/bootstrap.php';
+final class Loader
+{
+    public function getClassMap() { return []; }
+    public function getPrefixesPsr4() { return ['App\\\\' => [getenv('PROJECT') . '/src']]; }
+    public function loadClass($class) {}
+}
+spl_autoload_register([new Loader(), 'loadClass']);`
+
 describe.skipIf(!(await hasDocker())).concurrent('a method in php', () => {
   let php: Language
   beforeAll(async () => {
@@ -31,6 +42,26 @@ describe.skipIf(!(await hasDocker())).concurrent('a method in php', () => {
     )
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'Exception@anonymous: x (/tmp/anon.php:1)\n' })
   })
+
+  it.each([
+    { why: 'mistyped', reference: 'App\\Prbe::still', says: '(did you mean App\\Probe?)' },
+    { why: 'without its namespace', reference: 'Prbe::still', says: '(did you mean App\\Probe?)' },
+    { why: 'whose backslash the shell removed', reference: 'AppProbe::still', says: 'App\\Probe? Quote it' },
+  ])(
+    'hints at a class that is $why, by composer.json and by Composer’s autoloader',
+    async ({ reference, says }) => {
+      const { stderr } = await php.sh(
+        `scriptify run -b bootstrap.php '${reference}'
+         export PROJECT=$PWD; loader=$(mktemp); cat > $loader <<'END'
+${COMPOSER}
+END
+         cd / && scriptify run --runtime php -b $loader '${reference}'`,
+      )
+      const lines = stderr.trimEnd().split('\n')
+      expect(lines).toHaveLength(2)
+      for (const line of lines) expect(line).toContain(says)
+    },
+  )
 
   it('ends as by SIGPIPE when the reader of its output has left', async () => {
     const still = "scriptify run -b bootstrap.php 'App\\Probe::still'"

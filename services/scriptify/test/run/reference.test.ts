@@ -123,6 +123,12 @@ describe('a reference', () => {
     { why: 'a missing module', text: 'src/none.ts#run', code: 3, says: 'src/none.ts' },
     { why: 'a class of no module', text: 'App\\None::run', code: 3, says: 'src/None.{ts,mts,js,mjs}' },
     { why: 'a mistyped class', text: 'App\\Reprot::run', code: 3, says: '(did you mean App\\Report?)' },
+    {
+      why: 'a class without its namespace',
+      text: 'Reprt::run',
+      code: 3,
+      says: '(did you mean App\\Report?)',
+    },
     { why: 'a class whose backslash the shell removed', text: 'AppReport::run', code: 3, says: 'Quote it' },
     { why: 'a class of no namespace', text: 'Other\\None::run', code: 3, says: 'no scriptify.namespaces' },
     { why: 'a module without an export', text: 'src/a.ts', code: 2, says: 'is not a method reference' },

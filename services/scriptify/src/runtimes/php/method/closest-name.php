@@ -15,6 +15,13 @@ final class ClosestName
     /** @param list<string> $candidates */
     public static function question(string $word, array $candidates): string
     {
+        $closest = self::closest($word, $candidates);
+        return $closest === null ? '' : " (did you mean {$closest}?)";
+    }
+
+    /** @param list<string> $candidates */
+    private static function closest(string $word, array $candidates): ?string
+    {
         $closest = null;
         $least = self::MAX_DISTANCE + 1;
         foreach ($candidates as $candidate) {
@@ -24,7 +31,7 @@ final class ClosestName
                 [$closest, $least] = [$candidate, $distance];
             }
         }
-        return $closest === null ? '' : " (did you mean {$closest}?)";
+        return $closest;
     }
 
     public static function questionOfClass(string $class): string
@@ -35,25 +42,59 @@ final class ClosestName
                 return " (did you mean {$candidate}? Quote it: the shell removes backslashes)";
             }
         }
-        return self::question($class, $classes);
+        return self::question($class, $classes) ?: self::questionOfShortName($class, $classes);
+    }
+
+    /**
+     * A class that is named without its namespace.
+     *
+     * @param list<string> $classes
+     */
+    private static function questionOfShortName(string $class, array $classes): string
+    {
+        if (str_contains($class, '\\')) {
+            return '';
+        }
+        $short = static fn (string $name): string => array_slice(explode('\\', $name), -1)[0];
+        $byShortName = array_combine(array_map($short, $classes), $classes);
+        $closest = self::closest($class, array_map(strval(...), array_keys($byShortName)));
+        return $closest === null ? '' : " (did you mean {$byShortName[$closest]}?)";
     }
 
     /** @return list<string> the project's classes, as Composer's class map and PSR-4 folders name them */
     private static function composerClasses(): array
     {
         $found = [];
-        foreach (spl_autoload_functions() as $loader) {
-            if (!is_array($loader) || !is_object($loader[0]) || !method_exists($loader[0], 'getPrefixesPsr4')) {
-                continue;
-            }
-            $found = [...$found, ...array_keys($loader[0]->getClassMap())];
-            foreach ($loader[0]->getPrefixesPsr4() as $prefix => $folders) {
-                foreach ($folders as $folder) {
-                    $found = [...$found, ...self::classesUnder((string) $prefix, (string) $folder)];
-                }
+        $loaders = array_filter(
+            spl_autoload_functions(),
+            static fn (mixed $loader): bool => is_array($loader) && is_object($loader[0]) && method_exists($loader[0], 'getPrefixesPsr4'),
+        );
+        foreach ($loaders as [$loader]) {
+            $found = [...$found, ...array_keys($loader->getClassMap()), ...self::classesOf($loader->getPrefixesPsr4())];
+        }
+        return array_values(array_unique($loaders === [] ? self::classesOf(self::manifestPrefixes()) : $found));
+    }
+
+    /** @return array<string, string|list<string>> the PSR-4 folders of a project whose autoloader is not Composer's */
+    private static function manifestPrefixes(): array
+    {
+        $manifest = is_file('composer.json') ? json_decode((string) file_get_contents('composer.json'), true) : null;
+        return is_array($manifest['autoload']['psr-4'] ?? null) ? $manifest['autoload']['psr-4'] : [];
+    }
+
+    /**
+     * @param array<string, string|list<string>> $prefixes
+     * @return list<string>
+     */
+    private static function classesOf(array $prefixes): array
+    {
+        $found = [];
+        foreach ($prefixes as $prefix => $folders) {
+            foreach ((array) $folders as $folder) {
+                $found = [...$found, ...self::classesUnder((string) $prefix, rtrim((string) $folder, '/'))];
             }
         }
-        return array_values(array_unique($found));
+        return $found;
     }
 
     /** @return list<string> */
