@@ -184,8 +184,12 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
           until grep -q Started /tmp/followed; do systemctl restart worded; done; kill $!; wait $!; echo $?`
         expect(await succeed(machine, 'timeout', '120', 'sh', '-c', follow)).toBe('143\n')
         expect((await word('start', 'wordde')).stderr).toContain('(did you mean worded?)')
+        const cache = '/var/cache/scriptify'
+        const modes = await run(machine, 'stat', '-c', '%a %U', `${cache}/worded`)
+        expect(modes.stdout).toBe(language === 'ts' ? '700 root\n' : '')
         await succeed(machine, 'rm', unit)
         expect((await word('uninstall', 'worded')).code).toBe(0)
+        expect((await run(machine, 'test', '-e', cache)).code).toBe(1)
         expect((await systemctl('is-active', 'worded')).stdout).toBe('inactive\n')
       })
 

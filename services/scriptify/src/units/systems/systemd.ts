@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { ask, attempt, type ControlCommand, command } from '../control.ts'
@@ -14,6 +14,8 @@ import { escapeSystemdValue, quoteSystemdWord } from './systemd-grammar.ts'
 
 const FOLDER = '/etc/systemd/system'
 const TIMER_PATH = `${FOLDER}/{name}.timer`
+/** Where CacheDirectory= of the units is. */
+const CACHE_FOLDER = '/var/cache/scriptify'
 /** LONG_LINE_MAX: systemd does not load a unit with a longer line. */
 const MAX_COMMAND_BYTES = 1_048_000
 
@@ -51,6 +53,7 @@ export const systemd: InitSystem = {
     rootdir: escapeSystemdValue(rootdir),
     command: joinWords(command),
     events: schedule === undefined ? undefined : toCalendarEvents(schedule),
+    cachesCode: basename(command[0]) === 'node',
   }),
   extraFiles: [
     {
@@ -104,7 +107,7 @@ export const systemd: InitSystem = {
     const units = [...(hasTimer(name) ? [`${name}.timer`] : []), `${name}.service`]
     return [command('systemctl', 'stop', ...units), attempt('systemctl', 'disable', ...units)]
   },
-  forget: forgetUnit,
+  forget: (name) => [...forgetUnit(name), ...(runsSystemd() ? removeCache(name) : [])],
   verify,
   state,
   links: findLinks,
@@ -146,6 +149,13 @@ export function forgetUnit(name: string): ControlCommand[] {
   if (!runsSystemd()) return []
   return [...daemonReload(), attempt('systemctl', 'reset-failed', `${name}.service`)]
 }
+
+/** By `rm`, which cannot be misled by links: the folder belongs to the account of the service. */
+const removeCache = (name: string): ControlCommand[] => [
+  attempt('rm', '-rf', '--one-file-system', `${CACHE_FOLDER}/${name}`),
+  // Unless another service has one.
+  attempt('rmdir', CACHE_FOLDER),
+]
 
 /** The states of a service that ended otherwise than it should. */
 const FAILING = ['failed', 'restarting']
