@@ -1,5 +1,5 @@
 /* The least that Node needs for the same answers: node:http, createHmac, prepared statements. It checks no input. */
-import { createHmac, hash, randomUUID } from 'node:crypto'
+import { createHmac, createSecretKey, hash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
@@ -15,7 +15,7 @@ import {
   type UserRow,
 } from './statements.ts'
 
-const secret = Buffer.from(process.env.JWT_SECRET ?? '', 'base64')
+const secret = createSecretKey(Buffer.from(process.env.JWT_SECRET ?? '', 'base64'))
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
 const sign = (text: string) => createHmac('sha512', secret).update(text).digest('base64url')
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
