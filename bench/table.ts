@@ -25,6 +25,8 @@ const HOST_COLUMNS: Readonly<Record<string, string>> = {
   idleMib: 'idle MiB',
   loadedMib: 'after load MiB',
   peakMib: 'peak MiB',
+  recoveredMs: 'recovered ms',
+  recoveredMib: 'recovered MiB',
   residentMib: 'resident MiB',
 }
 
