@@ -6,7 +6,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const LATCHKEY = 'services/auth-api/src/main.ts'
 /** As in the images. */
 const IMAGE_OPTIONS = ['--max-semi-space-size=4']
-/** As `npm start` does: no start but the first loads the TypeScript compiler. */
+/** As `npm start` does: no start but the first loads the TypeScript compiler. A peer starts in the same way. */
 const COMPILED_ONCE = { NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node') }
 /** High enough that no limit is reached; each is counted as in production. */
 const LIMIT = '1000000000'
@@ -33,8 +33,12 @@ export async function startNamedHost(
   if (BENCH_URL && name === 'latchkey') return remoteHost(name, BENCH_URL)
   const { file, settings } = HOSTS[name]
   const environment = { ...environmentOf(target), DATABASE_URL: databaseUrl, ...settings }
-  if (file !== LATCHKEY) return startHost(name, join(ROOT, file), environment)
-  return startHost(name, join(ROOT, file), { ...COMPILED_ONCE, ...environment }, IMAGE_OPTIONS)
+  return startHost(
+    name,
+    join(ROOT, file),
+    { ...COMPILED_ONCE, ...environment },
+    file === LATCHKEY ? IMAGE_OPTIONS : [],
+  )
 }
 
 export interface Hosts extends AsyncDisposable {
