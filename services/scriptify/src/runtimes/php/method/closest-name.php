@@ -100,11 +100,13 @@ final class ClosestName
     /** @return list<string> */
     private static function classesUnder(string $prefix, string $folder): array
     {
-        if (!is_dir($folder) || str_contains((string) realpath($folder), '/vendor/')) {
+        if (!is_dir($folder) || !is_readable($folder) || str_contains((string) realpath($folder), '/vendor/')) {
             return [];
         }
         $found = [];
-        $files = new \RecursiveIteratorIterator(new \RecursiveDirectoryIterator($folder, \FilesystemIterator::SKIP_DOTS));
+        $tree = new \RecursiveDirectoryIterator($folder, \FilesystemIterator::SKIP_DOTS);
+        // A folder in it may be unreadable for this user.
+        $files = new \RecursiveIteratorIterator($tree, \RecursiveIteratorIterator::LEAVES_ONLY, \RecursiveIteratorIterator::CATCH_GET_CHILD);
         foreach ($files as $path => $file) {
             if (str_ends_with((string) $path, '.php')) {
                 $found[] = $prefix . str_replace('/', '\\', substr((string) $path, strlen($folder) + 1, -4));
