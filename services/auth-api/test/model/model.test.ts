@@ -3,7 +3,7 @@ import { LIMITS } from './limits-model.ts'
 import { startReplicas } from './replicas.ts'
 import { modelOptions, runModel } from './run-model.ts'
 
-const options = modelOptions(16, 60)
+const options = modelOptions(8, 60)
 
 it.each([
   { emailChange: 'immediate', limits: 'low' },
