@@ -141,12 +141,12 @@ describe('a URL', () => {
     [
       'DATABASE_URL',
       ['postgres', 'postgresql', 'mysql', 'mariadb'],
-      'postgres://, postgresql://, mysql://, or mariadb://',
+      'postgres://, postgresql://, mysql:// or mariadb://',
     ],
     [
       'QUEUE_URL',
       ['redis', 'rediss', 'postgres', 'postgresql'],
-      'redis://, rediss://, postgres://, or postgresql://',
+      'redis://, rediss://, postgres:// or postgresql://',
     ],
     ['INBOX_URL', ['http', 'https'], 'http:// or https://'],
   ])('has one of the schemes of %s', (name, schemes, list) => {
