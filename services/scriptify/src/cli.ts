@@ -57,7 +57,7 @@ const COMMANDS: Record<string, (systems: LoadSystems) => Promise<Command>> = {
 const loadControl = async (action: ServiceAction, systems: LoadSystems): Promise<Command> =>
   (await import('./commands/control.ts')).createControlCommand(action, await systems())
 
-/** Help, hints and a word that is no command need all of them. */
+/** Help, hints and a mistyped command need all of them. */
 const commandsOf = (command = '') =>
   Object.hasOwn(COMMANDS, command)
     ? [COMMANDS[command]].filter((load) => load !== undefined)
