@@ -44,8 +44,9 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Leaves a row for the next prompt. */
+/** Leaves a row for the next prompt. On a terminal that does not tell its size, such as a serial line, everything fits. */
 function fitsOn({ rows, columns }: NodeJS.WriteStream, text: string): boolean {
+  if (!rows || !columns) return true
   const rowsOf = (line: string) => Math.max(1, Math.ceil(line.length / columns))
   const needed = stripVTControlCharacters(text)
     .split('\n')
