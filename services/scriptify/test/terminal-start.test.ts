@@ -82,3 +82,15 @@ it('shows what a preload prints above the first prompt', async () => {
   })
   expect(await terminal.see(/node> $/)).toMatch(/^from the preload\s+Scriptify terminal[^>]*node> $/)
 })
+
+it('gives no value to the pager of a terminal that does not tell its size', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'scriptify-start-'))
+  const command = `stty rows 0 cols 0; exec "${process.execPath}" "${MAIN}" terminal --runtime node --no-history`
+  await using terminal = startTypist('/bin/sh', ['-c', command], {
+    prompt: /node[>*] /,
+    cwd: folder.path,
+    env: { NO_COLOR: '1', PAGER: 'echo paged' },
+  })
+  await terminal.see(/node> $/)
+  expect(await terminal.enter('6 * 7')).toMatch(/=> 42\s+node> $/)
+})
