@@ -1,4 +1,4 @@
-import type { RateLimitPluginOptions } from '@fastify/rate-limit'
+import rateLimit, { type RateLimitPluginOptions } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Redis } from 'ioredis'
 import { type Counted, createMemoryCounter } from './memory-counter.ts'
@@ -73,7 +73,6 @@ async function openStore(
 ): Promise<FastifyInstance['createRateLimit']> {
   const { promise, resolve } = Promise.withResolvers<FastifyInstance['createRateLimit']>()
   await app.register(async (context) => {
-    const { default: rateLimit } = await import('@fastify/rate-limit')
     await context.register(rateLimit, { global: false, ...options })
     resolve(context.createRateLimit)
   })
