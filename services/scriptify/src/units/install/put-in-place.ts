@@ -30,7 +30,9 @@ export async function putInPlace(installation: Installation): Promise<void> {
 }
 
 function reasonOf(error: unknown, { request: { name } }: Installation): string {
-  const isTaken = error instanceof Error && 'code' in error && error.code === 'EEXIST'
+  const { code, syscall }: NodeJS.ErrnoException = error instanceof Error ? error : new Error()
+  // The first to finish removes what it takes for the leftovers of an earlier one: the files that this one was to link.
+  const isTaken = code === 'EEXIST' || (code === 'ENOENT' && syscall === 'link')
   return isTaken
     ? `another installation of ${name} has finished first; see scriptify services`
     : errorMessage(error)
