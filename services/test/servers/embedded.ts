@@ -12,7 +12,7 @@ const DRAFT_PREFIX = 'draft-'
 /** What a prepared cluster is made of: binaries and BullMQ, the options of initdb, and what `preparePostgres` runs. */
 const MADE_OF = [
   'package-lock.json',
-  'migrations/**/*.sql',
+  '{migrations,extensions}/**/*.sql',
   'scripts/embedded/cluster.ts',
   'services/test/servers/*.ts',
   'shared/database/**/*.ts',
