@@ -76,6 +76,7 @@ export function createAccountHistory(given: {
   username: string
   email: string
   password: string
+  role: string
 }) {
   const lines: string[] = []
   /** While the user was deleted, or had another role. */
@@ -87,7 +88,6 @@ export function createAccountHistory(given: {
     oldPasswords: [] as string[],
     name: 'Ada',
     language: undefined as string | undefined,
-    role: 'user',
     mark: 0,
     unusedResets: 0,
     /** Requests for a reset whose response was lost: each may have stored one. */

@@ -63,7 +63,9 @@ export async function useAtRandom(service: KilledReplicas, { seconds, users, see
   await addUser(service, takenEmail, 'taken')
   const accounts: AccountHistory[] = []
   for (let index = 0; index < users; index++)
-    accounts.push(await addUser(service, `ada${index}@example.com`, `ada${index}`))
+    accounts.push(
+      await addUser(service, `ada${index}@example.com`, `ada${index}`, index % 4 ? 'user' : 'admin'),
+    )
   const failed = new AbortController()
   const lane = async (number: number) => {
     const own = accounts.filter((_, index) => index % LANES === number)
@@ -83,10 +85,15 @@ export async function useAtRandom(service: KilledReplicas, { seconds, users, see
   return { kills, steps: steps.reduce((sum, count) => sum + count, 0), accounts }
 }
 
-async function addUser({ users }: KilledReplicas, email: string, username: string): Promise<AccountHistory> {
+async function addUser(
+  { users }: KilledReplicas,
+  email: string,
+  username: string,
+  role = 'user',
+): Promise<AccountHistory> {
   const passwordHash = hash('sha1', FIRST_PASSWORD)
-  const userid = await users.insert({ name: 'Ada', email, username, passwordHash, role: 'user' })
-  return createAccountHistory({ userid, username, email, password: FIRST_PASSWORD })
+  const userid = await users.insert({ name: 'Ada', email, username, passwordHash, role })
+  return createAccountHistory({ userid, username, email, password: FIRST_PASSWORD, role })
 }
 
 async function useUntil(
