@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import fc from 'fast-check'
 import { createAccountModel } from './account-model.ts'
 import type { Replicas } from './replicas.ts'
@@ -28,7 +29,8 @@ const START = Date.UTC(2030, 0, 1, 0, 0, 0, 400)
 
 /** Runs sequences of steps against both replicas; throws with the seed and the shortest sequence that disagrees. */
 export async function runModel(replicas: Replicas, { seed, runs, steps }: ModelOptions): Promise<void> {
-  let number = 0
+  // Each sequence has addresses of its own. Those of the run before may still be limited in Redis.
+  let number = randomInt(50_000)
   const property = fc.asyncProperty(fc.limitShrink(sequences(steps), MAX_SHRINKS), async (commands) => {
     // Later than in the sequences before: what the replicas remember of their users has no meaning here.
     Object.assign(replicas.time, { now: START, elapsed: replicas.time.elapsed + 1_000_000 })
