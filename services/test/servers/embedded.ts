@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, constants, cpSync, globSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, mkdtempDisposable, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { type EmbeddedServer, startEmbeddedPostgres } from '../../../scripts/embedded/postgres.ts'
@@ -9,6 +9,7 @@ import type { StartedServer } from './shared-servers.ts'
 const ROOT = join(import.meta.dirname, '../../..')
 const KEPT = join(ROOT, 'node_modules/.cache/test-clusters')
 const DRAFT_PREFIX = 'draft-'
+const DATA_PREFIX = join(tmpdir(), 'latchkey-test-')
 /** What a prepared cluster is made of: binaries and BullMQ, the options of initdb, and what `preparePostgres` runs. */
 const MADE_OF = [
   'package-lock.json',
@@ -22,7 +23,7 @@ const MADE_OF = [
 /** The server of `npm start`; with it the suites run without Docker. It starts from a copy of a prepared cluster. */
 export async function start(): Promise<StartedServer> {
   const prepared = await preparedCluster()
-  const dataDir = await newDataDir()
+  const dataDir = await mkdtemp(DATA_PREFIX)
   copy(prepared, join(dataDir, 'postgres'))
   // PostgreSQL refuses a data directory that others may enter, and cpSync keeps no mode of a directory.
   chmodSync(join(dataDir, 'postgres/data'), 0o700)
@@ -44,14 +45,13 @@ async function preparedCluster(): Promise<string> {
   const kept = await readdir(KEPT)
   if (kept.includes(version)) return path
 
-  const dataDir = await newDataDir()
-  const server = await startServer(dataDir)
+  await using dataDir = await mkdtempDisposable(DATA_PREFIX)
+  await using server = await startServer(dataDir.path)
   // Loaded on use: it loads BullMQ.
   const { preparePostgres } = await import('./prepare-postgres.ts')
   await preparePostgres(server.url)
   await server.stop()
-  await keep(join(dataDir, 'postgres'), path)
-  await rm(dataDir, { recursive: true, force: true })
+  await keep(join(dataDir.path, 'postgres'), path)
   const outdated = kept.filter((name) => !name.startsWith(DRAFT_PREFIX))
   await Promise.all(outdated.map((name) => rm(join(KEPT, name), { recursive: true, force: true })))
   return path
@@ -75,9 +75,7 @@ async function versionOfPrepared(): Promise<string> {
   return hash.digest('hex').slice(0, 16)
 }
 
-const newDataDir = (): Promise<string> => mkdtemp(join(tmpdir(), 'latchkey-test-'))
-
-/** Of 1,700 files: `cp` takes three times as long. */
+/** A cluster has 1,700 files, for which the asynchronous `cp` takes three times as long. */
 const copy = (from: string, to: string): void =>
   cpSync(from, to, { recursive: true, mode: constants.COPYFILE_FICLONE })
 
