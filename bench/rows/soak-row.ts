@@ -2,7 +2,7 @@ import { type Host, measureMib } from '../run/host.ts'
 import { startNamedHost } from '../run/hosts.ts'
 import { startLoad } from '../run/load.ts'
 import type { Target } from '../run/target.ts'
-import { HTTP_ROWS, type HttpRow } from './http-rows.ts'
+import { FRESH_A_SECOND, HTTP_ROWS, type HttpRow } from './http-rows.ts'
 
 const SLICE_SECONDS = 300
 const CONNECTIONS = 8
@@ -16,8 +16,8 @@ const DAILY: Readonly<Record<string, number>> = {
   'login, argon2id': 0.1,
   'reset request': 0.1,
 }
-/** A row with fresh tokens has so many of them for each second of its order. */
-const TOKENS_A_SECOND = 20_000
+/** The fewest fresh tokens that a row orders for each of its seconds: those of refresh. */
+const TOKENS_A_SECOND = FRESH_A_SECOND / 2
 
 export interface SoakOptions {
   minutes: number
@@ -58,6 +58,7 @@ async function sendDaily(
 
   async function send(row: HttpRow, perSecond: number): Promise<void> {
     using sender = startLoad()
+    // Twice the tokens that are needed, since the rate is not exact.
     const order = row.order(target, Math.ceil((2 * perSecond * seconds) / TOKENS_A_SECOND))
     await sender.run({
       ...order,
