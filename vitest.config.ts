@@ -40,6 +40,7 @@ const projects: TestProjectInlineConfiguration[] = [
   // Each of their tests starts servers from nothing.
   project('launcher', { include: LAUNCHER, exclude: [SOAK] }),
   project('scriptify', {
+    ...SHARED_MODULES,
     include: ['services/scriptify/test/**/*.test.ts'],
     exclude: [SOAK],
     provide: { systemdMachines: ['php'] },

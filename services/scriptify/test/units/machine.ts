@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
+import type { GenericContainer, StartedTestContainer } from 'testcontainers'
 import { COMPILED_ONCE, ROOT } from '../terminal-docker.ts'
 import { type Ended, openMachineShell, type RunOnMachine } from './machine-shell.ts'
 
@@ -29,6 +29,7 @@ export async function startSystemdMachine(
   kind: 'php' | 'node',
   volumes: { source: string; target: string }[] = [],
 ): Promise<Machine> {
+  const { Wait } = await import('testcontainers')
   const image = await build(kind)
   const machine = image
     .withEnvironment(COMPILED_ONCE)
@@ -46,6 +47,7 @@ export async function startSystemdMachine(
 
 /** The same without systemd: PID 1 only reaps. Each folder of `small` has a size of 64 KiB. */
 export async function startSysvMachine(kind: 'php' | 'node', small: string[] = []): Promise<Machine> {
+  const { Wait } = await import('testcontainers')
   const image = await build(kind)
   return image
     .withEnvironment(COMPILED_ONCE)
@@ -113,8 +115,8 @@ const controlGroups = () =>
         { source: `${CGROUPS}/systemd`, target: `${CGROUPS}/systemd`, mode: 'rw' as const },
       ]
 
-const build = (kind: 'php' | 'node') =>
-  GenericContainer.fromDockerfile(HERE, `systemd-${kind}.Dockerfile`).build(
-    `latchkey-test/systemd-${kind}:1`,
-    { deleteOnExit: false },
-  )
+async function build(kind: 'php' | 'node'): Promise<GenericContainer> {
+  const { GenericContainer } = await import('testcontainers')
+  const image = GenericContainer.fromDockerfile(HERE, `systemd-${kind}.Dockerfile`)
+  return image.build(`latchkey-test/systemd-${kind}:1`, { deleteOnExit: false })
+}
