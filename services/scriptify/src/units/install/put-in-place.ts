@@ -5,7 +5,7 @@ import { EXIT } from '../../exit-codes.ts'
 import { attempt, type ControlCommand, controlAll } from '../control.ts'
 import { createFolders, removeEmptyFolders } from '../folders.ts'
 import type { FoundFile } from '../inspect-service.ts'
-import { type Replacement, removeLeftovers, replaceFiles } from '../replace-files.ts'
+import { type FileOperations, type Replacement, removeLeftovers, replaceFiles } from '../replace-files.ts'
 import { ownFolders, unitFile } from '../unit-path.ts'
 import type { InstallRequest } from './install-request.ts'
 import type { KeptVariables } from './kept-variables.ts'
@@ -20,9 +20,9 @@ export interface Installation {
 }
 
 /** Writes the files and announces the service; throws exit code 1 when either fails, and then reverts both. */
-export async function putInPlace(installation: Installation): Promise<void> {
+export async function putInPlace(installation: Installation, operations?: FileOperations): Promise<void> {
   try {
-    await write(installation, () => controlAll(announceCommands(installation.request)))
+    await write(installation, operations)
   } catch (error) {
     await controlAll(rollbackCommands(installation))
     throw new CliError(`Nothing was installed: ${reasonOf(error, installation)}`, EXIT.failed)
@@ -31,8 +31,8 @@ export async function putInPlace(installation: Installation): Promise<void> {
 
 function reasonOf(error: unknown, { request: { name } }: Installation): string {
   const { code, syscall }: NodeJS.ErrnoException = error instanceof Error ? error : new Error()
-  // The first to finish removes what it takes for the leftovers of an earlier one: the files that this one was to link.
-  const isTaken = code === 'EEXIST' || (code === 'ENOENT' && syscall === 'link')
+  // The first to finish removes what it takes for the leftovers of an earlier one: the staged files of this one.
+  const isTaken = code === 'EEXIST' || (code === 'ENOENT' && ['link', 'rename'].includes(syscall ?? ''))
   return isTaken
     ? `another installation of ${name} has finished first; see scriptify services`
     : errorMessage(error)
@@ -52,12 +52,13 @@ export const announceCommands = ({
 export const replacesUnit = ({ request: { root, system, name }, existing }: Installation): boolean =>
   existing.some(({ path }) => path === join(root, unitFile(system, name)))
 
-async function write(installation: Installation, confirm: () => Promise<void>): Promise<void> {
+async function write(installation: Installation, operations: FileOperations | undefined): Promise<void> {
+  const announce = () => controlAll(announceCommands(installation.request))
   const { root, system, name } = installation.request
   const created = await createFolders(ownFolders(system, name).map((folder) => join(root, folder)))
   const replacements = findReplacements(installation)
   try {
-    await replaceFiles(replacements, confirm)
+    await replaceFiles(replacements, announce, operations)
   } catch (error) {
     await removeEmptyFolders(created)
     throw error
