@@ -94,6 +94,13 @@ describe.runIf(await hasDocker()).each([
       echo more >> /var/log/scriptify-worded.log; until grep -q more /tmp/followed; do sleep 0.05; done
       kill $!; wait $!; echo $?`
     expect(await succeed(machine, 'timeout', '120', 'sh', '-c', follow)).toBe('143\n')
+    // Its first call fails: at once, or while scriptify still looks.
+    await succeed(machine, 'sed', '-i', 's/::record/::needy/', '/etc/scriptify/worded.run')
+    expect(await word('start', 'worded')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^worded does not start: .+; see \/var\/log\/scriptify-worded\.log\n$/),
+    })
     expect((await word('uninstall', 'worded')).code).toBe(0)
   })
 
