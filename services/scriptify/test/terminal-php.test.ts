@@ -292,7 +292,14 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
   })
 
   it('shows code and values in colours, in 20 columns, and gives a long value to the pager', async () => {
-    const env = { NO_COLOR: undefined, PAGER: 'head -n 2; echo paged', LC_ALL: 'C' }
+    // Under CI, Node shows colours only where they are forced.
+    const env = {
+      NO_COLOR: undefined,
+      CI: '1',
+      FORCE_COLOR: '1',
+      PAGER: 'head -n 2; echo paged',
+      LC_ALL: 'C',
+    }
     await using terminal = await openTerminal(['--no-preload'], env, { cols: 20, rows: 12 })
     const screen = watchScreen(terminal)
     const shows = (color: number, ...texts: string[]) =>
@@ -310,8 +317,16 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     expect(shown).toMatch(/=> \[\n {5}1,\npaged\n/)
   })
 
-  it('leaves at die with code 0', async () => {
-    await using terminal = await openTerminal()
+  it('writes nothing but text where it is dumb, runs nothing that is not UTF-8, and leaves at die with code 0', async () => {
+    await using terminal = await openTerminal(['--no-preload'], { NO_COLOR: undefined, TERM: 'dumb' })
+    let written = ''
+    terminal.pty.onData((data) => {
+      written += data
+    })
+    Reflect.apply(terminal.pty.write, terminal.pty, [Buffer.from('$written = "caf\xe9";\r', 'latin1')])
+    await terminal.see(/not UTF-8, and was not run[^>]*php> $/)
+    expect(await terminal.enter('["é", isset($written)]')).toMatch(/=> \[\n {5}"é",\n {5}false,\n {3}\]/)
+    expect(written).not.toContain('\x1b')
     terminal.type('die\r')
     expect(await terminal.exited).toBe(0)
   })
