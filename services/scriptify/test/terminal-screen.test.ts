@@ -98,9 +98,11 @@ describe.concurrent('the screen of a terminal', () => {
     terminal.type('[漢字, 漢字, 漢字]\r')
     await terminal.shows('=> [', "     '日本語 é',", "     '日本語 é',", "     '日本語 é'", '   ]', 'node>')
     // A message appears above a line of several rows.
-    terminal.type('setTimeout(() => { throw 1 }, 300);;\r')
+    terminal.type('setTimeout(() => { throw 1 }, 500);;\r')
+    await terminal.shows(';;', 'node>')
     terminal.type('"abcdefghijklmnopqrstuvwxyz"')
-    await terminal.shows('Uncaught exception:', 'Uncaught 1', 'node> "abcdefghijklm', 'nopqrstuvwxyz"')
+    const message = ['Uncaught exception:', 'Uncaught 1']
+    await terminal.shows(';;', ...message, 'node> "abcdefghijklm', 'nopqrstuvwxyz"')
     // Ctrl-C in the first row goes below the last.
     terminal.type(`${HOME}${CTRL_C}`)
     await terminal.shows('node> "abcdefghijklm', 'nopqrstuvwxyz"^C', 'node>')
