@@ -1,0 +1,1 @@
+drop index if exists ix_users_token_lookup;
