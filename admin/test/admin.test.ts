@@ -22,6 +22,7 @@ import {
 import { Audit } from '../audit.ts'
 import { Migrations } from '../migrations.ts'
 import { Queue } from '../queue.ts'
+import { Secrets } from '../secrets.ts'
 import { Users } from '../users.ts'
 
 const SCRIPTIFY = join(import.meta.dirname, '../../services/scriptify/bin/scriptify')
@@ -77,6 +78,7 @@ async function run(
 const admin = new Users()
 const audit = new Audit()
 const queue = new Queue()
+const migrations = new Migrations()
 
 /** Calls a method in this process, which most tests are about, instead of starting scriptify. */
 async function call(
@@ -101,10 +103,14 @@ async function call(
   }
 }
 
-async function importCsv(name: string, content: string | Buffer): Promise<Outcome & { report: string }> {
+async function importCsv(
+  name: string,
+  content: string | Buffer,
+  importFile = (path: string) => call(() => admin.import(path)),
+): Promise<Outcome & { report: string }> {
   const path = join(folder, name)
   await writeFile(path, content)
-  const outcome = await run(['Users::import', path])
+  const outcome = await importFile(path)
   return { ...outcome, report: await readFile(`${path}.refused.csv`, 'utf8').catch(() => '') }
 }
 
@@ -143,14 +149,9 @@ describe('Users::create', () => {
 
   it('names every fault in one line, and never the password', async () => {
     await aUser('first')
-    const { code, stderr } = await run([
-      'Users::create',
-      'FIRST',
-      'a@b@c',
-      'x\u001b[2J',
-      'r'.repeat(51),
-      'short',
-    ])
+    const { code, stderr } = await call(() =>
+      admin.create('FIRST', 'a@b@c', 'x\u001b[2J', 'r'.repeat(51), 'short'),
+    )
     expect(code).toBe(1)
     expect(stderr.trim().split('\n')).toHaveLength(1)
     for (const fault of ['username is already', 'email must', 'name must not', 'role must', 'at least 12'])
@@ -317,6 +318,7 @@ describe('Users::import', () => {
     const { code, stdout, report } = await importCsv(
       'good.csv',
       `\ufeffusername,email,name,role,password,password_hash,property:note\r\nimp1,imp1@x.org,"Ü, ""1""",admin,,${SHA1.toUpperCase()},"two\r\nlines"\r\nimp2,imp2@x.org,,,${PASSWORD},,\r\n\r\nimp3,imp3@x.org,,,,"${ARGON2ID}",`,
+      (path) => run(['Users::import', path]),
     )
     expect({ code, stdout, report }).toEqual({
       code: 0,
@@ -407,9 +409,9 @@ describe('Users::import', () => {
 
 describe('Queue', () => {
   it('counts, lists and retries mails that failed, and shows neither address nor content', async () => {
-    expect((await call(() => new Migrations().up())).code).toBe(0)
+    expect((await call(() => migrations.up())).code).toBe(0)
     await addFailedMails(['one', 'two', 'three'])
-    expect((await run(['Queue::status'])).stdout).toMatch(/failed +3/)
+    expect((await call(() => queue.status())).stdout).toMatch(/failed +3/)
     const { stdout } = await call(() => queue.failed())
     expect(stdout).toMatch(
       /one +password-reset +o\*\*\*@example\.com +1 +\S+ +550 <o\*\*\*@example.com> is unknown/,
@@ -423,7 +425,7 @@ describe('Queue', () => {
   })
 
   it.each(['redis', 'postgres'])('says in one line which %s server does not answer', async (kind) => {
-    const { code, stderr } = await run(['Queue::status'], {
+    const { code, stderr } = await call(() => queue.status(), {
       env: { QUEUE_URL: `${kind}://latchkey:hidden@127.0.0.1:1/0` },
     })
     expect(code).toBe(1)
@@ -462,11 +464,11 @@ async function addFailedMails(ids: readonly string[]): Promise<void> {
 
 describe('an unavailable database', () => {
   it.each([
-    { protocol: 'postgres', method: 'Users::list' },
-    { protocol: 'mysql', method: 'Users::list' },
-    { protocol: 'mariadb', method: 'Migrations::status' },
-  ])('($protocol) is named by $method, with what the system says', async ({ protocol, method }) => {
-    const { code, stderr } = await run([method], {
+    { protocol: 'postgres', method: 'Users::list', list: () => admin.list() },
+    { protocol: 'mysql', method: 'Users::list', list: () => admin.list() },
+    { protocol: 'mariadb', method: 'Migrations::status', list: () => migrations.status() },
+  ])('($protocol) is named by $method, with what the system says', async ({ protocol, list }) => {
+    const { code, stderr } = await call(list, {
       env: { DATABASE_URL: `${protocol}://latchkey:hidden@127.0.0.1:1/latchkey` },
     })
     expect(code).toBe(1)
@@ -476,17 +478,18 @@ describe('an unavailable database', () => {
 
 describe('the other classes', () => {
   it('generate a secret of the given length', async () => {
+    const generate = (bytes?: string) => call(async () => new Secrets().generate(bytes))
     const { stdout } = await run(['Secrets::generate', '48'])
     expect(Buffer.from(stdout, 'base64')).toHaveLength(48)
-    expect(Buffer.from((await run(['Secrets::generate'])).stdout, 'base64')).toHaveLength(64)
-    expect((await run(['Secrets::generate', '1e3'])).code).toBe(1)
+    expect(Buffer.from((await generate()).stdout, 'base64')).toHaveLength(64)
+    expect((await generate('1e3')).code).toBe(1)
   })
 
   it('say how a database differs, what --adopt would do, and refuse an option that does not exist', async () => {
     await using own = await createEmptyDatabase()
     await own.db.runScript(olderSchema('plain indexes'))
     const env = { DATABASE_URL: own.url, QUEUE_URL: '' }
-    const status = await run(['Migrations::status'], { env })
+    const status = await call(() => migrations.status(), { env })
     expect(status.stdout).toMatch(
       /0001_users +pending[\s\S]*users\.email has no unique index\n {2}A user can take/,
     )
@@ -495,10 +498,10 @@ describe('the other classes', () => {
       stderr: expect.stringMatching(/^Nothing runs on this database: 2 of/),
     })
 
-    const plan = await run(['Migrations::up', '--adopt', '--dry-run'], { env })
+    const plan = await call(() => migrations.up('--adopt', '--dry-run'), { env })
     expect(plan.stdout).toMatch(/^-- users\.email has no unique index\n(create|alter) [^;]+ix_email[^;]+;\n/)
     expect(plan.stdout).toContain('-- then the migration 0001_users\n')
-    expect((await run(['Migrations::up', '--adopt=yes'], { env })).stderr).toBe(
+    expect((await call(() => migrations.up('--adopt=yes'), { env })).stderr).toBe(
       'Migrations::up knows --adopt and --dry-run, not --adopt=yes\n',
     )
     expect((await createMigrator(own.db).status()).every(({ appliedAt }) => appliedAt === undefined)).toBe(
