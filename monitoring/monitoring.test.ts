@@ -67,6 +67,8 @@ describe('the alerts', () => {
       execFileSync('promtool', ['test', 'rules', 'rules.test.yaml'], {
         cwd: import.meta.dirname,
         stdio: 'pipe',
+        // Prometheus computes six hours twice; collecting its garbage less often takes a quarter off.
+        env: { ...process.env, GOGC: '400' },
       }),
     ).not.toThrow()
   })
