@@ -2,6 +2,7 @@ import { execFileSync, type StdioOptions } from 'node:child_process'
 import { mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { anyCharacter } from '@latchkey/shared/test/any-character.ts'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { parseEnvFile, renderEnvFile, updateEnvFile } from './env-file.ts'
@@ -15,7 +16,7 @@ const MARK = '# scriptify: managed service=x template=crond v=1\n'
 const names = fc.stringMatching(/^[A-Za-z0-9_]{0,8}$/).map((text) => `V_${text}`)
 const values = fc.oneof(
   fc.string({ unit: fc.constantFrom(...`"'\\$\`!#%&;|<>(){}[]*?~= \t\n\r aé漢😀`) }),
-  fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', '').toWellFormed()),
+  fc.string({ unit: anyCharacter }).map((text) => text.replaceAll('\0', '').toWellFormed()),
 )
 const variables = fc.dictionary(names, values, { maxKeys: 12, noNullPrototype: true })
 
@@ -46,19 +47,33 @@ it('changes the given variables of a file edited by hand, and nothing else', () 
   )
 })
 
+/** How many files one shell reads: its start takes longer. */
+const FILES = 10
+/** Each file in a subshell of its own, whose environment ends with a line that no variable has. */
+const READ_FILES = 'set -a; for file; do (. "$file"; exec env -0); printf "END\\0"; done'
+
 it.each(['/bin/sh', '/bin/bash'])('is read by %s as by itself', async (shell) => {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'scriptify-env-'))
-  const file = join(folder.path, 'x.env')
-  const property = fc.asyncProperty(variables, async (given) => {
-    await writeFile(file, MARK + renderEnvFile(given))
-    const seen = execFileSync(shell, ['-ec', 'set -a; . "$1"; exec env -0', 'sh', file], {
-      encoding: 'utf8',
-      stdio: QUIET,
-      env: { PATH: process.env.PATH },
-    })
-    const entries = seen.split('\0').filter((entry) => entry.startsWith('V_'))
-    const split = (entry: string) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]
-    expect(Object.fromEntries(entries.map(split))).toEqual(given)
-  })
-  await fc.assert(property, { numRuns: 60 })
+  const files = Array.from({ length: FILES }, (_, index) => join(folder.path, `${index}.env`))
+  const property = fc.asyncProperty(
+    fc.array(variables, { minLength: FILES, maxLength: FILES }),
+    async (given) => {
+      await Promise.all(files.map((file, index) => writeFile(file, MARK + renderEnvFile(given[index] ?? {}))))
+      const seen = execFileSync(shell, ['-ec', READ_FILES, 'sh', ...files], {
+        encoding: 'utf8',
+        stdio: QUIET,
+        env: { PATH: process.env.PATH },
+      })
+      expect(seen.split('\0END\0').slice(0, -1).map(readVariables)).toEqual(given)
+    },
+  )
+  await fc.assert(property, { numRuns: 60 / FILES })
 })
+
+/** The variables of a test in what `env -0` printed. */
+function readVariables(printed: string): Record<string, string> {
+  const entries = printed.split('\0').filter((entry) => entry.startsWith('V_'))
+  return Object.fromEntries(
+    entries.map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]),
+  )
+}

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { anyCharacter } from '../../test/any-character.ts'
 import { SETTINGS, type SettingName } from '../definitions.ts'
 import type { Environment, Setting } from '../setting.ts'
 
@@ -12,11 +13,11 @@ export const environments = (): fc.Arbitrary<Environment> =>
   fc
     .tuple(
       fc.record(Object.fromEntries(SETTING_NAMES.map((name) => [name, valuesOf(name)]))),
-      fc.dictionary(fc.string({ unit: 'binary' }), fc.string()),
+      fc.dictionary(fc.string({ unit: anyCharacter }), fc.string()),
     )
     .map(([settings, others]) => ({ ...others, ...settings }))
 
-const ANY_TEXT = fc.string({ unit: 'binary', maxLength: 40 })
+const ANY_TEXT = fc.string({ unit: anyCharacter, maxLength: 40 })
 
 const NUMBER = fc.oneof(
   fc.integer().map(String),

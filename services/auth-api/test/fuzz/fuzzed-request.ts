@@ -1,3 +1,4 @@
+import { anyCharacter } from '@latchkey/shared/test/any-character.ts'
 import fc from 'fast-check'
 import type { Operation } from './api-document.ts'
 
@@ -141,7 +142,7 @@ const headerText = () => fc.string({ maxLength: 40 }).map((text) => text.trim())
 function bodies(members: readonly string[], known: KnownValues): fc.Arbitrary<Buffer | undefined> {
   const other = fc.oneof(
     fc.constantFrom(...HOSTILE),
-    fc.string({ unit: 'binary', maxLength: 60 }),
+    fc.string({ unit: anyCharacter, maxLength: 60 }),
     fc.jsonValue({ maxDepth: 2 }),
   )
   const valuesOf = (name: string) =>

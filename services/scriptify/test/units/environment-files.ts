@@ -1,3 +1,4 @@
+import { anyCharacter } from '@latchkey/shared/test/any-character.ts'
 import fc from 'fast-check'
 import { parseEnvFile, renderEnvFile } from '../../src/env-file.ts'
 import { type Machine, run, succeed } from './machine.ts'
@@ -16,7 +17,7 @@ const values = fc.oneof(
   fc.string({ unit: fc.constantFrom(...`"'\\$\`!#%&;|<>(){}[]*?~= \t\n\r aé漢😀`) }),
   // systemd refuses a file that contains a noncharacter of Unicode.
   fc
-    .string({ unit: 'binary' })
+    .string({ unit: anyCharacter })
     .map((text) => text.toWellFormed().replaceAll(/\0|\p{Noncharacter_Code_Point}/gu, '')),
 )
 /** What scriptify writes, and what an administrator may add. */
