@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
+import type { CliContext } from './cli-context.ts'
 import { closestName } from './closest-name.ts'
 import type { InitSystem, ServiceAction } from './units/init-system.ts'
 
@@ -8,23 +9,29 @@ export interface CliOptions {
   command?: string | undefined
   /** Default: those of scriptify. */
   systems?: readonly InitSystem[]
+  /** Default: this process. */
+  context?: CliContext
 }
 
 type Systems = readonly InitSystem[]
 type LoadSystems = () => Promise<Systems>
 
 /** The command line. Parsing throws a CommanderError for wrong usage and a CliError for a failure. */
-export async function createCli({ command, systems }: CliOptions = {}): Promise<Command> {
+export async function createCli({ command, systems, context = process }: CliOptions = {}): Promise<Command> {
   const program = new Command('scriptify')
     .description('Terminals, methods and system services, in PHP and TypeScript')
     .version(manifest.version)
     .exitOverride()
-    .configureOutput({ outputError: (message, write) => write(oneLine(message)) })
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text),
+      outputError: (message, write) => write(oneLine(message)),
+    })
     .showHelpAfterError('(see --help)')
     .addHelpText('after', EXAMPLES)
   const loadSystems = async () => systems ?? (await import('./units/init-systems.ts')).INIT_SYSTEMS
   for (const load of commandsOf(command)) {
-    const loaded = await load(loadSystems)
+    const loaded = await load(loadSystems, context)
     // addCommand(), unlike command(), does not pass settings to the subcommand.
     program.addCommand(loaded.copyInheritedSettings(program))
   }
@@ -32,7 +39,7 @@ export async function createCli({ command, systems }: CliOptions = {}): Promise<
 }
 
 /** In the order of the help. Each is loaded with what it imports. */
-const COMMANDS: Record<string, (systems: LoadSystems) => Promise<Command>> = {
+const COMMANDS: Record<string, (systems: LoadSystems, context: CliContext) => Promise<Command>> = {
   terminal: async () => (await import('./commands/terminal.ts')).createTerminalCommand(),
   run: async () => (await import('./commands/run.ts')).createRunCommand(),
   methods: async () => (await import('./commands/methods.ts')).createMethodsCommand(),
@@ -46,7 +53,8 @@ const COMMANDS: Record<string, (systems: LoadSystems) => Promise<Command>> = {
   start: (systems) => loadControl('start', systems),
   stop: (systems) => loadControl('stop', systems),
   restart: (systems) => loadControl('restart', systems),
-  endpoint: async () => (await import('./commands/endpoint.ts')).createEndpointCommand(),
+  endpoint: async (_systems, context) =>
+    (await import('./commands/endpoint.ts')).createEndpointCommand(context),
   completion: async (systems) =>
     (await import('./commands/completion.ts')).createCompletionCommand({
       systems,

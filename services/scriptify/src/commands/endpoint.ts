@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import type { CliContext } from '../cli-context.ts'
 import type { EndpointOptions } from '../endpoint/call-endpoint.ts'
 import { collect } from './collect.ts'
 
@@ -20,7 +21,7 @@ Examples:
 type Flags = Omit<EndpointOptions, 'method' | 'url' | 'header'> & { header?: string[] }
 
 /** `scriptify endpoint`: one HTTP request, the body of its response on stdout. */
-export function createEndpointCommand(): Command {
+export function createEndpointCommand(context: CliContext): Command {
   return new Command('endpoint')
     .description('call a REST endpoint')
     .argument('<METHOD>', 'GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or another')
@@ -50,6 +51,7 @@ export function createEndpointCommand(): Command {
     .addHelpText('after', EXAMPLES)
     .action(async (method: string, url: string, flags: Flags) => {
       const { callEndpoint } = await import('../endpoint/call-endpoint.ts')
-      process.exitCode = await callEndpoint({ ...flags, method, url, header: flags.header ?? [] })
+      const options = { ...flags, method, url, header: flags.header ?? [] }
+      context.exitCode = await callEndpoint(options, context)
     })
 }

@@ -1,3 +1,4 @@
+import type { CliContext } from '../cli-context.ts'
 import { EXIT } from '../exit-codes.ts'
 import { ENDPOINT_EXIT } from './endpoint-exit.ts'
 import { exchange } from './exchange.ts'
@@ -12,24 +13,27 @@ export interface EndpointOptions extends RequestOptions, LimitOptions {
 }
 
 /** Sends the request and prints the response; resolves with the exit code, or throws a CliError. */
-export async function callEndpoint(options: EndpointOptions): Promise<number> {
-  const { maxRedirects, timeoutMs, maxBytes } = parseLimits(options, process.stdout.isTTY)
-  const request = await parseRequest(options)
+export async function callEndpoint(options: EndpointOptions, context: CliContext): Promise<number> {
+  const { stdout, stderr } = context
+  const note = (line: string) => void stderr.write(`${line}\n`)
+  const { maxRedirects, timeoutMs, maxBytes } = parseLimits(options, stdout.isTTY ?? false)
+  const request = await parseRequest(options, context)
   if (request.body && /^(GET|HEAD)$/.test(request.method))
-    console.error(`Note: many servers ignore the body of a ${request.method} request`)
+    note(`Note: many servers ignore the body of a ${request.method} request`)
   try {
     const { response, finish } = await exchange(request, {
       maxRedirects: options.follow ? maxRedirects : undefined,
       timeoutMs,
-      onResponse: (response) => options.include && console.error(headOf(response)),
+      proxyEnv: context.env,
+      onResponse: (response) => options.include && note(headOf(response)),
     })
     const isCoded = [...request.headers.keys()].some((name) => name.toLowerCase() === 'accept-encoding')
-    const end = await finish(printBody(response, process.stdout, { maxBytes, isCoded }))
+    const end = await finish(printBody(response, stdout, { maxBytes, isCoded }))
     if (end === 'closed') return EXIT.outputClosed
     const isError = (response.statusCode ?? 0) >= 400
-    if (isError && !options.include) console.error(statusLineOf(response))
+    if (isError && !options.include) note(statusLineOf(response))
     if (end === 'complete') return isError ? ENDPOINT_EXIT.httpError : EXIT.ok
-    console.error(
+    note(
       end === 'binary'
         ? 'The body is binary and not shown on a terminal: redirect it to a file or a pipe'
         : `The body is cut after ${maxBytes} bytes: raise --max-bytes`,

@@ -20,6 +20,8 @@ export interface ExchangeOptions {
   maxRedirects: number | undefined
   /** From the first request to the last byte of the body. */
   timeoutMs: number
+  /** Names the proxies. */
+  proxyEnv: NodeJS.ProcessEnv
   /** Called with each response, redirects included, before its body is read. */
   onResponse(response: IncomingMessage): void
 }
@@ -39,7 +41,7 @@ export async function exchange(first: EndpointRequest, options: ExchangeOptions)
     const explain = (error: unknown): never => {
       throw describeFault(error, { origin, hasTimedOut: signal.aborted, timeoutMs: options.timeoutMs })
     }
-    const { response, close } = await send(request, signal).catch(explain)
+    const { response, close } = await send(request, { signal, proxyEnv: options.proxyEnv }).catch(explain)
     options.onResponse(response)
     const { statusCode = 0, headers } = response
     if (options.maxRedirects === undefined || !isRedirect(statusCode, headers.location))
@@ -62,7 +64,10 @@ interface Sent {
   close(): void
 }
 
-function send({ method, url, headers, body }: EndpointRequest, signal: AbortSignal): Promise<Sent> {
+function send(
+  { method, url, headers, body }: EndpointRequest,
+  { signal, proxyEnv }: { signal: AbortSignal; proxyEnv: NodeJS.ProcessEnv },
+): Promise<Sent> {
   const client = url.protocol === 'https:' ? https : http
   const bytes = body?.open()
   if (body && !bytes)
@@ -71,7 +76,7 @@ function send({ method, url, headers, body }: EndpointRequest, signal: AbortSign
       EXIT.failed,
     )
   return new Promise((resolve, reject) => {
-    const agent = new client.Agent({ proxyEnv: process.env })
+    const agent = new client.Agent({ proxyEnv })
     const outgoing = client.request(url, { method, agent, signal })
     // A later error is ignored: a server may answer, and close the connection, before it has the whole body.
     outgoing

@@ -1,7 +1,8 @@
+import type { CliContext } from '../cli-context.ts'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import { decodeRawBytes } from '../raw-bytes.ts'
-import { fileBody, type RequestBody, standardInputBody, textBody } from './request-body.ts'
+import { fileBody, type RequestBody, streamBody, textBody } from './request-body.ts'
 
 /** A checked request. */
 export interface EndpointRequest {
@@ -34,12 +35,12 @@ const FRAMING = new Set(['content-length', 'transfer-encoding', 'trailer'])
 const refuse = (message: string): CliError => new CliError(message, EXIT.usage)
 
 /** Checks method, URL, headers and body; throws a CliError that never repeats a value, which may be a secret. */
-export async function parseRequest(options: RequestOptions): Promise<EndpointRequest> {
+export async function parseRequest(options: RequestOptions, context: CliContext): Promise<EndpointRequest> {
   const method = parseMethod(options.method)
   const given = parseHeaders(options.header)
-  const { url, authorization } = takeCredentials(await parseUrl(options))
+  const { url, authorization } = takeCredentials(await parseUrl(options, context.env))
   const defaults = { 'User-Agent': 'scriptify', Accept: '*/*', ...authorization }
-  const body = await openBody(options)
+  const body = await openBody(options, context)
   return {
     method,
     url,
@@ -59,21 +60,24 @@ function parseMethod(text: string): string {
   return method
 }
 
-async function parseUrl({ url, base }: RequestOptions): Promise<URL> {
+async function parseUrl({ url, base }: RequestOptions, env: NodeJS.ProcessEnv): Promise<URL> {
   if (!url.startsWith('/')) return parseAddress('The URL', url)
   // The path and the host of the base stay, even for a path such as //elsewhere.
-  const address = parseAddress(...(await findBase(base)))
+  const address = parseAddress(...(await findBase(base, env)))
   address.search = ''
   address.hash = ''
   return parseAddress('The URL', `${address.href.replace(/\/$/, '')}${url}`)
 }
 
-async function findBase(base: string | undefined): Promise<[label: string, text: string]> {
+async function findBase(
+  base: string | undefined,
+  env: NodeJS.ProcessEnv,
+): Promise<[label: string, text: string]> {
   if (base !== undefined) return ['--base', base]
   // Loaded on demand: the settings take longer to load than everything else here, and a URL needs none.
   const { loadEnvironment } = await import('@latchkey/shared/settings/environment.ts')
   const { findSetting } = await import('@latchkey/shared/settings/parse-settings.ts')
-  const environment = loadEnvironment(process.env)
+  const environment = loadEnvironment(env)
   const server = environment.API_SERVER || findSetting('API_SERVER', environment)
   if (server) return ['API_SERVER', server]
   throw refuse('The URL is a path: give --base, or set API_SERVER')
@@ -141,9 +145,13 @@ function joinHeaders(
   return new Map([...joined.values()].map(({ name, values }) => [name, values]))
 }
 
-async function openBody({ body, bodyFile }: RequestOptions): Promise<RequestBody | undefined> {
+async function openBody(
+  { body, bodyFile }: RequestOptions,
+  context: CliContext,
+): Promise<RequestBody | undefined> {
   if (body !== undefined && bodyFile !== undefined) throw refuse('Give --body or --body-file, not both')
   if (body !== undefined) return textBody(body)
   if (bodyFile === undefined) return undefined
-  return bodyFile === '-' ? standardInputBody() : fileBody(bodyFile)
+  // Reading the property opens the standard input of the process.
+  return bodyFile === '-' ? streamBody(context.stdin) : fileBody(bodyFile)
 }

@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { printable } from '@latchkey/shared/printable.ts'
+import type { Output } from '../cli-context.ts'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import { decodeBody } from './decode-body.ts'
 import { formatJson } from './format-json.ts'
-
-type Output = NodeJS.WriteStream
 
 /** How the output ended: with the last byte, at maxBytes, at binary bytes on a terminal, or with a closed pipe. */
 export type BodyEnd = 'complete' | 'cut' | 'binary' | 'closed'
@@ -40,7 +39,7 @@ export async function printBody(
 ): Promise<BodyEnd> {
   // Each write reports its own error.
   output.on('error', () => undefined)
-  const isTerminal = output.isTTY
+  const isTerminal = output.isTTY ?? false
   const collected: Buffer[] | undefined = isTerminal && isJson(response) ? [] : undefined
   let length = 0
   let endsWithNewline = true

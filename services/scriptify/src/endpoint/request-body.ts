@@ -28,8 +28,6 @@ export function textBody(text: string): RequestBody {
   }
 }
 
-export const standardInputBody = (): Promise<RequestBody> => streamBody(process.stdin)
-
 /** A regular file is sent with its length, and again after a redirect; a pipe is streamed once. */
 export async function fileBody(path: string): Promise<RequestBody> {
   if (!path.isWellFormed()) throw new CliError('The path of the body file must be UTF-8', EXIT.usage)
@@ -55,7 +53,8 @@ export async function fileBody(path: string): Promise<RequestBody> {
   }
 }
 
-async function streamBody(stream: Readable): Promise<RequestBody> {
+/** The bytes of the stream, which are sent once. */
+export async function streamBody(stream: Readable): Promise<RequestBody> {
   await once(stream, 'readable')
   const first: unknown = stream.read()
   if (!Buffer.isBuffer(first)) return textBody('')

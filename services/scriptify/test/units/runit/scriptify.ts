@@ -1,7 +1,8 @@
 import { createCli } from '../../../src/cli.ts'
 import { readArgv } from '../../../src/read-argv.ts'
-import { runCli } from '../../../src/run-cli.ts'
+import { exitOnOutputError, runCli } from '../../../src/run-cli.ts'
 import { INIT_SYSTEMS } from '../../../src/units/init-systems.ts'
 import { runit } from './runit.ts'
 
+exitOnOutputError()
 process.exitCode = await runCli(await createCli({ systems: [...INIT_SYSTEMS, runit] }), readArgv())
