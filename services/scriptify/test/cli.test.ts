@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { createCli } from '../src/cli.ts'
 import { INIT_SYSTEMS } from '../src/units/init-systems.ts'
 import { uninstallService } from '../src/units/uninstall-service.ts'
+import { runInProcess } from './run-in-process.ts'
 
 const COMMANDS = (await createCli()).commands.map((command) => command.name())
 const LAUNCHER = join(import.meta.dirname, '../bin/scriptify')
@@ -32,7 +33,7 @@ const scriptify = (args: string[], options: { launcher?: string; env?: NodeJS.Pr
 
 describe.concurrent('the command line', () => {
   it.each(COMMANDS)('%s shows examples last', async (name) => {
-    const { code, stdout } = await scriptify([name, '--help'])
+    const { code, stdout } = await runInProcess([name, '--help'])
     expect(code).toBe(0)
     const [, examples = ''] = stdout.split('\nExamples:\n')
     const lines = examples.trimEnd().split('\n')
@@ -64,7 +65,7 @@ describe.concurrent('the command line', () => {
     { why: 'a word too many', args: ['terminal', 'one', 'two'], says: 'too many arguments' },
     { why: 'a choice that is none', args: ['terminal', '--runtime', 'perl'], says: 'php, node' },
   ])('refuses $why in one line with 2', async ({ args, says }) => {
-    const { code, stdout, stderr } = await scriptify(args)
+    const { code, stdout, stderr } = await runInProcess(args)
     expect({ code, stdout, lines: stderr.trim().split('\n').length }).toEqual({
       code: 2,
       stdout: '',
@@ -74,7 +75,7 @@ describe.concurrent('the command line', () => {
   })
 
   it('shows what there is when nothing is asked for', async () => {
-    const { code, stderr } = await scriptify([])
+    const { code, stderr } = await runInProcess([])
     expect(code).toBe(2)
     expect(stderr).toContain('Usage: scriptify')
   })

@@ -12,6 +12,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import { generate } from 'selfsigned'
 import { describe, expect, it } from 'vitest'
+import { runInProcess } from './run-in-process.ts'
 import { startTypist } from './terminal-pty.ts'
 
 const LAUNCHER = join(import.meta.dirname, '../bin/scriptify')
@@ -33,10 +34,17 @@ function start(
   return { child, code }
 }
 
-async function endpoint(args: string[], options: Parameters<typeof start>[1] = { input: '' }) {
-  const { child, code } = start(args, options)
-  const [stdout, stderr] = await Promise.all([buffer(child.stdout), text(child.stderr)])
-  return { code: await code, stdout: stdout.toString(), bytes: stdout, stderr }
+/** Runs it to its end without a process of its own. */
+const endpoint = (
+  args: string[],
+  { env = {}, ...options }: { env?: NodeJS.ProcessEnv; input?: string | Buffer } = {},
+) => runInProcess(['endpoint', ...args], { ...options, env: { ...ENV, ...env } })
+
+/** Runs it to its end as a process: Node reads NODE_EXTRA_CA_CERTS when it starts. */
+async function endpointAsProcess(args: string[], env: NodeJS.ProcessEnv = {}) {
+  const { child, code } = start(args, { env, input: '' })
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+  return { code: await code, stdout, stderr }
 }
 
 interface Listening extends AsyncDisposable {
@@ -199,7 +207,7 @@ describe.concurrent('a request', () => {
     ])
     const piped = seenIn((await endpoint(['PUT', server.url, '--body-file', '-'], { input: 'abc' })).stdout)
     expect([piped.body, valuesOf(piped, 'transfer-encoding')]).toEqual(['abc', ['chunked']])
-    const none = seenIn((await endpoint(['PUT', server.url, '--body-file', '-'], { input: '' })).stdout)
+    const none = seenIn((await endpoint(['PUT', server.url, '--body-file', '-'])).stdout)
     expect([none.body, valuesOf(none, 'content-length')]).toEqual(['', ['0']])
   })
 
@@ -273,7 +281,7 @@ describe.concurrent('a request', () => {
   it('appends a path to --base, else to API_SERVER, and never leaves their host', async () => {
     await using server = await serve(echo)
     const urlOf = async (args: string[], env = {}) =>
-      seenIn((await endpoint(['GET', ...args], { env, input: '' })).stdout).url
+      seenIn((await endpoint(['GET', ...args], { env })).stdout).url
     expect(await urlOf(['/login?x=1', '--base', `${server.url}/api/?old#part`])).toBe('/api/login?x=1')
     expect(await urlOf(['/login'], { API_SERVER: server.url })).toBe('/login')
     const local = { APP_ENV: 'dev', API_SERVER: '', PORT: new URL(server.url).port }
@@ -617,12 +625,12 @@ describe('TLS', () => {
     const { key, cert, env } = await aCertificate('localhost')
     await using secure = await listen(https.createServer({ key, cert }, echo), 'https')
     const args = ['GET', `https://localhost:${secure.port}/`, '--header', `Authorization: Bearer ${SECRET}`]
-    const untrusted = await endpoint(args)
+    const untrusted = await endpointAsProcess(args)
     expect(untrusted).toMatchObject({ code: 7, stdout: '' })
     expect(untrusted.stderr).toContain('NODE_EXTRA_CA_CERTS')
     expect(untrusted.stderr).not.toContain('secret')
-    expect((await endpoint(args, { env, input: '' })).code).toBe(0)
-    const other = await endpoint(['GET', secure.url], { env, input: '' })
+    expect((await endpointAsProcess(args, env)).code).toBe(0)
+    const other = await endpointAsProcess(['GET', secure.url], env)
     expect(other).toMatchObject({ code: 7, stdout: '' })
     expect(other.stderr).toContain('another host')
   })
@@ -638,11 +646,10 @@ describe('a proxy of the environment', () => {
     await using server = await serve(echo)
     await using proxy = await serve((request, response) => void response.end(`by proxy: ${request.url}`))
     const env = { HTTP_PROXY: proxy.url }
-    const proxied = await endpoint(['GET', `${server.url}/x`], { env, input: '' })
+    const proxied = await endpoint(['GET', `${server.url}/x`], { env })
     expect(proxied.stdout).toBe(`by proxy: ${server.url}/x`)
     const direct = await endpoint(['GET', `${server.url}/x`], {
       env: { ...env, NO_PROXY: '127.0.0.1' },
-      input: '',
     })
     expect(seenIn(direct.stdout).url).toBe('/x')
   })
@@ -662,7 +669,7 @@ describe('a proxy of the environment', () => {
     })
     await using proxy = await listen(proxyServer)
     const through = { ...env, HTTPS_PROXY: proxy.url.replace('//', `//ada:${SECRET}@`) }
-    const get = (host: string) => endpoint(['GET', `https://${host}/x`], { env: through, input: '' })
+    const get = (host: string) => endpointAsProcess(['GET', `https://${host}/x`], through)
     const passed = await get('tunnelled.example')
     expect(passed).toMatchObject({ code: 0, stderr: '' })
     expect(seenIn(passed.stdout).url).toBe('/x')
