@@ -13,13 +13,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { clearLockedPorts } from 'get-port'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findFreePort } from '../../services/mailer-worker/test/support/free-port.ts'
+import { VOLATILE_FOLDER } from '../../services/test/servers/volatile-folder.ts'
 import { type EmbeddedServer, startEmbeddedPostgres } from './postgres.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -247,7 +247,7 @@ function aDataDirWithCluster() {
 }
 
 function aDataDir() {
-  const path = mkdtempSync(join(tmpdir(), 'latchkey-embedded-'))
+  const path = mkdtempSync(join(VOLATILE_FOLDER, 'latchkey-embedded-'))
   chmodSync(path, 0o755)
   return {
     path,

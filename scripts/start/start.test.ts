@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findFreePort } from '../../services/mailer-worker/test/support/free-port.ts'
+import { VOLATILE_FOLDER } from '../../services/test/servers/volatile-folder.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const NEW_PASSWORD = 'N3w-p4ssw0rd!'
@@ -16,7 +16,7 @@ const NEW_PASSWORD = 'N3w-p4ssw0rd!'
 let dataDir: string
 let settings: Record<string, string>
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'latchkey-start-'))
+  dataDir = await mkdtemp(join(VOLATILE_FOLDER, 'latchkey-start-'))
   const port = async () => String(await findFreePort())
   settings = {
     DATA_DIR: dataDir,

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, constants, cpSync, globSync } from 'node:fs'
 import { mkdir, mkdtemp, mkdtempDisposable, readdir, readFile, rename, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { type EmbeddedServer, startEmbeddedPostgres } from '../../../scripts/embedded/postgres.ts'
 import type { StartedServer } from './shared-servers.ts'
+import { VOLATILE_FOLDER } from './volatile-folder.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const KEPT = join(ROOT, 'node_modules/.cache/test-clusters')
 const DRAFT_PREFIX = 'draft-'
-const DATA_PREFIX = join(tmpdir(), 'latchkey-test-')
+const DATA_PREFIX = join(VOLATILE_FOLDER, 'latchkey-test-')
 /** What a prepared cluster is made of: binaries and BullMQ, the options of initdb, and what `preparePostgres` runs. */
 const MADE_OF = [
   'package-lock.json',
@@ -84,5 +84,5 @@ const startServer = (dataDir: string): Promise<EmbeddedServer> =>
   startEmbeddedPostgres({
     dataDir,
     database: 'latchkey',
-    settings: { fsync: 'off', max_connections: '400' },
+    settings: { fsync: 'off', max_connections: '400', max_wal_size: '256MB' },
   })
