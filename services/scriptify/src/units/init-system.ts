@@ -74,6 +74,8 @@ export interface InitSystem {
   check?(service: ServiceDefinition): void | Promise<void>
   /** Whether it can lengthen the delay before each restart, on this machine. */
   backsOff?(): Promise<boolean>
+  /** Whether it can give a service a folder for a cache, on the host whose files are below `root`. */
+  keepsCache?(root: string): boolean
   /** Why it starts nothing on this machine now, and what to do instead; undefined where it runs. */
   absence?(): string | undefined
   /** Throws exit code 2 where it is not able to start or enable a service on this machine. */

@@ -24,4 +24,6 @@ export interface ServiceDefinition {
   readonly memoryMax: string | undefined
   /** Whether the delay before a restart grows. */
   readonly backsOff: boolean
+  /** Whether the host can keep a cache for the service. */
+  readonly keepsCache: boolean
 }

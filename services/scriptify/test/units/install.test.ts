@@ -461,6 +461,16 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect((await uninstall('probe')).code).toBe(0)
     })
 
+    it('keeps no compiled code where /var/cache is read-only', async () => {
+      const plan = async () => (await install('probe', 'systemd', '--dry-run')).stdout
+      expect(await plan()).toContain('\nCacheDirectory=scriptify/probe\n')
+      // The repository is mounted read-only.
+      const swap = `mv /var/cache /var/cache.own && ln -s ${HOME} /var/cache`
+      await succeed(machine, 'sh', '-c', swap)
+      expect(await plan()).toMatch(/\nExecStart=(?![\s\S]*CacheDirectory)/)
+      await succeed(machine, 'sh', '-c', 'rm /var/cache && mv /var/cache.own /var/cache')
+    })
+
     it('installs one of two that come at once, and tells the other', async () => {
       const [first, second] = await Promise.all([install('twin', 'crond'), install('twin', 'crond')])
       const [won, lost] = first.code === 0 ? [first, second] : [second, first]

@@ -52,7 +52,8 @@ async function prepare(request: InstallRequest, { systems, env }: InstallContext
   const seen = { ...kept.variables, ...environment }
   const command = await findServiceCommand(request, { interval, environment: seen, account, env })
   const backsOff = root === '/' && ((await system.backsOff?.()) ?? false)
-  const service = { ...parsed, ...command, backsOff }
+  const keepsCache = system.keepsCache?.(root) ?? false
+  const service = { ...parsed, ...command, backsOff, keepsCache }
   await system.check?.(service)
   const files = await renderService(service, { system, keptEnvironment: kept.text, extras })
   return { request, files, existing, kept }

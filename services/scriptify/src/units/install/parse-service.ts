@@ -26,7 +26,7 @@ export interface ServiceRequest {
   readonly start: boolean
 }
 
-export type ParsedService = Omit<ServiceDefinition, 'command' | 'rootdir' | 'backsOff'> & {
+export type ParsedService = Omit<ServiceDefinition, 'command' | 'rootdir' | 'backsOff' | 'keepsCache'> & {
   /** Seconds between two calls; undefined for a single call. */
   readonly interval: number | undefined
 }

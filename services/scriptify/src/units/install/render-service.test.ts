@@ -20,6 +20,7 @@ const aService = (changes: Partial<ServiceDefinition> = {}): ServiceDefinition =
   environment: { PLAIN: 'x', HARD: ' $HOME `id` "x" \\\nnext' },
   schedule: undefined,
   backsOff: false,
+  keepsCache: true,
   hardened: true,
   privateTmp: true,
   memoryMax: undefined,

@@ -102,7 +102,7 @@ describe('a crontab', () => {
           group: undefined,
           environment: { SOME: argument },
         },
-        ...{ hardened: false, privateTmp: false, memoryMax: undefined, backsOff: false },
+        ...{ hardened: false, privateTmp: false, memoryMax: undefined, backsOff: false, keepsCache: true },
         ...given,
         rootdir: `/srv/${rootdir}`,
         command: ['/usr/bin/node', argument],

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
 import { ask, attempt, type ControlCommand, command } from '../control.ts'
@@ -45,15 +45,16 @@ export const systemd: InitSystem = {
   checkHost,
   absence,
   backsOff,
+  keepsCache: (root) => !isReadOnly(join(root, dirname(CACHE_FOLDER))),
 
   template: 'systemd',
-  render: ({ description, rootdir, command, schedule, ...service }) => ({
+  render: ({ description, rootdir, command, schedule, keepsCache, ...service }) => ({
     ...service,
     description: escapeSystemdValue(description),
     rootdir: escapeSystemdValue(rootdir),
     command: joinWords(command),
     events: schedule === undefined ? undefined : toCalendarEvents(schedule),
-    cachesCode: basename(command[0]) === 'node',
+    cachesCode: keepsCache && basename(command[0]) === 'node',
   }),
   extraFiles: [
     {
@@ -173,6 +174,16 @@ const stateIn = (properties: ReadonlyMap<string, string>): string =>
 async function propertiesOf(unit: string, names: readonly string[]): Promise<Map<string, string>> {
   const { stdout } = await ask(['systemctl', 'show', unit, `--property=${names}`], { timeoutMs: 20_000 })
   return new Map([...stdout.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]))
+}
+
+/** Whether the folder is on a read-only file system: systemd does not start a service whose CacheDirectory= it cannot create. */
+function isReadOnly(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return false
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EROFS'
+  }
 }
 
 async function check({ command, rootdir, privateTmp, schedule }: ServiceDefinition): Promise<void> {
