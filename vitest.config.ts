@@ -17,7 +17,8 @@ const DATABASE_TESTS = '{admin/test,services/auth-api/test,extensions/*}/**'
 const ENGINE_TESTS = `${DATABASE_TESTS}/*.engine.test.ts`
 /** Both services as processes, without their images. */
 const MAIL_FLOWS = ['services/test/reset-flow.test.ts', 'services/test/tracing.test.ts']
-const MAIL_SUITES = ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS]
+/** These stop a database or Redis, which they have to themselves. */
+const MAIL_ON_CONTAINERS = ['services/mailer-worker/test/mailer.test.ts', ...MAIL_FLOWS]
 /** The soak runs these as well, on what `npm test` leaves out. */
 export const VARIED = [
   'services/mailer-worker/test/mailer*.test.ts',
@@ -46,8 +47,8 @@ const projects: TestProjectInlineConfiguration[] = [
     provide: { systemdMachines: ['php'] },
   }),
   project('mailer', {
-    include: MAIL_SUITES,
-    exclude: [SOAK],
+    include: ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS],
+    exclude: [SOAK, ...(hasDocker ? [] : MAIL_ON_CONTAINERS)],
     // Each database and each queue once; the soak runs the third combination.
     provide: { combinations: ['MySQL + Redis', 'PostgreSQL alone'] },
   }),
@@ -108,6 +109,7 @@ export function project(
       testTimeout: 300_000,
       hookTimeout: 300_000,
       ...test,
+      provide: { hasDocker, ...test.provide },
       exclude,
     },
   }

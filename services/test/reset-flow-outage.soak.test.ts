@@ -11,7 +11,7 @@ const OUTAGE_SECONDS = Number(process.env.OUTAGE_SECONDS ?? 6)
 /** By default few enough for a machine that has other tests to run: an overloaded service rightly answers 503. */
 const REQUESTS_PER_SECOND = Number(process.env.REQUESTS_PER_SECOND ?? 10)
 
-describe.skipIf(!(await hasDocker())).each(COMBINATIONS)('a forgotten password on %s', (combination) => {
+describe.skipIf(!hasDocker()).each(COMBINATIONS)('a forgotten password on %s', (combination) => {
   let flow: ResetFlow
   beforeAll(async () => {
     flow = await startResetFlow(combination)

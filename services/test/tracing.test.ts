@@ -63,7 +63,7 @@ async function openCollector() {
 /** One of the project's combinations; the soak has another. */
 const COMBINATION = inject('combinations').slice(-1)
 
-describe.skipIf(!(await hasDocker())).each(COMBINATION)('traces on %s', (combination) => {
+describe.skipIf(!hasDocker()).each(COMBINATION)('traces on %s', (combination) => {
   const mailSecret = randomBytes(32).toString('base64')
   let collector: Awaited<ReturnType<typeof openCollector>>
   let servers: Servers

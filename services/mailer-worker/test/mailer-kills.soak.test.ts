@@ -7,7 +7,7 @@ import { type Servers, startServers } from './support/servers.ts'
 const MAILS = Number(process.env.MAILS ?? 1_000)
 const MAILS_PER_KILL = 50
 
-describe.skipIf(!(await hasDocker())).each(inject('combinations'))('many mails on %s', (combination) => {
+describe.skipIf(!hasDocker()).each(inject('combinations'))('many mails on %s', (combination) => {
   let servers: Servers
   let system: MailSystem
   beforeAll(async () => {

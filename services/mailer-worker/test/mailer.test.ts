@@ -11,7 +11,7 @@ import { type Servers, startServers } from './support/servers.ts'
 import { waitFor } from './support/wait-for.ts'
 import type { WorkerProcess } from './support/worker-process.ts'
 
-describe.skipIf(!(await hasDocker())).each(inject('combinations'))('mail on %s', (combination) => {
+describe.skipIf(!hasDocker()).each(inject('combinations'))('mail on %s', (combination) => {
   const isDatabaseToo = combination === 'PostgreSQL alone'
   let servers: Servers
   let system: MailSystem

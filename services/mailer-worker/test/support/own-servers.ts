@@ -9,7 +9,7 @@ import type { Servers } from './servers.ts'
 export async function createOwnServers(): Promise<
   Pick<Servers, 'databaseUrl' | 'queueUrl'> & AsyncDisposable
 > {
-  const server = await sharedServer((await hasDocker()) ? 'postgres' : 'embedded')
+  const server = await sharedServer(hasDocker() ? 'postgres' : 'embedded')
   const name = `mail_${randomBytes(6).toString('hex')}`
   const admin = await openDatabase(server, { poolSize: 1 })
   await admin.runScript(`create database ${name} template ${MIGRATED_TEMPLATE}`)
