@@ -41,7 +41,7 @@ export async function createCli({ command, systems, context = process }: CliOpti
 /** In the order of the help. Each is loaded with what it imports. */
 const COMMANDS: Record<string, (systems: LoadSystems, context: CliContext) => Promise<Command>> = {
   terminal: async () => (await import('./commands/terminal.ts')).createTerminalCommand(),
-  run: async () => (await import('./commands/run.ts')).createRunCommand(),
+  run: async (_systems, context) => (await import('./commands/run.ts')).createRunCommand(context),
   methods: async () => (await import('./commands/methods.ts')).createMethodsCommand(),
   install: async (systems) => (await import('./commands/install.ts')).createInstallCommand(await systems()),
   uninstall: async (systems) =>

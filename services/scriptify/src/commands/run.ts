@@ -1,4 +1,6 @@
 import { Command, Option } from 'commander'
+import type { CliContext } from '../cli-context.ts'
+import type { RunOptions } from '../methods/run-method.ts'
 import { RUNTIME_NAMES, type RuntimeName } from '../runtimes/choose-runtime.ts'
 import { collect } from './collect.ts'
 import { parseSeconds } from './parse-seconds.ts'
@@ -38,7 +40,7 @@ interface Flags {
 }
 
 /** `scriptify run`: calls a method, once or repeatedly. */
-export function createRunCommand(): Command {
+export function createRunCommand(context: CliContext): Command {
   const args: string[] = []
   const jsonArgs: number[] = []
   const add = (value: string) => void args.push(value)
@@ -71,7 +73,7 @@ export function createRunCommand(): Command {
       }
       const { runMethod } = await import('../methods/run-method.ts')
       const { daemon, interval = 1, keepGoing = false, env = [], showdocs = false, ...rest } = flags
-      await runMethod({
+      const options: RunOptions = {
         ...rest,
         reference,
         args,
@@ -80,6 +82,7 @@ export function createRunCommand(): Command {
         task: showdocs ? 'docs' : 'call',
         compileCache: true,
         ...(daemon ? { daemon: { interval, keepGoing } } : {}),
-      })
+      }
+      context.exitCode = await runMethod(options, context)
     })
 }

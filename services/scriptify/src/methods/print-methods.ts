@@ -22,7 +22,7 @@ export async function printClasses(rootdir: string): Promise<void> {
 export async function printMethods(
   className: string,
   options: { rootdir: string; bootstrap?: string; runtime?: RuntimeName },
-): Promise<never> {
+): Promise<number> {
   if (className.includes('::')) {
     throw new CliError(
       `${className} names a method; scriptify run '${className}' --showdocs describes it`,

@@ -1,4 +1,5 @@
-import { become } from '../become.ts'
+import { become as replaceProcess } from '../become.ts'
+import type { CliContext } from '../cli-context.ts'
 import { CliError } from '../cli-error.ts'
 import { parseEnvEntries } from '../env-entries.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -12,14 +13,21 @@ export interface RunOptions extends CallOptions {
   task: 'call' | 'docs' | 'methods'
 }
 
-/** Becomes the process that calls the method, prints its documentation, or lists the methods of a class; only returns by throwing a CliError. */
-export async function runMethod({ reference, env: entries, task, ...options }: RunOptions): Promise<never> {
+/** Becomes the process that calls the method, prints its documentation, or lists the methods of a class; throws a CliError. */
+export async function runMethod(
+  { reference, env: entries, task, ...options }: RunOptions,
+  { env: inherited, become = replaceProcess }: CliContext = process,
+): Promise<number> {
   demandUtf8([reference, options.rootdir, options.bootstrap])
-  const env = { ...process.env, ...parseEnvEntries(entries) }
+  const env = { ...inherited, ...parseEnvEntries(entries) }
   const call = await resolveCall(reference, options, env)
   const runtime = await loadRuntime(call.reference.runtime)
-  if (task === 'methods' || call.reference.method === '') become(await runtime.methodsCommand(call, env), env)
-  become(await (task === 'docs' ? runtime.docsCommand(call, env) : runtime.callCommand(call, env)), env)
+  if (task === 'methods' || call.reference.method === '')
+    return become(await runtime.methodsCommand(call, env), env)
+  return become(
+    await (task === 'docs' ? runtime.docsCommand(call, env) : runtime.callCommand(call, env)),
+    env,
+  )
 }
 
 function demandUtf8(words: readonly (string | undefined)[]): void {
