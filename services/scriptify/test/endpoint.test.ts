@@ -12,7 +12,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import { generate } from 'selfsigned'
 import { describe, expect, it } from 'vitest'
-import { runInProcess } from './run-in-process.ts'
+import { runForBytes } from './run-in-process.ts'
 import { startTypist } from './terminal-pty.ts'
 
 const LAUNCHER = join(import.meta.dirname, '../bin/scriptify')
@@ -35,10 +35,13 @@ function start(
 }
 
 /** Runs it to its end without a process of its own. */
-const endpoint = (
+async function endpoint(
   args: string[],
-  { env = {}, ...options }: { env?: NodeJS.ProcessEnv; input?: string | Buffer } = {},
-) => runInProcess(['endpoint', ...args], { ...options, env: { ...ENV, ...env } })
+  { env = {}, input = '' }: { env?: NodeJS.ProcessEnv; input?: string | Buffer } = {},
+) {
+  const ended = await runForBytes(['endpoint', ...args], { input, env: { ...ENV, ...env } })
+  return { ...ended, stdout: ended.bytes.toString() }
+}
 
 /** Runs it to its end as a process: Node reads NODE_EXTRA_CA_CERTS when it starts. */
 async function endpointAsProcess(args: string[], env: NodeJS.ProcessEnv = {}) {

@@ -1,29 +1,59 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { constants } from 'node:os'
 import { PassThrough, Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { createCli } from '../src/cli.ts'
 import { runCli } from '../src/run-cli.ts'
+import type { CommandWords } from '../src/runtimes/runtime.ts'
 
 export interface Ended {
   code: number
   stdout: string
-  bytes: Buffer
   stderr: string
 }
 
-/** Runs a command line of scriptify without a process of its own, which is for what a shell or the kernel does with it. */
-export async function runInProcess(
+interface RunOptions {
+  env?: NodeJS.ProcessEnv
+  input?: string | Buffer
+  cwd?: string
+}
+
+/**
+ * Runs a command line of scriptify without a process of its own, which is for what a shell or the kernel does with it. The
+ * program that it turns into is one, in the folder `cwd`.
+ */
+export async function runInProcess(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+  const { code, bytes, stderr } = await runForBytes(args, options)
+  return { code, stdout: bytes.toString(), stderr }
+}
+
+/** The same, with standard output as it is. */
+export async function runForBytes(
   args: readonly string[],
-  { env = {}, input = '' }: { env?: NodeJS.ProcessEnv; input?: string | Buffer } = {},
-): Promise<Ended> {
+  { env = {}, input = '', cwd }: RunOptions,
+): Promise<{ code: number; bytes: Buffer; stderr: string }> {
   const stdin = Readable.from(input.length > 0 ? [Buffer.from(input)] : [], { objectMode: false })
   const stdout = new PassThrough()
   const stderr = new PassThrough()
-  const context = { env, stdin, stdout, stderr }
+  const become = ([file, ...words]: CommandWords, env: NodeJS.ProcessEnv) => {
+    const child = spawn(file, words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    child.stdout.pipe(stdout, { end: false })
+    child.stderr.pipe(stderr, { end: false })
+    return exitCodeOf(child)
+  }
+  const context = { env, stdin, stdout, stderr, become }
   const written = Promise.all([buffer(stdout), text(stderr)])
   const program = await createCli({ command: args[0], context })
   const code = await runCli(program, ['node', 'scriptify', ...args], context)
   stdout.end()
   stderr.end()
   const [bytes, said] = await written
-  return { code, stdout: bytes.toString(), bytes, stderr: said }
+  return { code, bytes, stderr: said }
 }
+
+/** As in a shell: 128 + n after signal n. */
+const exitCodeOf = (child: ChildProcess): Promise<number> =>
+  new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)))
+  })

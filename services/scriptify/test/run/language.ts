@@ -1,14 +1,9 @@
 import { execFile } from 'node:child_process'
 import type { StartedTestContainer } from 'testcontainers'
+import { type Ended, runInProcess } from '../run-in-process.ts'
 import { hasDocker, MAIN, ROOT, startPhpMachine } from '../terminal-docker.ts'
 
 const HERE = `${ROOT}/services/scriptify/test/run`
-
-export interface Ended {
-  code: number
-  stdout: string
-  stderr: string
-}
 
 /** A language, and a machine that speaks it. */
 export interface Language {
@@ -20,8 +15,10 @@ export interface Language {
    * minute, and ends it.
    */
   sh(script: string): Promise<Ended>
-  /** `scriptify run` with these words. */
+  /** `scriptify run` with these words; here the method alone has a process. */
   run(args: readonly string[]): Promise<Ended>
+  /** The same in a process, as from a shell. */
+  runFromShell(args: readonly string[]): Promise<Ended>
   stop(): Promise<void>
 }
 
@@ -44,11 +41,16 @@ export async function startLanguage(name: 'php' | 'node'): Promise<Language> {
       until grep -q "$1" "$2"; do sleep 0.05; n=$((n + 1)); [ $n -lt 1200 ] || { kill $!; exit 99; }; done
     }\n`
   const sh = (script: string) => runShell(machine, prologue + script)
+  const runFromShell = (args: readonly string[]) =>
+    sh(`scriptify run ${bootstrapOf(name, args)} ${args.map(quote).join(' ')}`)
+  const runHere = (args: readonly string[]) =>
+    runInProcess(['run', '--rootdir', project, ...args], { env: process.env, cwd: project })
   return {
     name,
     project,
     sh,
-    run: (args) => sh(`scriptify run ${bootstrapOf(name, args)} ${args.map(quote).join(' ')}`),
+    run: machine ? runFromShell : runHere,
+    runFromShell,
     stop: async () => {
       await machine?.stop()
     },

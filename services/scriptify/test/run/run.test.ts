@@ -43,7 +43,7 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
 
   describe.skipIf(!isThere)('a method', () => {
     it('gets its arguments in order, byte for byte', async () => {
-      const { code, stdout, stderr } = await language.run([
+      const { code, stdout, stderr } = await language.runFromShell([
         '\\App\\Probe::hex',
         ...HOSTILE.flatMap((value) => ['--arg', value]),
       ])
