@@ -1,7 +1,23 @@
-import { createCli } from './cli.ts'
-import { readArgv } from './read-argv.ts'
-import { exitOnOutputError, runCli } from './run-cli.ts'
+import { type PlainLine, readPlainLine } from './commands/plain-line.ts'
+import { TERMINAL_OPTIONS, toTerminalOptions } from './commands/terminal-options.ts'
+import { exitOnOutputError, runReported } from './run-reported.ts'
 
-const argv = readArgv()
+const [, , command, ...words] = process.argv
 exitOnOutputError()
-process.exitCode = await runCli(await createCli({ command: argv[2] }), argv)
+// A prompt is waited for: commander, which reads every other line, would take a third of the time to it.
+const terminal = command === 'terminal' ? readPlainLine(words, TERMINAL_OPTIONS) : undefined
+process.exitCode = await (terminal === undefined ? runCommand() : openTerminal(terminal))
+
+function openTerminal({ operand, values }: PlainLine): Promise<number> {
+  return runReported(async () => {
+    const { startTerminal } = await import('./terminal/start-terminal.ts')
+    process.exitCode = await startTerminal(toTerminalOptions(operand, values))
+  }, process)
+}
+
+async function runCommand(): Promise<number> {
+  const { createCli } = await import('./cli.ts')
+  const { readArgv } = await import('./read-argv.ts')
+  const { runCli } = await import('./run-cli.ts')
+  return runCli(await createCli({ command }), readArgv())
+}

@@ -1,6 +1,7 @@
-import { Command, Option } from 'commander'
-import { RUNTIME_NAMES, type RuntimeName } from '../runtimes/choose-runtime.ts'
-import { collect } from './collect.ts'
+import { Command } from 'commander'
+import { addOptions } from './add-options.ts'
+import type { OptionValues } from './plain-line.ts'
+import { TERMINAL_OPTIONS, toTerminalOptions } from './terminal-options.ts'
 
 const EXAMPLES = `
 Exit codes: 0 ok, 1 a statement failed, 2 wrong usage, 3 not found, 4 not permitted, 5 php missing or too old
@@ -12,56 +13,15 @@ Examples:
   scriptify terminal --execute 'strlen("é")' --runtime php
   echo 'console.log(1 + 1)' | scriptify terminal --runtime node   a script: no prompt, exit code 1 at the first failure`
 
-interface Flags {
-  runtime?: RuntimeName
-  rootdir: string
-  preload?: string | false
-  env?: string[]
-  execute?: string
-  keepGoing?: boolean
-  print?: boolean
-  fork: boolean
-  history: boolean
-  sandbox?: boolean
-  write?: boolean
-}
-
 /** `scriptify terminal`: an interactive session in php or TypeScript, or a script from a pipe. */
 export function createTerminalCommand(): Command {
-  return new Command('terminal')
+  const command = new Command('terminal')
     .description('open an interactive terminal, or run statements from a pipe')
     .argument('[service]', 'load the environment of this installed service')
-    .addOption(new Option('--runtime <name>', 'language (default: the project’s)').choices(RUNTIME_NAMES))
-    .option('-p, --preload <file>', 'run this file first (default: templates/scriptify/scriptify.{php,ts})')
-    .option('--no-preload', 'run no file first')
-    .option('-e, --env <NAME=VALUE>', 'set an environment variable; repeatable', collect)
-    .addOption(
-      new Option('-r, --rootdir <dir>', 'the project’s folder').default(process.cwd(), 'this folder'),
-    )
-    .option('-x, --execute <code>', 'evaluate this code, print its value, and exit')
-    .option('--keep-going', 'in a script, continue after a failed statement')
-    .option('--print', 'in a script, print the value of the last statement')
-    .option('--no-fork', 'keep no sleeping copy of the php process (for gRPC, Xdebug, threads)')
-    .option('--no-history', 'neither read nor write the history file')
-    .addOption(
-      new Option('--sandbox', 'roll back at the end what the preload’s executor writes').conflicts('write'),
-    )
-    .option('--write', 'with APP_ENV=prod: let qq() write without asking')
+  return addOptions(command, TERMINAL_OPTIONS)
     .addHelpText('after', EXAMPLES)
-    .action(async (service: string | undefined, flags: Flags) => {
+    .action(async (service: string | undefined, values: OptionValues) => {
       const { startTerminal } = await import('../terminal/start-terminal.ts')
-      process.exitCode = await startTerminal({
-        ...flags,
-        service,
-        runtime: flags.runtime,
-        // commander sets true for an option that has a --no- form and was not given.
-        preload: typeof flags.preload === 'string' || flags.preload === false ? flags.preload : undefined,
-        execute: flags.execute,
-        env: flags.env ?? [],
-        keepGoing: flags.keepGoing ?? false,
-        print: flags.print ?? false,
-        sandbox: flags.sandbox ?? false,
-        write: flags.write ?? false,
-      })
+      process.exitCode = await startTerminal(toTerminalOptions(service, values))
     })
 }

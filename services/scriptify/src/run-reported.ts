@@ -1,0 +1,29 @@
+import { inspect } from 'node:util'
+import type { CliContext } from './cli-context.ts'
+import { CliError } from './cli-error.ts'
+import { errorMessage } from './error-message.ts'
+import { EXIT } from './exit-codes.ts'
+
+/** Runs a command; resolves with the exit code, which the command may set itself. A failure is one line on stderr. */
+export async function runReported(command: () => Promise<void>, context: CliContext): Promise<number> {
+  try {
+    await command()
+    return Number(context.exitCode ?? EXIT.ok)
+  } catch (error) {
+    return report(error, context)
+  }
+}
+
+/** Ends this process when its output cannot be written, such as to a closed pipe. */
+export function exitOnOutputError(): void {
+  process.stdout.on('error', (error) => {
+    // A command with its own listener has more to end than this process.
+    if (process.stdout.listenerCount('error') === 1) process.exit(report(error, process))
+  })
+}
+
+function report(error: unknown, { env, stderr }: CliContext): number {
+  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return EXIT.outputClosed
+  stderr.write(`${env.SCRIPTIFY_DEBUG ? inspect(error) : errorMessage(error).replaceAll(/\s*\n\s*/g, ' ')}\n`)
+  return error instanceof CliError ? error.exitCode : EXIT.failed
+}
