@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { MAIN } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
 
@@ -24,8 +24,16 @@ async function openHeldTerminal() {
   await typist.see(/node> $/)
   return Object.assign(typist, {
     letStart: () => writeFile(pipe, ''),
+    /** It starts behind the prompt. */
     worker: () =>
-      Number(readFileSync(`/proc/${typist.pty.pid}/task/${typist.pty.pid}/children`, 'utf8').trim()),
+      vi.waitFor(
+        () => {
+          const children = readFileSync(`/proc/${typist.pty.pid}/task/${typist.pty.pid}/children`, 'utf8')
+          if (children === '') throw new Error('The worker has not started')
+          return Number(children.trim())
+        },
+        { timeout: 30_000 },
+      ),
     async [Symbol.asyncDispose]() {
       typist.pty.kill('SIGKILL')
       await typist.exited
@@ -55,7 +63,7 @@ describe.concurrent('the node terminal, before its worker is ready', () => {
 
   it('is left by Ctrl-D, with its worker', async () => {
     await using terminal = await openHeldTerminal()
-    const worker = terminal.worker()
+    const worker = await terminal.worker()
     terminal.type(CTRL_D)
     expect(await terminal.exited).toBe(0)
     expect(() => process.kill(worker, 0)).toThrow('ESRCH')
@@ -64,7 +72,7 @@ describe.concurrent('the node terminal, before its worker is ready', () => {
   it('ends with 1, and says why, when the worker dies', async () => {
     await using terminal = await openHeldTerminal()
     terminal.type('1 + 1')
-    process.kill(terminal.worker(), 'SIGKILL')
+    process.kill(await terminal.worker(), 'SIGKILL')
     await terminal.see(
       /\nSomething before the first line of code ended the process \(it was ended by SIGKILL\)/,
     )

@@ -1,5 +1,6 @@
 import type { RuntimeName } from './choose-runtime.ts'
 import type { Runtime } from './runtime.ts'
+import type { TerminalBackend, TerminalOptions } from './terminal-backend.ts'
 
 const RUNTIMES: Record<RuntimeName, () => Promise<Runtime>> = {
   php: async () => (await import('./php/php-runtime.ts')).phpRuntime,
@@ -8,3 +9,19 @@ const RUNTIMES: Record<RuntimeName, () => Promise<Runtime>> = {
 
 /** A runtime by its name. */
 export const loadRuntime = (name: RuntimeName): Promise<Runtime> => RUNTIMES[name]()
+
+type FindBackend = (options: TerminalOptions) => TerminalBackend | Promise<TerminalBackend>
+
+const TERMINALS: Record<RuntimeName, () => Promise<FindBackend>> = {
+  php: async () => (await import('./php/terminal-backend.ts')).terminalBackend,
+  node: async () => (await import('./node/terminal-backend.ts')).terminalBackend,
+}
+
+/** What the terminal of a runtime starts; throws a CliError (5) if the language is missing or too old. */
+export async function findTerminalBackend(
+  name: RuntimeName,
+  options: TerminalOptions,
+): Promise<TerminalBackend> {
+  const find = await TERMINALS[name]()
+  return find(options)
+}

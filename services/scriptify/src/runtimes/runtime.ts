@@ -1,6 +1,5 @@
 import type { RuntimeName } from './choose-runtime.ts'
 import type { MethodCall } from './method-call.ts'
-import type { TerminalBackend, TerminalOptions } from './terminal-backend.ts'
 
 /** The absolute path of a program, and its arguments. */
 export type CommandWords = readonly [string, ...string[]]
@@ -24,6 +23,4 @@ export interface Runtime {
   docsCommand(call: MethodCall, env: NodeJS.ProcessEnv): Promise<CommandWords>
   /** The command that lists the methods of a class that can be called, without constructing it. */
   methodsCommand(call: MethodCall, env: NodeJS.ProcessEnv): Promise<CommandWords>
-  /** The process that evaluates what is typed into a terminal. */
-  terminalBackend(options: TerminalOptions): Promise<TerminalBackend>
 }

@@ -20,7 +20,9 @@ export function untilSignal(signals: SignalCodes, onSignal = () => {}): Promise<
  * Opens a session, or gives the exit code of a signal that arrives before the session is open: an autoloader or a
  * preload may never return, and the signal ends its process too.
  */
-export async function openUntilSignal(open: (signal: AbortSignal) => Session): Promise<Session | number> {
+export async function openUntilSignal(
+  open: (signal: AbortSignal) => Promise<Session>,
+): Promise<Session | number> {
   const abort = new AbortController()
   let code: number | undefined
   const stopListening = listen(SCRIPT_SIGNALS, (received) => {
@@ -28,7 +30,7 @@ export async function openUntilSignal(open: (signal: AbortSignal) => Session): P
     abort.abort()
   })
   try {
-    const session = open(abort.signal)
+    const session = await open(abort.signal)
     await session.opened
     if (code === undefined) return session
     await session.close()

@@ -5,18 +5,19 @@ const STILL_RUNNING_MS = 700
 
 /** Ctrl-C while the session is busy: the first asks the worker to stop, the second kills it. */
 export function createInterrupter(
-  session: Pick<Session, 'opened' | 'interrupt' | 'kill'>,
+  session: Promise<Pick<Session, 'opened' | 'interrupt' | 'kill'>>,
   isBusy: () => boolean,
 ) {
   let count = 0
-  let isOpen = false
+  let open: Pick<Session, 'interrupt' | 'kill'> | undefined
   let isCancelled = false
-  session.opened.then(
-    () => {
-      isOpen = true
-    },
-    () => {},
-  )
+  const noteOpened = async () => {
+    const started = await session
+    await started.opened
+    open = started
+  }
+  // The prompt reports a failure to start.
+  noteOpened().catch(() => {})
   return {
     /** Begins to count anew: another statement runs. */
     reset: () => {
@@ -27,13 +28,13 @@ export function createInterrupter(
     isCancelled: () => isCancelled,
     async interrupt(): Promise<void> {
       if (!isBusy()) return
-      if (!isOpen) {
+      if (open === undefined) {
         isCancelled = true
         return
       }
       count += 1
-      if (count > 1) return session.kill()
-      session.interrupt()
+      if (count > 1) return open.kill()
+      open.interrupt()
       await sleep(STILL_RUNNING_MS, undefined, { ref: false })
       if (isBusy() && count === 1) {
         process.stderr.write('(still running; Ctrl-C again stops it by force)\n')

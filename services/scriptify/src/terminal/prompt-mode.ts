@@ -3,7 +3,7 @@ import { formatBanner } from './banner.ts'
 import { openUntilSignal, PROMPT_SIGNALS, untilSignal } from './end-signals.ts'
 import { historyPath, openHistory } from './history.ts'
 import type { Prompt } from './prompt.ts'
-import { openSession } from './session.ts'
+import type { Session } from './session.ts'
 import type { SessionSetup } from './supervised-worker.ts'
 
 interface PromptModeOptions {
@@ -20,13 +20,15 @@ export async function runPromptMode(
   const { backend, rootdir, env } = setup
   let prompt: Prompt | undefined
   const notify = (text: string) => (prompt ? prompt.notify(text) : void process.stderr.write(`${text}\n`))
-  const open = (signal: AbortSignal) => openSession({ ...setup, isScript: false, notify, signal })
-  const startsBehindPrompt = isSilent(setup)
-  // The worker starts while the modules of the prompt load.
-  const opening = startsBehindPrompt ? open(new AbortController().signal) : openUntilSignal(open)
-  const [session, { createPrompt }] = await Promise.all([opening, import('./prompt.ts')])
-  if (typeof session === 'number') return session
-  const opened = startsBehindPrompt ? undefined : await session.opened
+  const open = async (signal: AbortSignal) => {
+    const { openSession } = await import('./session.ts')
+    return openSession({ ...setup, isScript: false, notify, signal })
+  }
+  const [early, { createPrompt }] = await Promise.all([
+    isSilent(setup) ? undefined : openUntilSignal(open),
+    import('./prompt.ts'),
+  ])
+  if (typeof early === 'number') return early
   const history = openHistory(
     keepsHistory ? await historyPath(process.env, rootdir, backend.name) : undefined,
   )
@@ -35,12 +37,17 @@ export async function runPromptMode(
   const { restore } = prompt
   const signalled = untilSignal(PROMPT_SIGNALS, restore)
   process.on('exit', restore)
+  const opened = await early?.opened
   process.stdout.write(`${formatBanner(setup, { opened, environment, history, isProduction })}\n`)
+  const { promise: session, resolve: setSession } = Promise.withResolvers<Session>()
+  const left = prompt.run(session)
+  // What the first prompt does not need is loaded behind it.
+  setSession(early ?? open(new AbortController().signal))
   try {
-    return (await Promise.race([prompt.run(session), signalled, untilFailed(session.opened)])) ?? EXIT.ok
+    return (await Promise.race([left, signalled, untilFailed(session)])) ?? EXIT.ok
   } finally {
     restore()
-    await session.close()
+    await (await session).close()
   }
 }
 
@@ -49,10 +56,12 @@ const isSilent = ({ backend, preload, sandbox }: SessionSetup): boolean =>
   backend.startsSilently && backend.autoloader === undefined && preload === undefined && !sandbox
 
 /** Rejects if the worker fails to start; the error follows the prompt, on a line of its own. */
-const untilFailed = (opened: Promise<unknown>): Promise<never> =>
+const untilFailed = (session: Promise<Session>): Promise<never> =>
   new Promise((_resolve, reject) => {
-    opened.catch((error) => {
-      process.stdout.write('\n')
-      reject(error)
-    })
+    session
+      .then(({ opened }) => opened)
+      .catch((error) => {
+        process.stdout.write('\n')
+        reject(error)
+      })
   })

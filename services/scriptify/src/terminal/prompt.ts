@@ -15,8 +15,8 @@ const COMPLETION_MS = 1000
 export interface Prompt {
   /** Prints a message without damaging the line that is being typed. */
   notify(text: string): void
-  /** Runs until the user leaves. */
-  run(session: Session): Promise<void>
+  /** Shows the prompt at once, and runs until the user leaves. */
+  run(session: Promise<Session>): Promise<void>
   /** Resets the terminal; safe at any time. */
   restore(): void
 }
@@ -65,7 +65,7 @@ interface PromptLoop {
 }
 
 /** Reads entries and evaluates them one after another. */
-function startLoop(session: Session, options: PromptOptions): PromptLoop {
+function startLoop(session: Promise<Session>, options: PromptOptions): PromptLoop {
   const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>()
   const [first, continuation] = promptTexts(options)
   const showPrompt = () => editor.prompt(reader.isStarted() ? continuation : first)
@@ -141,7 +141,7 @@ function promptTexts({ runtime, isProduction }: PromptOptions): [first: string, 
 }
 
 async function complete(
-  session: Session,
+  session: Promise<Session>,
   line: string,
   { isStarted }: { isStarted: boolean },
 ): Promise<{ word: string; candidates: string[] }> {
@@ -150,7 +150,7 @@ async function complete(
     return { word: line, candidates: dotCommandNames().filter((name) => name.startsWith(line)) }
   }
   return Promise.race([
-    session.complete(line),
+    session.then((opened) => opened.complete(line)),
     sleep(COMPLETION_MS, { word: '', candidates: [] }, { ref: false }),
   ])
 }

@@ -22,7 +22,7 @@ export async function runScriptMode(
   options: ScriptOptions,
 ): Promise<number> {
   const failures = collectFailures(options)
-  const session = await openUntilSignal((signal) =>
+  const session = await openUntilSignal(async (signal) =>
     openSession({ ...setup, isScript: true, notify: failures.notify, signal }),
   )
   if (typeof session === 'number') return session

@@ -1,14 +1,11 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import { chooseTerminalRuntime, type RuntimeName } from '../runtimes/choose-runtime.ts'
-import { loadRuntime } from '../runtimes/registry.ts'
-import { decodeScript, describeForeignText } from './charset.ts'
+import { findTerminalBackend } from '../runtimes/registry.ts'
 import { findProjectPreload, getPreload } from './preload.ts'
 import type { SessionSetup } from './supervised-worker.ts'
-import { readTerminalEnvironment } from './terminal-environment.ts'
 
 export interface TerminalOptions {
   service: string | undefined
@@ -32,23 +29,38 @@ export interface TerminalOptions {
 /** Runs a terminal until it ends; resolves with the exit code. */
 export async function startTerminal(options: TerminalOptions): Promise<number> {
   const rootdir = getFolder(options.rootdir)
-  const environment = await readTerminalEnvironment(options.service, options.env)
+  const environment = await readEnvironment(options)
   const setup = await prepareSession(
     rootdir,
     { ...process.env, ...environment, ...permissions(options) },
     options,
   )
   if (options.execute !== undefined) {
+    const { describeForeignText } = await import('./charset.ts')
     const refusal = describeForeignText(options.execute, process.env)
     if (refusal !== undefined) throw new CliError(refusal, EXIT.usage)
     return runAsScript(options.execute, { ...setup, stdin: 'inherit' }, { ...options, print: true })
   }
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
-    const script = decodeScript(await buffer(process.stdin))
-    return runAsScript(script, { ...setup, stdin: 'ignore' }, options)
+    return runAsScript(await readScript(), { ...setup, stdin: 'ignore' }, options)
   }
   const { runPromptMode } = await import('./prompt-mode.ts')
   return runPromptMode({ ...setup, stdin: 'inherit' }, { environment, keepsHistory: options.history })
+}
+
+/** Most terminals load no variables, and so no reader of them. */
+async function readEnvironment({ service, env }: TerminalOptions): Promise<Record<string, string>> {
+  if (service === undefined && env.length === 0) return {}
+  const { readTerminalEnvironment } = await import('./terminal-environment.ts')
+  return readTerminalEnvironment(service, env)
+}
+
+async function readScript(): Promise<string> {
+  const [{ decodeScript }, { buffer }] = await Promise.all([
+    import('./charset.ts'),
+    import('node:stream/consumers'),
+  ])
+  return decodeScript(await buffer(process.stdin))
 }
 
 async function prepareSession(
@@ -58,11 +70,7 @@ async function prepareSession(
 ): Promise<Omit<SessionSetup, 'stdin'>> {
   const preload = typeof requested === 'string' ? getPreload(rootdir, requested) : undefined
   const name = chooseTerminalRuntime(rootdir, { runtime, preload })
-  // Loads while php is asked for its version.
-  const loading = import('./session.ts')
-  const { terminalBackend } = await loadRuntime(name)
-  const backend = await terminalBackend({ rootdir, env, fork })
-  await loading
+  const backend = await findTerminalBackend(name, { rootdir, env, fork })
   const ownPreload = requested === undefined ? findProjectPreload(rootdir, backend) : undefined
   return { backend, rootdir, env, preload: preload ?? ownPreload, sandbox }
 }

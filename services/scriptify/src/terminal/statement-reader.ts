@@ -2,7 +2,6 @@ import { styleText } from 'node:util'
 import type { RuntimeName } from '../runtimes/choose-runtime.ts'
 import { describeForeignText } from './charset.ts'
 import { isDotCommand } from './dot-command-line.ts'
-import type { DotCommandContext } from './dot-commands.ts'
 import { isDumb } from './has-colors.ts'
 import type { History } from './history.ts'
 import type { RunProgram } from './pager.ts'
@@ -13,7 +12,7 @@ export const isFarewell = (entry: string): boolean => /^\s*(exit|quit|die)\s*(\(
 
 export interface StatementReaderOptions {
   runtime: RuntimeName
-  session: Session
+  session: Promise<Session>
   history: History
   /** The variables that --env and the service added. */
   environment: Record<string, string>
@@ -49,7 +48,7 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
   }
   const evaluate = async (code: string) => {
     options.onEvaluate()
-    const outcome = await session.evaluate(code)
+    const outcome = await (await session).evaluate(code)
     process.stdout.write(freshLine(process.stdout.columns))
     if (outcome.status === 'shown') await print(`=> ${outcome.text.replaceAll('\n', '\n   ')}`)
     else reportFailure(outcome)
@@ -63,12 +62,11 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
     const { editText } = await import('./edit-text.ts')
     return runProgram(() => editText(text, { extension: runtime === 'php' ? 'php' : 'ts' }))
   }
-  const context: DotCommandContext = { session, history, environment, evaluate, edit, print }
   const readLine = async (entry: string) => {
     lines.push(entry)
     const code = lines.join('\n')
     const isEmpty = code.trim() === ''
-    if (!isEmpty && (await session.isIncomplete(code)) && !options.isCancelled()) return
+    if (!isEmpty && (await (await session).isIncomplete(code)) && !options.isCancelled()) return
     lines.length = 0
     if (isEmpty) return
     remember(code)
@@ -92,6 +90,7 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
       if (lines.length > 0 || !isDotCommand(entry)) return readLine(entry)
       remember(entry)
       const { runDotCommand } = await import('./dot-commands.ts')
+      const context = { session: await session, history, environment, evaluate, edit, print }
       if ((await runDotCommand(entry, context)) === 'leave') leave()
     },
   }

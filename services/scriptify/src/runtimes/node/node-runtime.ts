@@ -1,7 +1,6 @@
 import { findBootloader } from '../bootloader.ts'
 import type { Runtime } from '../runtime.ts'
 import { methodCommand } from './method-command.ts'
-import { terminalBackend } from './terminal-backend.ts'
 
 /** TypeScript and JavaScript classes and exported functions, run by the same Node as scriptify. */
 export const nodeRuntime: Runtime = {
@@ -11,5 +10,4 @@ export const nodeRuntime: Runtime = {
   checkCommand: async (call, env) => methodCommand(call, env, 'check'),
   docsCommand: async (call, env) => methodCommand({ ...call, args: [], jsonArgs: [] }, env, 'docs'),
   methodsCommand: async (call, env) => methodCommand({ ...call, args: [], jsonArgs: [] }, env, 'methods'),
-  terminalBackend: async (options) => terminalBackend(options),
 }

@@ -1,7 +1,6 @@
 import type { Runtime } from '../runtime.ts'
 import { getAutoloader } from './find-autoloader.ts'
 import { methodCommand } from './method-command.ts'
-import { terminalBackend } from './terminal-backend.ts'
 
 /** PHP classes, found by the project's autoloader and run by an installed php. */
 export const phpRuntime: Runtime = {
@@ -11,5 +10,4 @@ export const phpRuntime: Runtime = {
   checkCommand: (call, env) => methodCommand(call, env, 'check'),
   docsCommand: (call, env) => methodCommand({ ...call, args: [], jsonArgs: [] }, env, 'docs'),
   methodsCommand: (call, env) => methodCommand({ ...call, args: [], jsonArgs: [] }, env, 'methods'),
-  terminalBackend,
 }
