@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } fro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it, test, vi } from 'vitest'
 import { MAIN, ROOT } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
 
@@ -26,6 +26,8 @@ const openTerminal = async (args: string[] = [], env: Record<string, string> = {
   const banner = await typist.see(/node> $/)
   return Object.assign(typist, { banner })
 }
+
+type OpenTerminal = Awaited<ReturnType<typeof openTerminal>>
 
 describe.concurrent('the node terminal', () => {
   it('is freed by Ctrl-C, twice, from what a timer does for ever', async () => {
@@ -85,22 +87,6 @@ describe.concurrent('the node terminal', () => {
     expect(readFileSync(said, 'utf8')).toBe('')
   })
 
-  it('shows values, keeps state, and speaks TypeScript', async () => {
-    await using terminal = await openTerminal()
-    expect(await terminal.enter('const x: number = 5')).not.toContain('=>')
-    expect(await terminal.enter('x * 2')).toContain('=> 10')
-    expect(await terminal.enter('const x = 7')).not.toContain('Error')
-    expect(await terminal.enter('interface Point {')).toMatch(/node\* $/)
-    expect(await terminal.enter('a: number }')).toMatch(/node> $/)
-    expect(await terminal.enter('enum Suit { Hearts, Spades }')).not.toContain('Error')
-    expect(await terminal.enter('Suit.Spades')).toContain('=> 1')
-    expect(await terminal.enter('import { basename } from "node:path"')).not.toContain('Error')
-    expect(await terminal.enter('basename("/a/b")')).toContain("=> 'b'")
-    expect(await terminal.enter('(await import("node:os")).EOL')).toContain("=> '\\n'")
-    expect(await terminal.enter('{ a: x }')).toContain('=> { a: 7 }')
-    expect(await terminal.enter('x = 8;')).toContain('TypeError')
-  })
-
   const ENDS = [
     { why: 'a parse error', line: 'let z = ;', says: 'SyntaxError' },
     { why: 'an exception', line: 'throw new Error("boo")', says: 'Error: boo' },
@@ -137,79 +123,6 @@ describe.concurrent('the node terminal', () => {
       await terminal.see(new RegExp(`${says.replace(/[()]/g, '\\$&')}[\\s\\S]*node> $`))
       expect(await terminal.enter('[kept.a[1], twice(4)]'), why).toContain("=> [ 'é', 8 ]")
     }
-  })
-
-  const ENDLESS = [
-    { why: 'a loop', line: `${SAY_BEGUN}; for (;;);` },
-    { why: 'a loop after an await', line: `${SAY_BEGUN}; await 1; for (;;);` },
-    { why: 'a sleep', line: `${SAY_BEGUN}; await new Promise((resolve) => setTimeout(resolve, 60_000))` },
-    {
-      why: 'a blocking sleep',
-      line: `${SAY_BEGUN}; Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60_000)`,
-    },
-    {
-      why: 'a child process',
-      line: `require("node:child_process").execSync("echo be''gun; sleep 60", { stdio: "inherit" })`,
-    },
-  ]
-  it('stops what runs at Ctrl-C, and keeps its state', async () => {
-    await using terminal = await openTerminal()
-    await terminal.enter('const kept = 41')
-    for (const { why, line } of ENDLESS) {
-      terminal.type(`${line}\r`)
-      await terminal.see('begun')
-      terminal.type(CTRL_C)
-      await terminal.see(/node> $/)
-      expect(await terminal.enter('kept + 1'), why).toContain('=> 42')
-    }
-  })
-
-  it('reports failures that nobody awaited, and goes on', async () => {
-    await using terminal = await openTerminal()
-    terminal.type('void Promise.reject(new Error("late"))\r')
-    await terminal.see(/Unhandled rejection: Error: late/)
-    terminal.type('setTimeout(() => { process.exit(4) }, 20)\r')
-    await terminal.see(/process\.exit\(4\) was called[\s\S]*node> $/)
-    expect(await terminal.enter('1 + 1')).toContain('=> 2')
-  })
-
-  it('shows bounded values', async () => {
-    await using terminal = await openTerminal()
-    expect((await terminal.enter('Array.from({ length: 1e6 }, (_, i) => i)')).length).toBeLessThan(5000)
-    expect(
-      (await terminal.enter('Object.fromEntries(Array.from({ length: 1e5 }, (_, i) => ["k" + i, i]))'))
-        .length,
-    ).toBeLessThan(5000)
-    expect((await terminal.enter('"x".repeat(1e7)')).length).toBeLessThan(5000)
-    expect(await terminal.enter('const o: any = {}; o.o = o; o')).toContain('[Circular *1]')
-  })
-
-  it('takes a paste as one unit, tabs and all', async () => {
-    await using terminal = await openTerminal()
-    terminal.type('\x1b[200~if (false) {\n\t1\n}\nelse {\n\t"other"\n}\x1b[201~')
-    await terminal.see(/"other"\s+node\* \}$/)
-    terminal.type('\r')
-    expect(await terminal.see(/node> $/)).not.toContain('Error')
-    expect(await terminal.enter('"a\tb".length')).toContain('=> 3')
-  })
-
-  it('takes a long line in one piece', async () => {
-    await using terminal = await openTerminal()
-    const writes = () =>
-      Number(/^syscw: (\d+)$/m.exec(readFileSync(`/proc/${terminal.pty.pid}/io`, 'utf8'))?.[1])
-    const before = writes()
-    terminal.type(`\x1b[200~"${'x'.repeat(200_000)}".length\x1b[201~\r`)
-    await terminal.see('=> 200000')
-    // Key by key, readline looks through the line and writes a piece of it for each key.
-    expect(writes() - before).toBeLessThan(20_000)
-  })
-
-  it('ends a paste at Ctrl-C', async () => {
-    await using terminal = await openTerminal()
-    terminal.type('\x1b[200~"lost')
-    terminal.type(CTRL_C)
-    await terminal.see(/node> $/)
-    expect(await terminal.enter('1 + 1')).toContain('=> 2')
   })
 
   it('finds and changes what was typed before', async () => {
@@ -268,16 +181,6 @@ describe.concurrent('the node terminal', () => {
     expect(await terminal.enter('.history')).toContain('40 + 2')
   })
 
-  it('shows no file of its own in what code prints', async () => {
-    await using terminal = await openTerminal()
-    const lines = [
-      'console.log(new Error("e"), process.argv); console.trace()',
-      'new Error("e").stack',
-      'await import("./nope.ts").catch(({ message, stack }: Error) => [message, stack])',
-    ]
-    for (const line of lines) expect(await terminal.enter(line)).not.toMatch(/scriptify\/src|node:inspector/)
-  })
-
   it('ends in one line when the preload lets no new process start', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
     writeFileSync(
@@ -297,19 +200,6 @@ describe.concurrent('the node terminal', () => {
     await terminal.see(/The preload \S*once\.ts ended the process \(it was ended by SIGKILL\)/)
     terminal.type('1 + 1\r')
     expect(await terminal.exited).toBe(1)
-  })
-
-  it('completes names and members without running getters', async () => {
-    await using terminal = await openTerminal()
-    await terminal.enter(
-      'const thing = { get explosive() { console.log("BANG"); return 1 }, expression: { deep: 1 } }',
-    )
-    await terminal.complete('thin', 'thing')
-    await terminal.complete('.explo', 'explosive')
-    expect(await terminal.see('explosive')).not.toContain('BANG')
-    terminal.type(CTRL_C)
-    await terminal.see(/node> $/)
-    await terminal.complete('thing.expression.d', 'thing.expression.deep')
   })
 
   it('marks production', async () => {
@@ -367,6 +257,140 @@ describe.concurrent('the node terminal', () => {
     expect(await terminal.enter('typeof forgotten')).toContain("=> 'undefined'")
   })
 
+  it('clears, reloads and lists', async () => {
+    await using terminal = await openTerminal()
+    await terminal.enter('const kept = 5')
+    expect(await terminal.enter('.ls')).toContain('kept  number')
+    await terminal.enter('.reload')
+    expect(await terminal.enter('kept')).toContain('=> 5')
+    await terminal.enter('.clear')
+    expect(await terminal.enter('typeof kept')).toContain("=> 'undefined'")
+    expect(await terminal.enter('.help')).toContain('.reload')
+  })
+})
+
+describe('the node terminal, used by one case after the other', () => {
+  let opened: Promise<OpenTerminal> | undefined
+  const close = async () => {
+    const terminal = await opened
+    opened = undefined
+    await terminal?.[Symbol.asyncDispose]()
+  }
+  afterAll(close)
+  /** Each case leaves an empty prompt, but for one that fails. */
+  const it = test.extend<{ terminal: OpenTerminal }>({
+    async terminal({ onTestFailed }, use) {
+      onTestFailed(close)
+      opened ??= openTerminal()
+      await use(await opened)
+    },
+  })
+
+  const ENDLESS = [
+    { why: 'a loop', line: `${SAY_BEGUN}; for (;;);` },
+    { why: 'a loop after an await', line: `${SAY_BEGUN}; await 1; for (;;);` },
+    { why: 'a sleep', line: `${SAY_BEGUN}; await new Promise((resolve) => setTimeout(resolve, 60_000))` },
+    {
+      why: 'a blocking sleep',
+      line: `${SAY_BEGUN}; Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60_000)`,
+    },
+    {
+      why: 'a child process',
+      line: `require("node:child_process").execSync("echo be''gun; sleep 60", { stdio: "inherit" })`,
+    },
+  ]
+  it('stops what runs at Ctrl-C, and keeps its state', async ({ terminal }) => {
+    await terminal.enter('const kept = 41')
+    for (const { why, line } of ENDLESS) {
+      terminal.type(`${line}\r`)
+      await terminal.see('begun')
+      terminal.type(CTRL_C)
+      await terminal.see(/node> $/)
+      expect(await terminal.enter('kept + 1'), why).toContain('=> 42')
+    }
+  })
+
+  it('shows values, keeps state, and speaks TypeScript', async ({ terminal }) => {
+    expect(await terminal.enter('const x: number = 5')).not.toContain('=>')
+    expect(await terminal.enter('x * 2')).toContain('=> 10')
+    expect(await terminal.enter('const x = 7')).not.toContain('Error')
+    expect(await terminal.enter('interface Point {')).toMatch(/node\* $/)
+    expect(await terminal.enter('a: number }')).toMatch(/node> $/)
+    expect(await terminal.enter('enum Suit { Hearts, Spades }')).not.toContain('Error')
+    expect(await terminal.enter('Suit.Spades')).toContain('=> 1')
+    expect(await terminal.enter('import { basename } from "node:path"')).not.toContain('Error')
+    expect(await terminal.enter('basename("/a/b")')).toContain("=> 'b'")
+    expect(await terminal.enter('(await import("node:os")).EOL')).toContain("=> '\\n'")
+    expect(await terminal.enter('{ a: x }')).toContain('=> { a: 7 }')
+    expect(await terminal.enter('x = 8;')).toContain('TypeError')
+  })
+
+  it('reports failures that nobody awaited, and goes on', async ({ terminal }) => {
+    terminal.type('void Promise.reject(new Error("late"))\r')
+    await terminal.see(/Unhandled rejection: Error: late/)
+    terminal.type('setTimeout(() => { process.exit(4) }, 20)\r')
+    await terminal.see(/process\.exit\(4\) was called[\s\S]*node> $/)
+    expect(await terminal.enter('1 + 1')).toContain('=> 2')
+  })
+
+  it('shows bounded values', async ({ terminal }) => {
+    expect((await terminal.enter('Array.from({ length: 1e6 }, (_, i) => i)')).length).toBeLessThan(5000)
+    expect(
+      (await terminal.enter('Object.fromEntries(Array.from({ length: 1e5 }, (_, i) => ["k" + i, i]))'))
+        .length,
+    ).toBeLessThan(5000)
+    expect((await terminal.enter('"x".repeat(1e7)')).length).toBeLessThan(5000)
+    expect(await terminal.enter('const o: any = {}; o.o = o; o')).toContain('[Circular *1]')
+  })
+
+  it('takes a paste as one unit, tabs and all', async ({ terminal }) => {
+    terminal.type('\x1b[200~if (false) {\n\t1\n}\nelse {\n\t"other"\n}\x1b[201~')
+    await terminal.see(/"other"\s+node\* \}$/)
+    terminal.type('\r')
+    expect(await terminal.see(/node> $/)).not.toContain('Error')
+    expect(await terminal.enter('"a\tb".length')).toContain('=> 3')
+  })
+
+  it('takes a long line in one piece', async ({ terminal }) => {
+    const writes = () =>
+      Number(/^syscw: (\d+)$/m.exec(readFileSync(`/proc/${terminal.pty.pid}/io`, 'utf8'))?.[1])
+    const before = writes()
+    terminal.type(`\x1b[200~"${'x'.repeat(200_000)}".length\x1b[201~\r`)
+    await terminal.see(/=> 200000\s+node> $/)
+    // Key by key, readline looks through the line and writes a piece of it for each key.
+    expect(writes() - before).toBeLessThan(20_000)
+  })
+
+  it('ends a paste at Ctrl-C', async ({ terminal }) => {
+    terminal.type('\x1b[200~"lost')
+    terminal.type(CTRL_C)
+    await terminal.see(/node> $/)
+    expect(await terminal.enter('1 + 1')).toContain('=> 2')
+  })
+
+  it('shows no file of its own in what code prints', async ({ terminal }) => {
+    const lines = [
+      'console.log(new Error("e"), process.argv); console.trace()',
+      'new Error("e").stack',
+      'await import("./nope.ts").catch(({ message, stack }: Error) => [message, stack])',
+    ]
+    for (const line of lines) expect(await terminal.enter(line)).not.toMatch(/scriptify\/src|node:inspector/)
+  })
+
+  it('completes names and members without running getters', async ({ terminal }) => {
+    await terminal.enter(
+      'const thing = { get explosive() { console.log("BANG"); return 1 }, expression: { deep: 1 } }',
+    )
+    await terminal.complete('thin', 'thing')
+    await terminal.complete('.explo', 'explosive')
+    expect(await terminal.see('explosive')).not.toContain('BANG')
+    terminal.type(CTRL_C)
+    await terminal.see(/node> $/)
+    await terminal.complete('thing.expression.d', 'thing.expression.deep')
+    terminal.type(CTRL_C)
+    await terminal.see(/node> $/)
+  })
+
   const DOCUMENTED = [
     { name: 'twice', shows: 'Doubles a number.\ntwice(n)\n' },
     { name: 'Pair', shows: 'Two numbers.\nclass Pair\n  sum(scale)\n  dump(...rest)\n' },
@@ -382,8 +406,7 @@ describe.concurrent('the node terminal', () => {
     { name: 'number', shows: 'number: number\n7\n' },
     { name: 'nothing', shows: 'nothing is not defined\n' },
   ]
-  it('documents what it knows', async () => {
-    await using terminal = await openTerminal()
+  it('documents what it knows', async ({ terminal }) => {
     const source = './services/scriptify/test/run/node/src'
     for (const line of [
       `import { Probe, greet } from '${source}/probe.ts'; import { hello } from '${source}/exported.ts'`,
@@ -395,16 +418,5 @@ describe.concurrent('the node terminal', () => {
     for (const { name, shows } of DOCUMENTED)
       expect(await terminal.enter(`.doc ${name}`)).toContain(`${shows}node> `)
     expect(await terminal.enter('.show probe.add')).toContain('Number(one) + Number(two)')
-  })
-
-  it('clears, reloads and lists', async () => {
-    await using terminal = await openTerminal()
-    await terminal.enter('const kept = 5')
-    expect(await terminal.enter('.ls')).toContain('kept  number')
-    await terminal.enter('.reload')
-    expect(await terminal.enter('kept')).toContain('=> 5')
-    await terminal.enter('.clear')
-    expect(await terminal.enter('typeof kept')).toContain("=> 'undefined'")
-    expect(await terminal.enter('.help')).toContain('.reload')
   })
 })
