@@ -266,6 +266,8 @@ describe.concurrent('the node terminal', () => {
     await terminal.enter('.clear')
     expect(await terminal.enter('typeof kept')).toContain("=> 'undefined'")
     expect(await terminal.enter('.help')).toContain('.reload')
+    expect(await terminal.enter('.show')).toContain('.show needs the name of')
+    expect(await terminal.enter('.db')).toMatch(/There is no executor: [^=]*node> $/)
   })
 })
 

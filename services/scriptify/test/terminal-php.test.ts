@@ -199,6 +199,7 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
         content: `<?php
           $GLOBALS['__composer_autoload_files']['a'] = true;
           function composerRequire() {}
+          spl_autoload_register(fn ($class) => $class === 'Fatal' && eval('class Fatal implements Countable {}'));
           require __DIR__ . '/package/functions.php';`,
       },
       { target: '/tmp/composed/vendor/package/functions.php', content: '<?php function packaged() {}' },
@@ -206,6 +207,11 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     await using terminal = await openTerminal(['--no-preload', '--rootdir', '/tmp/composed'])
     await terminal.enter('$mine = 1; function own() {}')
     expect(await terminal.enter('.ls')).toMatch(/\.ls\n\$mine {2}int\nown\(\)\nphp> $/)
+    expect(await terminal.enter('.doc')).toContain('.doc needs the name of')
+    expect(await terminal.enter('.db')).toMatch(/There is no executor: [^=]*php> $/)
+    terminal.type('.doc Fatal\r')
+    await terminal.see(/Fatal cannot be described: loading it ended the process\s[\s\S]*php> $/)
+    expect(await terminal.enter('$mine + 1')).toContain('=> 2')
   })
 
   it('does without fork: plain variables and declarations come back, the rest is named', async () => {

@@ -72,18 +72,12 @@ const COMMANDS: Record<string, DotCommand> = {
   doc: {
     usage: '.doc <name>',
     effect: 'show the comment and signature of a function, class or method',
-    run: async ({ session, print }, name) => {
-      await print(await session.describe(name, false))
-      return undefined
-    },
+    run: (context, name) => describe(context, { name, command: 'doc' }),
   },
   show: {
     usage: '.show <name>',
     effect: 'show the source of a function, class or method',
-    run: async ({ session, print }, name) => {
-      await print(await session.describe(name, true))
-      return undefined
-    },
+    run: (context, name) => describe(context, { name, command: 'show' }),
   },
   time: {
     usage: '.time <code>',
@@ -158,6 +152,17 @@ function helpText(): string {
     'Tab completes, Up searches for what begins as the line does, Ctrl-R for what contains a text. Ctrl-C clears the line or stops what runs; twice, by force. A statement continues on the next line until',
     'it is complete. `;;` at its end hides its value. A line that begins with a space is not kept in the history.',
   ].join('\n')
+}
+
+async function describe(
+  { session, print }: DotCommandContext,
+  { name, command }: { name: string; command: 'doc' | 'show' },
+): Promise<undefined> {
+  await print(
+    name === ''
+      ? `.${command} needs the name of a function, class or method`
+      : await session.describe(name, command === 'show'),
+  )
 }
 
 async function restart({ session, print }: DotCommandContext, keep: boolean): Promise<Result> {

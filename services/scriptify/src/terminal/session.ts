@@ -60,7 +60,9 @@ export function openSession(options: SessionOptions): Session {
     evaluate: (code, line = 1) => evaluate(worker, memory, { code, line }),
     complete: (line) => worker.askAgain({ type: 'complete', line }),
     list: async () => (await worker.askAgain({ type: 'list' })).text,
-    describe: async (name, source) => (await worker.askAgain({ type: 'describe', name, source })).text,
+    describe: async (name, source) =>
+      (await worker.describe({ type: 'describe', name, source })) ??
+      `${name} cannot be described: loading it ended the process`,
     describeDatabase: (table) => databaseCode(options.backend.name, table),
     interrupt: worker.interrupt,
     kill: worker.kill,
@@ -85,8 +87,13 @@ async function open(worker: SupervisedWorker, { sandbox, preload }: SessionOptio
 }
 
 function databaseCode(runtime: RuntimeName, table: string): string {
-  if (runtime === 'node') return `await executor.describe(${table === '' ? '' : JSON.stringify(table)});;`
-  return `$executor->describe(${table === '' ? '' : `'${table.replaceAll(/['\\]/g, '\\$&')}'`});`
+  const missing = `"There is no executor: .db needs a preload file that defines one\\n"`
+  if (runtime === 'node') {
+    const name = table === '' ? '' : JSON.stringify(table)
+    return `typeof executor === 'undefined' ? process.stdout.write(${missing}) : await executor.describe(${name});;`
+  }
+  const name = table === '' ? '' : `'${table.replaceAll(/['\\]/g, '\\$&')}'`
+  return `if (isset($executor)) { $executor->describe(${name}); } else { echo ${missing}; }`
 }
 
 async function evaluate(

@@ -30,7 +30,7 @@ export interface SessionOptions extends SessionSetup {
 export type Opened = Pick<Answer<'ready'>, 'version' | 'forks' | 'notes' | 'names' | 'failed' | 'sandboxed'>
 
 /** Requests that run none of the session's code, so that a new worker can answer them as well. */
-type Repeatable = 'check' | 'complete' | 'list' | 'describe'
+type Repeatable = 'check' | 'complete' | 'list'
 
 /** The worker of a session, replaced when it dies. */
 export interface SupervisedWorker {
@@ -43,6 +43,8 @@ export interface SupervisedWorker {
   ask: WorkerProcess['ask']
   /** Asks, and asks the next worker if this one dies. */
   askAgain<T extends Repeatable>(request: Extract<WorkerRequest, { type: T }>): Promise<Answer<AnswerOf[T]>>
+  /** Documents a name, for which a class may be loaded; undefined if that ended the process. */
+  describe(request: Extract<WorkerRequest, { type: 'describe' }>): Promise<string | undefined>
   /** Evaluates a statement; gives the cause, after recovery, if the statement ended the process. */
   evaluate(code: string, line: number): Promise<Answer<'done'> | { cause: string }>
   interrupt(): void
@@ -119,6 +121,16 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
       } catch (error) {
         if (!(error instanceof WorkerDied) || state.isClosed) throw error
         return (await whenRecovered()).ask(request)
+      }
+    },
+    async describe(request) {
+      const worker = await whenRecovered()
+      try {
+        return (await worker.ask(request)).text
+      } catch (error) {
+        // Another process would load the same class.
+        if (error instanceof WorkerDied && !state.isClosed) return undefined
+        throw error
       }
     },
     async evaluate(code, line) {
