@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resolveCall } from '../../src/methods/resolve-call.ts'
+import { listClasses } from '../../src/runtimes/node/find-module.ts'
 import { type Language, languages, startLanguage } from './language.ts'
 
 /** A project with these files, each empty or with its content. */
@@ -61,6 +62,16 @@ describe('a reference', () => {
       runtime: 'node',
       className: `${rootdir}/${className}`,
       method,
+    })
+  })
+
+  it('is found by a prefix without its backslash, and listed as it is found', async () => {
+    const map = '{"namespaces": {"App": "src", "App\\\\": "jobs"}}'
+    const rootdir = aProject({ 'scriptify.config.json': map, 'src/Job.ts': '', 'jobs/Nightly.ts': '' })
+    expect(listClasses(rootdir)).toEqual(['App\\Job', 'App\\Nightly'])
+    expect((await resolve('App\\Job::run', { rootdir })).className).toBe(`${rootdir}/src/Job.ts#Job`)
+    await expect(resolve('AppJob::run', { rootdir })).rejects.toMatchObject({
+      message: expect.stringContaining('(did you mean App\\Job? Quote it'),
     })
   })
 

@@ -69,9 +69,8 @@ const toClassName = (file: string): string =>
     .join('\\')
 
 /** The folders that exist, where a name has a `*`. */
-const foldersOf = (patterns: string | string[], rootdir: string): string[] =>
-  [patterns]
-    .flat()
+const foldersOf = (patterns: string[], rootdir: string): string[] =>
+  patterns
     .flatMap((pattern) =>
       pattern.includes('*') ? globSync(pattern.replace(/\/+$/, ''), { cwd: rootdir }).sort() : pattern,
     )
@@ -96,10 +95,22 @@ function bases(folder: string, name: string): Set<string> {
 }
 
 /** A `*` in a folder stands for any folder name. */
-const readNamespaces = (rootdir: string): NamespaceFolders =>
-  namespacesIn(join(rootdir, 'scriptify.config.json'), ['namespaces']) ??
-  namespacesIn(join(rootdir, 'package.json'), ['scriptify', 'namespaces']) ??
-  {}
+const readNamespaces = (rootdir: string): Record<string, string[]> =>
+  withSeparators(
+    namespacesIn(join(rootdir, 'scriptify.config.json'), ['namespaces']) ??
+      namespacesIn(join(rootdir, 'package.json'), ['scriptify', 'namespaces']) ??
+      {},
+  )
+
+/** `App` as a prefix means `App\`. */
+function withSeparators(namespaces: NamespaceFolders): Record<string, string[]> {
+  const separated: Record<string, string[]> = {}
+  for (const [prefix, folders] of Object.entries(namespaces)) {
+    const name = prefix === '' || prefix.endsWith('\\') ? prefix : `${prefix}\\`
+    separated[name] = [...(separated[name] ?? []), ...[folders].flat()]
+  }
+  return separated
+}
 
 /** Undefined without the file, or without that property in it. */
 function namespacesIn(path: string, property: readonly string[]): NamespaceFolders | undefined {
