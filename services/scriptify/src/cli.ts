@@ -106,6 +106,7 @@ const MEANT: Record<string, string> = {
   request: 'endpoint',
   rm: 'uninstall',
   shell: 'terminal',
+  version: '--version',
 }
 
 /** commander suggests similar words only; this adds what a word or a value means here. */

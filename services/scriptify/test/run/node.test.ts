@@ -106,7 +106,18 @@ describe.concurrent('a method in TypeScript', () => {
   })
 
   it.each([
-    { why: 'an unknown export', reference: 'src/probe.ts#nope', code: 3, says: 'exports no function nope' },
+    {
+      why: 'a mistyped function',
+      reference: 'src/probe.ts#gret',
+      code: 3,
+      says: 'exports no function gret (did you mean greet?)',
+    },
+    {
+      why: 'a mistyped class',
+      reference: 'src/probe.ts#Prbe::run',
+      code: 3,
+      says: 'does not export a class Prbe (did you mean Probe?)',
+    },
     {
       why: 'an unknown class',
       reference: 'src/probe.ts#Nope::run',

@@ -368,7 +368,7 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
     it('calls again and again', async () => {
       const bootstrap = name === 'php' ? '--bootstrap bootstrap.php' : ''
       const { stdout } = await language.sh(
-        `scriptify run ${bootstrap} '\\App\\Probe::still' --daemon --interval 0.01 | head -5`,
+        `scriptify run ${bootstrap} '\\App\\Probe::still' --daemon --interval 10ms | head -5`,
       )
       expect(stdout).toBe('static\n'.repeat(5))
     })

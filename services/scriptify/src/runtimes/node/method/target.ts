@@ -49,7 +49,10 @@ export const asClass = (options: CallerOptions): CallerOptions => ({
 
 function findFunction(exports: Record<string, unknown>, module: string, name: string): Target {
   const callable = exports[name]
-  if (!isCallable(callable)) throw new CliError(`${module} exports no function ${name}`, EXIT.notFound)
+  if (!isCallable(callable)) {
+    const hint = didYouMean(name, namesOf(exports, isCallable))
+    throw new CliError(`${module} exports no function ${name}${hint}`, EXIT.notFound)
+  }
   if (isClass(callable)) {
     throw new CliError(`${module}#${name} is a class; name its method, #${name}::method`, EXIT.usage)
   }
@@ -69,8 +72,15 @@ function findClass(exports: Record<string, unknown>, module: string, name: strin
   const byDefault = exports.default
   const found = exports[name] ?? (isCallable(byDefault) && byDefault.name === name ? byDefault : undefined)
   if (isCallable(found) && isClass(found)) return found
-  throw new CliError(`${module} does not export a class ${name}`, EXIT.notFound)
+  const hint = didYouMean(
+    name,
+    namesOf(exports, (value) => isCallable(value) && isClass(value)),
+  )
+  throw new CliError(`${module} does not export a class ${name}${hint}`, EXIT.notFound)
 }
+
+const namesOf = (exports: Record<string, unknown>, matches: (value: unknown) => boolean): string[] =>
+  Object.keys(exports).filter((name) => name !== 'default' && matches(exports[name]))
 
 async function findMethod(
   Class: Callable,
