@@ -291,7 +291,10 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
           stderr: `${timer} was not written by scriptify; it stays as it is\n`,
         })
         expect((await install('theirs', probe.record)).code).toBe(0)
+        await succeed(machine, 'systemctl', 'start', 'theirs.timer')
         expect((await scriptify(machine, 'uninstall', 'theirs')).code).toBe(0)
+        expect((await systemctl('is-active', 'theirs.timer')).stdout).toBe('active\n')
+        await succeed(machine, 'systemctl', 'stop', 'theirs.timer')
         await succeed(machine, 'rm', timer)
       })
 
