@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { findFreePort } from '../../services/mailer-worker/test/support/free-port.ts'
 import { VOLATILE_FOLDER } from '../../services/test/servers/volatile-folder.ts'
 
@@ -58,7 +58,7 @@ function npmStart(given: Record<string, string> = {}): Start {
     exited,
     async untilReady() {
       const isReady = () => output.includes('Latchkey is ready')
-      await expect.poll(() => isReady() || hasExited(), { timeout: 90_000 }).toBe(true)
+      await vi.waitUntil(() => isReady() || hasExited(), { timeout: 90_000 })
       expect(output).toContain('Latchkey is ready')
     },
     async [Symbol.asyncDispose]() {
@@ -116,8 +116,16 @@ async function asAdmin(line: string): Promise<string> {
   return stdout
 }
 
-const logIn = (password = DEMO_PASSWORD, username = 'user@example.com') =>
-  fetch(`http://127.0.0.1:${settings.PORT}/login`, {
+interface Profile {
+  data: { name: string }
+}
+
+const logIn = ({
+  password = DEMO_PASSWORD,
+  username = 'user@example.com',
+  api = `http://127.0.0.1:${settings.PORT}`,
+} = {}) =>
+  fetch(`${api}/login`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ username, password }),
@@ -128,6 +136,25 @@ const answers = () =>
     () => true,
     () => false,
   )
+
+/** Changes the name of the demo user. */
+async function changeName(name: string): Promise<void> {
+  const { token } = (await (await logIn()).json()) as { token: string }
+  const { status } = await fetch(`http://127.0.0.1:${settings.PORT}/profile`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    body: JSON.stringify({ name }),
+  })
+  expect(status).toBe(200)
+}
+
+/** The file that `npm start` names for admins. */
+function adminFileOf(start: Start): string {
+  const [, file = ''] = /^ {2}admin +\. (\S+) && npx scriptify run Users::list$/m.exec(start.output()) ?? []
+  return resolve(ROOT, file)
+}
+
+const apiOf = (start: Start): string => /API +(\S+)$/m.exec(start.output())?.[1] ?? 'no API'
 
 const inboxOf = (start: Start): string => /mail +(http:\S+)/.exec(start.output())?.[1] ?? 'no inbox'
 
@@ -155,69 +182,62 @@ async function expectResetByMail(start: Start): Promise<void> {
   expect((await post('/login/confirmcode', { email, code, token })).status).toBe(200)
   expect((await post('/login/resetpassword', { email, token, password: NEW_PASSWORD })).status).toBe(200)
   expect((await logIn()).status).toBe(401)
-  expect((await logIn(NEW_PASSWORD)).status).toBe(200)
+  expect((await logIn({ password: NEW_PASSWORD })).status).toBe(200)
   expect((await post('/login/resetrequest', { email })).status).toBe(200)
 }
 
 describe('npm start', () => {
-  it('serves the demo users from nothing, and stops every part at Ctrl-C', async () => {
-    await using start = npmStart({ JWT_SECRET_PREVIOUS: randomBytes(64).toString('base64') })
+  describe('for the first time', () => {
+    let start: Start
+    beforeAll(async () => {
+      start = npmStart({ JWT_SECRET_PREVIOUS: randomBytes(64).toString('base64') })
+      await start.untilReady()
+    })
+    afterAll(() => start?.[Symbol.asyncDispose]())
+
+    it('serves the demo users from nothing', async () => {
+      expect((await logIn()).status).toBe(200)
+      expect((await fetch(`http://127.0.0.1:${settings.PORT}/health/ready`)).status).toBe(200)
+      expect(start.output()).not.toMatch(/secret=|:[^@\s]{16,}@/i)
+      expect(await (await fetch(`http://127.0.0.1:${settings.PORT}/`)).text()).toContain(inboxOf(start))
+      const file = adminFileOf(start)
+      expect(statSync(file).mode & 0o777).toBe(0o600)
+      expect(await asAdmin(`. '${file}' && npx scriptify run Users::list`)).toContain('admin@example.com')
+      if (process.platform === 'linux') expectSecretsOfAuthApiAlone(start)
+    })
+
+    it('refuses a second start on the same data or port', async () => {
+      await using samePort = npmStart({ DATA_DIR: join(dataDir, 'other') })
+      expect(await samePort.exited).toBe(1)
+      expect(samePort.output()).toMatch(
+        new RegExp(`127\\.0\\.0\\.1:${settings.PORT} cannot be used: .* already listens there`),
+      )
+      const otherPorts = { PORT: '0', METRICS_PORT: '0' }
+      await using sameData = npmStart(otherPorts)
+      expect(await sameData.exited).toBe(1)
+      expect(sameData.output()).toContain(`already running on the data folder ${dataDir}/dev`)
+      expect((await logIn()).status, 'the first keeps running').toBe(200)
+    })
+
+    it('leaves nothing running after kill -9', async () => {
+      await changeName('Changed')
+      signalGroup(start.process, 'SIGKILL')
+      await start.exited
+      await expect.poll(answers).toBe(false)
+    })
+  })
+
+  it('keeps what was changed before a kill -9, shows the mail of a reset, and stops every part at Ctrl-C', async () => {
+    await using start = npmStart()
     await start.untilReady()
-    expect((await logIn()).status).toBe(200)
-    expect((await fetch(`http://127.0.0.1:${settings.PORT}/health/ready`)).status).toBe(200)
-    expect(start.output()).not.toMatch(/secret=|:[^@\s]{16,}@/i)
-    expect(await (await fetch(`http://127.0.0.1:${settings.PORT}/`)).text()).toContain(inboxOf(start))
-    const [, file = ''] = /^ {2}admin +\. (\S+) && npx scriptify run Users::list$/m.exec(start.output()) ?? []
-    expect(statSync(resolve(ROOT, file)).mode & 0o777).toBe(0o600)
-    expect(await asAdmin(`. '${file}' && npx scriptify run Users::list`)).toContain('admin@example.com')
-    if (process.platform === 'linux') expectSecretsOfAuthApiAlone(start)
+    expect(((await (await logIn()).json()) as Profile).data.name).toBe('Changed')
+    await expectResetByMail(start)
     signalGroup(start.process, 'SIGINT')
     await start.exited // npm itself ends by the signal; its output closes when the last process is gone.
     expect(start.output()).toContain('Stopped.')
     expect(await answers()).toBe(false)
-    expect(existsSync(resolve(ROOT, file))).toBe(false)
-  })
-
-  it('keeps what was changed, and refuses a second start on the same data or port', async () => {
-    await using start = npmStart()
-    await start.untilReady()
-    const { token } = (await (await logIn()).json()) as { token: string }
-    const update = await fetch(`http://127.0.0.1:${settings.PORT}/profile`, {
-      method: 'PUT',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-      body: JSON.stringify({ name: 'Changed' }),
-    })
-    expect(update.status).toBe(200)
-
-    await using samePort = npmStart({ DATA_DIR: join(dataDir, 'other') })
-    expect(await samePort.exited).toBe(1)
-    expect(samePort.output()).toMatch(
-      new RegExp(`127\\.0\\.0\\.1:${settings.PORT} cannot be used: .* already listens there`),
-    )
-    const otherPorts = { PORT: '0', METRICS_PORT: '0' }
-    await using sameData = npmStart(otherPorts)
-    expect(await sameData.exited).toBe(1)
-    expect(sameData.output()).toContain(`already running on the data folder ${dataDir}/dev`)
-
-    expect((await logIn()).status, 'the first keeps running').toBe(200)
-    start.process.kill('SIGTERM')
-    expect(await start.exited).toBe(0)
-  })
-
-  it('leaves nothing running after kill -9, starts again with what was changed, and shows the mail of a reset', async () => {
-    await using start = npmStart()
-    await start.untilReady()
-    signalGroup(start.process, 'SIGKILL')
-    await start.exited
-    await expect.poll(answers).toBe(false)
-    await using next = npmStart()
-    await next.untilReady()
-    expect(((await (await logIn()).json()) as { data: { name: string } }).data.name).toBe('Changed')
-    await expectResetByMail(next)
-    // The inbox ends with the rest.
-    next.process.kill('SIGTERM')
-    await next.exited
-    await expect(fetch(inboxOf(next))).rejects.toThrow()
+    expect(existsSync(adminFileOf(start))).toBe(false)
+    await expect(fetch(inboxOf(start)), 'the inbox ends with the rest').rejects.toThrow()
   })
 
   it('names an unreachable database, and how to get an embedded one', async () => {
@@ -228,50 +248,62 @@ describe('npm start', () => {
     expect(start.output()).not.toContain('hidden')
   })
 
-  it('says what is wrong with a setting', async () => {
-    await using start = npmStart({ DATABASE_URL: 'oracle://db/x' })
-    expect(await start.exited).toBe(78)
-    expect(start.output()).toMatch(/DATABASE_URL must be a URL that starts with postgres:/)
-  })
+  describe('with settings that cannot be used', () => {
+    let output = ''
+    beforeAll(async () => {
+      await using start = npmStart({
+        PORT: 'x',
+        DATABASE_URL: 'oracle://db/x',
+        TOKEN_LIFETIME: '0',
+        MAIL_RATE: '0',
+        DKIM_DOMAIN: 'example.com',
+        HASH_QUEUE: '-1',
+      })
+      expect(await start.exited).toBe(78)
+      output = start.output()
+    })
 
-  it('says what is wrong with the settings of every part in one list, before it starts any', async () => {
-    const faulty = {
-      PORT: 'x',
-      TOKEN_LIFETIME: '0',
-      MAIL_RATE: '0',
-      DKIM_DOMAIN: 'example.com',
-      HASH_QUEUE: '-1',
-    }
-    await using start = npmStart(faulty)
-    expect(await start.exited).toBe(78)
-    const lines = start.output().split('\n')
-    const first = lines.indexOf('The settings cannot be used:')
-    const names = lines.slice(first + 1).map((line) => line.trim().split(' ', 1)[0])
-    expect(names.filter(Boolean).sort()).toEqual([
-      'DKIM_KEY',
-      'DKIM_SELECTOR',
-      'HASH_QUEUE',
-      'MAIL_RATE',
-      'PORT',
-      'TOKEN_LIFETIME',
-    ])
+    it('says what is wrong with a setting', () => {
+      expect(output).toMatch(/DATABASE_URL must be a URL that starts with postgres:/)
+    })
+
+    it('says what is wrong with the settings of every part in one list, before it starts any', () => {
+      const lines = output.split('\n')
+      const first = lines.indexOf('The settings cannot be used:')
+      const names = lines.slice(first + 1).map((line) => line.trim().split(' ', 1)[0])
+      expect(names.filter(Boolean).sort()).toEqual([
+        'DATABASE_URL',
+        'DKIM_KEY',
+        'DKIM_SELECTOR',
+        'HASH_QUEUE',
+        'MAIL_RATE',
+        'PORT',
+        'TOKEN_LIFETIME',
+      ])
+    })
   })
 
   it('has no demo users in prod, whatever dev has in the same DATA_DIR, and says what production lacks', async () => {
-    const prod = { APP_ENV: 'prod', API_SERVER: 'http://localhost', MAIL_FROM: 'no-reply@localhost' }
+    const prod = {
+      APP_ENV: 'prod',
+      API_SERVER: 'http://localhost',
+      MAIL_FROM: 'no-reply@localhost',
+      // No load balancer sends requests.
+      SHUTDOWN_DELAY: '0',
+    }
     await using start = npmStart(prod)
     await start.untilReady()
     expect(start.output()).not.toContain('example.com')
     expect(start.output()).toContain(`API           http://127.0.0.1:${settings.PORT}\n`)
     const missing = [...start.output().matchAll(/^ {2}([A-Z_]{4,}) /gm)].map(([, name]) => name)
     expect(missing).toEqual(['DATABASE_URL', 'MAIL_URL', 'HOST', 'API_SERVER'])
-    const logIns = ['user@example.com', 'admin@example.com'].map((email) => logIn(DEMO_PASSWORD, email))
+    const logIns = ['user@example.com', 'admin@example.com'].map((email) => logIn({ username: email }))
     expect((await Promise.all(logIns)).map(({ status }) => status)).toEqual([401, 401])
 
     // An administrator who gives an account the published password is told at the next start.
     const asAdminOf = (line: string) => asAdmin(`. '${join(dataDir, 'prod', 'environment')}' && ${line}`)
     await asAdminOf(
-      `npx scriptify run Users::create --arg admin --arg boss@localhost --arg '' --arg admin --arg '${DEMO_PASSWORD}'`,
+      `node_modules/.bin/scriptify run Users::create --arg admin --arg boss@localhost --arg '' --arg admin --arg '${DEMO_PASSWORD}'`,
     )
     start.process.kill('SIGTERM')
     await start.exited
@@ -286,37 +318,46 @@ describe('npm start', () => {
     expect(await refused.exited).toBe(1)
   })
 
-  it('keeps the database of an earlier release, which all environments shared, for dev alone', async () => {
-    const root = join(dataDir, 'earlier')
-    await mkdir(root)
-    await rename(join(dataDir, 'dev', 'postgres'), join(root, 'postgres'))
-    const inRoot = { DATA_DIR: root }
-    await using inTest = npmStart({ ...inRoot, APP_ENV: 'test' })
-    expect(await inTest.exited).toBe(1)
-    const command = /^ {2}to use it in test: {2}(.+)$/m.exec(inTest.output())?.[1]
-    expect(command).toBe(`mkdir -p '${root}/test' && mv '${root}/postgres' '${root}/test/'`)
-    expect(existsSync(join(root, 'postgres', 'data', 'PG_VERSION'))).toBe(true)
+  describe('with the database of an earlier release, which all environments shared', () => {
+    let start: Start
+    let root: string
+    beforeAll(async () => {
+      root = join(dataDir, 'earlier')
+      await mkdir(root)
+      await rename(join(dataDir, 'dev', 'postgres'), join(root, 'postgres'))
+    })
+    afterAll(() => start?.[Symbol.asyncDispose]())
 
-    await using inDev = npmStart(inRoot)
-    await inDev.untilReady()
-    expect(inDev.output()).toContain(`from ${root}/postgres to ${root}/dev/postgres`)
-    const profile = (await (await logIn(NEW_PASSWORD)).json()) as { data: { name: string } }
-    expect(profile.data.name, 'what an earlier test changed').toBe('Changed')
-  })
+    it('keeps it for dev alone', async () => {
+      await using inTest = npmStart({ DATA_DIR: root, APP_ENV: 'test' })
+      expect(await inTest.exited).toBe(1)
+      const command = /^ {2}to use it in test: {2}(.+)$/m.exec(inTest.output())?.[1]
+      expect(command).toBe(`mkdir -p '${root}/test' && mv '${root}/postgres' '${root}/test/'`)
+      expect(existsSync(join(root, 'postgres', 'data', 'PG_VERSION'))).toBe(true)
 
-  it('names the issuer by PORT, and gives admins the address of the API', async () => {
-    await using start = npmStart({ PORT: '0' })
-    await start.untilReady()
-    const api = /API +(\S+)$/m.exec(start.output())?.[1] ?? ''
-    const issuer = `http://localhost:${new URL(api).port}`
-    const inEnvironment = `. '${join(dataDir, 'dev', 'environment')}'`
-    expect(await asAdmin(`${inEnvironment} && echo "$API_SERVER"`)).toBe(`${issuer}\n`)
-    const body = JSON.stringify({ username: 'admin@example.com', password: DEMO_PASSWORD })
-    const answer = await asAdmin(
-      `${inEnvironment} && npx scriptify endpoint POST /login --header 'Content-Type: application/json' --body '${body}'`,
-    )
-    const { token } = JSON.parse(answer) as { token: string }
-    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
-    expect(claims).toMatchObject({ iss: issuer })
+      start = npmStart({ DATA_DIR: root, PORT: '0' })
+      await start.untilReady()
+      expect(start.output()).toContain(`from ${root}/postgres to ${root}/dev/postgres`)
+      const profile = (await (await logIn({ password: NEW_PASSWORD, api: apiOf(start) })).json()) as Profile
+      expect(profile.data.name, 'what an earlier test changed').toBe('Changed')
+    })
+
+    it('names the issuer by PORT, and gives admins the address of the API', async () => {
+      const issuer = `http://localhost:${new URL(apiOf(start)).port}`
+      const inEnvironment = `. '${join(root, 'dev', 'environment')}'`
+      expect(await asAdmin(`${inEnvironment} && echo "$API_SERVER"`)).toBe(`${issuer}\n`)
+      const body = JSON.stringify({ username: 'admin@example.com', password: DEMO_PASSWORD })
+      const answer = await asAdmin(
+        `${inEnvironment} && node_modules/.bin/scriptify endpoint POST /login --header 'Content-Type: application/json' --body '${body}'`,
+      )
+      const { token } = JSON.parse(answer) as { token: string }
+      const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+      expect(claims).toMatchObject({ iss: issuer })
+    })
+
+    it('exits with 0 after SIGTERM', async () => {
+      start.process.kill('SIGTERM')
+      expect(await start.exited).toBe(0)
+    })
   })
 })
