@@ -71,7 +71,7 @@ export async function openMailbox(host = '127.0.0.1'): Promise<Mailbox> {
     hanging: 0,
     goDown: () => new Promise((resolve) => server.close(() => resolve())),
     async comeUp() {
-      server = await listen()
+      if (!server.server.listening) server = await listen()
     },
     to: (address) => mailbox.mails.filter((mail) => mail.to?.some((each) => each.address === address)),
     [Symbol.asyncDispose]: () => mailbox.goDown(),
