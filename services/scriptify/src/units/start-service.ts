@@ -24,7 +24,9 @@ export async function startService({ name, system, commands, failure }: StartedS
   try {
     await controlAll(commands)
   } catch (error) {
-    throw fail(errorMessage(error))
+    const line = await lastLogLine(name, system)
+    const said = line === undefined ? '' : `; its log ends with ${JSON.stringify(line)}`
+    throw fail(errorMessage(error) + said)
   }
   if (system.hasFailed === undefined) return
   await setTimeout(SETTLING_MS)

@@ -99,7 +99,9 @@ describe.runIf(await hasDocker()).each([
     expect(await word('start', 'worded')).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^worded does not start: .+; see \/var\/log\/scriptify-worded\.log\n$/),
+      stderr: expect.stringMatching(
+        /^worded does not start: .+ "\S*needy takes 0 arguments.*"; see \/var\/log\/scriptify-worded\.log\n$/,
+      ),
     })
     expect((await word('uninstall', 'worded')).code).toBe(0)
   })
