@@ -420,5 +420,6 @@ describe('the node terminal, used by one case after the other', () => {
     for (const { name, shows } of DOCUMENTED)
       expect(await terminal.enter(`.doc ${name}`)).toContain(`${shows}node> `)
     expect(await terminal.enter('.show probe.add')).toContain('Number(one) + Number(two)')
+    expect(await terminal.enter('.ls')).toMatch(/\nPair {2}class\n/)
   })
 })

@@ -57,5 +57,7 @@ function formatSignature({ name, parameters = [], returns }: Declaration): strin
 
 const joinLines = (lines: string[]): string => lines.filter((line) => line !== '').join('\n')
 
-const typeName = (value: unknown): string =>
-  typeof value === 'object' && value !== null ? (value.constructor?.name ?? 'object') : typeof value
+function typeName(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return value.constructor?.name ?? 'object'
+  return isCallable(value) && isClass(value) ? 'class' : typeof value
+}
