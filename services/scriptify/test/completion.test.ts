@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { isInstalled } from '../../test/support/installed-program.ts'
+import { createSources } from '../src/completion/sources.ts'
 import { MAIN, ROOT } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
 
@@ -41,3 +42,9 @@ it.each(SHELLS)(
     expect(await typist.see('static')).not.toContain('did you mean')
   },
 )
+
+it('completes the methods of a class whose backslash the shell has removed', async () => {
+  const sources = createSources(async () => [], process.env)
+  const found = await sources.references('AppProbe::sti', join(ROOT, 'services/scriptify/test/run/node'))
+  expect(found).toEqual([{ value: 'App\\Probe::still', description: '' }])
+})

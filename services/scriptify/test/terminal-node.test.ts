@@ -166,7 +166,8 @@ describe.concurrent('the node terminal', () => {
     terminal.type('\x1b[A')
     await terminal.see('10, 20].length')
     terminal.type('\x1b[A5, \r')
-    await terminal.see('=> 3')
+    await terminal.see(/=> 3\s+node> $/)
+    expect(await terminal.enter('.history')).toContain('\n[5, \n10, 20].length\n')
   })
 
   it('edits the last statement in the editor, and says when that fails', async () => {
@@ -389,6 +390,9 @@ describe('the node terminal, used by one case after the other', () => {
     terminal.type(CTRL_C)
     await terminal.see(/node> $/)
     await terminal.complete('thing.expression.d', 'thing.expression.deep')
+    terminal.type(CTRL_C)
+    await terminal.see(/node> $/)
+    await terminal.complete('.hist', '.history')
     terminal.type(CTRL_C)
     await terminal.see(/node> $/)
   })
