@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { MAIN } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
+import { watchScreen } from './terminal-screen.ts'
 
 const CTRL_C = '\x03'
 const CTRL_D = '\x04'
@@ -49,6 +50,25 @@ describe.concurrent('the node terminal, before its worker is ready', () => {
     await terminal.see('six * 7')
     await terminal.letStart()
     await terminal.see(/six {2}number[\s\S]*=> 42\s+node> $/)
+  })
+
+  it('shows at the next prompt, and only there, a line that was begun meanwhile', async () => {
+    await using terminal = await openHeldTerminal()
+    const screen = watchScreen(terminal)
+    terminal.type('const six = 6\rsix *')
+    await terminal.see('six *')
+    await terminal.letStart()
+    await terminal.see(/node> six \*$/)
+    terminal.type(' 7\r')
+    await terminal.see(/=> 42\s+node> $/)
+    await vi.waitFor(() =>
+      expect(screen.rows().filter((row) => row !== '')).toEqual([
+        'const six = 6',
+        'node> six * 7',
+        '=> 42',
+        'node>',
+      ]),
+    )
   })
 
   it('drops at Ctrl-C what it could not run yet', async () => {

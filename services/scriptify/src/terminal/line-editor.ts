@@ -50,11 +50,14 @@ export function createLineEditor(options: LineEditorOptions): LineEditor {
   const keyboard = createKeyboard(rl)
   const prompt = (text: string) => {
     rl.setPrompt(text)
-    rl.prompt()
+    // The cursor stays behind what was typed while no prompt was shown.
+    rl.prompt(true)
   }
   setPasteMode(PASTE_ON)
   rl.on('line', (typed) => {
     painted?.pause()
+    // What is typed until the next prompt is shown without one.
+    rl.setPrompt('')
     // readline separates the lines of a recalled statement by carriage returns.
     const entry = paste.add(typed.replaceAll('\r', '\n'))
     if (entry === undefined) prompt(options.continuation)
@@ -70,7 +73,11 @@ export function createLineEditor(options: LineEditorOptions): LineEditor {
       output.write(`${text}\n`)
       rl.prompt(true)
     },
-    lendKeyboard: keyboard.lend,
+    lendKeyboard() {
+      // The next prompt shows it.
+      if (!keyboard.isLent() && rl.line !== '') clearLines(rl)
+      keyboard.lend()
+    },
     isEmpty: () => rl.line === '' && !paste.isStarted(),
     discard(mark) {
       paste.drop()
@@ -209,6 +216,7 @@ function createKeyboard(rl: Interface) {
   const { stdin: input } = process
   let isLent = false
   return {
+    isLent: () => isLent,
     lend() {
       if (isLent) return
       isLent = true
