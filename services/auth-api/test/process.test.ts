@@ -2,11 +2,10 @@ import { hash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { errorMessage } from '@latchkey/shared/error-message.ts'
-import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
-import { ACCEPTED_BY_DEFAULT } from '@latchkey/shared/passwords/schemes.ts'
+import { ACCEPTED_BY_DEFAULT, getScheme } from '@latchkey/shared/passwords/schemes.ts'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withAdminContext } from '../../../admin/admin-context.ts'
 import { parseConfig } from '../src/config.ts'
 import { isPostgres, queueUrl } from './support/engine.ts'
@@ -17,18 +16,26 @@ import {
   serviceEnvironment,
   startServiceProcess,
 } from './support/service-process.ts'
-import { aUser, PASSWORD, type TestUser } from './support/start-app.ts'
+import { aUser, PASSWORD, startApp, type TestUser } from './support/start-app.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 let database: TestDatabase
 let user: TestUser
 let queue: string
+/** A service that no test stops. */
+let running: Service
+let runningAt: string
 beforeAll(async () => {
   database = await createTestDatabase()
   queue = await queueUrl()
   user = await aUser({ users: createUserRepository(database.db) })
+  running = startService({ PASSWORD_HASH: 'sha1' })
+  runningAt = await addressOf(running)
 })
-afterAll(() => database[Symbol.asyncDispose]())
+afterAll(async () => {
+  await running[Symbol.asyncDispose]()
+  await database[Symbol.asyncDispose]()
+})
 
 /** auth-api on the tests' database. */
 const startService = (settings: Record<string, string> = {}): Service =>
@@ -60,50 +67,65 @@ async function beginLogIn(url: string): Promise<() => Promise<number | undefined
   }
 }
 
-describe.concurrent('the published password of the demo users', () => {
-  const hasher = (scheme: string) => createPasswordHasher({ scheme, concurrency: 1, queueLimit: 1 })
+describe('the published password of the demo users', () => {
+  const REFUSAL = 'Set another one: npx scriptify run Users::setPassword --arg renamed'
+  const [schemeOfProcess = '', ...otherSchemes] = ACCEPTED_BY_DEFAULT
+  let own: TestDatabase
+  let userid: string
+  beforeAll(async () => {
+    own = await createTestDatabase()
+    const admin = { username: 'renamed', email: 'admin@example.com' }
+    userid = (await aUser({ users: createUserRepository(own.db) }, admin)).userid
+  })
+  afterAll(() => own[Symbol.asyncDispose]())
 
-  it.for(ACCEPTED_BY_DEFAULT)(
-    'ends the service where an account has it as %s',
-    async (scheme, { expect }) => {
-      await using own = await createTestDatabase()
-      const users = createUserRepository(own.db)
-      const passwords = hasher(scheme)
-      const passwordHash = await passwords.hash(DEMO_PASSWORD)
-      await aUser({ users }, { username: 'renamed', email: 'admin@example.com', passwordHash })
-      await using service = startService({ APP_ENV: 'staging', DATABASE_URL: own.url })
-      expect(await service.exited).toBe(1)
-      expect(service.output()).toContain(
-        'Set another one: npx scriptify run Users::setPassword --arg renamed"',
-      )
+  async function publishAs(scheme: string): Promise<void> {
+    const passwordHash = getScheme(scheme).hash(DEMO_PASSWORD)
+    await createUserRepository(own.db).setPassword(userid, passwordHash)
+  }
 
-      await passwords.close()
-    },
-  )
+  it(`ends the service where an account has it as ${schemeOfProcess}`, async () => {
+    await publishAs(schemeOfProcess)
+    await using service = startService({ APP_ENV: 'staging', DATABASE_URL: own.url })
+    expect(await service.exited).toBe(1)
+    expect(service.output()).toContain(`${REFUSAL}"`)
+  })
+
+  it.each(otherSchemes)('ends the service where an account has it as %s', async (scheme) => {
+    await publishAs(scheme)
+    expect(await refusalsOf(own, { APP_ENV: 'staging' })).toEqual([expect.stringContaining(REFUSAL)])
+  })
 
   it('is what an account of dev is for, and once it is changed the service starts', async () => {
-    await using own = await createTestDatabase()
-    const users = createUserRepository(own.db)
-    const passwordHash = hash('sha1', DEMO_PASSWORD)
-    const { userid } = await aUser({ users }, { email: 'admin@example.com', passwordHash })
-    await using inDev = startService({ APP_ENV: 'dev', DATABASE_URL: own.url })
-    await addressOf(inDev)
-    await users.setPassword(userid, hash('sha1', PASSWORD))
-    await using inStaging = startService({ APP_ENV: 'staging', DATABASE_URL: own.url })
-    await addressOf(inStaging)
+    await publishAs('sha1')
+    expect(await refusalsOf(own, { APP_ENV: 'dev' })).toEqual([])
+    await createUserRepository(own.db).setPassword(userid, hash('sha1', PASSWORD))
+    expect(await refusalsOf(own, { APP_ENV: 'staging' })).toEqual([])
   })
 })
 
-describe.concurrent('a database in which two accounts can share a name', () => {
-  it.for([
+/** Why auth-api, in this process, would end itself on this database; with none it is ready. */
+async function refusalsOf(own: TestDatabase, settings: Record<string, string> = {}): Promise<string[]> {
+  const refusals: string[] = []
+  await using app = await startApp({
+    database: own,
+    settings: { PASSWORD_HASH_ACCEPTED: ACCEPTED_BY_DEFAULT.join(), ...settings },
+    refuse: ({ message }) => refusals.push(message),
+  })
+  const { statusCode } = await app.server.inject({ url: '/health/ready' })
+  expect(statusCode).toBe(refusals.length === 0 ? 200 : 503)
+  return refusals
+}
+
+describe('a database in which two accounts can share a name', () => {
+  it.each([
     { state: 'of another program', isMigrated: false },
     { state: 'that is migrated', isMigrated: true },
-  ])('$state ends the service, and admin commands', async ({ isMigrated }, { expect }) => {
+  ])('$state ends the service, and admin commands', async ({ isMigrated }) => {
     await using own = await (isMigrated ? createTestDatabase() : createEmptyDatabase())
     await own.db.runScript(isMigrated ? dropUniqueIndexes() : olderSchema('plain indexes'))
-    await using service = startService({ DATABASE_URL: own.url })
-    expect(await service.exited).toBe(1)
-    expect(service.output()).toMatch(/share a name.*users\.email has no unique index.*migrate -- status/)
+    const [refusal] = await refusalsOf(own)
+    expect(refusal).toMatch(/share a name[\s\S]*users\.email has no unique index[\s\S]*migrate -- status/)
     await expect(
       withAdminContext(async () => 'ran', { DATABASE_URL: own.url, APP_ENV: 'nowhere' }),
     ).rejects.toThrow(/users\.username has no unique index/)
@@ -184,10 +206,8 @@ describe.concurrent('settings', () => {
     expect(service.output()).toBe('')
   })
 
-  it('with sha1 are logged as a warning', async ({ expect }) => {
-    await using service = startService({ PASSWORD_HASH: 'sha1' })
-    await addressOf(service)
-    expect(service.output()).toMatch(/"level":"warn".*PASSWORD_HASH=argon2id/)
+  it('with sha1 are logged as a warning', ({ expect }) => {
+    expect(running.output()).toMatch(/"level":"warn".*PASSWORD_HASH=argon2id/)
   })
 })
 
@@ -268,8 +288,7 @@ describe.concurrent('the process', () => {
   })
 
   it('says which address is taken', async ({ expect }) => {
-    await using first = startService()
-    const { port } = new URL(await addressOf(first))
+    const { port } = new URL(runningAt)
     await using second = startService({ PORT: port })
     expect(await second.exited).toBe(1)
     expect(second.output()).toMatch(new RegExp(`${port}: another process listens there`))

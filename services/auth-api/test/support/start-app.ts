@@ -44,6 +44,8 @@ export interface StartAppOptions {
   settings?: Record<string, string>
   database?: TestDatabase
   limitStore?: AppDependencies['limitStore']
+  /** Called with the reason why the service must not run on the database. */
+  refuse?: AppDependencies['refuse']
   /** The extensions that it has, by name. Default: the one that is shipped, as an example. */
   extensions?: readonly string[]
   /** The folder that contains them. Default: `extensions/`. */
@@ -59,6 +61,7 @@ export async function startApp({
   settings = {},
   database,
   limitStore,
+  refuse = () => undefined,
   extensions = [SHIPPED_EXTENSION],
   extensionsDir = EXTENSIONS_DIR,
   time,
@@ -111,6 +114,7 @@ export async function startApp({
     queue: { ping: async () => undefined },
     logger,
     limitStore,
+    refuse,
     clock,
     monotonic: () => time?.elapsed ?? clock(),
     extensions: configureExtensions(loaded, environment),
