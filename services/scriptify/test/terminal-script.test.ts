@@ -353,6 +353,16 @@ describe.skipIf(!(await hasDocker())).concurrent('a php script', () => {
     expect(stderr).toContain('Exception: boo\n    at php shell code:2')
   })
 
+  it('names no file of the terminal in what php itself says', async () => {
+    const script =
+      'function f(int $x) {}\ntry { f("a"); } catch (TypeError $e) { echo $e; }\nstr_repeat("x", PHP_INT_MAX);'
+    const { code, stdout, stderr } = await php([], script)
+    expect(code).toBe(1)
+    expect(stdout).toContain('called in php-shell://code on line 2')
+    expect(stderr).toMatch(/^Fatal error: .* in php-shell:\/\/code on line 3$/m)
+    expect(stdout + stderr).not.toContain("eval()'d code")
+  })
+
   it.each([
     { why: 'its own exit code', script: 'exit(7);', code: 7 },
     { why: 'exit', script: 'exit', code: 0 },

@@ -5,7 +5,7 @@
 
 declare(strict_types=0);
 
-foreach (['channel', 'backup', 'interrupted', 'failure', 'renderer', 'imports', 'tokens', 'statements', 'result', 'input', 'fatal-check', 'snapshot', 'connections', 'completion', 'listing', 'worker'] as $_) {
+foreach (['code-stream', 'channel', 'backup', 'interrupted', 'failure', 'renderer', 'imports', 'tokens', 'statements', 'result', 'input', 'fatal-check', 'snapshot', 'connections', 'completion', 'listing', 'worker'] as $_) {
     require __DIR__ . "/terminal/{$_}.php";
 }
 unset($_);
@@ -16,7 +16,7 @@ $argc = 1;
 
 while (\Latchkey\Scriptify\Terminal\Worker::next()) {
     try {
-        \Latchkey\Scriptify\Terminal\Worker::finish(eval(\Latchkey\Scriptify\Terminal\Worker::code()));
+        \Latchkey\Scriptify\Terminal\Worker::finish(include \Latchkey\Scriptify\Terminal\CodeStream::NAME);
     } catch (\Throwable $_e) {
         \Latchkey\Scriptify\Terminal\Worker::fail($_e);
     }

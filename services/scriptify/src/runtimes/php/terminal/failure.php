@@ -21,7 +21,7 @@ final class Failure
 
     public static function place(string $file, int $line): string
     {
-        return str_contains($file, "eval()'d code") && str_contains($file, 'terminal-worker.php')
+        return $file === CodeStream::NAME
             ? "php shell code:{$line}"
             : "{$file}:{$line}";
     }

@@ -31,7 +31,7 @@ final class Listing
 
     private static function isTyped(string $class): bool
     {
-        return str_contains((string) (new \ReflectionClass($class))->getFileName(), "eval()'d code");
+        return (new \ReflectionClass($class))->getFileName() === CodeStream::NAME;
     }
 
     /** Signature and comment of a function, class or method; with source, its text as well. */

@@ -28,7 +28,6 @@ final class Worker
 
     /** @var array{id: int, type: string, ...} the request in progress */
     private static array $request = ['id' => 0, 'type' => ''];
-    private static string $code = '';
     private static string $shows = 'nothing';
     private static string $sentSnapshot = '';
 
@@ -40,6 +39,7 @@ final class Worker
 
     public static function open(bool $mayFork): void
     {
+        CodeStream::register();
         self::$channel = new Channel('php://fd/3');
         self::$imports = new Imports();
         self::$pid = (int) getmypid();
@@ -54,7 +54,8 @@ final class Worker
     {
         while (true) {
             if (self::$opening !== []) {
-                ['code' => self::$code, 'step' => $step] = array_shift(self::$opening);
+                ['code' => $code, 'step' => $step] = array_shift(self::$opening);
+                CodeStream::hold($code);
                 self::$channel->write(['id' => 0, 'type' => 'opening', 'step' => $step]);
                 self::$shows = 'nothing';
                 self::$isEvaluating = true;
@@ -74,11 +75,6 @@ final class Worker
                 return true;
             }
         }
-    }
-
-    public static function code(): string
-    {
-        return self::$code;
     }
 
     /** Reports the value of the evaluated code. */
@@ -172,7 +168,7 @@ final class Worker
             $code = Tokens::replaceExits($code, '\\' . self::class . '::exit');
         }
         ['code' => $code, 'shows' => self::$shows] = Result::withReturn($code);
-        self::$code = str_repeat("\n", max(0, $line - 1)) . self::$imports->prefix() . $code;
+        CodeStream::hold(str_repeat("\n", max(0, $line - 1)) . self::$imports->prefix() . $code);
         self::$isEvaluating = true;
         return true;
     }
