@@ -43,5 +43,8 @@ function withoutImporter(error: unknown): never {
 }
 
 export function defineGlobal(name: string, value: unknown): void {
+  // A `var`, which an enum becomes, can be assigned to but not defined again.
+  if (Object.getOwnPropertyDescriptor(globalThis, name)?.configurable === false)
+    return void Reflect.set(globalThis, name, value)
   Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: true })
 }
