@@ -7,8 +7,12 @@ import type { StartedTestContainer } from 'testcontainers'
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
 export const MAIN = `${ROOT}/services/scriptify/src/main.ts`
 
+let answer: Promise<boolean> | undefined
+
 /** Tells whether the container suites run; without an engine they are skipped, or fail under REQUIRE_DOCKER=1. */
-export async function hasDocker(): Promise<boolean> {
+export const hasDocker = (): Promise<boolean> => (answer ??= askDocker())
+
+async function askDocker(): Promise<boolean> {
   try {
     await promisify(execFile)('docker', ['version', '--format', '{{.Server.Version}}'])
     return true

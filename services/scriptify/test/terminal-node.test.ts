@@ -30,50 +30,6 @@ const openTerminal = async (args: string[] = [], env: Record<string, string> = {
 type OpenTerminal = Awaited<ReturnType<typeof openTerminal>>
 
 describe.concurrent('the node terminal', () => {
-  it('is freed by Ctrl-C, twice, from what a timer does for ever', async () => {
-    await using terminal = await openTerminal()
-    await terminal.enter('setTimeout(() => { while (true); }, 0);;')
-    await terminal.complete('cons')
-    terminal.type(CTRL_C)
-    await terminal.see(/node> $/)
-    terminal.type('1 + 1\r')
-    await terminal.see('1 + 1')
-    terminal.type(CTRL_C)
-    await terminal.see('Ctrl-C again stops it by force')
-    terminal.type(CTRL_C)
-    await terminal.see('=> 2')
-  })
-
-  it('survives any number of Ctrl-C while it starts a new process', async () => {
-    await using terminal = await openTerminal()
-    terminal.type(`${SAY_BEGUN}; while (true);\r`)
-    await terminal.see('begun')
-    for (let presses = 0; presses < 30; presses++) {
-      terminal.type(CTRL_C)
-      await sleep(33)
-    }
-    await terminal.see(/(The statement ended the process|Interrupted)[\s\S]*node> $/)
-    expect(await terminal.enter('1 + 1')).toContain('=> 2')
-  })
-
-  it('starts another process when a SIGINT ends one that cannot catch it yet', async () => {
-    await using terminal = await openTerminal()
-    await terminal.enter('const kept = 5')
-    const children = `/proc/${terminal.pty.pid}/task/${terminal.pty.pid}/children`
-    const before = readFileSync(children, 'utf8')
-    terminal.type('.reload\r')
-    const started = await vi.waitUntil(
-      () =>
-        readFileSync(children, 'utf8')
-          .split(' ')
-          .find((pid) => pid !== '' && !before.includes(pid)),
-      { timeout: 60_000, interval: 1 },
-    )
-    process.kill(Number(started), 'SIGINT')
-    await terminal.see('Reloaded')
-    expect(await terminal.enter('kept')).toContain('=> 5')
-  })
-
   it('ends without a word when its terminal is closed', async () => {
     const said = join(mkdtempSync(join(tmpdir(), 'scriptify-closed-')), 'said')
     const args = ['-c', '"$0" "$@" 2>"$SAID"; true', process.execPath, MAIN, 'terminal', '--runtime', 'node']
@@ -118,56 +74,12 @@ describe.concurrent('the node terminal', () => {
     await using terminal = await openTerminal([], { SCRIPTIFY_MEMORY_LIMIT: '128M' })
     await terminal.enter('const kept = { a: [1, "é"] }')
     await terminal.enter('function twice(n: number) { return 2 * n }')
+    await terminal.enter('enum Suit { Hearts, Spades }')
     for (const { why, line, says } of ENDS) {
       terminal.type(`${line}\r`)
       await terminal.see(new RegExp(`${says.replace(/[()]/g, '\\$&')}[\\s\\S]*node> $`))
-      expect(await terminal.enter('[kept.a[1], twice(4)]'), why).toContain("=> [ 'é', 8 ]")
+      expect(await terminal.enter('[kept.a[1], twice(4), Suit.Spades]'), why).toContain("=> [ 'é', 8, 1 ]")
     }
-  })
-
-  it('finds and changes what was typed before', async () => {
-    await using terminal = await openTerminal()
-    await terminal.enter('const apples = 3')
-    await terminal.enter('apples * 2')
-    terminal.type('[\r')
-    await terminal.see(/node\* $/)
-    expect(await terminal.enter('10, 20].length')).toContain('=> 2')
-    // Ctrl-R, the older of two entries, Enter.
-    terminal.type('\x12')
-    await terminal.see("(search '')")
-    for (const letter of 'apples') terminal.type(letter)
-    await terminal.see("(search 'apples') apples * 2")
-    terminal.type('\x12')
-    await terminal.see("(search 'apples') const apples = 3")
-    terminal.type('\x07')
-    await terminal.see(/node> $/)
-    terminal.type('\x12')
-    await terminal.see("(search '')")
-    for (const letter of ' * 2') terminal.type(letter)
-    await terminal.see("(search ' * 2') apples * 2")
-    terminal.type('\r')
-    await terminal.see('=> 6')
-    terminal.type('\x12')
-    await terminal.see("(search '')")
-    for (const letter of 'none') terminal.type(letter)
-    await terminal.see("(nothing with 'none')")
-    terminal.type(CTRL_C)
-    await terminal.see(/node> $/)
-    // Up with the beginning of a line.
-    terminal.type('const')
-    await terminal.see('const')
-    terminal.type('\x1b[A')
-    await terminal.see('const apples = 3')
-    terminal.type(CTRL_C)
-    await terminal.see(/node> $/)
-    // The lines of a statement are edited together: the third Up goes to its first line.
-    terminal.type('\x1b[A')
-    await terminal.see('apples * 2')
-    terminal.type('\x1b[A')
-    await terminal.see('10, 20].length')
-    terminal.type('\x1b[A5, \r')
-    await terminal.see(/=> 3\s+node> $/)
-    expect(await terminal.enter('.history')).toContain('\n[5, \n10, 20].length\n')
   })
 
   it('edits the last statement in the editor, and says when that fails', async () => {
@@ -247,28 +159,6 @@ describe.concurrent('the node terminal', () => {
     await terminal.see(/node> $/)
     await terminal.enter('const kept = 5')
     expect(readdirSync(folder)).toEqual([])
-  })
-
-  it('never restores or names again what .clear forgot', async () => {
-    await using terminal = await openTerminal()
-    await terminal.enter('const forgotten = 5')
-    await terminal.enter('.clear')
-    terminal.type('process.kill(process.pid, "SIGKILL"); await new Promise(() => {})\r')
-    expect(await terminal.see(/ended the process[\s\S]*node> $/)).not.toContain('forgotten')
-    expect(await terminal.enter('typeof forgotten')).toContain("=> 'undefined'")
-  })
-
-  it('clears, reloads and lists', async () => {
-    await using terminal = await openTerminal()
-    await terminal.enter('const kept = 5')
-    expect(await terminal.enter('.ls')).toContain('kept  number')
-    await terminal.enter('.reload')
-    expect(await terminal.enter('kept')).toContain('=> 5')
-    await terminal.enter('.clear')
-    expect(await terminal.enter('typeof kept')).toContain("=> 'undefined'")
-    expect(await terminal.enter('.help')).toContain('.reload')
-    expect(await terminal.enter('.show')).toContain('.show needs the name of')
-    expect(await terminal.enter('.db')).toMatch(/There is no executor: [^=]*node> $/)
   })
 })
 
@@ -425,5 +315,110 @@ describe('the node terminal, used by one case after the other', () => {
       expect(await terminal.enter(`.doc ${name}`)).toContain(`${shows}node> `)
     expect(await terminal.enter('.show probe.add')).toContain('Number(one) + Number(two)')
     expect(await terminal.enter('.ls')).toMatch(/\nPair {2}class\n/)
+  })
+
+  it('survives any number of Ctrl-C while it starts a new process', async ({ terminal }) => {
+    terminal.type(`${SAY_BEGUN}; while (true);\r`)
+    await terminal.see('begun')
+    for (let presses = 0; presses < 30; presses++) {
+      terminal.type(CTRL_C)
+      await sleep(33)
+    }
+    await terminal.see(/(The statement ended the process|Interrupted)[\s\S]*node> $/)
+    expect(await terminal.enter('1 + 1')).toContain('=> 2')
+  })
+
+  it('starts another process when a SIGINT ends one that cannot catch it yet', async ({ terminal }) => {
+    await terminal.enter('const kept = 5')
+    const children = `/proc/${terminal.pty.pid}/task/${terminal.pty.pid}/children`
+    const before = readFileSync(children, 'utf8')
+    terminal.type('.reload\r')
+    const started = await vi.waitUntil(
+      () =>
+        readFileSync(children, 'utf8')
+          .split(' ')
+          .find((pid) => pid !== '' && !before.includes(pid)),
+      { timeout: 60_000, interval: 1 },
+    )
+    process.kill(Number(started), 'SIGINT')
+    await terminal.see('Reloaded')
+    expect(await terminal.enter('kept')).toContain('=> 5')
+  })
+
+  it('finds and changes what was typed before', async ({ terminal }) => {
+    await terminal.enter('const apples = 3')
+    await terminal.enter('apples * 2')
+    terminal.type('[\r')
+    await terminal.see(/node\* $/)
+    expect(await terminal.enter('10, 20].length')).toContain('=> 2')
+    // Ctrl-R, the older of two entries, Enter.
+    terminal.type('\x12')
+    await terminal.see("(search '')")
+    for (const letter of 'apples') terminal.type(letter)
+    await terminal.see("(search 'apples') apples * 2")
+    terminal.type('\x12')
+    await terminal.see("(search 'apples') const apples = 3")
+    terminal.type('\x07')
+    await terminal.see(/node> $/)
+    terminal.type('\x12')
+    await terminal.see("(search '')")
+    for (const letter of ' * 2') terminal.type(letter)
+    await terminal.see("(search ' * 2') apples * 2")
+    terminal.type('\r')
+    await terminal.see('=> 6')
+    terminal.type('\x12')
+    await terminal.see("(search '')")
+    for (const letter of 'none') terminal.type(letter)
+    await terminal.see("(nothing with 'none')")
+    terminal.type(CTRL_C)
+    await terminal.see(/node> $/)
+    // Up with the beginning of a line.
+    terminal.type('const')
+    await terminal.see('const')
+    terminal.type('\x1b[A')
+    await terminal.see('const apples = 3')
+    terminal.type(CTRL_C)
+    await terminal.see(/node> $/)
+    // The lines of a statement are edited together: the third Up goes to its first line.
+    terminal.type('\x1b[A')
+    await terminal.see('apples * 2')
+    terminal.type('\x1b[A')
+    await terminal.see('10, 20].length')
+    terminal.type('\x1b[A5, \r')
+    await terminal.see(/=> 3\s+node> $/)
+    expect(await terminal.enter('.history')).toContain('\n[5, \n10, 20].length\n')
+  })
+
+  it('never restores or names again what .clear forgot', async ({ terminal }) => {
+    await terminal.enter('const forgotten = 5')
+    await terminal.enter('.clear')
+    terminal.type('process.kill(process.pid, "SIGKILL"); await new Promise(() => {})\r')
+    expect(await terminal.see(/ended the process[\s\S]*node> $/)).not.toContain('forgotten')
+    expect(await terminal.enter('typeof forgotten')).toContain("=> 'undefined'")
+  })
+
+  it('clears, reloads and lists', async ({ terminal }) => {
+    await terminal.enter('const kept = 5')
+    expect(await terminal.enter('.ls')).toMatch(/kept +number/)
+    await terminal.enter('.reload')
+    expect(await terminal.enter('kept')).toContain('=> 5')
+    await terminal.enter('.clear')
+    expect(await terminal.enter('typeof kept')).toContain("=> 'undefined'")
+    expect(await terminal.enter('.help')).toContain('.reload')
+    expect(await terminal.enter('.show')).toContain('.show needs the name of')
+    expect(await terminal.enter('.db')).toMatch(/There is no executor: [^=]*node> $/)
+  })
+
+  it('is freed by Ctrl-C, twice, from what a timer does for ever', async ({ terminal }) => {
+    await terminal.enter('setTimeout(() => { while (true); }, 0);;')
+    await terminal.complete('cons')
+    terminal.type(CTRL_C)
+    await terminal.see(/node> $/)
+    terminal.type('1 + 1\r')
+    await terminal.see('1 + 1')
+    terminal.type(CTRL_C)
+    await terminal.see('Ctrl-C again stops it by force')
+    terminal.type(CTRL_C)
+    await terminal.see(/=> 2\s+node> $/)
   })
 })
