@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { formatStatus, type ServiceStatus } from './service-status.ts'
+
+const aService = (changes: Partial<ServiceStatus> = {}): ServiceStatus => ({
+  name: 'importer',
+  template: 'systemd',
+  file: '/etc/systemd/system/importer.service',
+  environment: '/etc/scriptify/importer.env',
+  legacy: false,
+  state: 'active',
+  startsAtBoot: true,
+  lastLogLine: undefined,
+  ...changes,
+})
+
+describe('the table of status', () => {
+  it('has a dash for what is not known, and shows no control character of a log', () => {
+    const facts = { uptimeSeconds: 7, restarts: 0, memoryBytes: 19_083_034, lastLogLine: 'a\x1b[2Jb\tc' }
+    const services = [aService(facts), aService({ name: 'x', state: 'inactive' })]
+    expect(formatStatus(services, Number.POSITIVE_INFINITY)).toEqual([
+      'NAME      TEMPLATE  STATE     UPTIME  RESTARTS  MEMORY    LAST LOG LINE',
+      'importer  systemd   active    7s      0         18.2 MiB  a [2Jb c',
+      'x         systemd   inactive  -       -         -         -',
+    ])
+  })
+
+  it('is cut to the width of the terminal', () => {
+    const cut = formatStatus([aService({ lastLogLine: 'x'.repeat(200) })], 22)
+    expect(cut).toEqual(['NAME      TEMPLATE  ST', 'importer  systemd   ac'])
+  })
+
+  it.each([
+    [0, '0s'],
+    [59, '59s'],
+    [60, '1m 0s'],
+    [3_607, '1h 0m'],
+    [90_061, '1d 1h'],
+  ])('shows %d seconds as %s', (uptimeSeconds, text) => {
+    const [, row] = formatStatus([aService({ uptimeSeconds })], 200)
+    expect(row).toContain(`active  ${text}  `)
+  })
+})
