@@ -128,7 +128,8 @@ describe.skipIf(!(await hasDocker())).each<{
 
     it.runIf(engine === 'PostgreSQL')('writes in production only with --write', async () => {
       const [env, script] = [
-        { APP_ENV: 'prod' },
+        // Only the option allows it.
+        { APP_ENV: 'prod', SCRIPTIFY_WRITE: '1' },
         `qq('with a as (select 1) insert into ${table} values (2)')`,
       ]
       const plain = `qq("insert into ${table} values (2)")`
