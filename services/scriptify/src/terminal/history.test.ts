@@ -16,6 +16,32 @@ it('keeps an entry that follows a write which was cut short', () => {
   expect(openHistory(path).entries).toEqual(['2', '1'])
 })
 
+it.each([
+  `$password = 'hunter2'`,
+  `config["api_key"] = "hunter2"`,
+  `$user->setPassword("hunter2")`,
+  `{ token: 'hunter2' }`,
+  `connect('postgres://ada:hunter2@db/shop')`,
+  `new PDO('pgsql:host=db;password=hunter2')`,
+  `fetch('/items?token=hunter2')`,
+  `qq("alter user ada password 'hunter2'")`,
+  `qq("create user ada identified by 'hunter2'")`,
+  `headers.set('Authorization', 'Bearer hunter2hunter2')`,
+  `key = '-----BEGIN EC PRIVATE KEY-----'`,
+  `verify('eyJhbGciOiJub25lIn0.e30.')`,
+])('keeps no secret: %s', (statement) => {
+  const path = aPath()
+  expect(openHistory(path).add(statement)).toBe(false)
+  expect(openHistory(path).entries).toEqual([])
+})
+
+it.each([`const token = await login()`, `$password=readline();`, `fetch('https://db/items?page=2')`])(
+  'keeps what only mentions one: %s',
+  (statement) => {
+    expect(openHistory(aPath()).add(statement)).toBe(true)
+  },
+)
+
 it('keeps what two sessions add', () => {
   const path = aPath()
   const [one, other] = [openHistory(path), openHistory(path)]

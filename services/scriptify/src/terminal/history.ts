@@ -16,6 +16,11 @@ const MAX_ENTRIES = 10_000
 const SECRETS = [
   /(pass(word|wd)?|secret|token|api_?key|credentials?)\w*['"\]]*\s*(=>?|:|,|\()\s*['"`]/i,
   /:\/\/[^\s:@/]*:[^\s@/]+@/,
+  // In a query string, and in a data source name of PDO.
+  /[?&;:](pass(word|wd)?|pwd|secret|token|api_?key)=[^\s'"`]/i,
+  // In SQL.
+  /\b(password|identified\s+by)\s+['"]/i,
+  /\bbearer\s+[\w.~+/-]{8}/i,
   /-----BEGIN [A-Z ]*PRIVATE KEY/,
   /\beyJ[\w-]{10,}\./,
 ]
