@@ -32,7 +32,7 @@ export function resolveReference(text: string, options: ReferenceOptions): Metho
 
 function resolveModuleReference(text: string, options: ReferenceOptions): MethodReference {
   const { path = '', name = '', method } = MODULE_REFERENCE.exec(text)?.groups ?? {}
-  if (path === '') throw invalidReference(text)
+  if (path === '') throw text.includes('#') ? invalidReference(text) : withoutExport(text)
   if (options.runtime === 'php') {
     throw new CliError(`${JSON.stringify(text)} is a node reference, and --runtime says php`, EXIT.usage)
   }
@@ -58,6 +58,15 @@ function resolveClassReference(text: string, options: ReferenceOptions): MethodR
 
 const invalidReference = (text: string): CliError =>
   new CliError(`${JSON.stringify(text)} is not a method reference: give ${FORMS}`, EXIT.usage)
+
+/** The file of a module alone, as `src/report.ts` or `src/report.ts::send`. */
+function withoutExport(text: string): CliError {
+  const [file = '', method = 'method'] = text.split('::')
+  return new CliError(
+    `${JSON.stringify(text)} is not a method reference: name what the module exports, ${file}#Class::${method} or ${file}#function`,
+    EXIT.usage,
+  )
+}
 
 function classNotFound(className: string, lookedFor: string[], options: ReferenceOptions): CliError {
   const hint = hintAtClass(className, listClasses(options.rootdir))

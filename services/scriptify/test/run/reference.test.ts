@@ -142,8 +142,19 @@ describe('a reference', () => {
     },
     { why: 'a class whose backslash the shell removed', text: 'AppReport::run', code: 3, says: 'Quote it' },
     { why: 'a class of no namespace', text: 'Other\\None::run', code: 3, says: 'no scriptify.namespaces' },
-    { why: 'a module without an export', text: 'src/a.ts', code: 2, says: 'is not a method reference' },
-    { why: 'a module with a method only', text: 'src/a.ts::run', code: 2, says: 'is not a method reference' },
+    {
+      why: 'a module without an export',
+      text: 'src/a.ts',
+      code: 2,
+      says: 'is not a method reference: name what the module exports, src/a.ts#Class::method or src/a.ts#function',
+    },
+    { why: 'a module with a method only', text: 'src/a.ts::run', code: 2, says: ', src/a.ts#Class::run or ' },
+    {
+      why: 'a module with an empty export',
+      text: 'src/a.ts#',
+      code: 2,
+      says: 'is not a method reference: give',
+    },
     {
       why: 'a module as php',
       text: 'src/a.ts#run',
