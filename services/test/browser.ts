@@ -28,6 +28,8 @@ export const openBrowser = (): Promise<Browser> =>
       '--disable-quic',
       '--disable-background-networking',
       '--disable-sync',
+      // A page lives for a second, in which optimised code costs more than it saves.
+      '--js-flags=--no-opt --single-threaded',
     ],
   })
 
