@@ -1,8 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isPostgres } from './support/engine.ts'
 import { createEmptyDatabase, type TestDatabase } from './support/test-database.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createEmptyDatabase()
+})
+afterAll(() => database[Symbol.asyncDispose]())
 
 const FAIL = { name: 'test-fail', text: isPostgres() ? 'select fail()' : 'call fail()' }
 
@@ -21,8 +27,7 @@ const FAILURES: { why: string; postgres: string; mysql: [sqlState: string, errno
 
 describe('a transaction that the server ends', () => {
   it.each(FAILURES)('because of $why is refused as unavailable', async ({ postgres, mysql }) => {
-    await using database = await createEmptyDatabase()
-    await createFailingFunction(database, postgres, mysql)
+    await createFailingFunction(postgres, mysql)
     let attempts = 0
     const refused = database.db.transaction(async (transaction) => {
       attempts++
@@ -37,8 +42,7 @@ describe('a transaction that the server ends', () => {
   })
 
   it('because of a fault in the statement is not', async () => {
-    await using database = await createEmptyDatabase()
-    await createFailingFunction(database, '22012', ['22012', 1365])
+    await createFailingFunction('22012', ['22012', 1365])
     const refused = database.db.transaction((transaction) => transaction.query(FAIL))
     await expect(refused).rejects.not.toMatchObject({ code: 'unavailable' })
   })
@@ -48,8 +52,7 @@ describe('statements', () => {
   const ONE = { name: 'test-one', text: 'select 1 as one' }
 
   it('that are sent together fail one by one', async () => {
-    await using database = await createEmptyDatabase()
-    await createFailingFunction(database, '22012', ['22012', 1365])
+    await createFailingFunction('22012', ['22012', 1365])
     const { db } = database
     const sent = Array.from({ length: 40 }, (_, index) => db.query(index % 4 === 1 ? FAIL : ONE))
     const outcomes = (await Promise.allSettled(sent)).map(({ status }) => status)
@@ -58,7 +61,6 @@ describe('statements', () => {
   })
 
   it('that wait for a connection are counted once each', async () => {
-    await using database = await createEmptyDatabase()
     const db = await openDatabase(database.url, { poolSize: 1 })
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     const holding = db.transaction(() => held)
@@ -74,8 +76,7 @@ describe('statements', () => {
   })
 
   it('fail for the reason of the first one of their transaction that failed', async () => {
-    await using database = await createEmptyDatabase()
-    await createFailingFunction(database, '53100', ['HY000', 1021])
+    await createFailingFunction('53100', ['HY000', 1021])
     let outcomes: PromiseSettledResult<unknown>[] = []
     const failing = database.db.transaction(async (transaction) => {
       const sent = [transaction.query(ONE), transaction.query(FAIL), transaction.query(ONE)]
@@ -88,7 +89,6 @@ describe('statements', () => {
   })
 
   it('are refused once their transaction has ended', async () => {
-    await using database = await createEmptyDatabase()
     const { db } = database
     const committed = await db.transaction(async (transaction) => () => transaction.query(ONE))
     await expect(committed()).rejects.toThrow('The transaction has ended')
@@ -103,13 +103,12 @@ describe('statements', () => {
 })
 
 const createFailingFunction = (
-  { db }: TestDatabase,
   postgres: string,
   [sqlState, errno]: [sqlState: string, errno: number],
 ): Promise<void> =>
-  db.runScript(
+  database.db.runScript(
     isPostgres()
-      ? `create function fail() returns void language plpgsql as
+      ? `create or replace function fail() returns void language plpgsql as
           $$ begin raise exception using errcode = '${postgres}', message = 'no'; end $$`
-      : `create procedure fail() signal sqlstate '${sqlState}' set mysql_errno = ${errno}, message_text = 'no'`,
+      : `drop procedure if exists fail; create procedure fail() signal sqlstate '${sqlState}' set mysql_errno = ${errno}, message_text = 'no'`,
   )
