@@ -17,11 +17,5 @@ const TERMINALS: Record<RuntimeName, () => Promise<FindBackend>> = {
   node: async () => (await import('./node/terminal-backend.ts')).terminalBackend,
 }
 
-/** What the terminal of a runtime starts; throws a CliError (5) if the language is missing or too old. */
-export async function findTerminalBackend(
-  name: RuntimeName,
-  options: TerminalOptions,
-): Promise<TerminalBackend> {
-  const find = await TERMINALS[name]()
-  return find(options)
-}
+/** Finds what the terminal of a runtime starts; what it gives throws a CliError (5) if the language is missing or too old. */
+export const loadTerminal = (name: RuntimeName): Promise<FindBackend> => TERMINALS[name]()

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import { chooseTerminalRuntime, type RuntimeName } from '../runtimes/choose-runtime.ts'
-import { findTerminalBackend } from '../runtimes/registry.ts'
+import { loadTerminal } from '../runtimes/registry.ts'
 import { findProjectPreload, getPreload } from './preload.ts'
 import type { SessionSetup } from './supervised-worker.ts'
 
@@ -70,7 +70,12 @@ async function prepareSession(
 ): Promise<Omit<SessionSetup, 'stdin'>> {
   const preload = typeof requested === 'string' ? getPreload(rootdir, requested) : undefined
   const name = chooseTerminalRuntime(rootdir, { runtime, preload })
-  const backend = await findTerminalBackend(name, { rootdir, env, fork })
+  const findBackend = await loadTerminal(name)
+  const finding = findBackend({ rootdir, env, fork })
+  // Loads while php is asked for its version; where nothing is waited for, the prompt goes first.
+  const loading = finding instanceof Promise ? import('./session.ts') : undefined
+  const backend = await finding
+  await loading
   const ownPreload = requested === undefined ? findProjectPreload(rootdir, backend) : undefined
   return { backend, rootdir, env, preload: preload ?? ownPreload, sandbox }
 }
