@@ -10,6 +10,8 @@ it.each([
   { says: 'start/spawned, process 12', state: 'activating', pid: 12 },
   { says: 'start/post-start, process 12', state: 'activating', pid: 12 },
   { says: 'start/post-start, (post-start) process 12', state: 'activating', pid: Number.NaN },
+  { says: 'start/security-spawning', state: 'activating', pid: Number.NaN },
+  { says: 'start/post-stopping', state: 'restarting', pid: Number.NaN },
   { says: 'start/pre-stop, process 12', state: 'restarting', pid: 12 },
   { says: 'start/stopping, process 12', state: 'restarting', pid: 12 },
   { says: 'start/killed, process 12', state: 'restarting', pid: 12 },

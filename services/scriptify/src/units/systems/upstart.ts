@@ -76,5 +76,6 @@ function stateOf(goal: string | undefined, state: string): string {
   if (goal === undefined) return 'unknown'
   if (goal === 'stop') return state === 'waiting' ? 'inactive' : 'deactivating'
   if (state === 'running') return 'active'
-  return ['pre-stop', 'stopping', 'killed', 'post-stop'].includes(state) ? 'restarting' : 'activating'
+  // Later versions have a state before some of these, such as post-stopping.
+  return /^(pre-stop|stopping|killed|post-stop)/.test(state) ? 'restarting' : 'activating'
 }
