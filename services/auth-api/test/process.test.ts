@@ -37,9 +37,9 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-/** auth-api on the tests' database. */
+/** auth-api on the tests' database, with a single thread to start. */
 const startService = (settings: Record<string, string> = {}): Service =>
-  startServiceProcess({ DATABASE_URL: database.url, QUEUE_URL: queue, ...settings })
+  startServiceProcess({ DATABASE_URL: database.url, QUEUE_URL: queue, HASH_CONCURRENCY: '1', ...settings })
 
 const logInAt = (url: string) =>
   fetch(`${url}/login`, {
