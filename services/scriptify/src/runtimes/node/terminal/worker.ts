@@ -91,7 +91,7 @@ async function start(request: Extract<Numbered, { type: 'start' }>): Promise<voi
     sandboxed: isSandboxed(),
   })
   // The parser and the type stripper load on first use: now, while the user reads the banner.
-  setImmediate(() => prepareCode('let warm: number = 1'))
+  if (!isScript) setImmediate(() => prepareCode('let warm: number = 1'))
 }
 
 function isSandboxed(): boolean {
