@@ -53,5 +53,5 @@ it('takes a sum of many terms', () => {
 })
 
 it('refuses what only the parser of types recovers from', () => {
-  expect(() => prepareCode('let a; let a')).toThrow(SyntaxError)
+  expect(() => prepareCode('const a')).toThrow(SyntaxError)
 })
