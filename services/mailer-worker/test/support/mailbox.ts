@@ -23,6 +23,9 @@ export interface Mailbox {
   [Symbol.asyncDispose](): Promise<void>
 }
 
+/** How long it answers open connections once it goes down: longer than the longest `delayMs` of a test. */
+const CLOSE_TIMEOUT_MS = 3_000
+
 /** A real SMTP server in this process that keeps what it accepts. Containers reach it on the host 0.0.0.0. */
 export async function openMailbox(host = '127.0.0.1'): Promise<Mailbox> {
   const port = await findFreePort()
@@ -31,6 +34,7 @@ export async function openMailbox(host = '127.0.0.1'): Promise<Mailbox> {
   async function listen(): Promise<SMTPServer> {
     const smtp = new SMTPServer({
       disabledCommands: ['AUTH', 'STARTTLS'],
+      closeTimeout: CLOSE_TIMEOUT_MS,
       onRcptTo: ({ address }, _session, callback) => {
         if (mailbox.hangs) {
           mailbox.hanging++
