@@ -1,8 +1,8 @@
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
-import { MySqlContainer } from '@testcontainers/mysql'
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers'
+import { mysqlContainer } from '../../../test/support/mysql-container.ts'
 import { postgresContainer } from '../../../test/support/postgres-container.ts'
 import { findFreePort } from './free-port.ts'
 
@@ -86,7 +86,7 @@ async function startPostgres() {
 }
 
 async function startMysql() {
-  const container = await new MySqlContainer('mysql:9').start()
+  const container = await mysqlContainer().start()
   const dump = `mysqldump -uroot -p${container.getRootPassword()} --all-databases --hex-blob=0 || mysql -uroot -p${container.getRootPassword()} -e 'select * from mail_outbox; select * from password_reset' ${container.getDatabase()}`
   return { container, url: container.getConnectionUri(), dumpCommand: ['sh', '-c', dump] }
 }

@@ -1,0 +1,11 @@
+import { MySqlContainer } from '@testcontainers/mysql'
+
+/** Nothing here outlives a run, so nothing waits for a disk. */
+const VOLATILE = ['--skip-log-bin', '--innodb-flush-log-at-trx-commit=0', '--innodb-doublewrite=OFF']
+
+/** A mysql:9 to be started. Its data are in memory: a stop loses them. */
+export const mysqlContainer = (): MySqlContainer =>
+  new MySqlContainer('mysql:9')
+    .withRootPassword('root')
+    .withTmpFs({ '/var/lib/mysql': 'rw' })
+    .withCommand(VOLATILE)
