@@ -406,7 +406,7 @@ describe('the node terminal, used by one case after the other', () => {
     expect(await terminal.enter('typeof kept')).toContain("=> 'undefined'")
     expect(await terminal.enter('.help')).toContain('.reload')
     expect(await terminal.enter('.show')).toContain('.show needs the name of')
-    expect(await terminal.enter('.db')).toMatch(/There is no executor: [^=]*node> $/)
+    expect(await terminal.enter('.db')).toMatch(/The executor is missing: [^=]*node> $/)
   })
 
   it('is freed by Ctrl-C, twice, from what a timer does for ever', async ({ terminal }) => {

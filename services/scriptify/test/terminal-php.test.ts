@@ -208,7 +208,7 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     await terminal.enter('$mine = 1; function own() {}')
     expect(await terminal.enter('.ls')).toMatch(/\.ls\n\$mine {2}int\nown\(\)\nphp> $/)
     expect(await terminal.enter('.doc')).toContain('.doc needs the name of')
-    expect(await terminal.enter('.db')).toMatch(/There is no executor: [^=]*php> $/)
+    expect(await terminal.enter('.db')).toMatch(/The executor is missing: [^=]*php> $/)
     terminal.type('.doc Fatal\r')
     await terminal.see(/Fatal cannot be described: loading it ended the process\s[\s\S]*php> $/)
     expect(await terminal.enter('$mine + 1')).toContain('=> 2')

@@ -87,7 +87,7 @@ async function open(worker: SupervisedWorker, { sandbox, preload }: SessionOptio
 }
 
 function databaseCode(runtime: RuntimeName, table: string): string {
-  const missing = `"There is no executor: .db needs a preload file that defines one\\n"`
+  const missing = `"The executor is missing: .db needs a preload file that defines it\\n"`
   if (runtime === 'node') {
     const name = table === '' ? '' : JSON.stringify(table)
     return `typeof executor === 'undefined' ? process.stdout.write(${missing}) : await executor.describe(${name});;`
