@@ -20,6 +20,8 @@ export function exitOnOutputError(): void {
     // A command with its own listener has more to end than this process.
     if (process.stdout.listenerCount('error') === 1) process.exit(report(error, process))
   })
+  // A message that nobody reads does not change the exit code.
+  process.stderr.on('error', () => undefined)
 }
 
 function report(error: unknown, { env, stderr }: CliContext): number {

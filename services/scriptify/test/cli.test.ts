@@ -92,6 +92,16 @@ describe.concurrent('the command line', () => {
     },
   )
 
+  it.each([
+    { args: ['nope'], code: 2 },
+    { args: ['run', 'nope'], code: 3 },
+    { args: ['endpoint', 'GET', 'http://127.0.0.1:1/'], code: 7 },
+  ])('ends with $code when nobody reads the errors of $args', async ({ args, code }) => {
+    const child = spawn(process.execPath, [LAUNCHER, ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
+    child.stderr.destroy()
+    expect(await once(child, 'exit')).toEqual([code, null])
+  })
+
   it.each(['--help', 'services'])('fails in one line when %s cannot be written', async (word) => {
     const words = ['-c', '"$0" "$@" > /dev/full', process.execPath, LAUNCHER, word]
     const child = spawn('sh', words, { stdio: ['ignore', 'ignore', 'pipe'] })
