@@ -300,7 +300,7 @@ describe.concurrent('the process', () => {
     await using service = startService({ DATABASE_URL: 'postgres://latchkey:s3cr3t@127.0.0.1:1/latchkey' })
     await expect
       .poll(() => service.output())
-      .toMatch(/"waitsFor":\["database at 127.0.0.1:1: unreachable [^"]+"\].*not ready, waiting/)
+      .toMatch(/"waitsFor":\["database at 127.0.0.1:1: (unreachable [^"]+|no answer)"\].*not ready, waiting/)
     expect(service.output()).not.toContain('s3cr3t')
   })
 
