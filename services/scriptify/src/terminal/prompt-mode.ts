@@ -43,9 +43,11 @@ export async function runPromptMode(
   const left = prompt.run(session)
   // What the first prompt does not need is loaded behind it.
   setSession(early ?? open(new AbortController().signal))
+  const failed = untilFailed(session)
   try {
-    return (await Promise.race([left, signalled, untilFailed(session)])) ?? EXIT.ok
+    return (await Promise.race([left, signalled, failed.promise])) ?? EXIT.ok
   } finally {
+    failed.stopWaiting()
     restore()
     await (await session).close()
   }
@@ -56,12 +58,21 @@ const isSilent = ({ backend, preload, sandbox }: SessionSetup): boolean =>
   backend.startsSilently && backend.autoloader === undefined && preload === undefined && !sandbox
 
 /** Rejects if the worker fails to start; the error follows the prompt, on a line of its own. */
-const untilFailed = (session: Promise<Session>): Promise<never> =>
-  new Promise((_resolve, reject) => {
-    session
-      .then(({ opened }) => opened)
-      .catch((error) => {
-        process.stdout.write('\n')
-        reject(error)
-      })
-  })
+function untilFailed(session: Promise<Session>) {
+  const { promise, reject } = Promise.withResolvers<never>()
+  let isWaiting = true
+  session
+    .then(({ opened }) => opened)
+    .catch((error) => {
+      // A worker that is ended while it starts has not failed.
+      if (!isWaiting) return
+      process.stdout.write('\n')
+      reject(error)
+    })
+  return {
+    promise,
+    stopWaiting() {
+      isWaiting = false
+    },
+  }
+}
