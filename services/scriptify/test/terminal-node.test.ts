@@ -192,6 +192,12 @@ describe('the node terminal, used by one case after the other', () => {
       line: `require("node:child_process").execSync("echo be''gun; sleep 60", { stdio: "inherit" })`,
     },
   ]
+  it('runs nothing that a Ctrl-C follows at once', async ({ terminal }) => {
+    terminal.type(`while (true) {}\r${CTRL_C}`)
+    expect(await terminal.see(/Interrupted\s+node> $/)).not.toContain('still running')
+    expect(await terminal.enter('1 + 1')).toContain('=> 2')
+  })
+
   it('stops what runs at Ctrl-C, and keeps its state', async ({ terminal }) => {
     await terminal.enter('const kept = 41')
     for (const { why, line } of ENDLESS) {

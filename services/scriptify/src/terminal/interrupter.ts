@@ -24,16 +24,18 @@ export function createInterrupter(
       count = 0
       isCancelled = false
     },
-    /** Whether what waits for the start of the session is not to run. */
+    /** Whether an entry that does not run yet is not to run. */
     isCancelled: () => isCancelled,
     async interrupt(): Promise<void> {
       if (!isBusy()) return
-      if (open === undefined) {
-        isCancelled = true
-        return
-      }
+      isCancelled = true
+      if (open === undefined) return
       count += 1
-      if (count > 1) return open.kill()
+      if (count > 1) {
+        // The entry waited for what is ended now, such as a timer.
+        isCancelled = false
+        return open.kill()
+      }
       open.interrupt()
       await sleep(STILL_RUNNING_MS, undefined, { ref: false })
       if (isBusy() && count === 1) {

@@ -16,7 +16,7 @@ export interface StatementReaderOptions {
   history: History
   /** The variables that --env and the service added. */
   environment: Record<string, string>
-  /** Whether Ctrl-C was pressed before there was a session that could read the entry. */
+  /** Whether Ctrl-C was pressed before the entry could run. */
   isCancelled(): boolean
   /** Runs before a statement is evaluated. */
   onEvaluate(): void
