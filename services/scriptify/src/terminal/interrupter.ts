@@ -1,14 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Session } from './session.ts'
 
 const STILL_RUNNING_MS = 700
 
 /** Ctrl-C while the session is busy: the first asks the worker to stop, the second kills it. */
 export function createInterrupter(
-  session: Promise<Pick<Session, 'opened' | 'interrupt' | 'kill'>>,
+  session: Promise<Pick<Session, 'interrupt' | 'kill'> & { opened: Promise<unknown> }>,
   isBusy: () => boolean,
 ) {
   let count = 0
+  let statement = 0
   let open: Pick<Session, 'interrupt' | 'kill'> | undefined
   let isCancelled = false
   const noteOpened = async () => {
@@ -22,11 +22,12 @@ export function createInterrupter(
     /** Begins to count anew: another statement runs. */
     reset: () => {
       count = 0
+      statement += 1
       isCancelled = false
     },
     /** Whether an entry that does not run yet is not to run. */
     isCancelled: () => isCancelled,
-    async interrupt(): Promise<void> {
+    interrupt(): void {
       if (!isBusy()) return
       isCancelled = true
       if (open === undefined) return
@@ -34,13 +35,16 @@ export function createInterrupter(
       if (count > 1) {
         // The entry waited for what is ended now, such as a timer.
         isCancelled = false
-        return open.kill()
+        open.kill()
+        return
       }
       open.interrupt()
-      await sleep(STILL_RUNNING_MS, undefined, { ref: false })
-      if (isBusy() && count === 1) {
-        process.stderr.write('(still running; Ctrl-C again stops it by force)\n')
+      const interrupted = statement
+      const tellIfRunning = () => {
+        if (isBusy() && count === 1 && statement === interrupted)
+          process.stderr.write('(still running; Ctrl-C again stops it by force)\n')
       }
+      setTimeout(tellIfRunning, STILL_RUNNING_MS).unref()
     },
   }
 }
