@@ -32,7 +32,7 @@ export function createEvaluator(): Evaluator {
   const inspector = connectInspector()
   let abandon: ((evaluation: Evaluation) => void) | undefined
   let isEvaluating = false
-  watchInterrupts(() => abandon?.({ status: 'interrupted' }))
+  const interrupts = watchInterrupts(() => abandon?.({ status: 'interrupted' }))
 
   const run = (expression: string): Promise<Evaluation> => {
     // True while the script runs up to its first await.
@@ -52,6 +52,7 @@ export function createEvaluator(): Evaluator {
         return await Promise.race([abandoned, run(expression)])
       } finally {
         abandon = undefined
+        interrupts.dismiss()
       }
     },
     exit(code) {
@@ -84,13 +85,16 @@ async function toEvaluation(
 }
 
 /** A thread waits for Ctrl-C, so that it is noticed while this thread runs an endless loop. */
-function watchInterrupts(onInterrupt: () => void): void {
+function watchInterrupts(onInterrupt: () => void) {
   const answered = new Int32Array(new SharedArrayBuffer(4))
+  /** Keeps the thread from terminating what runs after the code that Ctrl-C was for. */
+  const dismiss = () => void Atomics.store(answered, 0, 1)
   const watcher = new Worker(new URL('interrupt-thread.ts', import.meta.url), { workerData: answered.buffer })
   watcher.on('message', () => {
-    Atomics.store(answered, 0, 1)
+    dismiss()
     onInterrupt()
   })
   // Last, because a listener keeps the process alive.
   watcher.unref()
+  return { dismiss }
 }

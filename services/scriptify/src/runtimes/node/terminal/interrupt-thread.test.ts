@@ -1,7 +1,10 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 
 const THREAD = join(import.meta.dirname, 'interrupt-thread.ts')
@@ -14,4 +17,27 @@ it('ends without a word when the terminal ends first', () => {
   const { status, stderr } = spawnSync(process.execPath, ['--eval', script], { stdio: [...stdio] })
   closeSync(ended)
   expect({ status, stderr: String(stderr) }).toEqual({ status: 0, stderr: '' })
+})
+
+it('terminates nothing that runs after the code that Ctrl-C was for', async () => {
+  const code =
+    'process.getBuiltinModule("child_process").execSync("echo begun; sleep 0.05", { stdio: "inherit" })'
+  const script = `(async () => {
+    const { createEvaluator } = await import(${JSON.stringify(join(import.meta.dirname, 'evaluator.ts'))})
+    await createEvaluator().evaluate(${JSON.stringify(code)}, 1)
+    const end = Date.now() + 300
+    while (Date.now() < end);
+    process.stdout.write('survived')
+  })()`
+  const child = spawn(process.execPath, ['--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ignore', 'pipe'],
+    timeout: 20_000,
+  })
+  const interruptPipe = child.stdio[4]
+  if (!(interruptPipe instanceof Writable) || child.stdout === null) throw new Error('A pipe is missing')
+  interruptPipe.on('error', () => {})
+  const output = text(child.stdout)
+  child.stdout.once('data', () => interruptPipe.end('c'))
+  await once(child, 'exit')
+  expect(await output).toBe('begun\nsurvived')
 })
