@@ -19,10 +19,7 @@ export function createQueryable(
   driver: Driver,
   toError: (error: unknown, errors: DriverErrors) => unknown,
 ): Queryable {
-  const resolve = ({ name, text }: Statement): SqlText => ({
-    name,
-    text: typeof text === 'string' ? text : text(dialect.sql),
-  })
+  const resolve = (statement: Statement): SqlText => textOf(dialect, statement)
   const translate = (error: unknown) => toError(error, dialect.errors)
   return {
     dialect,
@@ -34,4 +31,17 @@ export function createQueryable(
     execute: (statement, values = []) =>
       translating(() => driver.execute(resolve(statement), values), translate),
   }
+}
+
+/** The same text each time, which pg compares with that of the prepared statement. */
+const texts = new WeakMap<Dialect, WeakMap<Statement, SqlText>>()
+
+function textOf(dialect: Dialect, statement: Statement): SqlText {
+  const { name, text } = statement
+  if (typeof text === 'string') return { name, text }
+  const known = texts.get(dialect) ?? new WeakMap<Statement, SqlText>()
+  texts.set(dialect, known)
+  const resolved = known.get(statement) ?? { name, text: text(dialect.sql) }
+  known.set(statement, resolved)
+  return resolved
 }

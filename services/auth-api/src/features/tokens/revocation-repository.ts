@@ -39,7 +39,7 @@ const SELECT_STANDING = `select ${USER_COLUMNS},
 
 const FIND_STANDING: Statement = { name: 'token-standing', text: SELECT_STANDING }
 
-const listOf = (length: number): string => Array.from({ length }, (_, index) => `$${index + 1}`).join(', ')
+const parametersOf = (length: number): string[] => Array.from({ length }, (_, index) => `$${index + 1}`)
 
 /** A row is a fifth of the whole user's: reading it is most of the work of the service. */
 const findUsers = (length: number): Statement => ({
@@ -47,13 +47,15 @@ const findUsers = (length: number): Statement => ({
   text: `select u.userid, u.role, u.deleted_at, p.name as property_name, p.value as property_value
     from users u left join users_property p
       on p.userid = u.userid and p.name in ('${VALID_FROM_PROPERTY}', '${EXEMPT_TOKEN_PROPERTY}')
-    where u.userid in (${listOf(length)}) order by u.userid, p.id`,
+    where u.userid in (${parametersOf(length).join(', ')}) order by u.userid, p.id`,
 })
+
+const REVOCATIONS = { name: 'token_revocation', columns: 'id, revoked_from', key: 'id', keyType: 'char(64)' }
 
 /** Each token has two keys. */
 const findRevocations = (length: number): Statement => ({
   name: `token-revocations-${length}`,
-  text: `select id, revoked_from from token_revocation where id in (${listOf(2 * length)})`,
+  text: ({ selectEach }) => selectEach(REVOCATIONS, parametersOf(2 * length)),
 })
 
 /** The statements for each length of list; a shorter list repeats its last token. Each length is a prepared statement. */
