@@ -16,8 +16,12 @@ export class ExitCalled extends Error {
 }
 
 export interface Evaluator extends Pick<Inspector, 'lexicalNames' | 'read'> {
-  /** Evaluates code whose first line has this number; Ctrl-C and process.exit() end the evaluation, not the process. */
+  /**
+   * Evaluates code whose first line has this number; Ctrl-C and process.exit() end the evaluation, not the process.
+   * Ctrl-C does not end what runs then, such as the answer, until `allowInterrupts` or the next evaluation.
+   */
   evaluate(code: string, line: number): Promise<Evaluation>
+  allowInterrupts(): void
   /** Replaces process.exit(): reports the call and stops the code that made it. */
   exit(code: unknown): never
 }
@@ -47,14 +51,16 @@ export function createEvaluator(): Evaluator {
     async evaluate(code, line) {
       const { promise: abandoned, resolve } = Promise.withResolvers<Evaluation>()
       abandon = resolve
+      interrupts.allow()
       const expression = `${'\n'.repeat(line - 1)}${code}\n//# sourceURL=${SOURCE_NAME}`
       try {
         return await Promise.race([abandoned, run(expression)])
       } finally {
         abandon = undefined
-        interrupts.dismiss()
+        interrupts.refuse()
       }
     },
+    allowInterrupts: interrupts.allow,
     exit(code) {
       abandon?.({ status: 'exited', code })
       // In a callback of the event loop a termination would corrupt Node's own stack of callbacks.
@@ -86,15 +92,16 @@ async function toEvaluation(
 
 /** A thread waits for Ctrl-C, so that it is noticed while this thread runs an endless loop. */
 function watchInterrupts(onInterrupt: () => void) {
-  const answered = new Int32Array(new SharedArrayBuffer(4))
-  /** Keeps the thread from terminating what runs after the code that Ctrl-C was for. */
-  const dismiss = () => void Atomics.store(answered, 0, 1)
-  const watcher = new Worker(new URL('interrupt-thread.ts', import.meta.url), { workerData: answered.buffer })
+  const states = new Int32Array(new SharedArrayBuffer(8))
+  const watcher = new Worker(new URL('interrupt-thread.ts', import.meta.url), { workerData: states.buffer })
   watcher.on('message', () => {
-    dismiss()
+    Atomics.store(states, 0, 1)
     onInterrupt()
   })
   // Last, because a listener keeps the process alive.
   watcher.unref()
-  return { dismiss }
+  return {
+    allow: () => void Atomics.store(states, 1, 0),
+    refuse: () => void Atomics.store(states, 1, 1),
+  }
 }

@@ -41,7 +41,10 @@ socket.on('close', () => realExit(0))
 async function answer(request: Numbered): Promise<void> {
   if (request.type === 'start') return start(request)
   if (request.type === 'finish') return finish()
-  if (request.type === 'eval') return send(request.id, await evaluate(request))
+  if (request.type === 'eval') {
+    send(request.id, await evaluate(request))
+    return evaluator.allowInterrupts()
+  }
   const message = inspect(request)
   return message ? send(request.id, message) : realExit(0)
 }
@@ -144,6 +147,7 @@ async function redeclare(declarations: string[]): Promise<string[]> {
     const evaluation = await evaluator.evaluate(prepareCode(declaration).code, 1)
     if (evaluation.status === 'thrown') notes.push(describeError(evaluation.error))
   }
+  evaluator.allowInterrupts()
   return notes
 }
 
