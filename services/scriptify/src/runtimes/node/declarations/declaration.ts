@@ -45,8 +45,16 @@ export function findMethodDeclaration(name: string, owner: Callable): Declaratio
   return findClassDeclaration(owner)?.members.find((member) => member.name === name)
 }
 
+/** Parsing costs more than all else, and a class is asked for each of its methods. */
+const classes = new WeakMap<Callable, ClassDeclaration | undefined>()
+
 /** Finds the declaration of a class; undefined for a native one. */
 export function findClassDeclaration(subject: Callable): ClassDeclaration | undefined {
+  if (!classes.has(subject)) classes.set(subject, parseClass(subject))
+  return classes.get(subject)
+}
+
+function parseClass(subject: Callable): ClassDeclaration | undefined {
   const location = locate(subject)
   const around = location ? nodesAround(location) : []
   const index = around.findLastIndex(isClass)
