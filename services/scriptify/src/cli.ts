@@ -42,7 +42,7 @@ export async function createCli({ command, systems, context = process }: CliOpti
 const COMMANDS: Record<string, (systems: LoadSystems, context: CliContext) => Promise<Command>> = {
   terminal: async () => (await import('./commands/terminal.ts')).createTerminalCommand(),
   run: async (_systems, context) => (await import('./commands/run.ts')).createRunCommand(context),
-  methods: async () => (await import('./commands/methods.ts')).createMethodsCommand(),
+  methods: async (_systems, context) => (await import('./commands/methods.ts')).createMethodsCommand(context),
   install: async (systems) => (await import('./commands/install.ts')).createInstallCommand(await systems()),
   uninstall: async (systems) =>
     (await import('./commands/uninstall.ts')).createUninstallCommand(await systems()),

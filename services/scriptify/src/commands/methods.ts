@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander'
+import type { CliContext } from '../cli-context.ts'
 import { RUNTIME_NAMES, type RuntimeName } from '../runtimes/choose-runtime.ts'
 
 const EXAMPLES = `
@@ -17,7 +18,7 @@ interface Flags {
 }
 
 /** `scriptify methods`: what `run` can call. */
-export function createMethodsCommand(): Command {
+export function createMethodsCommand(context: CliContext): Command {
   return new Command('methods')
     .description('list the classes of a project, or the methods of a class')
     .argument('[class]', 'as for run, without a method')
@@ -29,7 +30,7 @@ export function createMethodsCommand(): Command {
     .addHelpText('after', EXAMPLES)
     .action(async (className: string | undefined, flags: Flags) => {
       const { printClasses, printMethods } = await import('../methods/print-methods.ts')
-      if (className === undefined) await printClasses(flags.rootdir)
-      else await printMethods(className, flags)
+      if (className === undefined) await printClasses(flags.rootdir, context)
+      else context.exitCode = await printMethods(className, flags, context)
     })
 }

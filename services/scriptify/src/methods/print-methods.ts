@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import type { CliContext } from '../cli-context.ts'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import type { RuntimeName } from '../runtimes/choose-runtime.ts'
@@ -6,7 +7,7 @@ import { listProjectClasses } from './list-classes.ts'
 import { runMethod } from './run-method.ts'
 
 /** Prints the classes of a project, each with the first line of its comment; throws a CliError (3) where there is none. */
-export async function printClasses(rootdir: string): Promise<void> {
+export async function printClasses(rootdir: string, { stdout }: CliContext): Promise<void> {
   const classes = await listProjectClasses(resolve(rootdir))
   if (classes.length === 0) {
     throw new CliError(
@@ -15,13 +16,14 @@ export async function printClasses(rootdir: string): Promise<void> {
     )
   }
   const width = Math.max(...classes.map(({ name }) => name.length))
-  for (const { name, summary } of classes) console.log(`${name.padEnd(width)}  ${summary}`.trimEnd())
+  for (const { name, summary } of classes) stdout.write(`${`${name.padEnd(width)}  ${summary}`.trimEnd()}\n`)
 }
 
 /** Becomes the process that prints the methods of a class. */
 export async function printMethods(
   className: string,
   options: { rootdir: string; bootstrap?: string; runtime?: RuntimeName },
+  context: CliContext,
 ): Promise<number> {
   if (className.includes('::')) {
     throw new CliError(
@@ -29,12 +31,8 @@ export async function printMethods(
       EXIT.usage,
     )
   }
-  return runMethod({
-    ...options,
-    reference: className,
-    args: [],
-    env: [],
-    task: 'methods',
-    compileCache: true,
-  })
+  return runMethod(
+    { ...options, reference: className, args: [], env: [], task: 'methods', compileCache: true },
+    context,
+  )
 }

@@ -1,10 +1,22 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { runInProcess } from '../run-in-process.ts'
 import { MAIN } from '../terminal-docker.ts'
 import { startTypist } from '../terminal-pty.ts'
 import { type Language, startLanguage } from './language.ts'
+
+/** A folder with these files, and nothing else. */
+function aFolder(files: Record<string, string>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'scriptify-node-'))
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
+  return folder
+}
+
+/** A command line in that folder. */
+const runIn = (folder: string, [command = '', ...words]: string[], env: NodeJS.ProcessEnv = process.env) =>
+  runInProcess([command, '--rootdir', folder, ...words], { env, cwd: folder })
 
 describe.concurrent('a method in TypeScript', () => {
   let node: Language
@@ -38,36 +50,40 @@ describe.concurrent('a method in TypeScript', () => {
   })
 
   it('is listed with those of a class that is named by its file, and is not called', async () => {
-    const { stdout, stderr } = await node.sh(
-      `cd $(mktemp -d); echo '{"type": "module"}' > package.json
-       echo 'export class A { /** Ticks. */ static tick() { console.log("called") } }' > a.ts
-       echo 'export const f = (): void => console.log("called")' >> a.ts
-       scriptify run a.ts#A; scriptify methods a.ts#A; scriptify methods a.ts#f`,
-    )
-    expect(stdout.replaceAll(/\S*\/a.ts/g, 'a.ts')).toBe('a.ts#A::tick  Ticks.\n'.repeat(2))
+    const folder = aFolder({
+      'package.json': '{"type": "module"}',
+      'a.ts': `export class A { /** Ticks. */ static tick() { console.log("called") } }
+               export const f = (): void => console.log("called")`,
+    })
+    for (const command of ['run', 'methods']) {
+      const ended = await runIn(folder, [command, 'a.ts#A'])
+      expect(ended).toMatchObject({ code: 0, stderr: '' })
+      expect(ended.stdout.replace(`${folder}/`, '')).toBe('a.ts#A::tick  Ticks.\n')
+    }
+    const { code, stdout, stderr } = await runIn(folder, ['methods', 'a.ts#f'])
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
     expect(stderr).toContain('a.ts does not export a class f')
   })
 
   it('says nothing of its own about a project without a module type', async () => {
-    const { code, stdout, stderr } = await node.sh(
-      `cd $(mktemp -d); echo '{"name": "plain"}' > package.json
-       echo 'export const f = (x: string): string => x' > a.ts
-       scriptify run a.ts#f --arg x --print`,
-    )
-    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '"x"\n', stderr: '' })
+    const folder = aFolder({
+      'package.json': '{"name": "plain"}',
+      'a.ts': 'export const f = (x: string): string => x',
+    })
+    const ended = await runIn(folder, ['run', 'a.ts#f', '--arg', 'x', '--print'])
+    expect(ended).toEqual({ code: 0, stdout: '"x"\n', stderr: '' })
   })
 
   it.each([
-    { why: 'an empty HOME', env: 'HOME= XDG_CACHE_HOME=' },
-    { why: 'a folder for the cache that is relative', env: 'XDG_CACHE_HOME=cache' },
-    { why: 'a HOME that is relative', env: 'HOME=home XDG_CACHE_HOME=' },
+    { why: 'an empty HOME', env: { HOME: '', XDG_CACHE_HOME: '' } },
+    { why: 'a folder for the cache that is relative', env: { XDG_CACHE_HOME: 'cache' } },
+    { why: 'a HOME that is relative', env: { HOME: 'home', XDG_CACHE_HOME: '' } },
   ])('leaves nothing behind in the working directory with $why', async ({ env }) => {
-    const { code, stdout, stderr } = await node.sh(
-      `cd $(mktemp -d); unset NODE_COMPILE_CACHE; export ${env}
-       echo 'export const f = (): number => 1' > a.ts
-       scriptify run a.ts#f; ls -A`,
-    )
-    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'a.ts\n', stderr: '' })
+    const folder = aFolder({ 'a.ts': 'export const f = (): number => 1' })
+    const { NODE_COMPILE_CACHE: _, ...inherited } = process.env
+    const ended = await runIn(folder, ['run', 'a.ts#f'], { ...inherited, ...env })
+    expect(ended).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(readdirSync(folder)).toEqual(['a.ts'])
   })
 
   it.each([
@@ -87,11 +103,9 @@ describe.concurrent('a method in TypeScript', () => {
       says: 'SyntaxError: Invalid or unexpected token (a (1).ts:1)',
     },
   ])('names the file with $why, and none of Node', async ({ source, says }) => {
-    const folder = mkdtempSync(join(tmpdir(), 'scriptify-place-'))
-    writeFileSync(join(folder, 'a (1).ts'), source)
-    writeFileSync(join(folder, 'b.ts'), `import './a (1).ts'\nexport const f = () => 1`)
-    const { code, stderr } = await node.sh(`cd ${folder}; scriptify run b.ts#f`)
-    expect({ code, stderr }).toEqual({ code: 1, stderr: `The module ${folder}/b.ts failed: ${says}\n` })
+    const folder = aFolder({ 'a (1).ts': source, 'b.ts': `import './a (1).ts'\nexport const f = () => 1` })
+    const ended = await runIn(folder, ['run', 'b.ts#f'])
+    expect(ended).toEqual({ code: 1, stdout: '', stderr: `The module ${folder}/b.ts failed: ${says}\n` })
   })
 
   it('may leave out what its type calls optional', async () => {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resolveCall } from '../../src/methods/resolve-call.ts'
 import { listClasses } from '../../src/runtimes/node/find-module.ts'
+import { runInProcess } from '../run-in-process.ts'
 import { type Language, languages, startLanguage } from './language.ts'
 
 /** A project with these files, each empty or with its content. */
@@ -196,27 +197,22 @@ describe('a reference', () => {
   })
 })
 
-describe('php that is not there', () => {
-  let node: Language
-  beforeAll(async () => {
-    node = await startLanguage('node')
-  })
-
+describe.concurrent('php that is not there', () => {
   it.each([
     { why: 'missing', php: '', says: 'not found' },
     { why: 'older than 8.3', php: `printf '/usr/bin/php\\t8.2.29\\t80229\\n'`, says: 'is PHP 8.2.29' },
     { why: 'no php', php: 'echo hello', says: 'unknown version' },
     { why: 'failing', php: 'exit 9', says: 'Could not run' },
   ])('because it is $why is said with what to install', async ({ php, says }) => {
-    const { code, stdout, stderr } = await node.sh(
-      `d=$(mktemp -d)
-       ${php === '' ? '' : `printf '#!/bin/sh\\n%s\\n' ${JSON.stringify(php)} > $d/php; chmod +x $d/php`}
-       SCRIPTIFY_PHP_BINARY=$d/php scriptify run --bootstrap bootstrap.ts --runtime php 'A::b'`,
-    )
-    expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
-    expect(stderr).toMatch(/^[^\n]+\n$/)
-    expect(stderr).toContain(says)
-    expect(stderr).toContain('install PHP 8.3 or newer')
+    const rootdir = aProject({ 'bootstrap.ts': '' })
+    const binary = join(rootdir, 'php')
+    if (php !== '') writeFileSync(binary, `#!/bin/sh\n${php}\n`, { mode: 0o755 })
+    const args = ['run', '--rootdir', rootdir, '--bootstrap', 'bootstrap.ts', '--runtime', 'php', 'A::b']
+    const ended = await runInProcess(args, { env: { SCRIPTIFY_PHP_BINARY: binary } })
+    expect(ended).toMatchObject({ code: 5, stdout: '' })
+    expect(ended.stderr).toMatch(/^[^\n]+\n$/)
+    expect(ended.stderr).toContain(says)
+    expect(ended.stderr).toContain('install PHP 8.3 or newer')
   })
 })
 
