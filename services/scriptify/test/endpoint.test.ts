@@ -37,9 +37,9 @@ function start(
 /** Runs it to its end without a process of its own. */
 async function endpoint(
   args: string[],
-  { env = {}, input = '' }: { env?: NodeJS.ProcessEnv; input?: string | Buffer } = {},
+  { env = {}, ...options }: { env?: NodeJS.ProcessEnv; input?: string | Buffer; isTTY?: boolean } = {},
 ) {
-  const ended = await runForBytes(['endpoint', ...args], { input, env: { ...ENV, ...env } })
+  const ended = await runForBytes(['endpoint', ...args], { ...options, env: { ...ENV, ...env } })
   return { ...ended, stdout: ended.bytes.toString() }
 }
 
@@ -426,9 +426,17 @@ describe('a response', () => {
   })
 })
 
-describe('on a terminal', () => {
+describe.concurrent('on a terminal', () => {
+  const json = (body: string) => (_request: IncomingMessage, response: ServerResponse) => {
+    response.setHeader('content-type', 'application/problem+json; charset=utf-8').end(body)
+  }
   const show = async (listener: RequestListener) => {
     await using server = await serve(listener)
+    return await endpoint(['GET', server.url], { isTTY: true })
+  }
+
+  it('shows JSON indented, every digit unchanged', async () => {
+    await using server = await serve(json('{"id":12345678901234567890,"f":1.50,"a":[{}]}'))
     await using typist = startTypist(process.execPath, [LAUNCHER, 'endpoint', 'GET', server.url], {
       prompt: /$^/,
       cwd: folder,
@@ -437,32 +445,27 @@ describe('on a terminal', () => {
     typist.pty.onData((data) => {
       seen += data
     })
-    const code = await typist.exited
-    return { code, seen: stripVTControlCharacters(seen).replaceAll('\r', ''), raw: seen }
-  }
-  const json = (body: string) => (_request: IncomingMessage, response: ServerResponse) => {
-    response.setHeader('content-type', 'application/problem+json; charset=utf-8').end(body)
-  }
-
-  it('shows JSON indented, every digit unchanged', async () => {
-    const { seen } = await show(json('{"id":12345678901234567890,"f":1.50,"a":[{}]}'))
-    expect(seen).toBe('{\n  "id": 12345678901234567890,\n  "f": 1.50,\n  "a": [\n    {}\n  ]\n}\n')
+    expect(await typist.exited).toBe(0)
+    expect(stripVTControlCharacters(seen).replaceAll('\r', '')).toBe(
+      '{\n  "id": 12345678901234567890,\n  "f": 1.50,\n  "a": [\n    {}\n  ]\n}\n',
+    )
   })
 
   it('escapes the control characters of JSON', async () => {
-    const { raw } = await show(json('{"a":"\\u009b31m"}'))
-    expect(raw).toContain('\\u009b31m')
+    expect((await show(json('{"a":"\\u009b31m"}'))).stdout).toBe('{\n  "a": "\\u009b31m"\n}\n')
   })
 
   it('shows a text that is not JSON unchanged', async () => {
-    expect((await show(json('{oops'))).seen).toBe('{oops\n')
-    expect((await show((_request, response) => void response.end('{"a":1}'))).seen).toBe('{"a":1}\n')
+    expect((await show(json('{oops'))).stdout).toBe('{oops\n')
+    expect((await show((_request, response) => void response.end('{"a":1}'))).stdout).toBe('{"a":1}\n')
   })
 
   it('does not show a binary body', async () => {
-    const { code, seen } = await show((_request, response) => void response.end(Buffer.from([0, 1, 2])))
-    expect(code).toBe(1)
-    expect(seen).toContain('binary')
+    const { code, stdout, stderr } = await show(
+      (_request, response) => void response.end(Buffer.from([0, 1, 2])),
+    )
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('binary')
   })
 })
 
@@ -630,7 +633,7 @@ describe('TLS', () => {
     const { key, cert, env } = await aCertificate('localhost')
     await using secure = await listen(https.createServer({ key, cert }, echo), 'https')
     const args = ['GET', `https://localhost:${secure.port}/`, '--header', `Authorization: Bearer ${SECRET}`]
-    const untrusted = await endpointAsProcess(args)
+    const untrusted = await endpoint(args)
     expect(untrusted).toMatchObject({ code: 7, stdout: '' })
     expect(untrusted.stderr).toContain('NODE_EXTRA_CA_CERTS')
     expect(untrusted.stderr).not.toContain('secret')
@@ -674,11 +677,10 @@ describe('a proxy of the environment', () => {
     })
     await using proxy = await listen(proxyServer)
     const through = { ...env, HTTPS_PROXY: proxy.url.replace('//', `//ada:${SECRET}@`) }
-    const get = (host: string) => endpointAsProcess(['GET', `https://${host}/x`], through)
-    const passed = await get('tunnelled.example')
+    const passed = await endpointAsProcess(['GET', 'https://tunnelled.example/x'], through)
     expect(passed).toMatchObject({ code: 0, stderr: '' })
     expect(seenIn(passed.stdout).url).toBe('/x')
-    const refused = await get('refused.example')
+    const refused = await endpoint(['GET', 'https://refused.example/x'], { env: through })
     expect(refused).toMatchObject({ code: 7, stdout: '' })
     expect(refused.stderr).toContain('the proxy')
     expect(refused.stderr).not.toContain('secret')

@@ -16,6 +16,8 @@ interface RunOptions {
   env?: NodeJS.ProcessEnv
   input?: string | Buffer
   cwd?: string
+  /** Whether standard output is a terminal. */
+  isTTY?: boolean
 }
 
 /**
@@ -30,10 +32,10 @@ export async function runInProcess(args: readonly string[], options: RunOptions 
 /** The same, with standard output as it is. */
 export async function runForBytes(
   args: readonly string[],
-  { env = {}, input = '', cwd }: RunOptions,
+  { env = {}, input = '', cwd, isTTY = false }: RunOptions,
 ): Promise<{ code: number; bytes: Buffer; stderr: string }> {
   const stdin = Readable.from(input.length > 0 ? [Buffer.from(input)] : [], { objectMode: false })
-  const stdout = new PassThrough()
+  const stdout = Object.assign(new PassThrough(), { isTTY })
   const stderr = new PassThrough()
   const become = ([file, ...words]: CommandWords, env: NodeJS.ProcessEnv) => {
     const child = spawn(file, words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
