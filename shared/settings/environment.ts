@@ -2,13 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { type ExtensionFolder, findExtensions, settingPrefix } from '../extensions/find-extensions.ts'
+import { CONFIG_DIR } from './config-dir.ts'
 import { findMisspelt } from './misspelt.ts'
 import { parseSettings } from './parse-settings.ts'
 import type { Environment } from './setting.ts'
 import { collectFaults, SettingsError } from './settings-error.ts'
-
-/** The folder `config/` of this checkout or image. */
-export const CONFIG_DIR: string = join(import.meta.dirname, '..', '..', 'config')
 
 /**
  * The environment that a service runs with. Later sources win:
