@@ -26,7 +26,8 @@ export function isIncomplete(code: string): boolean {
     const { program, errors } = parseProgram(code)
     return errors.some(isAlwaysOpen) || endsWithHeader(program, code)
   } catch (error) {
-    if (!isParseError(error)) throw error
+    // Its evaluation reports it.
+    if (!isParseError(error)) return false
     if (error.reasonCode === 'UnterminatedString') return /\\\n*$/.test(code)
     return isAlwaysOpen(error) || (error.reasonCode !== 'UnterminatedRegExp' && error.pos >= end)
   }

@@ -1,6 +1,9 @@
 import { Script } from 'node:vm'
 import { expect, it } from 'vitest'
+import { isIncomplete } from './parse-code.ts'
 import { prepareCode } from './prepare-code.ts'
+
+const sumOf = (terms: number): string => Array(terms).fill('1').join(' + ')
 
 it.each([
   'let a: number = 1',
@@ -48,8 +51,14 @@ it.each(['a?.b?.(c)', 'a < b', 'class A { static #a = this }', 'label: for (;;) 
 )
 
 it('takes a sum of many terms', () => {
-  const sum = Array(3000).fill('1').join(' + ')
+  const sum = sumOf(1_000)
   expect(prepareCode(sum).code).toBe(sum)
+})
+
+it('refuses a sum of more terms than the parser can take', () => {
+  const sum = sumOf(100_000)
+  expect(isIncomplete(sum)).toBe(false)
+  expect(() => prepareCode(sum)).toThrow(new SyntaxError('The code is nested too deeply'))
 })
 
 it('refuses what only the parser of types recovers from', () => {

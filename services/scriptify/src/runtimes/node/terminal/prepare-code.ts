@@ -60,6 +60,8 @@ function parseOrThrow(code: string): ParseResult {
   try {
     return parseProgram(code)
   } catch (error) {
+    // The parser calls itself for each level.
+    if (error instanceof RangeError) throw new SyntaxError('The code is nested too deeply')
     if (!isParseError(error)) throw error
     throw new SyntaxError(error.message)
   }
