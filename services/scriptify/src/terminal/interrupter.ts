@@ -8,7 +8,7 @@ export function createInterrupter(
   isBusy: () => boolean,
 ) {
   let count = 0
-  let statement = 0
+  let notice: NodeJS.Timeout | undefined
   let open: Pick<Session, 'interrupt' | 'kill'> | undefined
   let isCancelled = false
   const noteOpened = async () => {
@@ -22,7 +22,7 @@ export function createInterrupter(
     /** Begins to count anew: another statement runs. */
     reset: () => {
       count = 0
-      statement += 1
+      clearTimeout(notice)
       isCancelled = false
     },
     /** Whether an entry that does not run yet is not to run. */
@@ -32,6 +32,7 @@ export function createInterrupter(
       isCancelled = true
       if (open === undefined) return
       count += 1
+      clearTimeout(notice)
       if (count > 1) {
         // The entry waited for what is ended now, such as a timer.
         isCancelled = false
@@ -39,12 +40,9 @@ export function createInterrupter(
         return
       }
       open.interrupt()
-      const interrupted = statement
-      const tellIfRunning = () => {
-        if (isBusy() && count === 1 && statement === interrupted)
-          process.stderr.write('(still running; Ctrl-C again stops it by force)\n')
-      }
-      setTimeout(tellIfRunning, STILL_RUNNING_MS).unref()
+      notice = setTimeout(() => {
+        if (isBusy()) process.stderr.write('(still running; Ctrl-C again stops it by force)\n')
+      }, STILL_RUNNING_MS).unref()
     },
   }
 }

@@ -1,6 +1,7 @@
 import type { Runtime } from 'node:inspector'
 import { Worker } from 'node:worker_threads'
 import { connectInspector, type Inspector } from './inspector.ts'
+import type { InterruptStates } from './interrupt-thread.ts'
 
 export type Evaluation =
   | { status: 'value'; value: unknown }
@@ -92,16 +93,19 @@ async function toEvaluation(
 
 /** A thread waits for Ctrl-C, so that it is noticed while this thread runs an endless loop. */
 function watchInterrupts(onInterrupt: () => void) {
-  const states = new Int32Array(new SharedArrayBuffer(8))
-  const watcher = new Worker(new URL('interrupt-thread.ts', import.meta.url), { workerData: states.buffer })
+  const states: InterruptStates = {
+    answered: new Int32Array(new SharedArrayBuffer(4)),
+    refused: new Int32Array(new SharedArrayBuffer(4)),
+  }
+  const watcher = new Worker(new URL('interrupt-thread.ts', import.meta.url), { workerData: states })
   watcher.on('message', () => {
-    Atomics.store(states, 0, 1)
+    Atomics.store(states.answered, 0, 1)
     onInterrupt()
   })
   // Last, because a listener keeps the process alive.
   watcher.unref()
   return {
-    allow: () => void Atomics.store(states, 1, 0),
-    refuse: () => void Atomics.store(states, 1, 1),
+    allow: () => void Atomics.store(states.refused, 0, 0),
+    refuse: () => void Atomics.store(states.refused, 0, 1),
   }
 }

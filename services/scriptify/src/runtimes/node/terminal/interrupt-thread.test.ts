@@ -10,7 +10,10 @@ import { expect, it } from 'vitest'
 const THREAD = join(import.meta.dirname, 'interrupt-thread.ts')
 
 it('ends without a word when the terminal ends first', () => {
-  const script = `new (require('node:worker_threads').Worker)(${JSON.stringify(THREAD)}, { workerData: new SharedArrayBuffer(8) })`
+  const script = `
+    const state = () => new Int32Array(new SharedArrayBuffer(4))
+    const workerData = { answered: state(), refused: state() }
+    new (require('node:worker_threads').Worker)(${JSON.stringify(THREAD)}, { workerData })`
   // At its end from the start, as a pipe is whose writer is gone.
   const ended = openSync(devNull, 'r')
   const stdio = ['ignore', 'ignore', 'pipe', 'ignore', ended] as const

@@ -7,15 +7,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 
 const ANSWER_MS = 60
-/** 1 in the first: the main thread has answered; in the second: it runs what must not be terminated. */
-const states = new Int32Array(workerData as SharedArrayBuffer)
+
+/** Shared with the main thread; each is 0 or 1. */
+export interface InterruptStates {
+  /** The main thread has answered. */
+  answered: Int32Array<SharedArrayBuffer>
+  /** The main thread runs what must not be terminated. */
+  refused: Int32Array<SharedArrayBuffer>
+}
+
+const { answered, refused } = workerData as InterruptStates
 
 // The thread did not open the descriptor, and Node warns of a thread that closes such a one.
 createReadStream('', { fd: 4, autoClose: false }).on('data', async (): Promise<void> => {
-  Atomics.store(states, 0, 0)
+  Atomics.store(answered, 0, 0)
   parentPort?.postMessage('interrupt')
   await sleep(ANSWER_MS)
-  if (Atomics.load(states, 0) === 1 || Atomics.load(states, 1) === 1) return
+  if (Atomics.load(answered, 0) === 1 || Atomics.load(refused, 0) === 1) return
   const session = new Session()
   session.connectToMainThread()
   await session.post('Runtime.terminateExecution').catch(() => {})
