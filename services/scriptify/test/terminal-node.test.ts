@@ -415,7 +415,8 @@ describe('the node terminal, used by one case after the other', () => {
     expect(await terminal.enter('.db')).toMatch(/The executor is missing: [^=]*node> $/)
   })
 
-  it('is freed by Ctrl-C, twice, from what a timer does for ever', async ({ terminal }) => {
+  it('is freed by Ctrl-C from what a timer does for ever, and keeps its state', async ({ terminal }) => {
+    await terminal.enter('const kept = new Map([[1, 41]])')
     await terminal.enter('setTimeout(() => { while (true); }, 0);;')
     await terminal.complete('cons')
     terminal.type(CTRL_C)
@@ -423,8 +424,18 @@ describe('the node terminal, used by one case after the other', () => {
     terminal.type('1 + 1\r')
     await terminal.see('1 + 1')
     terminal.type(CTRL_C)
+    await terminal.see(/Interrupted\s+node> $/)
+    expect(await terminal.enter('kept.get(1) + 1')).toContain('=> 42')
+  })
+
+  it('is freed by Ctrl-C, twice, from what cannot be interrupted', async ({ terminal }) => {
+    await terminal.enter('const kept = 41')
+    terminal.type(`${SAY_BEGUN}; require("node:crypto").pbkdf2Sync("", "", 2e9, 64, "sha512")\r`)
+    await terminal.see('begun')
+    terminal.type(CTRL_C)
     await terminal.see('Ctrl-C again stops it by force')
     terminal.type(CTRL_C)
-    await terminal.see(/=> 2\s+node> $/)
+    await terminal.see(/node> $/)
+    expect(await terminal.enter('kept + 1')).toContain('=> 42')
   })
 })

@@ -25,6 +25,8 @@ export function terminalBackend({ rootdir, env }: Pick<TerminalOptions, 'rootdir
         ...QUIET,
         ...COMPILE_CACHE,
         '--experimental-import-meta-resolve',
+        // Node would abort when Ctrl-C terminates a callback, such as a timer's, for what the callback left undone.
+        '--no-force-async-hooks-checks',
         ...(megabytes === undefined ? [] : [`--max-old-space-size=${megabytes}`]),
         WORKER,
       ],

@@ -39,14 +39,17 @@ createInterface({ input: socket }).on('line', (line) => void answer(JSON.parse(l
 socket.on('close', () => realExit(0))
 
 async function answer(request: Numbered): Promise<void> {
-  if (request.type === 'start') return start(request)
   if (request.type === 'finish') return finish()
-  if (request.type === 'eval') {
-    send(request.id, await evaluate(request))
-    return evaluator.allowInterrupts()
-  }
-  const message = inspect(request)
-  return message ? send(request.id, message) : realExit(0)
+  const message = await toAnswer(request)
+  if (message === undefined) return realExit(0)
+  send(request.id, message)
+  evaluator.allowInterrupts()
+}
+
+/** Undefined for `bye`. */
+function toAnswer(request: Exclude<Numbered, { type: 'finish' }>): Message | Promise<Message> | undefined {
+  if (request.type === 'start') return start(request)
+  return request.type === 'eval' ? evaluate(request) : inspect(request)
 }
 
 /** Answers what runs none of the session's code; undefined for `bye`. */
@@ -69,8 +72,8 @@ function inspect(request: Exclude<Numbered, { type: 'start' | 'eval' | 'finish' 
   }
 }
 
-async function start(request: Extract<Numbered, { type: 'start' }>): Promise<void> {
-  const { id, autoloader, preload, declarations, snapshot, isScript } = request
+async function start(request: Extract<Numbered, { type: 'start' }>): Promise<Message> {
+  const { autoloader, preload, declarations, snapshot, isScript } = request
   colors = request.colors
   const notes = [
     ...(await load('autoloader', autoloader)),
@@ -83,7 +86,9 @@ async function start(request: Extract<Numbered, { type: 'start' }>): Promise<voi
   for (const [name, value] of snapshot === undefined ? [] : readSnapshot(snapshot)) defineGlobal(name, value)
   const { pid, versions } = process
   if (isScript) becomeScript()
-  send(id, {
+  // The parser and the type stripper load on first use: now, while the user reads the banner.
+  if (!isScript) setImmediate(() => prepareCode('let warm: number = 1'))
+  return {
     type: 'ready',
     pid,
     version: versions.node,
@@ -92,9 +97,7 @@ async function start(request: Extract<Numbered, { type: 'start' }>): Promise<voi
     names: userNames(),
     failed,
     sandboxed: isSandboxed(),
-  })
-  // The parser and the type stripper load on first use: now, while the user reads the banner.
-  if (!isScript) setImmediate(() => prepareCode('let warm: number = 1'))
+  }
 }
 
 function isSandboxed(): boolean {
@@ -147,7 +150,6 @@ async function redeclare(declarations: string[]): Promise<string[]> {
     const evaluation = await evaluator.evaluate(prepareCode(declaration).code, 1)
     if (evaluation.status === 'thrown') notes.push(describeError(evaluation.error))
   }
-  evaluator.allowInterrupts()
   return notes
 }
 
