@@ -39,9 +39,10 @@ const texts = new WeakMap<Dialect, WeakMap<Statement, SqlText>>()
 function textOf(dialect: Dialect, statement: Statement): SqlText {
   const { name, text } = statement
   if (typeof text === 'string') return { name, text }
-  const known = texts.get(dialect) ?? new WeakMap<Statement, SqlText>()
-  texts.set(dialect, known)
-  const resolved = known.get(statement) ?? { name, text: text(dialect.sql) }
-  known.set(statement, resolved)
+  const known = texts.get(dialect)?.get(statement)
+  if (known !== undefined) return known
+  const resolved = { name, text: text(dialect.sql) }
+  const ofDialect = texts.get(dialect) ?? new WeakMap<Statement, SqlText>()
+  texts.set(dialect, ofDialect.set(statement, resolved))
   return resolved
 }
