@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasBrowser, openBrowser, openPage } from '../../test/browser.ts'
-import { aUser, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+import { aUser, PASSWORD, startApp, type TestApp, type TestUser } from './support/start-app.ts'
 
 const DEMO_LOGIN = { username: 'user@example.com', password: '!P4ssw0rdstr!' }
 
@@ -79,57 +79,62 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await app[Symbol.asyncDispose]()
   })
 
-  it.each([
-    { width: 1280, height: 900, colorScheme: 'light' },
-    { width: 360, height: 740, colorScheme: 'dark' },
-  ] as const)(
-    'logs in, and calls with the token: $width px, $colorScheme',
-    async ({ colorScheme, ...viewport }) => {
-      const user = await aUser(app, { name: 'Ada' })
-      await using watched = await openPage(browser, origin, { viewport, colorScheme })
-      const { page, faults } = watched
-      await page.goto(`${origin}/docs`)
-
-      await open(page, '#operations-login-login')
-      const body = page.locator('#operations-login-login textarea')
-      expect(JSON.parse(await body.inputValue())).toEqual(DEMO_LOGIN)
-      await body.fill(JSON.stringify({ username: user.email, password: PASSWORD }))
-      await execute(page, '#operations-login-login')
-      await expect.poll(() => page.locator('#session').textContent()).toBe('Logged in as Ada (user)')
-
-      await open(page, '#operations-profile-getProfile')
-      expect(await execute(page, '#operations-profile-getProfile')).toContain(user.userid)
-
-      const root = page.locator(':root')
-      expect(await root.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
-      expect(await root.evaluate(({ classList }) => classList.contains('dark-mode'))).toBe(
-        colorScheme === 'dark',
-      )
-      expect(faults).toEqual([])
-    },
-  )
-
-  it('forgets the token when the user logs out', async () => {
+  it('logs in, calls with the token and logs out, on a narrow dark screen and on a wide light one', async () => {
     const user = await aUser(app, { name: 'Ada' })
-    await using watched = await openPage(browser, origin)
-    const { page } = watched
+    const narrow = { viewport: { width: 360, height: 740 }, colorScheme: 'dark' } as const
+    await using watched = await openPage(browser, origin, narrow)
+    const { page, faults } = watched
     await page.goto(`${origin}/docs`)
-    await open(page, '#operations-login-login')
-    const credentials = JSON.stringify({ username: user.email, password: PASSWORD })
-    await page.locator('#operations-login-login textarea').fill(credentials)
-    await execute(page, '#operations-login-login')
-    await open(page, '#operations-login-logout')
-    await execute(page, '#operations-login-logout')
-    await expect.poll(() => page.locator('#session').textContent()).toBe('Not logged in')
-    await open(page, '#operations-profile-getProfile')
-    expect(await execute(page, '#operations-profile-getProfile')).toContain('invalid-token')
+
+    await open(page, LOGIN)
+    const body = page.locator(`${LOGIN} textarea`)
+    expect(JSON.parse(await body.inputValue())).toEqual(DEMO_LOGIN)
+    await body.fill(JSON.stringify({ username: user.email, password: PASSWORD }))
+    await open(page, LOGOUT)
+    await open(page, PROFILE)
+    await expectLogIn(page, user)
+    await expectLook(page, { isDark: true })
+    expect(faults).toEqual([])
+
+    // The same page, which follows its screen: to load it takes most of the time.
+    await page.setViewportSize({ width: 1280, height: 900 })
+    await page.emulateMedia({ colorScheme: 'light' })
+    await expectLook(page, { isDark: false })
+    await execute(page, LOGOUT)
+    await expect.poll(() => sessionOf(page)).toBe('Not logged in')
+    await execute(page, PROFILE)
+    await expect.poll(() => answerOf(page, PROFILE)).toContain('invalid-token')
+    await expectLogIn(page, user)
+    await expectLook(page, { isDark: false })
+    expect(faults, 'the refusal of the logged-out call').toEqual([expect.stringContaining('401')])
   })
 })
 
+const LOGIN = '#operations-login-login'
+const LOGOUT = '#operations-login-logout'
+const PROFILE = '#operations-profile-getProfile'
+
+async function expectLogIn(page: Page, user: TestUser): Promise<void> {
+  await execute(page, LOGIN)
+  await expect.poll(() => sessionOf(page)).toBe('Logged in as Ada (user)')
+  await execute(page, PROFILE)
+  await expect.poll(() => answerOf(page, PROFILE)).toContain(user.userid)
+}
+
+/** The colours of the screen, and nothing that is wider. */
+async function expectLook(page: Page, { isDark }: { isDark: boolean }): Promise<void> {
+  const root = page.locator(':root')
+  await expect.poll(() => root.evaluate(({ classList }) => classList.contains('dark-mode'))).toBe(isDark)
+  expect(await root.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
+}
+
 const open = (page: Page, operation: string) => page.locator(`${operation} .opblock-summary-control`).click()
 
-/** Sends the request of an opened operation; returns the body of the response. */
-async function execute(page: Page, operation: string): Promise<string> {
-  await page.locator(`${operation} .execute`).click()
-  return page.locator(`${operation} .live-responses-table`).innerText()
-}
+/** Sends the request of an opened operation. */
+const execute = (page: Page, operation: string) => page.locator(`${operation} .execute`).click()
+
+/** The body of the last response. */
+const answerOf = (page: Page, operation: string) =>
+  page.locator(`${operation} .live-responses-table`).innerText()
+
+const sessionOf = (page: Page) => page.locator('#session').textContent()
