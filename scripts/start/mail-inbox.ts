@@ -1,8 +1,7 @@
 // The inbox of `npm start`: MailDev accepts every mail and shows it on a page. In its own process, so that it ends with
 // the launcher.
-import { createRequire } from 'node:module'
+import { createRequire, Module } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { EXIT_PORT_TAKEN } from './exit-port-taken.ts'
 
 interface MailDevOptions {
@@ -12,14 +11,15 @@ interface MailDevOptions {
   silent: boolean
 }
 
+const require = createRequire(import.meta.url)
+deferJsdom()
 // MailDev has no types.
-const createMailDev: (options: MailDevOptions) => { listen(): Promise<void> } = createRequire(
-  import.meta.url,
-)('maildev')
+const createMailDev: (options: MailDevOptions) => { listen(): Promise<void> } = require('maildev')
 
 const host = '127.0.0.1'
-const { PORT: smtp } = parseSettings(['PORT'], { PORT: process.env.MAILDEV_SMTP_PORT })
-const { PORT: web } = parseSettings(['PORT'], { PORT: process.env.MAILDEV_WEB_PORT })
+// The launcher has chosen them.
+const smtp = Number(process.env.MAILDEV_SMTP_PORT)
+const web = Number(process.env.MAILDEV_WEB_PORT)
 const address = `http://${host}:${web}`
 
 process.once('disconnect', () => process.exit(0))
@@ -41,4 +41,19 @@ async function isAnswering(): Promise<boolean> {
   } catch {
     return false
   }
+}
+
+/** Loads jsdom when a mail is first opened: MailDev cleans HTML by it, and would take half of its start to load it. */
+function deferJsdom(): void {
+  const requireAsMailDev = createRequire(require.resolve('maildev'))
+  const path = requireAsMailDev.resolve('jsdom')
+  const deferred = new Module(path)
+  deferred.loaded = true
+  deferred.exports = {
+    JSDOM: function JSDOM(html: string) {
+      delete require.cache[path]
+      return new (requireAsMailDev('jsdom').JSDOM)(html)
+    },
+  }
+  require.cache[path] = deferred
 }

@@ -170,7 +170,7 @@ async function expectResetByMail(start: Start): Promise<void> {
   const email = 'user@example.com'
   const { token } = (await (await post('/login/resetrequest', { email })).json()) as { token: string }
   const readMails = async () =>
-    (await (await fetch(`${inboxOf(start)}/email`)).json()) as { subject: string; text: string }[]
+    (await (await fetch(`${inboxOf(start)}/email`)).json()) as { id: string; subject: string; text: string }[]
   await expect.poll(readMails).toHaveLength(1)
   const [mail] = await readMails()
   expect(mail?.subject).toMatch(/^\[dev\] /)
@@ -179,6 +179,8 @@ async function expectResetByMail(start: Start): Promise<void> {
       .exec(mail?.text ?? '')
       ?.slice(1, 3)
       .join('') ?? ''
+  const opened = (await (await fetch(`${inboxOf(start)}/email/${mail?.id}`)).json()) as { html: string }
+  expect(opened.html, 'as the page shows it').toContain('<body')
   expect((await post('/login/confirmcode', { email, code, token })).status).toBe(200)
   expect((await post('/login/resetpassword', { email, token, password: NEW_PASSWORD })).status).toBe(200)
   expect((await logIn()).status).toBe(401)
