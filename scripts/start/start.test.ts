@@ -12,6 +12,8 @@ import { VOLATILE_FOLDER } from '../../services/test/servers/volatile-folder.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const NEW_PASSWORD = 'N3w-p4ssw0rd!'
+/** For starts whose subject is not the mail. */
+const WITHOUT_INBOX = { MAIL_URL: 'null:' }
 
 let dataDir: string
 let settings: Record<string, string>
@@ -243,7 +245,8 @@ describe('npm start', () => {
   })
 
   it('names an unreachable database, and how to get an embedded one', async () => {
-    await using start = npmStart({ DATABASE_URL: 'postgres://latchkey:hidden@127.0.0.1:1/latchkey' })
+    const settings = { DATABASE_URL: 'postgres://latchkey:hidden@127.0.0.1:1/latchkey', ...WITHOUT_INBOX }
+    await using start = npmStart(settings)
     expect(await start.exited).toBe(1)
     expect(start.output()).toContain('The database at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED')
     expect(start.output()).toContain('Without DATABASE_URL')
@@ -309,7 +312,7 @@ describe('npm start', () => {
     )
     start.process.kill('SIGTERM')
     await start.exited
-    await using refused = npmStart(prod)
+    await using refused = npmStart({ ...prod, ...WITHOUT_INBOX })
     await expect.poll(refused.output).toContain('Its database runs until Ctrl-C')
     expect(refused.output()).toContain(
       'published password of the demo users, and admin has it. Set another one: npx scriptify run Users::setPassword --arg admin',
@@ -331,13 +334,13 @@ describe('npm start', () => {
     afterAll(() => start?.[Symbol.asyncDispose]())
 
     it('keeps it for dev alone', async () => {
-      await using inTest = npmStart({ DATA_DIR: root, APP_ENV: 'test' })
+      await using inTest = npmStart({ DATA_DIR: root, APP_ENV: 'test', ...WITHOUT_INBOX })
       expect(await inTest.exited).toBe(1)
       const command = /^ {2}to use it in test: {2}(.+)$/m.exec(inTest.output())?.[1]
       expect(command).toBe(`mkdir -p '${root}/test' && mv '${root}/postgres' '${root}/test/'`)
       expect(existsSync(join(root, 'postgres', 'data', 'PG_VERSION'))).toBe(true)
 
-      start = npmStart({ DATA_DIR: root, PORT: '0' })
+      start = npmStart({ DATA_DIR: root, PORT: '0', ...WITHOUT_INBOX })
       await start.untilReady()
       expect(start.output()).toContain(`from ${root}/postgres to ${root}/dev/postgres`)
       const profile = (await (await logIn({ password: NEW_PASSWORD, api: apiOf(start) })).json()) as Profile
