@@ -71,7 +71,7 @@ describe.concurrent('the node terminal', () => {
     },
   ]
   it('survives errors, exits, signals and memory exhaustion, one after the other', async () => {
-    await using terminal = await openTerminal([], { SCRIPTIFY_MEMORY_LIMIT: '128M' })
+    await using terminal = await openTerminal([], { SCRIPTIFY_MEMORY_LIMIT: '64M' })
     await terminal.enter('const kept = { a: [1, "é"] }')
     await terminal.enter('function twice(n: number) { return 2 * n }')
     await terminal.enter('enum Suit { Hearts, Spades }')
@@ -115,17 +115,6 @@ describe.concurrent('the node terminal', () => {
     expect(await terminal.exited).toBe(1)
   })
 
-  it('marks production', async () => {
-    await using terminal = await openTerminal(['--env', 'APP_ENV=prod'])
-    expect(terminal.banner).toContain('PRODUCTION')
-  })
-
-  it.each(['exit();', '.exit'])('leaves at %s with code 0', async (word) => {
-    await using terminal = await openTerminal()
-    terminal.type(`${word}\r`)
-    expect(await terminal.exited).toBe(0)
-  })
-
   it('leaves at Ctrl-D, and keeps the history for the next session, but no secret', async () => {
     const state = mkdtempSync(join(tmpdir(), 'scriptify-state-'))
     {
@@ -143,13 +132,16 @@ describe.concurrent('the node terminal', () => {
     expect(history).not.toMatch(/hunter2|not kept/)
   })
 
-  it('opens where no history can be kept', async () => {
-    await using terminal = await openTerminal([], { XDG_STATE_HOME: '/proc/nope' })
+  it('marks production, opens where no history can be kept, and leaves at exit();', async () => {
+    await using terminal = await openTerminal(['--env', 'APP_ENV=prod'], { XDG_STATE_HOME: '/proc/nope' })
+    expect(terminal.banner).toContain('PRODUCTION')
     expect(terminal.banner).toContain('The history is not kept: /proc/nope/scriptify/history-')
     expect(await terminal.enter('1 + 1')).toContain('=> 2')
+    terminal.type('exit();\r')
+    expect(await terminal.exited).toBe(0)
   })
 
-  it('keeps no history in the working directory', async () => {
+  it('keeps no history in the working directory, and leaves at .exit', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'scriptify-homeless-'))
     await using terminal = startTypist(
       process.execPath,
@@ -159,6 +151,8 @@ describe.concurrent('the node terminal', () => {
     await terminal.see(/node> $/)
     await terminal.enter('const kept = 5')
     expect(readdirSync(folder)).toEqual([])
+    terminal.type('.exit\r')
+    expect(await terminal.exited).toBe(0)
   })
 })
 
