@@ -4,40 +4,53 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { startLanguage } from './run/language.ts'
+import { runInProcess } from './run-in-process.ts'
 import { ROOT } from './terminal-docker.ts'
 
+const PROJECT = join(import.meta.dirname, 'run/node')
 const TERMINAL = 'scriptify terminal --runtime node --no-preload'
 const RUN = 'scriptify run src/probe.ts#Probe::'
+const method = (name: string, ...args: string[]) => [
+  ...['run', '--rootdir', PROJECT, `src/probe.ts#Probe::${name}`],
+  ...args,
+]
 
-/** Commands of sh for each row of the table: from a pipe, from -x, from `run` and from a daemon. */
-const commandsOf = (server: string): Record<string, { code: number; command: string }[]> => ({
+/** A command of sh, or words of the command line, which need no process of their own. */
+interface Case {
+  code: number
+  command: string | string[]
+  env?: Record<string, string>
+}
+
+/** For each row of the table: from a pipe, from -x, from `run` and from a daemon. */
+const casesOf = (server: string): Record<string, Case[]> => ({
   '0': [
     { code: 0, command: `echo 1 | ${TERMINAL}` },
     { code: 0, command: `${RUN}still` },
-    { code: 0, command: `${RUN}leave --arg 0 --daemon` },
+    { code: 0, command: method('leave', '--arg', '0', '--daemon') },
   ],
   '1': [
     { code: 1, command: `echo 'throw 1' | ${TERMINAL}` },
     { code: 1, command: `${TERMINAL} -x 'Promise.reject(1)'` },
     { code: 1, command: `SCRIPTIFY_BOOTLOADER=throwing.ts ${TERMINAL} -x 1` },
     { code: 1, command: `${RUN}forget` },
-    { code: 1, command: `${RUN}forget --daemon` },
-    { code: 1, command: `${RUN}forget --daemon --keep-going` },
+    { code: 1, command: method('forget', '--daemon') },
+    { code: 1, command: method('forget', '--daemon', '--keep-going') },
   ],
   '2': [
     { code: 2, command: `${TERMINAL} --nope` },
-    { code: 2, command: `SCRIPTIFY_BOOTLOADER=../php/bootstrap.php ${RUN}still` },
+    { code: 2, command: method('still'), env: { SCRIPTIFY_BOOTLOADER: '../php/bootstrap.php' } },
   ],
   '3': [
     { code: 3, command: `SCRIPTIFY_BOOTLOADER=nope.ts ${TERMINAL} -x 1` },
-    { code: 3, command: `SCRIPTIFY_BOOTLOADER=nope.ts ${RUN}still` },
+    { code: 3, command: method('still'), env: { SCRIPTIFY_BOOTLOADER: 'nope.ts' } },
   ],
-  '4': [{ code: 4, command: 'scriptify run /etc/nope.ts#run' }],
+  '4': [{ code: 4, command: ['run', '/etc/nope.ts#run'] }],
   '5': [{ code: 5, command: 'SCRIPTIFY_PHP_BINARY=/nope scriptify terminal --runtime php -x 1' }],
   '128 + n': [{ code: 143, command: `${RUN}dieBy --arg 15` }],
   '7': [{ code: 7, command: 'scriptify endpoint GET http://127.0.0.1:1/' }],
-  '22': [{ code: 22, command: `scriptify endpoint GET ${server}/missing` }],
-  '28': [{ code: 28, command: `scriptify endpoint GET ${server}/silent --timeout 50ms` }],
+  '22': [{ code: 22, command: ['endpoint', 'GET', `${server}/missing`] }],
+  '28': [{ code: 28, command: ['endpoint', 'GET', `${server}/silent`, '--timeout', '50ms'] }],
 })
 
 /** The codes of the documented table. */
@@ -54,15 +67,16 @@ it('ends as the table of the documentation says', async () => {
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('The server has no port')
-  const rows = commandsOf(`http://127.0.0.1:${address.port}`)
+  const rows = casesOf(`http://127.0.0.1:${address.port}`)
   expect(Object.keys(rows).sort()).toEqual(documentedCodes().sort())
 
-  const cases = Object.values(rows).flat()
   const { sh } = await startLanguage('node')
-  const ended = await sh(cases.map(({ command }) => `${command} >/dev/null; echo $?`).join('\n'))
-  const codes = ended.stdout.trim().split('\n').map(Number)
-  expect(
-    cases.map(({ command }, index) => ({ code: codes[index], command })),
-    ended.stderr,
-  ).toEqual(cases)
+  const run = ({ command, env }: Case) =>
+    typeof command === 'string'
+      ? sh(`${command} >/dev/null`)
+      : runInProcess(command, { env: { ...process.env, ...env }, cwd: PROJECT })
+  const cases = Object.values(rows).flat()
+  const codes: number[] = []
+  for (const each of cases) codes.push((await run(each)).code)
+  expect(cases.map((each, index) => ({ ...each, code: codes[index] }))).toEqual(cases)
 })
