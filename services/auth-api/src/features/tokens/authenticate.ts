@@ -75,9 +75,11 @@ export const authenticate = fp<AuthenticateOptions>(
     /** On the hot path, where the token and its user are remembered, it calls back without a promise. */
     function createGuard(roles: readonly string[] | undefined): onRequestHookHandler {
       return (request, _reply, done) => {
-        const token = bearerToken(request)
+        const usual = afterScheme(request)
+        const recalled = usual === undefined ? undefined : verifier.recall(usual)
+        const token = recalled ? usual : bearerToken(request)
         if (token === undefined) return done(missingToken(request))
-        const claims = verifier.recall(token)
+        const claims = token === usual ? recalled : verifier.recall(token)
         const current = claims && validity.recall(claims)
         if (current === undefined) {
           check(request, token, claims).then((fresh) => done(admit(request, fresh, roles)), done)
@@ -128,6 +130,12 @@ function admit(
   request.jwt = claims
   return undefined
 }
+
+const USUAL_SCHEME = 'Bearer '
+
+/** What follows the scheme as clients usually write it. The characters of a token that is recalled need no check. */
+const afterScheme = ({ headers: { authorization = '' } }: FastifyRequest): string | undefined =>
+  authorization.startsWith(USUAL_SCHEME) ? authorization.slice(USUAL_SCHEME.length) : undefined
 
 /** RFC 6750 §2.1: the scheme is compared without regard to case, the token is base64url text with dots. */
 const BEARER = /^Bearer +([\w~+/.-]+=*)$/i
