@@ -43,26 +43,30 @@ function isThere(pid: number): boolean {
 describe.concurrent('a node script', () => {
   beforeAll(() => writeFileSync('/tmp/scriptify-leave.cjs', 'process.exit(0)'))
 
-  it.each([
-    { why: 'no value that nothing prints', script: '1 + 1\n"a"\nsetTimeout(() => {}, 1)', stdout: '' },
-    {
-      why: 'a block and its else',
-      script: 'if (false) {\n  1\n}\nelse {\n  console.log("other")\n}',
-      stdout: 'other\n',
-    },
-    {
-      why: 'types',
-      script: 'interface A {\n a: 1 }\nfunction f(a: A): A {\n  return a\n}\nconsole.log(f({ a: 1 }))',
-      stdout: '{ a: 1 }\n',
-    },
-    { why: 'nothing', script: '', stdout: '' },
-  ])('prints $why and no prompt', async ({ script, stdout }) => {
-    expect(await node([], script)).toEqual({ code: 0, stdout, stderr: '' })
+  it('prints what its statements print, and no value and no prompt', async () => {
+    const statements = [
+      'if (false) {\n  1\n}\nelse {\n  console.log("other")\n}',
+      'interface A {\n a: 1 }\nfunction f(a: A): A {\n  return a\n}\nconsole.log(f({ a: 1 }))',
+      // A later statement may handle a rejection.
+      'const late = Promise.reject(new Error("r"))\nawait late.catch(() => {})',
+      'setTimeout(() => {}, 1)\n1 + 1\n"a"',
+    ]
+    const ended = await node([], statements.join('\n'))
+    expect(ended).toEqual({ code: 0, stdout: 'other\n{ a: 1 }\n', stderr: '' })
+  })
+
+  it('may be empty', async () => {
+    expect(await node([])).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 
   it.each([
     { why: 'under --print', args: ['--print'], script: '1\n2', stdout: '2\n' },
-    { why: 'of --execute', args: ['--execute', '1; 2'], script: '', stdout: '2\n' },
+    {
+      why: 'of --execute, for which --env is literal',
+      args: ['--env', 'A=x+y=%41 é$HOME', '--execute', '1; process.env.A'],
+      script: '',
+      stdout: "'x+y=%41 é$HOME'\n",
+    },
     { why: 'unless it is a timer', args: ['--execute', 'setTimeout(() => {}, 1)'], script: '', stdout: '' },
   ])('prints the value of its last statement $why', async ({ args, script, stdout }) => {
     expect(await node(args, script)).toEqual({ code: 0, stdout, stderr: '' })
@@ -83,11 +87,6 @@ describe.concurrent('a node script', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain(says)
     expect(stderr).not.toContain('runtimes/node/terminal')
-  })
-
-  it('may handle a rejection in a later statement', async () => {
-    const script = 'const late = Promise.reject(new Error("r"))\nawait late.catch(() => {})'
-    expect(await node([], script)).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 
   it('ends with 1 at the first failed statement', async () => {
@@ -217,11 +216,6 @@ describe.concurrent('a node script', () => {
     const ended = await runInProcess(words, { env: process.env })
     expect(ended).toMatchObject({ code, stdout: '' })
     expect(ended.stderr.trim().split('\n')).toHaveLength(1)
-  })
-
-  it('passes --env literally', async () => {
-    const ended = await node(['--env', 'A=x+y=%41 é$HOME', '--execute', 'process.env.A'])
-    expect(ended.stdout).toBe("'x+y=%41 é$HOME'\n")
   })
 
   it('makes exported names of the preload global, and tells where it failed', async () => {
