@@ -30,7 +30,7 @@ const openTerminal = async (args: string[] = [], env: Record<string, string> = {
 type OpenTerminal = Awaited<ReturnType<typeof openTerminal>>
 
 describe.concurrent('the node terminal', () => {
-  it('ends without a word when its terminal is closed', async () => {
+  it('ends without a word when its terminal is closed', async ({ expect }) => {
     const said = join(mkdtempSync(join(tmpdir(), 'scriptify-closed-')), 'said')
     const args = ['-c', '"$0" "$@" 2>"$SAID"; true', process.execPath, MAIN, 'terminal', '--runtime', 'node']
     const options = { prompt, cwd: ROOT, env: { SAID: said, NO_COLOR: '1' } }

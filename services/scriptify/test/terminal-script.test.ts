@@ -171,36 +171,42 @@ describe.concurrent('a node script', () => {
     expect(ended).toEqual({ code: 0, stdout: '1\n', stderr: '' })
   })
 
-  it.each([
+  it.for([
     { signal: 'SIGINT', code: 130 },
     { signal: 'SIGTERM', code: 143 },
     { signal: 'SIGHUP', code: 129 },
-  ] as const)('ends at $signal with its endless statement, with $code', async ({ signal, code }) => {
-    const script = 'console.log(process.pid); while (true);'
-    const args = [MAIN, 'terminal', '--runtime', 'node', '--no-preload', '--execute', script]
-    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
-    const said = text(child.stderr)
-    const [pid] = await once(child.stdout, 'data')
-    child.kill(signal)
-    expect(await once(child, 'exit')).toEqual([code, null])
-    expect(await said).toBe('')
-    await expect.poll(() => isThere(Number(pid))).toBe(false)
-  })
+  ] as const)(
+    'ends at $signal with its endless statement, with $code',
+    async ({ signal, code }, { expect }) => {
+      const script = 'console.log(process.pid); while (true);'
+      const args = [MAIN, 'terminal', '--runtime', 'node', '--no-preload', '--execute', script]
+      const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
+      const said = text(child.stderr)
+      const [pid] = await once(child.stdout, 'data')
+      child.kill(signal)
+      expect(await once(child, 'exit')).toEqual([code, null])
+      expect(await said).toBe('')
+      await expect.poll(() => isThere(Number(pid))).toBe(false)
+    },
+  )
 
-  it.each([
+  it.for([
     { signal: 'SIGINT', code: 130 },
     { signal: 'SIGTERM', code: 143 },
-  ] as const)('ends at $signal with its endless preload, with $code', async ({ signal, code }) => {
-    const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
-    writeFileSync(join(folder, 'endless.ts'), 'console.log(process.pid); while (true);')
-    const args = [MAIN, 'terminal', '--rootdir', folder, '--preload', 'endless.ts', '--execute', '1']
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-    const said = text(child.stderr)
-    const [pid] = await once(child.stdout, 'data')
-    child.kill(signal)
-    expect([await once(child, 'exit'), await said]).toEqual([[code, null], ''])
-    await expect.poll(() => isThere(Number(pid))).toBe(false)
-  })
+  ] as const)(
+    'ends at $signal with its endless preload, with $code',
+    async ({ signal, code }, { expect }) => {
+      const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
+      writeFileSync(join(folder, 'endless.ts'), 'console.log(process.pid); while (true);')
+      const args = [MAIN, 'terminal', '--rootdir', folder, '--preload', 'endless.ts', '--execute', '1']
+      const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+      const said = text(child.stderr)
+      const [pid] = await once(child.stdout, 'data')
+      child.kill(signal)
+      expect([await once(child, 'exit'), await said]).toEqual([[code, null], ''])
+      await expect.poll(() => isThere(Number(pid))).toBe(false)
+    },
+  )
 
   it.each([
     { why: 'an --env without =', args: ['--env', 'FOO'], code: 2 },
