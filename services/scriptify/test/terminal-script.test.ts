@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -268,7 +268,10 @@ describe.concurrent('a node script', () => {
     const folder = mkdtempSync(join(tmpdir(), 'scriptify-php-'))
     const old = join(folder, 'php')
     writeFileSync(old, '#!/bin/sh\nprintf 8.2.1\n', { mode: 0o755 })
-    for (const binary of [join(folder, 'none'), old]) {
+    // Like an old php, a program that ends before its first step.
+    const ending = join(folder, 'php8.2')
+    copyFileSync('/bin/false', ending)
+    for (const binary of [join(folder, 'none'), old, ending]) {
       const entry = `SCRIPTIFY_PHP_BINARY=${binary}`
       const ended = await runInProcess(['terminal', '--runtime', 'php', '--env', entry, '--execute', '1'])
       expect(ended).toMatchObject({ code: 5, stdout: '' })

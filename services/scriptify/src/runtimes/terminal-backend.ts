@@ -10,8 +10,9 @@ export interface TerminalOptions {
 /** What the terminal needs to know about a language; everything else goes through the worker's protocol. */
 export interface TerminalBackend {
   name: RuntimeName
-  /** Shown in the banner. */
-  title: string
+  language: 'Node' | 'PHP'
+  /** Undefined where the worker has to be asked. */
+  version: string | undefined
   /** The preload file that is loaded when none is named; relative to rootdir. */
   preload: string
   /** Absolute path of the file that loads the project's classes, if there is one. */
@@ -20,6 +21,8 @@ export interface TerminalBackend {
   startsSilently: boolean
   /** The program that evaluates, started with the protocol's socket as fd 3. */
   worker: WorkerCommand
+  /** Called when a worker dies before its first step; throws a CliError (5) if the language is missing or too old. */
+  explainDeath?(): Promise<void>
 }
 
 export interface WorkerCommand {

@@ -21,7 +21,7 @@ export function formatBanner(
   const locale = findForeignLocale(process.env)
   return [
     ...(isProduction ? [productionWarning(env)] : []),
-    `Scriptify terminal, ${backend.title}, in ${rootdir}${env.APP_ENV ? `, APP_ENV=${env.APP_ENV}` : ''}`,
+    `Scriptify terminal, ${backend.language} ${backend.version ?? opened?.version}, in ${rootdir}${env.APP_ENV ? `, APP_ENV=${env.APP_ENV}` : ''}`,
     ...(backend.autoloader === undefined ? [] : [`Autoloader: ${backend.autoloader}`]),
     preload === undefined ? `No preload file (the default is ${backend.preload})` : `Preload: ${preload}`,
     ...(added === 0 ? [] : [`Environment variables loaded: ${added}`]),

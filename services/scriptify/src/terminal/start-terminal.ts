@@ -72,7 +72,7 @@ async function prepareSession(
   const name = chooseTerminalRuntime(rootdir, { runtime, preload })
   const findBackend = await loadTerminal(name)
   const finding = findBackend({ rootdir, env, fork })
-  // Loads while php is asked for its version; where nothing is waited for, the prompt goes first.
+  // Where nothing is waited for, the prompt goes first.
   const loading = finding instanceof Promise ? import('./session.ts') : undefined
   const backend = await finding
   await loading

@@ -221,6 +221,7 @@ async function startOnce(
     if (!(error instanceof WorkerDied)) throw error
     await worker.close()
     if (state.signal === 'SIGINT' && state.step === undefined && !signal.aborted) return undefined
+    if (state.step === undefined) await backend.explainDeath?.()
     // Not started again: another process would fail the same way.
     throw new CliError(
       `${describeStep(state.step, { autoloader, preload })} ended the process (${state.reason ?? 'its process died'})`,

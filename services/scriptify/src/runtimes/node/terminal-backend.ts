@@ -14,7 +14,8 @@ export function terminalBackend({ rootdir, env }: Pick<TerminalOptions, 'rootdir
   const megabytes = limit === undefined ? DEFAULT_HEAP_MEGABYTES : limit.megabytes
   return {
     name: 'node',
-    title: `Node ${process.versions.node}`,
+    language: 'Node',
+    version: process.versions.node,
     preload: 'templates/scriptify/scriptify.ts',
     autoloader: findBootloader(rootdir, env, 'node'),
     // Such as `--require`, which runs code in every process.

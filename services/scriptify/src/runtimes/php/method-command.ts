@@ -4,7 +4,7 @@ import { type CallerTask, formatCallerOptions } from '../caller-options.ts'
 import { readMemoryLimit } from '../memory-limit.ts'
 import type { MethodCall } from '../method-call.ts'
 import type { CommandWords } from '../runtime.ts'
-import { findPhp } from './find-php.ts'
+import { askPhp } from './find-php.ts'
 import { iniOptions } from './ini-options.ts'
 
 const CALL_METHOD = fileURLToPath(new URL('call-method.php', import.meta.url))
@@ -15,7 +15,7 @@ export async function methodCommand(
   env: NodeJS.ProcessEnv,
   task: CallerTask,
 ): Promise<CommandWords> {
-  const { path } = await findPhp(env)
+  const path = await askPhp(env)
   const { className, method } = call.reference
   const limit = readMemoryLimit(env)?.text
   const { args, hexIndexes } = encodeArguments(call.args)

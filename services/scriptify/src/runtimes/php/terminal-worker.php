@@ -5,6 +5,11 @@
 
 declare(strict_types=0);
 
+// Who started it finds out why it ended.
+if (PHP_VERSION_ID < 80300) {
+    exit(255);
+}
+
 foreach (['code-stream', 'channel', 'backup', 'interrupted', 'failure', 'renderer', 'imports', 'tokens', 'statements', 'result', 'input', 'fatal-check', 'snapshot', 'connections', 'completion', 'listing', 'worker'] as $_) {
     require __DIR__ . "/terminal/{$_}.php";
 }

@@ -1,0 +1,68 @@
+import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { findPhp } from './find-php.ts'
+
+/** A program that is not a script; it is no php, and says nothing. */
+const PROGRAM = '/bin/true'
+
+function aFolder(): string {
+  return realpathSync(mkdtempSync(join(tmpdir(), 'scriptify-php-')))
+}
+
+function aScript(path: string, version: string): void {
+  const id = version === '8.4.1' ? '80401' : '80229'
+  writeFileSync(path, `#!/bin/sh\nprintf '/opt/php\\t${version}\\t${id}\\n'\n`, { mode: 0o755 })
+}
+
+const find = (binary: string) => findPhp({ SCRIPTIFY_PHP_BINARY: binary })
+
+describe('findPhp', () => {
+  afterEach(() => void vi.unstubAllEnvs())
+
+  it('does not start a program', async () => {
+    const folder = aFolder()
+    copyFileSync(PROGRAM, join(folder, 'php8.4'))
+    symlinkSync('php8.4', join(folder, 'php'))
+    expect(await find(join(folder, 'php'))).toBe(join(folder, 'php8.4'))
+  })
+
+  it('takes the first in PATH that can be executed', async () => {
+    const [first, second, third] = [aFolder(), aFolder(), aFolder()]
+    mkdirSync(join(first, 'php'))
+    writeFileSync(join(second, 'php'), '')
+    copyFileSync(PROGRAM, join(third, 'php'))
+    vi.stubEnv('PATH', [first, second, third].join(':'))
+    expect(await findPhp({ PATH: '/nowhere' })).toBe(join(third, 'php'))
+  })
+
+  it('asks a script which php it starts', async () => {
+    const script = join(aFolder(), 'php')
+    aScript(script, '8.4.1')
+    expect(await find(script)).toBe('/opt/php')
+  })
+
+  it('refuses an old php that a script starts', async () => {
+    const script = join(aFolder(), 'php')
+    aScript(script, '8.2.29')
+    await expect(find(script)).rejects.toMatchObject({
+      exitCode: 5,
+      message: expect.stringContaining('is PHP 8.2.29; install PHP 8.3 or newer'),
+    })
+  })
+
+  it('asks the program of a version manager', async () => {
+    const folder = aFolder()
+    copyFileSync(PROGRAM, join(folder, 'manager'))
+    symlinkSync('manager', join(folder, 'php'))
+    await expect(find(join(folder, 'php'))).rejects.toMatchObject({ exitCode: 5 })
+  })
+
+  it('says that there is none', async () => {
+    await expect(find(join(aFolder(), 'php'))).rejects.toMatchObject({
+      exitCode: 5,
+      message: expect.stringContaining('not found'),
+    })
+  })
+})
