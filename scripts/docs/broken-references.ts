@@ -9,6 +9,8 @@ const LINK = /!?\[[^\]]*\]\(([^)\s]+)\)/g
 /** A page of the documentation that code or configuration names. */
 const NAMED_PAGE = /\bdocs\/[\w./-]+\.md\b/g
 const SKIPPED = new Set(['node_modules', '.git', '.data', '.stryker-tmp', 'docs.test.ts'])
+/** Other tests create and remove such folders meanwhile: `k8s/.rendered-…`. */
+const TEMPORARY = /^\.\w+-/
 const TEXT_FILE = /\.(?:ts|php|json|ya?ml|env|sh|md)$|^Dockerfile$|^\.(?:env|gitignore)$/
 /** Files that do not exist before a reader creates them; the numbers of Latchkey's migrations are below 1000. */
 const CREATED_BY_READER = /^config\/(?:\w+|<\w+>)\/(?:credentials\.env|external\.ts)$|\/1000_/
@@ -59,7 +61,7 @@ const matchesOf = (text: string, pattern: RegExp): string[] =>
 
 function findFiles(root: string, folder = ''): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true })
-    .filter(({ name }) => !SKIPPED.has(name))
+    .filter(({ name }) => !SKIPPED.has(name) && !TEMPORARY.test(name))
     .flatMap((entry) => {
       const path = join(folder, entry.name)
       return entry.isDirectory() ? findFiles(root, path) : [path]
