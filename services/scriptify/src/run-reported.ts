@@ -1,4 +1,3 @@
-import { inspect } from 'node:util'
 import type { CliContext } from './cli-context.ts'
 import { CliError } from './cli-error.ts'
 import { errorMessage } from './error-message.ts'
@@ -26,6 +25,11 @@ export function exitOnOutputError(): void {
 
 function report(error: unknown, { env, stderr }: CliContext): number {
   if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return EXIT.outputClosed
-  stderr.write(`${env.SCRIPTIFY_DEBUG ? inspect(error) : errorMessage(error).replaceAll(/\s*\n\s*/g, ' ')}\n`)
+  stderr.write(
+    `${env.SCRIPTIFY_DEBUG ? describe(error) : errorMessage(error).replaceAll(/\s*\n\s*/g, ' ')}\n`,
+  )
   return error instanceof CliError ? error.exitCode : EXIT.failed
 }
+
+/** Loads node:util where it is needed: a prompt waits for every module. */
+const describe = (error: unknown): string => process.getBuiltinModule('node:util').inspect(error)

@@ -1,40 +1,46 @@
 import { EXIT } from '../exit-codes.ts'
 import { formatBanner } from './banner.ts'
-import { openUntilSignal, PROMPT_SIGNALS, untilSignal } from './end-signals.ts'
+import { PROMPT_SIGNALS, untilSignal } from './end-signals.ts'
 import { historyPath, openHistory } from './history.ts'
-import type { Prompt } from './prompt.ts'
+import { createPrompt } from './prompt.ts'
 import type { Session } from './session.ts'
 import type { SessionSetup } from './supervised-worker.ts'
 
-interface PromptModeOptions {
+/** Where a session's messages go. */
+export interface Notices {
+  notify(text: string): void
+}
+
+/** A session whose worker has been started: the exit code, if a signal came first. */
+export interface Opening {
+  session: Promise<Session | number>
+}
+
+export interface PromptModeOptions {
   /** The variables that --env and the service added. */
   environment: Record<string, string>
   keepsHistory: boolean
+  /** Absent for a session that opens behind the prompt. */
+  opening: Opening | undefined
+  /** Gets the prompt's own way to print. */
+  notices: Notices
 }
 
 /** Runs a session at a prompt until the user leaves; resolves with the exit code. */
 export async function runPromptMode(
   setup: SessionSetup,
-  { environment, keepsHistory }: PromptModeOptions,
+  { environment, keepsHistory, opening, notices }: PromptModeOptions,
 ): Promise<number> {
   const { backend, rootdir, env } = setup
-  let prompt: Prompt | undefined
-  const notify = (text: string) => (prompt ? prompt.notify(text) : void process.stderr.write(`${text}\n`))
-  const open = async (signal: AbortSignal) => {
-    const { openSession } = await import('./session.ts')
-    return openSession({ ...setup, isScript: false, notify, signal })
-  }
-  const [early, { createPrompt }] = await Promise.all([
-    isSilent(setup) ? undefined : openUntilSignal(open),
-    import('./prompt.ts'),
-  ])
-  if (typeof early === 'number') return early
   const history = openHistory(
     keepsHistory ? await historyPath(process.env, rootdir, backend.name) : undefined,
   )
   const isProduction = /^prod(uction)?$/i.test(env.APP_ENV ?? '')
-  prompt = createPrompt({ runtime: backend.name, history, environment, isProduction })
-  const { restore } = prompt
+  const prompt = createPrompt({ runtime: backend.name, history, environment, isProduction })
+  const { restore, notify } = prompt
+  const early = await opening?.session
+  if (typeof early === 'number') return early
+  notices.notify = notify
   const signalled = untilSignal(PROMPT_SIGNALS, restore)
   process.on('exit', restore)
   const opened = await early?.opened
@@ -42,7 +48,7 @@ export async function runPromptMode(
   const { promise: session, resolve: setSession } = Promise.withResolvers<Session>()
   const left = prompt.run(session)
   // What the first prompt does not need is loaded behind it.
-  setSession(early ?? open(new AbortController().signal))
+  setSession(early ?? openBehind(setup, notify))
   const failed = untilFailed(session)
   try {
     return (await Promise.race([left, signalled, failed.promise])) ?? EXIT.ok
@@ -53,9 +59,10 @@ export async function runPromptMode(
   }
 }
 
-/** Whether the worker's start can print nothing, so that the prompt need not wait: it runs none of the project's code. */
-const isSilent = ({ backend, preload, sandbox }: SessionSetup): boolean =>
-  backend.startsSilently && backend.autoloader === undefined && preload === undefined && !sandbox
+async function openBehind(setup: SessionSetup, notify: Notices['notify']): Promise<Session> {
+  const { openSession } = await import('./session.ts')
+  return openSession({ ...setup, isScript: false, notify, signal: new AbortController().signal })
+}
 
 /** Rejects if the worker fails to start; the error follows the prompt, on a line of its own. */
 function untilFailed(session: Promise<Session>) {

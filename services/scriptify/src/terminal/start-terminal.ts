@@ -4,7 +4,9 @@ import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-codes.ts'
 import { chooseTerminalRuntime, type RuntimeName } from '../runtimes/choose-runtime.ts'
 import { loadTerminal } from '../runtimes/registry.ts'
+import { openUntilSignal } from './end-signals.ts'
 import { findProjectPreload, getPreload } from './preload.ts'
+import type { Notices, Opening, PromptModeOptions } from './prompt-mode.ts'
 import type { SessionSetup } from './supervised-worker.ts'
 
 export interface TerminalOptions {
@@ -44,8 +46,7 @@ export async function startTerminal(options: TerminalOptions): Promise<number> {
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     return runAsScript(await readScript(), { ...setup, stdin: 'ignore' }, options)
   }
-  const { runPromptMode } = await import('./prompt-mode.ts')
-  return runPromptMode({ ...setup, stdin: 'inherit' }, { environment, keepsHistory: options.history })
+  return runAtPrompt({ ...setup, stdin: 'inherit' }, { environment, keepsHistory: options.history })
 }
 
 /** Most terminals load no variables, and so no reader of them. */
@@ -71,11 +72,7 @@ async function prepareSession(
   const preload = typeof requested === 'string' ? getPreload(rootdir, requested) : undefined
   const name = chooseTerminalRuntime(rootdir, { runtime, preload })
   const findBackend = await loadTerminal(name)
-  const finding = findBackend({ rootdir, env, fork })
-  // Where nothing is waited for, the prompt goes first.
-  const loading = finding instanceof Promise ? import('./session.ts') : undefined
-  const backend = await finding
-  await loading
+  const backend = await findBackend({ rootdir, env, fork })
   const ownPreload = requested === undefined ? findProjectPreload(rootdir, backend) : undefined
   return { backend, rootdir, env, preload: preload ?? ownPreload, sandbox }
 }
@@ -90,6 +87,32 @@ function getFolder(path: string): string {
   const absolute = resolve(path)
   if (statSync(absolute, { throwIfNoEntry: false })?.isDirectory()) return absolute
   throw new CliError(`The root directory ${absolute} does not exist`, EXIT.notFound)
+}
+
+async function runAtPrompt(
+  setup: SessionSetup,
+  options: Pick<PromptModeOptions, 'environment' | 'keepsHistory'>,
+): Promise<number> {
+  const notices = { notify: (text: string) => void process.stderr.write(`${text}\n`) }
+  const opening = startsSilently(setup) ? undefined : await openEarly(setup, notices)
+  // Loads while the worker starts.
+  const { runPromptMode } = await import('./prompt-mode.ts')
+  return runPromptMode(setup, { ...options, opening, notices })
+}
+
+/** Whether the worker's start can print nothing, so that the prompt need not wait: it runs none of the project's code. */
+const startsSilently = ({ backend, preload, sandbox }: SessionSetup): boolean =>
+  backend.startsSilently && backend.autoloader === undefined && preload === undefined && !sandbox
+
+/** Opens a session; resolves as soon as its worker has been started. */
+async function openEarly(setup: SessionSetup, notices: Notices): Promise<Opening> {
+  const { openSession } = await import('./session.ts')
+  const session = openUntilSignal(async (signal) =>
+    openSession({ ...setup, isScript: false, notify: (text) => notices.notify(text), signal }),
+  )
+  // Whoever awaits it learns of the failure.
+  session.catch(() => {})
+  return { session }
 }
 
 async function runAsScript(

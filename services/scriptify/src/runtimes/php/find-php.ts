@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process'
 import { accessSync, closeSync, constants, openSync, readSync, realpathSync, statSync } from 'node:fs'
 import { basename, delimiter, resolve } from 'node:path'
-import { promisify } from 'node:util'
 import { CliError } from '../../cli-error.ts'
 import { EXIT } from '../../exit-codes.ts'
 
-const run = promisify(execFile)
 const INSTALL = 'install PHP 8.3 or newer (Debian: apt-get install php-cli) or set SCRIPTIFY_PHP_BINARY'
 // On one line, because a shared library may print a notice at start-up.
 const PROBE = 'echo "\\n", PHP_BINARY, "\\t", PHP_VERSION, "\\t", PHP_VERSION_ID, "\\n";'
@@ -24,7 +22,9 @@ export async function askPhp(env: NodeJS.ProcessEnv): Promise<string> {
   const binary = nameOfPhp(env)
   // A PATH that is meant for the project's code must not hide php.
   const own = { ...env, PATH: process.env.PATH }
-  const output = await run(binary, ['-n', '-r', PROBE], { env: own, timeout: 10_000 }).then(
+  const { promisify } = await import('node:util')
+  const asked = promisify(execFile)(binary, ['-n', '-r', PROBE], { env: own, timeout: 10_000 })
+  const output = await asked.then(
     ({ stdout }) => stdout,
     (cause: unknown) => {
       throw new CliError(`Could not run ${binary}: ${reason(cause)}; ${INSTALL}`, EXIT.runtimeMissing)
