@@ -78,7 +78,7 @@ export async function startApp({
     PASSWORD_HASH: 'sha1',
     // Each refusal does the work of every accepted scheme.
     PASSWORD_HASH_ACCEPTED: 'sha1',
-    // Each app starts its threads.
+    // Of the apps that start their own threads.
     HASH_CONCURRENCY: '1',
     DATABASE_URL: ownDatabase.url,
     // Never connected to: jobs go to `queued`.
@@ -93,7 +93,7 @@ export async function startApp({
   const logLines: string[] = []
   showErrorsIfTestFails(logLines)
   const logger = createLogger('auth-api', 'debug', { write: (line) => void logLines.push(line) })
-  const passwords = createPasswordHasher(config.passwords)
+  const passwords = openHasher(config, settings)
   let fixedNow: number | undefined
   const clock: Clock = () => time?.now ?? fixedNow ?? Date.now()
   const queued = new Map<string, MailJob>()
@@ -140,6 +140,17 @@ export async function startApp({
       if (!database) await ownDatabase[Symbol.asyncDispose]()
     },
   }
+}
+
+/** Where no setting of a test is about hashes; closed with the worker. */
+let cheapHasher: PasswordHasher | undefined
+
+/** Such apps share a thread: to start one takes a third of the start of an app. */
+function openHasher({ passwords }: Config, settings: Record<string, string>): PasswordHasher {
+  if (Object.keys(settings).some((name) => /^(PASSWORD_)?HASH/.test(name)))
+    return createPasswordHasher(passwords)
+  cheapHasher ??= createPasswordHasher(passwords)
+  return { ...cheapHasher, close: async () => undefined }
 }
 
 /** A failed assertion shows the status 500; only the log says why. */

@@ -23,7 +23,7 @@ export async function createTestDatabase(on: Engine = engine()): Promise<TestDat
 
 async function createDatabase(on: Engine, template?: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
-  await runAsAdmin(on, `create database ${name}${template ? ` template ${template}` : ''}`)
+  await runAsAdmin(on, 'create', `${name}${template ? ` template ${template}` : ''}`)
   const url = new URL(await adminUrl(on))
   url.pathname = `/${name}`
   const db = await openDatabase(url.href, { poolSize: 12 })
@@ -33,16 +33,21 @@ async function createDatabase(on: Engine, template?: string): Promise<TestDataba
     async [Symbol.asyncDispose]() {
       await db.close()
       const force = isPostgres(on) ? ' with (force)' : ''
-      await runAsAdmin(on, `drop database ${name}${force}`)
+      await runAsAdmin(on, 'drop', `${name}${force}`)
     },
   }
 }
 
-async function runAsAdmin(on: Engine, sql: string): Promise<void> {
-  const admin = await openDatabase(await adminUrl(on), { poolSize: 1 })
-  try {
-    await admin.runScript(sql)
-  } finally {
-    await admin.close()
-  }
+/** A connection of this worker to each engine: to open one costs as much as to create a database. */
+const admins = new Map<Engine, Promise<Database>>()
+
+async function runAsAdmin(on: Engine, verb: 'create' | 'drop', database: string): Promise<void> {
+  const admin = admins.get(on) ?? openAdmin(on)
+  admins.set(on, admin)
+  const name = `${verb} ${database.split(' ', 1)}`
+  await (await admin).execute({ name, text: `${verb} database ${database}` })
 }
+
+// Its time limit is that of a test: the server may write a whole checkpoint first.
+const openAdmin = async (on: Engine): Promise<Database> =>
+  openDatabase(await adminUrl(on), { poolSize: 1, statementTimeoutMs: 300_000 })
