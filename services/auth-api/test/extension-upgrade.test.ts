@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
-import { appendFile, mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -59,21 +59,34 @@ it('an extension survives a new version without a conflict', async () => {
 
 /** A repository with the files of this checkout, and the packages that are installed here. */
 async function aClone() {
-  const folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-upgrade-'))
+  const path = await createFolder()
   const listed = await run('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: ROOT })
-  copyFiles(listed.stdout.split('\0').filter(isLatchkeys), folder.path)
-  await linkPackages(folder.path)
+  copyFiles(listed.stdout.split('\0').filter(isLatchkeys), path)
+  await linkPackages(path)
   const identity = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', '-c', 'core.compression=0']
   const clone = {
-    path: folder.path,
-    git: async (...args: string[]) => (await run('git', [...identity, ...args], { cwd: folder.path })).stdout,
+    path,
+    git: async (...args: string[]) => (await run('git', [...identity, ...args], { cwd: path })).stdout,
     node: async (script: string, env: NodeJS.ProcessEnv = {}) =>
-      (await run(process.execPath, [script], { cwd: folder.path, env: { ...process.env, ...env } })).stdout,
-    [Symbol.asyncDispose]: () => folder.remove(),
+      (await run(process.execPath, [script], { cwd: path, env: { ...process.env, ...env } })).stdout,
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
   }
   await clone.git('init', '-q', '-b', 'main')
   await commit(clone, 'version 1')
   return clone
+}
+
+/**
+ * The same one in each run, so that Node finds what it has compiled at this path; another one while that exists. It
+ * belongs to this checkout, of which the clone is a copy.
+ */
+async function createFolder(): Promise<string> {
+  const usual = join(tmpdir(), `latchkey-upgrade-${hash('sha1', ROOT).slice(0, 8)}`)
+  const created = await mkdir(usual, { mode: 0o700 }).then(
+    () => usual,
+    () => undefined,
+  )
+  return created ?? mkdtemp(`${usual}-`)
 }
 
 /** For a thousand small files the asynchronous functions take ten times as long. */

@@ -22,7 +22,7 @@ import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './su
 let database: TestDatabase
 let user: TestUser
 let queue: string
-/** A service that no test stops. */
+/** A service that only the last test stops. */
 let running: Service
 let runningAt: string
 beforeAll(async () => {
@@ -280,13 +280,6 @@ describe.concurrent('the process', () => {
     expect((await logInAt(url)).status).toBe(200)
   })
 
-  it('stops when the process that spawned it has ended', async ({ expect }) => {
-    await using service = startService()
-    await addressOf(service)
-    service.process.disconnect()
-    expect(await service.exited).toBe(0)
-  })
-
   it('says which address is taken', async ({ expect }) => {
     const { port } = new URL(runningAt)
     await using second = startService({ PORT: port })
@@ -331,4 +324,9 @@ describe.concurrent('the process', () => {
     expect(service.output()).not.toContain('s3cr3t')
     expect(service.output()).not.toContain('"stack"')
   })
+})
+
+it('the process stops when the one that spawned it has ended', async () => {
+  running.process.disconnect()
+  expect(await running.exited).toBe(0)
 })
