@@ -318,7 +318,7 @@ describe('npm start', () => {
       'published password of the demo users, and admin has it. Set another one: npx scriptify run Users::setPassword --arg admin',
     )
     await expect.poll(answers).toBe(false)
-    await asAdminOf('npx scriptify run Users::setPassword --arg admin')
+    await asAdminOf('node_modules/.bin/scriptify run Users::setPassword --arg admin')
     refused.process.kill('SIGTERM')
     expect(await refused.exited).toBe(1)
   })
