@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { WITHOUT_JSON_SCHEMA } from '@latchkey/shared/lifecycle/without-json-schema.ts'
 import { createChildLogger } from '@latchkey/shared/telemetry/child-logger.ts'
 import Fastify, {
   type FastifyBaseLogger,
@@ -9,7 +10,6 @@ import Fastify, {
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { createClientErrorHandler } from './plugins/client-errors.ts'
 import { fromStatus, sendProblem } from './plugins/problem-details.ts'
-import { WITHOUT_JSON_SCHEMA } from './without-json-schema.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 const REQUEST_TIMEOUT_MS = 30_000

@@ -1,6 +1,6 @@
+import { WITHOUT_JSON_SCHEMA } from '@latchkey/shared/lifecycle/without-json-schema.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
-import { WITHOUT_JSON_SCHEMA } from './without-json-schema.ts'
 
 /** Serves `GET /metrics` as Prometheus text, on its own port so that an ingress never exposes it. */
 export function buildMetricsServer(registry: Registry): FastifyInstance {
