@@ -1,4 +1,7 @@
-/** A `schemaController` that keeps Fastify from loading its compilers of JSON Schema, which no schema here needs: 100 modules at each start. */
+/**
+ * A `schemaController` that keeps Fastify from loading its compilers of JSON Schema, which no schema here needs: 100 modules
+ * at each start.
+ */
 export const WITHOUT_JSON_SCHEMA = {
   compilersFactory: { buildValidator: refuse, buildSerializer: refuse },
 }

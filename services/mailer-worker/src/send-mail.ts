@@ -4,7 +4,6 @@ import type { Sealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { Settlement } from '@latchkey/shared/mail-outbox/settle-mail.ts'
 import { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { UnrecoverableError } from 'bullmq'
-import { errors } from 'jose'
 import type { Envelope, EnvelopeContext, MailEnvelope } from './envelope/mail-envelope.ts'
 import type { MailMetrics } from './mail-metrics.ts'
 import { PermanentFailure } from './permanent-failure.ts'
@@ -126,7 +125,7 @@ async function openVariables(open: Sealer['open'], text: string): Promise<Record
     return await open(text)
   } catch (error) {
     // During a rotation of MAIL_SECRET a worker with the other secret can still send it.
-    if (error instanceof errors.JWEDecryptionFailed) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_JWE_DECRYPTION_FAILED') {
       throw new Error('The variables cannot be opened: they were sealed with another MAIL_SECRET')
     }
     throw new PermanentFailure('The job is malformed: variables are not a JWE that Latchkey sealed')
