@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { errorMessage } from '../error-message.ts'
+import { collectWhenIdle } from './collect-when-idle.ts'
 import { keepCompiled } from './keep-compiled.ts'
 import { onStopRequest } from './stop-signals.ts'
 
@@ -62,6 +63,7 @@ export async function runService(load: () => Promise<ServiceModule>): Promise<vo
   const lifecycle = createLifecycle(parts, stop.signal, { configureStop, fail })
   try {
     keepCompiled()
+    collectWhenIdle()
     const { openParts } = await load()
     await openParts(lifecycle)
   } catch (error) {
