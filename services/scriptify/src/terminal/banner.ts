@@ -1,6 +1,6 @@
-import { styleText } from 'node:util'
 import { findForeignLocale } from './charset.ts'
 import type { History } from './history.ts'
+import { styleText } from './style-text.ts'
 import type { Opened, SessionSetup } from './supervised-worker.ts'
 
 interface BannerFacts {

@@ -1,7 +1,7 @@
-import { styleText } from 'node:util'
 import type { Parser, Tree } from '@lezer/common'
 import { highlightTree, tagHighlighter, tags } from '@lezer/highlight'
 import type { RuntimeName } from '../runtimes/choose-runtime.ts'
+import { styleText } from './style-text.ts'
 
 type Paint = (text: string) => string
 

@@ -1,4 +1,4 @@
-import { styleText } from 'node:util'
+import { styleText } from './style-text.ts'
 
 /** Whether a stream is written in colours, by Node's rule: FORCE_COLOR, else NO_COLOR, else a terminal other than TERM=dumb. */
 export const hasColors = (stream: NodeJS.WriteStream): boolean => styleText('red', ' ', { stream }) !== ' '

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { styleText } from 'node:util'
 import type { RuntimeName } from '../runtimes/choose-runtime.ts'
 import type { History } from './history.ts'
 import { createInterrupter } from './interrupter.ts'
@@ -8,6 +7,7 @@ import { createLinePainter } from './line-painter.ts'
 import { createSerialQueue } from './serial-queue.ts'
 import type { Session } from './session.ts'
 import { createStatementReader } from './statement-reader.ts'
+import { styleText } from './style-text.ts'
 
 /** readline ignores every key, Ctrl-C too, until it has the candidates. */
 const COMPLETION_MS = 1000

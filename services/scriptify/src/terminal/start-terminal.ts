@@ -110,7 +110,7 @@ async function openEarly(setup: SessionSetup, notices: Notices): Promise<Opening
   const session = openUntilSignal(async (signal) =>
     openSession({ ...setup, isScript: false, notify: (text) => notices.notify(text), signal }),
   )
-  // Whoever awaits it learns of the failure.
+  // A caller that awaits it learns of the failure.
   session.catch(() => {})
   return { session }
 }

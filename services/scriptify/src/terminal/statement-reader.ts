@@ -1,4 +1,3 @@
-import { styleText } from 'node:util'
 import type { RuntimeName } from '../runtimes/choose-runtime.ts'
 import { describeForeignText } from './charset.ts'
 import { isDotCommand } from './dot-command-line.ts'
@@ -6,6 +5,7 @@ import { isDumb } from './has-colors.ts'
 import type { History } from './history.ts'
 import type { RunProgram } from './pager.ts'
 import type { Outcome, Session } from './session.ts'
+import { styleText } from './style-text.ts'
 
 /** Tells whether an entry asks to leave: exit, quit or die, in the words of either language. */
 export const isFarewell = (entry: string): boolean => /^\s*(exit|quit|die)\s*(\(\s*\))?\s*;?\s*$/.test(entry)
