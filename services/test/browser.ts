@@ -18,6 +18,9 @@ export const hasBrowser = executablePath !== undefined
 if (!hasBrowser && process.env.REQUIRE_CHROMIUM === '1')
   throw new Error('REQUIRE_CHROMIUM=1, but there is no Chromium; install it, or name it in CHROMIUM')
 
+/** Of an action or a navigation: a page that takes three seconds of processor time takes minutes on a busy machine. */
+const TIMEOUT_MS = 240_000
+
 /** Starts Chromium without a window. */
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({
@@ -46,6 +49,7 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext(options)
+  context.setDefaultTimeout(TIMEOUT_MS)
   const page = await context.newPage()
   const faults: string[] = []
   page.on('console', (message) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hasBrowser, openBrowser } from '../../test/browser.ts'
+import { hasBrowser, openBrowser, openPage } from '../../test/browser.ts'
 import { aToken, aUser, bearer, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../../docs/examples/browser-app')
@@ -45,7 +45,7 @@ describe.skipIf(!hasBrowser)('the example of a browser app', () => {
   })
 
   async function openExample(): Promise<Page> {
-    const page = await browser.newPage()
+    const { page } = await openPage(browser, site.origin)
     await page.clock.install()
     await page.goto(site.origin)
     return page
