@@ -60,7 +60,7 @@ function npmStart(given: Record<string, string> = {}): Start {
     exited,
     async untilReady() {
       const isReady = () => output.includes('Latchkey is ready')
-      await vi.waitUntil(() => isReady() || hasExited(), { timeout: 90_000 })
+      await vi.waitUntil(() => isReady() || hasExited(), { timeout: 240_000 })
       expect(output).toContain('Latchkey is ready')
     },
     async [Symbol.asyncDispose]() {
