@@ -218,6 +218,32 @@ describe('the node terminal, used by one case after the other', () => {
     expect(await terminal.enter('x = 8;')).toContain('TypeError')
   })
 
+  it('answers for values that throw when they are looked at', async ({ terminal }) => {
+    const throwing = 'new Proxy({}, { get() { throw new Error("trap") } })'
+    await terminal.enter(`const proxy = new Proxy({}, ${throwing})`)
+    await terminal.enter(`const list = new Proxy([], ${throwing})`)
+    await terminal.enter('class Odd { static get name() { throw 4 }; toString() { throw this } }')
+    await terminal.enter('const odd = { get constructor() { throw new Odd() } }')
+    const answers = {
+      proxy: '=> (cannot be shown: Error: trap)',
+      'throw proxy': 'Uncaught (cannot be shown: Error: trap)',
+      'Promise.reject(proxy)': 'Uncaught (cannot be shown: Error: trap)',
+      '({ [Symbol.for("nodejs.util.inspect.custom")]() { throw new Odd() } })': '=> (cannot be shown)',
+      '.doc proxy': 'proxy: Proxy\n(cannot be shown: Error: trap)',
+      '.doc proxy.then': 'proxy.then is not defined',
+      '.doc Odd': 'Odd: (cannot be shown: 4)',
+      '.doc odd': 'odd: object\n{ constructor: [Getter] }',
+      '.ls': 'proxy  Proxy\nlist  Proxy\nOdd  class\nodd  object\n',
+    }
+    for (const [line, answer] of Object.entries(answers))
+      expect((await terminal.enter(line)).replaceAll('\r', ''), line).toContain(answer)
+    terminal.type('setTimeout(() => { throw proxy });;\r')
+    await terminal.see(/Uncaught exception: Uncaught \(cannot be shown: Error: trap\)[\s\S]*node> $/)
+    terminal.type(`proxy.\t${CTRL_C}`)
+    await terminal.see(/node> $/)
+    expect(await terminal.enter('1 + 1')).toContain('=> 2')
+  })
+
   it('reports failures that nobody awaited, and goes on', async ({ terminal }) => {
     terminal.type('void Promise.reject(new Error("late"))\r')
     await terminal.see(/Unhandled rejection: Error: late/)

@@ -1,4 +1,5 @@
 import type { Evaluator } from './evaluator.ts'
+import { plainOwners, plainProperty } from './plain-property.ts'
 
 const MAX_CANDIDATES = 200
 const KEYWORDS =
@@ -6,7 +7,7 @@ const KEYWORDS =
     ' ',
   )
 
-/** Finds the completions of a line by plain properties: no getter runs and nothing is called. */
+/** Finds the completions of a line by plain properties: no getter and no proxy runs, and nothing is called. */
 export function completionsOf(
   line: string,
   evaluator: Pick<Evaluator, 'lexicalNames' | 'read'>,
@@ -30,22 +31,7 @@ function resolve(path: string, { read }: Pick<Evaluator, 'read'>): unknown {
   return steps.reduce<unknown>(plainProperty, read([root]).get(root))
 }
 
-function plainProperty(value: unknown, name: string): unknown {
-  for (let owner = toObject(value); owner; owner = Object.getPrototypeOf(owner)) {
-    const property = Object.getOwnPropertyDescriptor(owner, name)
-    if (property) return property.value
-  }
-  return undefined
-}
-
 function membersOf(value: unknown): string[] {
-  const names: string[] = []
-  for (let owner = toObject(value); owner; owner = Object.getPrototypeOf(owner)) {
-    // An object may have a million keys.
-    names.push(...Object.getOwnPropertyNames(owner).slice(0, 1000))
-  }
-  return names
+  // An object may have a million keys.
+  return [...plainOwners(value)].flatMap((owner) => Object.getOwnPropertyNames(owner).slice(0, 1000))
 }
-
-const toObject = (value: unknown): object | undefined =>
-  value === undefined || value === null ? undefined : (Object(value) as object)

@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import { type Callable, isCallable, isClass } from '../declarations/callable.ts'
 import {
   type Declaration,
@@ -5,7 +6,8 @@ import {
   findFunctionDeclaration,
 } from '../declarations/declaration.ts'
 import type { Evaluator } from './evaluator.ts'
-import { render } from './render.ts'
+import { plainProperty } from './plain-property.ts'
+import { cannotBeShown, render } from './render.ts'
 
 interface DescribeOptions {
   read: Evaluator['read']
@@ -17,7 +19,7 @@ interface DescribeOptions {
 /** What `.ls` prints: a line for each variable. */
 export function listVariables(variables: Map<string, unknown>): string {
   return [...variables]
-    .map(([name, value]) => `${name}  ${Array.isArray(value) ? `array(${value.length})` : typeName(value)}`)
+    .map(([name, value]) => `${name}  ${isPlainArray(value) ? `array(${value.length})` : typeName(value)}`)
     .join('\n')
 }
 
@@ -28,7 +30,12 @@ export function describe(name: string, { read, source, colors }: DescribeOptions
   const value = read([path]).get(path)
   if (value === undefined) return `${path} is not defined`
   if (!isCallable(value)) return `${path}: ${typeName(value)}\n${render(value, { colors })}`
-  return (source ? undefined : documentationOf(value)) ?? Function.prototype.toString.call(value)
+  try {
+    return (source ? undefined : documentationOf(value)) ?? Function.prototype.toString.call(value)
+  } catch (error) {
+    // A static getter `name`, for example.
+    return `${path}: ${cannotBeShown(error)}`
+  }
 }
 
 /** Undefined for native code, which has no declaration. */
@@ -57,7 +64,13 @@ function formatSignature({ name, parameters = [], returns }: Declaration): strin
 
 const joinLines = (lines: string[]): string => lines.filter((line) => line !== '').join('\n')
 
+const isPlainArray = (value: unknown): value is unknown[] => Array.isArray(value) && !types.isProxy(value)
+
 function typeName(value: unknown): string {
-  if (typeof value === 'object' && value !== null) return value.constructor?.name ?? 'object'
+  if (types.isProxy(value)) return 'Proxy'
+  if (typeof value === 'object' && value !== null) {
+    const name = plainProperty(plainProperty(value, 'constructor'), 'name')
+    return typeof name === 'string' ? name : 'object'
+  }
   return isCallable(value) && isClass(value) ? 'class' : typeof value
 }

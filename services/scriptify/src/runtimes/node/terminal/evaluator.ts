@@ -1,4 +1,5 @@
 import type { Runtime } from 'node:inspector'
+import { types } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { connectInspector, type Inspector } from './inspector.ts'
 import type { InterruptStates } from './interrupt-thread.ts'
@@ -82,11 +83,12 @@ async function toEvaluation(
       return { status: 'thrown', error: exceptionDetails.exception && fetch(exceptionDetails.exception) }
     }
     const value = fetch(result)
-    const isAwaited = value instanceof Promise && AWAITED in value
+    const isAwaited = types.isPromise(value) && AWAITED in value
     return { status: 'value', value: isAwaited ? await value : value }
   } catch (error) {
     // The inspector answers "Internal error" for an evaluation that was terminated.
-    const isTerminated = error instanceof Error && 'code' in error && error.code === 'ERR_INSPECTOR_COMMAND'
+    const isTerminated =
+      types.isNativeError(error) && 'code' in error && error.code === 'ERR_INSPECTOR_COMMAND'
     return isTerminated ? { status: 'interrupted' } : { status: 'thrown', error }
   }
 }

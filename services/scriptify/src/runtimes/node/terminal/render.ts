@@ -1,4 +1,4 @@
-import { inspect } from 'node:util'
+import { inspect, types } from 'node:util'
 
 const MAX_TOTAL = 65_536
 const MAX_KEYS = 100
@@ -19,10 +19,19 @@ export function render(value: unknown, { colors }: { colors: boolean }): string 
 
 function textOf(value: unknown, colors: boolean): string {
   try {
-    if (value instanceof Uint8Array && value.length === 16) return `uuid ${uuidOf(value)}`
+    if (types.isUint8Array(value) && value.length === 16) return `uuid ${uuidOf(value)}`
     return withoutOwnFrames(inspect(firstKeys(value), { ...BOUNDS, breakLength: lineLength(), colors }))
   } catch (error) {
+    return cannotBeShown(error)
+  }
+}
+
+/** Says why a value cannot be shown. Anything may be thrown, also what cannot be a text. */
+export function cannotBeShown(error: unknown): string {
+  try {
     return `(cannot be shown: ${String(error)})`
+  } catch {
+    return '(cannot be shown)'
   }
 }
 
@@ -61,5 +70,5 @@ const uuidOf = (bytes: Uint8Array): string =>
 /** Writes an error as text, without the frames of the terminal itself, and without colours: the terminal shows it in red. */
 export function describeError(error: unknown): string {
   const text = render(error, { colors: false })
-  return error instanceof Error ? text : `Uncaught ${text}`
+  return types.isNativeError(error) ? text : `Uncaught ${text}`
 }

@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import { deserialize, serialize } from 'node:v8'
 
 const MAX_BYTES = 4 << 20
@@ -44,6 +45,7 @@ function isPlain(root: unknown): boolean {
     if (typeof value === 'function' || typeof value === 'symbol') return false
     if (typeof value === 'string' && value.length > MAX_BYTES) return false
     if (typeof value !== 'object' || value === null || seen.has(value)) continue
+    if (types.isProxy(value)) return false
     if (seen.add(value).size > MAX_NODES || !PLAIN.has(Object.getPrototypeOf(value))) return false
     if (value instanceof Uint8Array) {
       if (value.length > MAX_BYTES) return false

@@ -1,8 +1,10 @@
-// Evaluates what the terminal sends on fd 3 and reports on the same socket.
+// Evaluates what the terminal sends on fd 3 and reports on the same socket. Of a value of the session it asks `types` of
+// node:util, which run no code: `instanceof` and `in` call the traps of a proxy, which may throw.
 import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { types } from 'node:util'
 import type { Farewell, WorkerMessage, WorkerRequest } from '../../terminal-protocol.ts'
 import { exitOnClosedOutput } from '../method/closed-output.ts'
 import { completionsOf } from './completion.ts'
@@ -194,7 +196,8 @@ function show(value: unknown, shows: PreparedCode['shows']): string | undefined 
 
 /** Whether a script only started something: what it waits for at its end has no value yet. */
 const isPending = (value: unknown): boolean =>
-  value instanceof Promise || (typeof value === 'object' && value !== null && 'hasRef' in value)
+  types.isPromise(value) ||
+  (typeof value === 'object' && value !== null && !types.isProxy(value) && 'hasRef' in value)
 
 /** What a new worker would need; the snapshot only if it has changed. */
 function remember({ declarations }: PreparedCode) {
@@ -228,7 +231,8 @@ function keepAlive(): void {
 }
 
 function logFailure(kind: string, error: unknown): void {
-  const text = error instanceof ExitCalled ? error.message : `${kind}: ${describeError(error)}`
+  const isExit = types.isNativeError(error) && error instanceof ExitCalled
+  const text = isExit ? error.message : `${kind}: ${describeError(error)}`
   send(0, { type: 'log', text, isFailure: true })
 }
 
