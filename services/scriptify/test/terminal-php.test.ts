@@ -205,8 +205,8 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
       { target: '/tmp/composed/vendor/package/functions.php', content: '<?php function packaged() {}' },
     ])
     await using terminal = await openTerminal(['--no-preload', '--rootdir', '/tmp/composed'])
-    await terminal.enter('$mine = 1; function own() {}')
-    expect(await terminal.enter('.ls')).toMatch(/\.ls\n\$mine {2}int\nown\(\)\nphp> $/)
+    await terminal.enter('$mine = 1; function own() {} class Own {} new class {};')
+    expect(await terminal.enter('.ls')).toMatch(/\.ls\n\$mine {2}int\nown\(\)\nclass Own\nphp> $/)
     expect(await terminal.enter('.doc')).toContain('.doc needs the name of')
     expect(await terminal.enter('.db')).toMatch(/The executor is missing: [^=]*php> $/)
     terminal.type('.doc Fatal\r')

@@ -31,7 +31,8 @@ final class Listing
 
     private static function isTyped(string $class): bool
     {
-        return (new \ReflectionClass($class))->getFileName() === CodeStream::NAME;
+        $about = new \ReflectionClass($class);
+        return !$about->isAnonymous() && $about->getFileName() === CodeStream::NAME;
     }
 
     /** Signature and comment of a function, class or method; with source, its text as well. */
