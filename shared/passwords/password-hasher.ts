@@ -4,7 +4,7 @@ import { Piscina } from 'piscina'
 import { AppError } from '../app-error.ts'
 import { createFairQueue, type HashClient } from './fair-queue.ts'
 import type { HashTask, Verification, VerifyTask } from './hash-thread.ts'
-import { ACCEPTED_BY_DEFAULT } from './schemes.ts'
+import { ACCEPTED_BY_DEFAULT } from './scheme-names.ts'
 import { verifyAtOnce } from './verify-at-once.ts'
 
 export interface PasswordHasherOptions {

@@ -1,12 +1,10 @@
 /**
  * One way to hash a password for `users.password`. Its functions are synchronous because they run in the hashing
- * threads; on the event loop only where `isCheap`.
+ * threads, and on the event loop only where a hash takes microseconds.
  */
 export interface PasswordScheme {
   /** What a stored hash looks like, for the message that refuses another one. */
   readonly form: string
-  /** Whether a hash takes microseconds, has no faults, and is always current. */
-  readonly isCheap?: true
   /** Whether a stored hash begins like one of this scheme. */
   recognises(stored: string): boolean
   /** Why a stored hash cannot be verified, as a predicate: it is malformed, or costs too much. */

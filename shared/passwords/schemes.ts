@@ -1,13 +1,16 @@
 import { argon2i, argon2id } from './argon2.ts'
 import { bcrypt } from './bcrypt.ts'
 import type { PasswordScheme } from './scheme.ts'
+import type { SCHEME_NAMES } from './scheme-names.ts'
 import { sha1 } from './sha1.ts'
 
-/** The schemes of stored hashes, by their names in settings. A new one is a file and a line here. */
-export const PASSWORD_SCHEMES: Readonly<Record<string, PasswordScheme>> = { sha1, argon2id, bcrypt, argon2i }
-
-/** The schemes that are verified unless PASSWORD_HASH_ACCEPTED names others. */
-export const ACCEPTED_BY_DEFAULT: readonly string[] = ['sha1', 'argon2id']
+/** The schemes of stored hashes, by their names in settings. A new one is a file, a name and a line here. */
+export const PASSWORD_SCHEMES: Readonly<Record<string, PasswordScheme>> = {
+  sha1,
+  argon2id,
+  bcrypt,
+  argon2i,
+} satisfies Record<(typeof SCHEME_NAMES)[number], PasswordScheme>
 
 /** The scheme called `name`. Settings are checked, so an unknown name is a bug in Latchkey. */
 export function getScheme(name: string): PasswordScheme {

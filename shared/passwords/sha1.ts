@@ -10,7 +10,6 @@ const DECOY = '0'.repeat(40)
  */
 export const sha1: PasswordScheme = {
   form: 'SHA-1 as 40 hexadecimal digits',
-  isCheap: true,
   recognises: (stored) => SHA1.test(stored),
   findFault: () => undefined,
   hash: (password) => hash('sha1', password.normalize('NFC')),

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { z } from 'zod'
 import { DATABASE_PROTOCOLS } from '../database/dialects.ts'
 import { postgres } from '../database/postgres/dialect.ts'
-import { ACCEPTED_BY_DEFAULT, PASSWORD_SCHEMES } from '../passwords/schemes.ts'
+import { ACCEPTED_BY_DEFAULT, SCHEME_NAMES } from '../passwords/scheme-names.ts'
 import { hasDemoUsers } from '../users/demo-users.ts'
 import { emailAddress } from '../users/email-address.ts'
 import { INTERNAL_PROPERTY_PREFIX, MAX_LENGTH } from '../users/user.ts'
@@ -116,7 +116,7 @@ const passwords = {
     default: 'email',
   }),
   // The specification's default; each settings.env that ships sets argon2id.
-  PASSWORD_HASH: oneOf(Object.keys(PASSWORD_SCHEMES), {
+  PASSWORD_HASH: oneOf(SCHEME_NAMES, {
     description: 'Scheme of new password hashes. A login replaces a stored hash of another scheme.',
     default: 'sha1',
     example: 'argon2id',

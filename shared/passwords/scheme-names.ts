@@ -1,0 +1,5 @@
+/** The names of the schemes in settings. Apart from the schemes, whose native libraries take 8 MiB of memory. */
+export const SCHEME_NAMES = ['sha1', 'argon2id', 'bcrypt', 'argon2i'] as const
+
+/** The schemes that are verified unless PASSWORD_HASH_ACCEPTED names others. */
+export const ACCEPTED_BY_DEFAULT: readonly string[] = ['sha1', 'argon2id']
