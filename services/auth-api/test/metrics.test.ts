@@ -1,3 +1,4 @@
+import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aUser, logIn, startApp, type TestApp } from './support/start-app.ts'
 
@@ -36,6 +37,8 @@ it('counts logins and the steps of a reset by outcome', async () => {
     'step="confirmed",outcome="refused"': 1,
     'step="completed",outcome="succeeded"': 0,
   })
+  // The rows of these mails are written a moment later: the tests that follow count statements.
+  await expect.poll(() => createOutboxRepository(app.database.db).countUndispatched()).toBe(0)
 })
 
 it('tells apart the durations of requests up to the time limit of a statement', async () => {
