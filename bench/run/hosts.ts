@@ -5,8 +5,7 @@ import type { Target } from './target.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const LATCHKEY = 'services/auth-api/src/main.ts'
 /** As in the images. */
-const API_OPTIONS = ['--max-semi-space-size=4', '--max-old-space-size=320']
-const WORKER_OPTIONS = ['--max-semi-space-size=4', '--max-old-space-size=96']
+const IMAGE_OPTIONS = ['--max-semi-space-size=4']
 /** As `npm start` does: no start but the first loads the TypeScript compiler. A peer starts in the same way. */
 const COMPILED_ONCE = { NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node') }
 /** High enough that no limit is reached; each is counted as in production. */
@@ -38,7 +37,7 @@ export async function startNamedHost(
     name,
     join(ROOT, file),
     { ...COMPILED_ONCE, ...environment },
-    file === LATCHKEY ? API_OPTIONS : [],
+    file === LATCHKEY ? IMAGE_OPTIONS : [],
   )
 }
 
@@ -74,12 +73,10 @@ export function startWorker(target: Target, mailUrl: string): Promise<Host> {
     // Logged line by line, as in production.
     LOG_LEVEL: 'info',
   }
-  return startHost(
-    'mailer-worker',
-    join(ROOT, 'services/mailer-worker/src/main.ts'),
-    environment,
-    WORKER_OPTIONS,
-  )
+  return startHost('mailer-worker', join(ROOT, 'services/mailer-worker/src/main.ts'), environment, [
+    ...IMAGE_OPTIONS,
+    '--max-old-space-size=96',
+  ])
 }
 
 const environmentOf = ({ queueUrl, jwtSecret, mailSecret, issuer }: Target): NodeJS.ProcessEnv => ({
