@@ -4,7 +4,8 @@ import { aUser, logIn, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
 beforeAll(async () => {
-  app = await startApp()
+  // A hasher of its own: its calls are counted.
+  app = await startApp({ settings: { HASH_CONCURRENCY: '1' } })
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
