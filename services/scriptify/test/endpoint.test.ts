@@ -378,15 +378,15 @@ describe('a response', () => {
       response.end()
     })
     const { child, code } = start(['GET', server.url, ...IN_TIME])
-    let length = 0
-    let peak = 0
-    for await (const chunk of child.stdout) {
-      length += chunk.length
-      if (length < LARGE || peak > 0) continue
-      peak = peakOf(child)
-      measure()
-    }
-    expect({ code: await code, length }).toEqual({ code: 0, length: LARGE })
+    // This process would allocate all of it.
+    const counter = spawn('sh', ['-c', `head -c ${LARGE} | wc -c; wc -c`], {
+      stdio: [child.stdout, 'pipe', 'inherit'],
+    })
+    child.stdout.destroy()
+    const [counted] = await once(counter.stdout, 'data')
+    const peak = peakOf(child)
+    measure()
+    expect([Number(counted), Number(await text(counter.stdout)), await code]).toEqual([LARGE, 0, 0])
     expect(peak).toBeGreaterThan(20)
     expect(peak).toBeLessThan(LARGE / 1024 ** 2)
   })
