@@ -448,6 +448,17 @@ describe('the node terminal, used by one case after the other', () => {
     expect(await terminal.enter('kept.get(1) + 1')).toContain('=> 42')
   })
 
+  it('shows a value to its end although Ctrl-C comes meanwhile', async ({ terminal }) => {
+    const busy = `${SAY_BEGUN}; const end = Date.now() + 500; while (Date.now() < end)`
+    await terminal.enter(
+      `const slow = { [Symbol.for("nodejs.util.inspect.custom")]() { ${busy}; return "whole" } }`,
+    )
+    terminal.type('.doc slow\r')
+    await terminal.see('begun')
+    terminal.type(CTRL_C)
+    await terminal.see(/whole\s+node> $/)
+  })
+
   it('is freed by Ctrl-C, twice, from what cannot be interrupted', async ({ terminal }) => {
     await terminal.enter('const kept = 41')
     terminal.type(`${SAY_BEGUN}; require("node:crypto").pbkdf2Sync("", "", 2e9, 64, "sha512")\r`)

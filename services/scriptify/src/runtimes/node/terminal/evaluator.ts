@@ -24,6 +24,7 @@ export interface Evaluator extends Pick<Inspector, 'lexicalNames' | 'read'> {
    */
   evaluate(code: string, line: number): Promise<Evaluation>
   allowInterrupts(): void
+  refuseInterrupts(): void
   /** Replaces process.exit(): reports the call and stops the code that made it. */
   exit(code: unknown): never
 }
@@ -63,6 +64,7 @@ export function createEvaluator(): Evaluator {
       }
     },
     allowInterrupts: interrupts.allow,
+    refuseInterrupts: interrupts.refuse,
     exit(code) {
       abandon?.({ status: 'exited', code })
       // In a callback of the event loop a termination would corrupt Node's own stack of callbacks.
@@ -100,8 +102,8 @@ function watchInterrupts(onInterrupt: () => void) {
     refused: new Int32Array(new SharedArrayBuffer(4)),
   }
   const watcher = new Worker(new URL('interrupt-thread.ts', import.meta.url), { workerData: states })
-  watcher.on('message', () => {
-    Atomics.store(states.answered, 0, 1)
+  watcher.on('message', (number: number) => {
+    Atomics.store(states.answered, 0, number)
     onInterrupt()
   })
   // Last, because a listener keeps the process alive.

@@ -22,15 +22,10 @@ it('ends without a word when the terminal ends first', () => {
   expect({ status, stderr: String(stderr) }).toEqual({ status: 0, stderr: '' })
 })
 
-it('terminates nothing that runs after the code that Ctrl-C was for', async () => {
-  const script = `(async () => {
-    const { createEvaluator } = await import(${JSON.stringify(join(import.meta.dirname, 'evaluator.ts'))})
-    await createEvaluator().evaluate('1', 1)
-    process.stdout.write('answers, ')
-    const end = Date.now() + 300
-    while (Date.now() < end);
-    process.stdout.write('survived')
-  })()`
+/** Runs `steps`, which write `begun` first, in the process of a worker; gives what they write. */
+async function outputOf(steps: string, onBegun: (interruptPipe: Writable) => void): Promise<string> {
+  const evaluator = JSON.stringify(join(import.meta.dirname, 'evaluator.ts'))
+  const script = `import(${evaluator}).then(async ({ createEvaluator }) => { ${steps} })`
   const child = spawn(process.execPath, ['--eval', script], {
     stdio: ['ignore', 'pipe', 'inherit', 'ignore', 'pipe'],
     timeout: 20_000,
@@ -39,7 +34,37 @@ it('terminates nothing that runs after the code that Ctrl-C was for', async () =
   if (!(interruptPipe instanceof Writable) || child.stdout === null) throw new Error('A pipe is missing')
   interruptPipe.on('error', () => {})
   const output = text(child.stdout)
-  child.stdout.once('data', () => interruptPipe.end('c'))
+  child.stdout.once('data', () => onBegun(interruptPipe))
   await once(child, 'exit')
-  expect(await output).toBe('answers, survived')
+  return output
+}
+
+it('terminates nothing that runs after the code that Ctrl-C was for', async () => {
+  const steps = `
+    await createEvaluator().evaluate('1', 1)
+    process.stdout.write('begun, ')
+    const end = Date.now() + 500
+    while (Date.now() < end);
+    process.stdout.write('survived')`
+  expect(await outputOf(steps, (interruptPipe) => interruptPipe.end('c'))).toBe('begun, survived')
+})
+
+it('terminates nothing that answers each of many Ctrl-C', async () => {
+  const steps = `
+    createEvaluator()
+    process.stdout.write('begun, ')
+    const end = Date.now() + 500
+    while (Date.now() < end) {
+      const next = Date.now() + 10
+      while (Date.now() < next);
+      await new Promise(setImmediate)
+    }
+    process.stdout.write('survived')`
+  let timer: NodeJS.Timeout | undefined
+  const interruptRepeatedly = (interruptPipe: Writable) => {
+    timer = setInterval(() => interruptPipe.write('c'), 1)
+    interruptPipe.once('close', () => clearInterval(timer))
+  }
+  expect(await outputOf(steps, interruptRepeatedly)).toBe('begun, survived')
+  clearInterval(timer)
 })

@@ -6,26 +6,32 @@ import { Session } from 'node:inspector/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 
-const ANSWER_MS = 60
+/** A busy machine lets the main thread wait for a processor meanwhile. */
+const ANSWER_MS = 150
 
-/** Shared with the main thread; each is 0 or 1. */
+/** Shared with the main thread. */
 export interface InterruptStates {
-  /** The main thread has answered. */
+  /** The number of the last Ctrl-C that the main thread has answered. */
   answered: Int32Array<SharedArrayBuffer>
-  /** The main thread runs what must not be terminated. */
+  /** 1 while the main thread runs what must not be terminated. */
   refused: Int32Array<SharedArrayBuffer>
 }
 
 const { answered, refused } = workerData as InterruptStates
+const isAnswered = (number: number): boolean =>
+  Atomics.load(answered, 0) >= number || Atomics.load(refused, 0) === 1
+let count = 0
 
 // The thread did not open the descriptor, and Node warns of a thread that closes such a one.
 createReadStream('', { fd: 4, autoClose: false }).on('data', async (): Promise<void> => {
-  Atomics.store(answered, 0, 0)
-  parentPort?.postMessage('interrupt')
+  count += 1
+  const number = count
+  parentPort?.postMessage(number)
   await sleep(ANSWER_MS)
-  if (Atomics.load(answered, 0) === 1 || Atomics.load(refused, 0) === 1) return
+  if (isAnswered(number)) return
   const session = new Session()
   session.connectToMainThread()
-  await session.post('Runtime.terminateExecution').catch(() => {})
+  // The connection takes a while; a late termination would end what answers the terminal's next request.
+  if (!isAnswered(number)) await session.post('Runtime.terminateExecution').catch(() => {})
   session.disconnect()
 })

@@ -42,6 +42,8 @@ socket.on('close', () => realExit(0))
 
 async function answer(request: Numbered): Promise<void> {
   if (request.type === 'finish') return finish()
+  // Only code of the session may be terminated: without its answer the terminal would wait for ever.
+  evaluator.refuseInterrupts()
   const message = await toAnswer(request)
   if (message === undefined) return realExit(0)
   send(request.id, message)
