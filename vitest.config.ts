@@ -85,8 +85,8 @@ export default configOf(projects)
 export function configOf(projects: TestProjectInlineConfiguration[]): ReturnType<typeof defineConfig> {
   return defineConfig({
     test: {
-      // Most of a run waits for processes and containers, so more files run at once than there are processors.
-      maxWorkers: 5,
+      // Much of a run waits for processes and containers, so more files run at once than there are processors.
+      maxWorkers: hasDocker ? 5 : 4,
       globalSetup: ['services/test/servers/shared-servers.ts'],
       sequence: { sequencer: inProjectOrder(projects.map(({ test }) => String(test?.name))) },
       reporters: ['default', reportRetried],
