@@ -42,3 +42,11 @@ it('says nothing of the next statement, which was interrupted later', async () =
   vi.advanceTimersByTime(AFTER_A_WHILE_MS / 2)
   expect(process.stderr.write).not.toHaveBeenCalled()
 })
+
+it('says nothing of a statement that the second Ctrl-C has killed', async () => {
+  const { interrupt } = await anInterrupter()
+  interrupt()
+  interrupt()
+  vi.advanceTimersByTime(AFTER_A_WHILE_MS)
+  expect(process.stderr.write).not.toHaveBeenCalled()
+})

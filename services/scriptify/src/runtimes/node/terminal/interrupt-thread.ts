@@ -18,8 +18,8 @@ export interface InterruptStates {
 }
 
 const { answered, refused } = workerData as InterruptStates
-const isAnswered = (number: number): boolean =>
-  Atomics.load(answered, 0) >= number || Atomics.load(refused, 0) === 1
+const isStuck = (number: number): boolean =>
+  Atomics.load(answered, 0) < number && Atomics.load(refused, 0) === 0
 let count = 0
 
 // The thread did not open the descriptor, and Node warns of a thread that closes such a one.
@@ -28,10 +28,10 @@ createReadStream('', { fd: 4, autoClose: false }).on('data', async (): Promise<v
   const number = count
   parentPort?.postMessage(number)
   await sleep(ANSWER_MS)
-  if (isAnswered(number)) return
+  if (!isStuck(number)) return
   const session = new Session()
   session.connectToMainThread()
   // The connection takes a while; a late termination would end what answers the terminal's next request.
-  if (!isAnswered(number)) await session.post('Runtime.terminateExecution').catch(() => {})
+  if (isStuck(number)) await session.post('Runtime.terminateExecution').catch(() => {})
   session.disconnect()
 })
