@@ -89,6 +89,18 @@ describe('a token that was never seen', () => {
     }
   })
 
+  it('is refused under the signature of a remembered token', async () => {
+    const keys = [await importSigningKey(new Uint8Array(64))]
+    const verifier = createTokenVerifier({ keys, issuer: ISSUER, clock: () => NOW * 1000 })
+    const token = sign(CLAIMS)
+    expect(verifier.recall(token)).toEqual(CLAIMS)
+    const forged = `${encode(HEADER)}.${encode({ ...CLAIMS, data: { ...CLAIMS.data, role: 'admin' } })}`
+    const withSignature = `${forged}.${token.slice(token.lastIndexOf('.') + 1)}`
+    expect(verifier.recall(withSignature)).toBeUndefined()
+    await expect(verifier.verify(withSignature)).rejects.toMatchObject({ code: 'invalid_token' })
+    expect(verifier.recall(token), 'the remembered token').toEqual(CLAIMS)
+  })
+
   it('is remembered up to 2,048 characters', async () => {
     const keys = [await importSigningKey(new Uint8Array(64))]
     const sizeAfter = (token: string) => {
