@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { WITHOUT_JSON_SCHEMA } from '@latchkey/shared/lifecycle/without-json-schema.ts'
 import { createChildLogger } from '@latchkey/shared/telemetry/child-logger.ts'
 import Fastify, {
@@ -10,6 +9,7 @@ import Fastify, {
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { createClientErrorHandler } from './plugins/client-errors.ts'
 import { fromStatus, sendProblem } from './plugins/problem-details.ts'
+import { createRequestId } from './request-id.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 const REQUEST_TIMEOUT_MS = 30_000
@@ -44,7 +44,7 @@ export function createServer({
     trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
     requestIdHeader: false,
     childLoggerFactory: createChildLogger,
-    genReqId: ({ headers }) => acceptedRequestId(headers['x-request-id']) ?? randomUUID(),
+    genReqId: ({ headers }) => acceptedRequestId(headers['x-request-id']) ?? createRequestId(),
     // A request on a kept connection is answered while the service stops: the proxy could not know.
     return503OnClosing: false,
     forceCloseConnections: 'idle',

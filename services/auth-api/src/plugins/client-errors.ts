@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import fp from 'fastify-plugin'
+import { createRequestId } from '../request-id.ts'
 import { fromStatus, type Problem } from './problem-details.ts'
 import { STATUS_CODES } from './status-codes.ts'
 
@@ -28,7 +28,7 @@ export function createClientErrorHandler(logger: Pick<FastifyBaseLogger, 'debug'
     if (code === 'ECONNRESET') return void socket.destroy()
     if (refused.has(socket)) return
     refused.add(socket)
-    const id = randomUUID()
+    const id = createRequestId()
     const problem = fromStatus(STATUS[code] ?? 400, code)
     // Not the error itself: it contains the bytes that were sent, which may include a token.
     logger.debug({ reqId: id, errorCode: code, status: problem.status }, 'refused an invalid HTTP request')
