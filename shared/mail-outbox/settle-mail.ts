@@ -15,7 +15,8 @@ export interface Settlement {
   settlePending(): Promise<void>
 }
 
-const isOutboxId = (id: string): boolean => z.uuid().safeParse(id).success
+const OutboxId = z.uuid()
+const isOutboxId = (id: string): boolean => OutboxId.safeParse(id).success
 
 /**
  * Ends the life of a mail's row in the outbox. An unavailable database must not make a sent mail a failed one, which
