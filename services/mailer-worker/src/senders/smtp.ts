@@ -1,4 +1,3 @@
-import { Transform } from 'node:stream'
 import { createTransport } from 'nodemailer'
 import { PermanentFailure } from '../permanent-failure.ts'
 import { toMessage } from './message.ts'
@@ -32,10 +31,6 @@ export const createSmtpSender: SenderFactory = (url, { concurrency, dkim }) => {
     ...(dkim ? { dkim } : {}),
   })
   transport.on('error', () => undefined) // The mail that is being sent reports it.
-  transport.use('stream', (mail, done) => {
-    mail.message.transform(gather)
-    done()
-  })
   return {
     async send(mail) {
       try {
@@ -60,18 +55,4 @@ function describe(error: unknown): Error {
   const reason = `SMTP ${command ?? 'connection'}: ${(response ?? error.message).slice(0, 200)}`
   const isPermanent = (responseCode ?? 0) >= 500 && ABOUT_THE_MAIL.has(code ?? '')
   return isPermanent ? new PermanentFailure(reason) : new Error(reason)
-}
-
-/** Nodemailer passes on each header and line of a mail by itself; each would be a packet to the server. */
-function gather(): Transform {
-  const chunks: Buffer[] = []
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      chunks.push(chunk)
-      done()
-    },
-    flush(done) {
-      done(null, Buffer.concat(chunks))
-    },
-  })
 }
