@@ -68,7 +68,7 @@ async function run(databaseUrl: string): Promise<void> {
     'deleted user': await aUser('deleted', await passwords.hash('the password')),
   }
   for (const scheme of config.passwords.accepted.filter((name) => !ACCEPTED_BY_DEFAULT.includes(name)))
-    emails[`${scheme} user`] = await aUser(scheme, getScheme(scheme).hash('the password'))
+    emails[`${scheme} user`] = await aUser(scheme, await getScheme(scheme).hash('the password'))
   if (config.passwords.accepted.includes('bcrypt'))
     emails['bcrypt user, cost 10'] = await aUser('bcrypt10', `$2y$10$${'.'.repeat(53)}`)
   await db.execute({

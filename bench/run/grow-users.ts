@@ -38,7 +38,7 @@ export async function growUsers(databaseUrl: string, count: number): Promise<voi
 async function addUsers(db: Database, count: number): Promise<void> {
   const [row] = await db.query<{ grown: number | string }>(COUNT_GROWN)
   let next = Number(row?.grown ?? 0)
-  const password = getScheme('sha1').hash(PASSWORD)
+  const password = await getScheme('sha1').hash(PASSWORD)
   const add = async (): Promise<void> => {
     while (next < count) {
       const first = next

@@ -41,7 +41,7 @@ export async function prepareTarget({ databaseUrl, queueUrl }: TargetUrls): Prom
     const users = createUserRepository(db)
     const run = randomBytes(4).toString('hex')
     const add = async (scheme: Scheme): Promise<BenchUser[]> => {
-      const passwordHash = getScheme(scheme).hash(PASSWORD)
+      const passwordHash = await getScheme(scheme).hash(PASSWORD)
       const names = Array.from({ length: USERS }, (_, index) => `${run}${scheme.slice(0, 1)}${index}`)
       return Promise.all(
         names.map(async (username) => {

@@ -26,7 +26,6 @@ const PACKAGES = [
   'nodemailer',
   'pg',
   'pino',
-  'piscina',
   'prom-client',
   'ret',
   'semver',

@@ -2,7 +2,7 @@ import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 
 /**
- * Keeps what Node compiles for the next start, and for threads. In the checkout: in Node's default, the temporary
+ * Keeps what Node compiles for the next start. In the checkout: in Node's default, the temporary
  * directory, another user of the machine could leave code for this process. `NODE_COMPILE_CACHE` names another directory.
  */
 export function keepCompiled(): void {

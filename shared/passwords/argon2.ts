@@ -1,4 +1,3 @@
-import { hashSync, verifySync } from '@node-rs/argon2'
 import { type PasswordScheme, spellingsOf } from './scheme.ts'
 
 interface Parameters {
@@ -7,6 +6,11 @@ interface Parameters {
   timeCost: number
   parallelism: number
 }
+
+let library: Promise<typeof import('@node-rs/argon2')> | undefined
+
+/** The native library, which takes memory, is for a process that hashes. */
+const load = () => (library ??= import('@node-rs/argon2'))
 
 /** `@node-rs/argon2` numbers the algorithms in a `const enum`, which erasable TypeScript cannot import. */
 const ALGORITHMS = { argon2i: 1, argon2id: 2 } as const
@@ -28,11 +32,13 @@ function argon2(
   const phc = new RegExp(
     `^\\$${name}\\$v=19\\$m=(\\d{1,7}),t=(\\d{1,3}),p=(\\d{1,3})\\$[A-Za-z0-9+/]{11,86}\\$[A-Za-z0-9+/]{16,86}$`,
   )
-  // Each spelling is verified: the time must not tell which one matched.
-  const verify = (password: string, stored: string): boolean =>
-    spell(password)
-      .map((spelling) => verifySync(stored, spelling))
-      .includes(true)
+  // Each spelling is verified: the time must not tell which one matched. One after the other: a call has one thread.
+  async function verify(password: string, stored: string): Promise<boolean> {
+    const argon2 = await load()
+    let matches = false
+    for (const spelling of spell(password)) if (await argon2.verify(stored, spelling)) matches = true
+    return matches
+  }
 
   return {
     form: `an ${name} PHC string`,
@@ -46,11 +52,13 @@ function argon2(
       if (isWithin && isPossible) return undefined
       return `has ${name} parameters out of bounds: at most m=${MAX_MEMORY_KIB}, t=${MAX_PASSES}`
     },
-    hash: (password) => hashSync(password.normalize('NFC'), { algorithm: ALGORITHMS[name], ...parameters }),
+    load,
+    hash: async (password) =>
+      (await load()).hash(password.normalize('NFC'), { algorithm: ALGORITHMS[name], ...parameters }),
     verify,
     isCurrent: (stored) => stored.startsWith(currentPrefix),
-    completeRefusal(password, stored) {
-      if (stored === undefined) verify(password, decoy)
+    async completeRefusal(password, stored) {
+      if (stored === undefined) await verify(password, decoy)
     },
   } satisfies PasswordScheme
 }

@@ -1,5 +1,9 @@
-import { hashSync, verifySync } from '@node-rs/bcrypt'
 import { type PasswordScheme, spellingsOf } from './scheme.ts'
+
+let library: Promise<typeof import('@node-rs/bcrypt')> | undefined
+
+/** The native library, which takes memory, is for a process that hashes. */
+const load = () => (library ??= import('@node-rs/bcrypt'))
 
 /** PHP's since 8.4; 10 before. */
 const COST = 12
@@ -14,15 +18,18 @@ const costOf = (stored: string): number => Number(BCRYPT.exec(stored)?.[1])
 
 const decoy = (cost: number): string => `$2y$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
 
-// Each spelling is verified: the time must not tell which one matched.
-const verify = (password: string, stored: string): boolean =>
-  spellingsOf(password)
-    .map((spelling) => verifySync(spelling, stored))
-    .includes(true)
+// Each spelling is verified: the time must not tell which one matched. One after the other: a call has one thread.
+async function verify(password: string, stored: string): Promise<boolean> {
+  const bcrypt = await load()
+  let matches = false
+  for (const spelling of spellingsOf(password)) if (await bcrypt.verify(spelling, stored)) matches = true
+  return matches
+}
 
 /** bcrypt, which reads the first 72 bytes of a password, as PHP's `PASSWORD_BCRYPT` stores it. */
 export const bcrypt: PasswordScheme = {
   form: 'a bcrypt hash ($2y$, $2b$ or $2a$)',
+  load,
   recognises: (stored) => /^\$2[aby]\$/.test(stored),
   findFault(stored) {
     const cost = costOf(stored)
@@ -31,12 +38,15 @@ export const bcrypt: PasswordScheme = {
     return `has the bcrypt cost ${cost}, and it must be from ${MIN_COST} to ${MAX_COST}`
   },
   // The prefixes name one algorithm; older versions of PHP know their own alone.
-  hash: (password) => `$2y${hashSync(password.normalize('NFC'), COST).slice('$2b'.length)}`,
+  async hash(password) {
+    const hash = await (await load()).hash(password.normalize('NFC'), COST)
+    return `$2y${hash.slice('$2b'.length)}`
+  },
   verify,
   isCurrent: (stored) => costOf(stored) === COST,
-  completeRefusal(password, stored) {
-    if (stored === undefined) verify(password, decoy(COST))
+  async completeRefusal(password, stored) {
+    if (stored === undefined) await verify(password, decoy(COST))
     // Work doubles with each cost: 2^c, and 2^c + 2^(c+1) + … + 2^11, are 2^12 together.
-    else for (let cost = costOf(stored); cost < COST; cost++) verify(password, decoy(cost))
+    else for (let cost = costOf(stored); cost < COST; cost++) await verify(password, decoy(cost))
   },
 }

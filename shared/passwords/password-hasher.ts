@@ -1,18 +1,17 @@
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
-import { Piscina } from 'piscina'
 import { AppError } from '../app-error.ts'
 import { createFairQueue, type HashClient } from './fair-queue.ts'
-import type { HashTask, Verification, VerifyTask } from './hash-thread.ts'
+import { type HashTask, runHashTask, type Verification } from './hash-task.ts'
 import { ACCEPTED_BY_DEFAULT } from './scheme-names.ts'
-import { verifyAtOnce } from './verify-at-once.ts'
+import { getScheme } from './schemes.ts'
+import { hashingThreads, lowerPoolPriority } from './thread-pool.ts'
 
 export interface PasswordHasherOptions {
   /** The scheme of new hashes, by its name in the registry. */
   scheme: string
   /** Further schemes of stored hashes, each of which adds its work to every refusal. Default: sha1 and argon2id. */
   accepted?: readonly string[]
-  /** Hashes computed at the same time. Default: the number of cores. */
+  /** Hashes computed at the same time, in at most all threads of libuv's pool but one. Default: the number of cores. */
   concurrency?: number | undefined
   /** Calls that may wait for a free thread; one of any more is refused. With 0 none may wait. */
   queueLimit: number
@@ -24,7 +23,7 @@ export interface PasswordHasherOptions {
 export const tooManyWaiting = () =>
   new AppError('overloaded', 'Too many logins are waiting; try again shortly', { retryAfterSeconds: 1 })
 
-/** For a call whose request may have been given up: an error of the pool would be logged as a fault. */
+/** For a call whose request may have been given up: another error would be logged as a fault. */
 const stopping = () =>
   new AppError('overloaded', 'The service is stopping; try again shortly', { retryAfterSeconds: 1 })
 
@@ -48,9 +47,9 @@ const OPERATOR: HashClient = { address: '', standing: 'known' }
 export type PasswordHasher = ReturnType<typeof createPasswordHasher>
 
 /**
- * Hashes and verifies passwords in separate threads with a low priority. In libuv's pool, WebCrypto, and with it the
- * signature check of every token, would wait behind the hashes. Throws `overloaded` for a call that finds neither a
- * thread nor a place in the queue, or loses its place to a call of another client; see `createFairQueue`.
+ * Hashes and verifies passwords in libuv's pool, and leaves one of its threads to DNS, files and WebCrypto. Throws
+ * `overloaded` for a call that finds neither a free thread nor a place in the queue, or loses its place to a call of
+ * another client; see `createFairQueue`.
  */
 export function createPasswordHasher({
   scheme,
@@ -59,20 +58,23 @@ export function createPasswordHasher({
   queueLimit,
   onStarted = () => undefined,
 }: PasswordHasherOptions) {
-  let threads: ReturnType<typeof startThreads> | undefined
   const verified = [...new Set([...accepted, scheme])]
   const waiting = createFairQueue<Call>(queueLimit)
-  let running = 0
+  const running = new Set<Promise<unknown>>()
+  const threads = Math.max(1, Math.min(concurrency, hashingThreads()))
   let isClosed = false
 
-  async function start({ task, calledAt, resolve, reject }: Call): Promise<void> {
-    running++
+  function start({ task, calledAt, resolve, reject }: Call): void {
     onStarted((performance.now() - calledAt) / 1000)
-    threads ??= startThreads(concurrency)
-    await threads.run(task).then(resolve, (error) => reject(isClosed ? stopping() : error))
-    running--
-    const next = waiting.take()
-    if (next) void start(next)
+    const result = runHashTask(task)
+    running.add(result)
+    // The caller's next call finds the thread free.
+    const free = () => {
+      running.delete(result)
+      const next = waiting.take()
+      if (next) start(next)
+    }
+    result.finally(free).then(resolve, reject)
   }
 
   const run = (task: HashTask, client: HashClient): Promise<string | Verification> =>
@@ -80,46 +82,27 @@ export function createPasswordHasher({
       const call = { task, calledAt: performance.now(), resolve, reject }
       if (isClosed) return reject(stopping())
       // The pool's own queue stays empty: it has one order for all clients.
-      if (running < concurrency) void start(call)
+      if (running.size < threads) start(call)
+      // A password is not compared before its turn: the guess of a refused call would be neither counted nor slow.
       else waiting.add(call, client)?.reject(tooManyWaiting())
     })
 
-  /** Where no thread is free, a password is not compared: the guess of a refused call would be neither counted nor slow. */
-  function verifyHere(task: VerifyTask): Verification | undefined {
-    if (isClosed || running >= concurrency) return undefined
-    const verification = verifyAtOnce(task)
-    if (verification) onStarted(0)
-    return verification
-  }
-
   return {
-    /** Starts the threads, which the first call does otherwise. */
-    start(): void {
-      threads ??= startThreads(concurrency)
+    /** Prepares the pool and loads the libraries, which the first calls would wait for. */
+    async start(): Promise<void> {
+      await Promise.all([lowerPoolPriority(), ...verified.map((name) => getScheme(name).load?.())])
     },
     hash: (password: string, client = OPERATOR): Promise<string> =>
       run({ kind: 'hash', scheme, password }, client) as Promise<string>,
     /** `stored` is undefined for an unknown user, which takes as long as a wrong password. */
-    async verify(password: string, stored: string | undefined, client = OPERATOR): Promise<Verification> {
-      const task: VerifyTask = { kind: 'verify', scheme, accepted: verified, password, stored }
-      return verifyHere(task) ?? ((await run(task, client)) as Verification)
-    },
-    usage: (): HasherUsage => ({ running, waiting: waiting.size() }),
-    /** Refuses the calls that have not ended, and every later one. */
+    verify: (password: string, stored: string | undefined, client = OPERATOR): Promise<Verification> =>
+      run({ kind: 'verify', scheme, accepted: verified, password, stored }, client) as Promise<Verification>,
+    usage: (): HasherUsage => ({ running: running.size, waiting: waiting.size() }),
+    /** Refuses the calls that wait, and every later one; returns when the others have ended. */
     async close(): Promise<void> {
       isClosed = true
       for (let call = waiting.take(); call; call = waiting.take()) call.reject(stopping())
-      await threads?.close()
+      await Promise.allSettled(running)
     },
   }
 }
-
-const startThreads = (count: number) =>
-  new Piscina<HashTask, string | Verification>({
-    filename: join(import.meta.dirname, 'hash-thread.ts'),
-    minThreads: count,
-    maxThreads: count,
-    niceIncrement: 10,
-    // A thread has its own heap, and a hash leaves little garbage.
-    resourceLimits: { maxYoungGenerationSizeMb: 1 },
-  })

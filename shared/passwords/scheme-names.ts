@@ -1,4 +1,4 @@
-/** The names of the schemes in settings. Apart from the schemes, whose native libraries take 8 MiB of memory. */
+/** The names of the schemes in settings. Settings need no more of the schemes. */
 export const SCHEME_NAMES = ['sha1', 'argon2id', 'bcrypt', 'argon2i'] as const
 
 /** The schemes that are verified unless PASSWORD_HASH_ACCEPTED names others. */

@@ -1,6 +1,6 @@
 /**
- * One way to hash a password for `users.password`. Its functions are synchronous because they run in the hashing
- * threads, and on the event loop only where a hash takes microseconds.
+ * One way to hash a password for `users.password`. What takes milliseconds runs in libuv's pool and gives a promise; a
+ * hash that takes microseconds is computed on the spot.
  */
 export interface PasswordScheme {
   /** What a stored hash looks like, for the message that refuses another one. */
@@ -9,16 +9,18 @@ export interface PasswordScheme {
   recognises(stored: string): boolean
   /** Why a stored hash cannot be verified, as a predicate: it is malformed, or costs too much. */
   findFault(stored: string): string | undefined
-  hash(password: string): string
+  /** Loads the native library, which the first hash does otherwise. */
+  load?(): Promise<unknown>
+  hash(password: string): string | Promise<string>
   /** `stored` has no fault. */
-  verify(password: string, stored: string): boolean
+  verify(password: string, stored: string): boolean | Promise<boolean>
   /** Whether a stored hash of this scheme has the parameters of new ones. */
   isCurrent(stored: string): boolean
   /**
    * Does the work that the scheme adds to each refusal, less what verifying `stored` has done already, so that all
    * refusals take the same time.
    */
-  completeRefusal(password: string, stored?: string): void
+  completeRefusal(password: string, stored?: string): void | Promise<void>
 }
 
 /** Passwords that another program hashed from the bytes as sent, which need not have been NFC. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import runHashTask, { type Verification } from './hash-thread.ts'
+import { runHashTask, type Verification } from './hash-task.ts'
 import { findSchemeName, getScheme, PASSWORD_SCHEMES } from './schemes.ts'
 import { PHP_HASHES } from './test/php-hashes.ts'
 
@@ -11,48 +11,48 @@ const verify = (
   stored: string | undefined,
   scheme = 'argon2id',
   accepted: readonly string[] = ALL,
-) => runHashTask({ kind: 'verify', scheme, accepted, password, stored }) as Verification
+) => runHashTask({ kind: 'verify', scheme, accepted, password, stored }) as Promise<Verification>
 
 describe('a hash of PHP', () => {
   const hashes = PHP_HASHES.flatMap(({ password, hashes }) =>
     Object.entries(hashes).map(([scheme, stored]) => ({ password, scheme, stored })),
   )
 
-  it.each(hashes)('by $scheme matches $password alone', ({ password, scheme, stored }) => {
+  it.each(hashes)('by $scheme matches $password alone', async ({ password, scheme, stored }) => {
     // Our argon2id is of the normal form.
     const isDecomposed = password !== password.normalize('NFC')
     const matches = !(isDecomposed && scheme === 'argon2id')
-    expect(verify(password, stored, 'sha1', [scheme]).matches).toBe(matches)
+    expect(await verify(password, stored, 'sha1', [scheme])).toMatchObject({ matches })
     // Without the rest of a refusal, which for bcrypt is the work of 4096 rounds for each spelling.
-    expect(getScheme(scheme).verify(`${password}x`, stored)).toBe(false)
+    expect(await getScheme(scheme).verify(`${password}x`, stored)).toBe(false)
   })
 
   it.each(hashes.filter(({ password }) => password === PASSWORD))(
     'by $scheme refuses another password, and is replaced',
-    ({ scheme, stored }) => {
-      expect(verify(`${PASSWORD}x`, stored, 'sha1', [scheme])).toEqual({ matches: false })
-      expect(verify(PASSWORD, stored)).toEqual({
+    async ({ scheme, stored }) => {
+      expect(await verify(`${PASSWORD}x`, stored, 'sha1', [scheme])).toEqual({ matches: false })
+      expect(await verify(PASSWORD, stored)).toEqual({
         matches: true,
         rehashed: expect.stringMatching(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/),
       })
       const others = ALL.filter((name) => name !== scheme)
-      expect(verify(PASSWORD, stored, others[0], others.slice(0, 1))).toEqual({
+      expect(await verify(PASSWORD, stored, others[0], others.slice(0, 1))).toEqual({
         matches: false,
         unusable: `is ${scheme}, which PASSWORD_HASH_ACCEPTED does not name`,
       })
     },
   )
 
-  it.each(['2y', '2b', '2a'])('by bcrypt may begin with $%s$', (prefix) => {
+  it.each(['2y', '2b', '2a'])('by bcrypt may begin with $%s$', async (prefix) => {
     const stored = PHP_HASHES[0].hashes.bcrypt.replace('2y', prefix)
-    expect(verify(PASSWORD, stored, 'sha1', ['bcrypt']).matches).toBe(true)
+    expect(await verify(PASSWORD, stored, 'sha1', ['bcrypt'])).toMatchObject({ matches: true })
   })
 })
 
 describe('a hash of Latchkey', () => {
-  it.each(ALL)('by %s is kept', (scheme) => {
-    const stored = getScheme(scheme).hash(PASSWORD)
-    expect(verify(PASSWORD, stored, scheme, [scheme])).toEqual({ matches: true })
+  it.each(ALL)('by %s is kept', async (scheme) => {
+    const stored = await getScheme(scheme).hash(PASSWORD)
+    expect(await verify(PASSWORD, stored, scheme, [scheme])).toEqual({ matches: true })
     expect(getScheme(scheme).findFault(stored)).toBeUndefined()
   })
 })
@@ -103,8 +103,8 @@ describe('a stored hash that costs too much, or is not whole', () => {
     { stored: `$2y$31$${'.'.repeat(53)}`, accepted: ['bcrypt'] },
     { stored: `$argon2i$v=19$m=4194304,t=4,p=1$${salt}$${tag}`, accepted: ['argon2i'] },
     { stored: `$argon2id$v=19$m=4194304,t=4,p=1$${salt}$${tag}`, accepted: ['argon2id'] },
-  ])('$stored is not verified', ({ stored, accepted }) => {
-    expect(verify(PASSWORD, stored, accepted[0], accepted)).toEqual({
+  ])('$stored is not verified', async ({ stored, accepted }) => {
+    expect(await verify(PASSWORD, stored, accepted[0], accepted)).toEqual({
       matches: false,
       unusable: expect.stringMatching(/^has .*must be|out of bounds/),
     })

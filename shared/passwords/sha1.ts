@@ -8,20 +8,20 @@ const DECOY = '0'.repeat(40)
  * The specification's default: SHA-1 of the password as 40 lower-case hexadecimal digits.
  * For databases that have such hashes; choose argon2id for new ones.
  */
-export const sha1: PasswordScheme = {
+export const sha1 = {
   form: 'SHA-1 as 40 hexadecimal digits',
-  recognises: (stored) => SHA1.test(stored),
+  recognises: (stored: string) => SHA1.test(stored),
   findFault: () => undefined,
-  hash: (password) => hash('sha1', password.normalize('NFC')),
-  verify: (password, stored) =>
+  hash: (password: string): string => hash('sha1', password.normalize('NFC')),
+  verify: (password: string, stored: string): boolean =>
     spellingsOf(password)
       .map((spelling) => isHashOf(spelling, stored))
       .includes(true),
   isCurrent: () => true,
-  completeRefusal(password, stored) {
+  completeRefusal(password: string, stored?: string): void {
     if (stored === undefined) this.verify(password, DECOY)
   },
-}
+} satisfies PasswordScheme
 
 const isHashOf = (password: string, stored: string): boolean =>
   timingSafeEqual(Buffer.from(hash('sha1', password), 'latin1'), Buffer.from(stored.toLowerCase(), 'latin1'))

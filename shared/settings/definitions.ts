@@ -132,7 +132,8 @@ const passwords = {
     example: 'sha1',
   }),
   HASH_CONCURRENCY: wholeNumber({
-    description: 'Passwords hashed at the same time.',
+    description:
+      'Passwords hashed at the same time. More than the number of cores and 3 needs `UV_THREADPOOL_SIZE`, greater by 1, in the environment of the process.',
     unit: 'threads',
     minimum: 1,
     default: { text: 'the number of cores', derive: () => String(availableParallelism()) },

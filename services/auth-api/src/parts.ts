@@ -11,6 +11,7 @@ import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { refuseSmallPool } from '@latchkey/shared/settings/password-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { parseBoth } from '@latchkey/shared/settings/settings-error.ts'
 import { traceDatabase } from '@latchkey/shared/telemetry/trace-database.ts'
@@ -66,11 +67,11 @@ export async function openParts(lifecycle: Lifecycle): Promise<void> {
     logger,
     address: () => server.listeningOrigin,
   })
-  // Not before: their start takes as long as a tenth of the service's.
-  clients.passwords.start()
+  // Not before: the libraries take time and memory, and the first hash loads them otherwise.
+  await clients.passwords.start()
 }
 
-/** What the API works with: the database, the hashing threads, Redis and the mail queue. */
+/** What the API works with: the database, the password hasher, Redis and the mail queue. */
 async function openClients(
   lifecycle: Lifecycle,
   { config, logger, tracing, registry, failures }: ServiceContext & { config: Config; failures: Failures },
@@ -122,7 +123,11 @@ const dependencyOf = (error: unknown): string | undefined =>
 
 async function readSettings(environment: Environment) {
   const [config, extensions] = await parseBoth(
-    () => parseConfig(environment),
+    () => {
+      const config = parseConfig(environment)
+      refuseSmallPool(config.passwords.concurrency)
+      return config
+    },
     async () => configureExtensions(await loadExtensions(), environment),
   )
   return { config, extensions }

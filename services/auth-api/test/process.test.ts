@@ -1,6 +1,9 @@
 import { hash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:http'
+import { availableParallelism, getPriority } from 'node:os'
+import { join } from 'node:path'
 import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { ACCEPTED_BY_DEFAULT } from '@latchkey/shared/passwords/scheme-names.ts'
 import { getScheme } from '@latchkey/shared/passwords/schemes.ts'
@@ -81,7 +84,7 @@ describe('the published password of the demo users', () => {
   afterAll(() => own[Symbol.asyncDispose]())
 
   async function publishAs(scheme: string): Promise<void> {
-    const passwordHash = getScheme(scheme).hash(DEMO_PASSWORD)
+    const passwordHash = await getScheme(scheme).hash(DEMO_PASSWORD)
     await createUserRepository(own.db).setPassword(userid, passwordHash)
   }
 
@@ -197,6 +200,16 @@ describe.concurrent('settings', () => {
     expect(service.output()).not.toMatch(/at .*\.ts:\d+|correct horse|tiger/)
   })
 
+  it("that let hashes hold all threads of libuv's pool are refused", async ({ expect }) => {
+    const settings = { UV_THREADPOOL_SIZE: '4', HASH_CONCURRENCY: '4' }
+    await using service = startService({
+      ...settings,
+      ...runFirst('process.argv.push("--check-settings")'),
+    })
+    expect(await service.exited).toBe(78)
+    expect(service.output()).toMatch(/HASH_CONCURRENCY must be less.*are 4\. Set UV_THREADPOOL_SIZE=5/)
+  })
+
   it('are checked alone by --check-settings', async ({ expect }) => {
     const unreachable = { DATABASE_URL: 'postgres://latchkey@127.0.0.1:1/latchkey' }
     await using service = startService({
@@ -229,6 +242,19 @@ const runFirst = (script: string) => ({
 const SIGTERM_TO_SELF = 'process.kill(process.pid, "SIGTERM")'
 
 describe.concurrent('the process', () => {
+  it.runIf(process.platform === 'linux')(
+    'has a thread for each core and four more that may hash, all of lower priority than the one that answers',
+    async ({ expect }) => {
+      const tasks = `/proc/${running.process.pid}/task`
+      const priorities = () =>
+        readdirSync(tasks)
+          .filter((id) => readFileSync(join(tasks, id, 'comm'), 'utf8') === 'libuv-worker\n')
+          .map((id) => getPriority(Number(id)))
+      await expect.poll(priorities).toEqual(Array(availableParallelism() + 4).fill(10))
+      expect(getPriority(running.process.pid)).toBe(0)
+    },
+  )
+
   it.for([
     {
       when: 'its modules are loaded',

@@ -17,21 +17,22 @@ export interface VerifyTask {
  */
 export type Verification = { matches: false; unusable?: string } | { matches: true; rehashed?: string }
 
-/** Runs one task in a hashing thread; piscina calls the default export. */
-export default function runHashTask(task: HashTask): string | Verification {
+/** Runs one task, whose steps follow one another: it uses one thread of libuv's pool at most. */
+export async function runHashTask(task: HashTask): Promise<string | Verification> {
   return task.kind === 'hash' ? getScheme(task.scheme).hash(task.password) : verify(task)
 }
 
-function verify({ scheme, accepted, password, stored }: VerifyTask): Verification {
+async function verify({ scheme, accepted, password, stored }: VerifyTask): Promise<Verification> {
   const unusable = stored === undefined ? undefined : findFault(stored, accepted)
   const own = stored === undefined || unusable ? undefined : findSchemeName(stored)
-  if (own && stored && getScheme(own).verify(password, stored)) {
+  if (own && stored && (await getScheme(own).verify(password, stored))) {
     const isCurrent = own === scheme && getScheme(own).isCurrent(stored)
-    return isCurrent ? { matches: true } : { matches: true, rehashed: getScheme(scheme).hash(password) }
+    return isCurrent ? { matches: true } : { matches: true, rehashed: await getScheme(scheme).hash(password) }
   }
   // A refusal costs one verification of every accepted scheme, so that an unknown user, a wrong password, an old SHA-1
   // row and a new Argon2id row take the same time.
-  for (const name of accepted) getScheme(name).completeRefusal(password, name === own ? stored : undefined)
+  for (const name of accepted)
+    await getScheme(name).completeRefusal(password, name === own ? stored : undefined)
   return unusable ? { matches: false, unusable } : { matches: false }
 }
 
