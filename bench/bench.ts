@@ -43,7 +43,7 @@ const soak = { minutes: wholeNumber('soak', 0), rate: wholeNumber('soak-rate') }
 const OTHER_ROWS: Readonly<Record<string, (target: Target) => Promise<{ host: string }[]>>> = {
   'cold start': (target) => measureStart(target, 2 * rounds + 1),
   memory: (target) => (soak.minutes > 0 ? measureSoak(target, soak) : measureMemory(target, seconds)),
-  mail: async (target) => [{ host: 'mailer-worker', ...(await measureMail(target)) }],
+  mail: measureMail,
   overload: (target) => measureOverload(target, seconds),
   terminal: () => measureTerminals(2 * rounds + 1),
   command: () => measureCommands(2 * rounds + 1),
