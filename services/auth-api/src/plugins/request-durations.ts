@@ -44,11 +44,12 @@ export function createRequestDurations(registry: Registry): ObserveDuration {
     name: NAME,
     help: 'Time from the request line to the end of the response',
     type: 'histogram',
+    labelNames: ['method', 'route', 'status'],
     aggregator: 'sum',
     get: async () => ({ ...metric, values: allSeries().flatMap(toValues) }),
     reset: () => methods.clear(),
   }
-  // A registry reads these members alone, and the type of prom-client names its own classes.
+  // A registry reads these members alone, and the reference of the metrics the labels; prom-client's type names its own classes.
   registry.registerMetric(metric as unknown as Metric)
 
   return (labels, seconds) => {
