@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { declareConfig } from './declare-config.ts'
-import { acceptedSchemes, hashScheme } from './password-settings.ts'
+import { acceptedSchemes, hashScheme, refuseSmallPool } from './password-settings.ts'
 import { collectFaults } from './settings-error.ts'
 
 const parse = declareConfig('auth-api', { scheme: hashScheme, accepted: acceptedSchemes })
@@ -31,4 +31,16 @@ it('derives no scheme from one of two settings when the other cannot be used', (
 it('accepts the schemes that either system writes, each once', () => {
   expect(parse(settings('sha1', 'sha1,argon2id')).accepted).toEqual(['argon2id', 'sha1'])
   expect(parse.names).toEqual(['PASSWORD_HASH', 'PASSWORD_HASH_SHARED', 'PASSWORD_HASH_ACCEPTED'])
+})
+
+describe("libuv's pool", () => {
+  it('may have one thread more than there are hashes at the same time', () => {
+    expect(collectFaults(() => refuseSmallPool(4, { UV_THREADPOOL_SIZE: '5' }))).toEqual([])
+  })
+
+  it('may not be held by hashes alone', () => {
+    expect(collectFaults(() => refuseSmallPool(5, { UV_THREADPOOL_SIZE: '5' }))).toEqual([
+      "HASH_CONCURRENCY must be less than the threads of libuv's pool, which are 5. Set UV_THREADPOOL_SIZE=6 in the environment of the process",
+    ])
+  })
 })
