@@ -26,7 +26,8 @@ const HOST_COLUMNS: Readonly<Record<string, string>> = {
   loadedMib: 'after load MiB',
   peakMib: 'peak MiB',
   recoveredMs: 'recovered ms',
-  recoveredMib: 'recovered MiB',
+  beforeMib: 'MiB before',
+  afterMib: 'MiB after 5 s',
   residentMib: 'resident MiB',
 }
 

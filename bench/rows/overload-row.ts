@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Host } from '../run/host.ts'
+import { type Host, measureMib } from '../run/host.ts'
 import { startNamedHost } from '../run/hosts.ts'
 import { startLoad } from '../run/load.ts'
 import { quantile } from '../run/quantile.ts'
@@ -21,11 +21,13 @@ export interface OverloadResult {
   perSecond: number
   /** Of pings with a token, which are sent meanwhile. */
   p99Ms: number
-  peakMib: number
   /** From the end of the load to the first probe that takes no longer than twice an idle ping. */
   recoveredMs: number
-  /** Resident then. */
-  recoveredMib: number
+  /** Resident before the load. */
+  beforeMib: number
+  peakMib: number
+  /** Resident 5 s after the load. */
+  afterMib: number
 }
 
 /**
@@ -48,6 +50,7 @@ async function overload(
   using sender = startLoad()
   using pinger = startLoad()
   const idleMs = await probeIdle(host)
+  const { residentMib: beforeMib } = await measureMib(host)
   const load = { ...row.order(target, seconds), connections: CONNECTIONS, refusals: REFUSALS }
   const pings = { ...STEADY_PING.order(target, seconds), connections: 4, rate: PINGS_A_SECOND }
   const [{ perSecond }, { p99Ms }] = await Promise.all([
@@ -55,8 +58,9 @@ async function overload(
     pinger.run({ ...pings, url: `${host.url}${STEADY_PING.path}`, seconds }),
   ])
   const recoveredMs = await waitForRecovery(host, 2 * idleMs)
-  const { residentMib = Number.NaN, peakMib = Number.NaN } = (await host.memory()) ?? {}
-  return { host: row.name, perSecond, p99Ms, recoveredMs, peakMib, recoveredMib: residentMib }
+  await wait(RECOVERY_MS - recoveredMs)
+  const { residentMib: afterMib, peakMib } = await measureMib(host)
+  return { host: row.name, perSecond, p99Ms, recoveredMs, beforeMib, peakMib, afterMib }
 }
 
 /** The median time of a probe, in milliseconds. */
