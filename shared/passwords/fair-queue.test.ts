@@ -6,7 +6,11 @@ function run(limit: number, calls: readonly string[]) {
   const queue = createFairQueue<string>(limit)
   const refused = calls.flatMap((call, index) => {
     const [standing, address = ''] = call.split(' ')
-    return queue.add(`${address}${index}`, { address, standing: standing as Standing }) ?? []
+    const client = { address, standing: standing as Standing }
+    const hasRoom = queue.hasRoom(client)
+    const refused = queue.add(`${address}${index}`, client)
+    expect(hasRoom, `room for call ${index}`).toBe(refused !== `${address}${index}`)
+    return refused ?? []
   })
   const taken: string[] = []
   for (let call = queue.take(); call !== undefined; call = queue.take()) taken.push(call)

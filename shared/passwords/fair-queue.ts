@@ -19,21 +19,26 @@ export function createFairQueue<Call>(limit: number) {
   const turns = [...lanes]
   let size = 0
 
-  function makeRoom({ address, standing }: HashClient): Call | undefined {
+  /** The lane that loses a call for one more of `client`; undefined where that call is refused. */
+  function findLoser({ address, standing }: HashClient) {
     for (const lane of lanes.toReversed()) {
       const isSame = lane.standing === standing
-      const dropped = lane.dropFromLongest(isSame ? lane.count(address) + 1 : 0)
-      if (dropped !== undefined || isSame) return dropped
+      if (lane.longest() > (isSame ? lane.count(address) + 1 : 0)) return lane
+      if (isSame) return undefined
     }
     return undefined
   }
 
   return {
+    /** Whether a call of `client` would be added, and not be refused itself. */
+    hasRoom: (client: HashClient): boolean => size < limit || findLoser(client) !== undefined,
+
     /** Adds a call; returns the call that has to be refused for it, which may be `call` itself. */
     add(call: Call, client: HashClient): Call | undefined {
-      const dropped = size < limit ? undefined : makeRoom(client)
-      if (size >= limit && dropped === undefined) return call
-      if (dropped === undefined) size++
+      const loser = size < limit ? undefined : findLoser(client)
+      if (size >= limit && !loser) return call
+      const dropped = loser?.drop()
+      if (!loser) size++
       lanes.find(({ standing }) => standing === client.standing)?.add(client.address, call)
       return dropped
     },
@@ -69,10 +74,11 @@ function createLane<Call>() {
       if (others.length > 0) queues.set(address, others)
       return call
     },
-    /** Removes the newest call of the address with the most calls, if these are more than `minimum`. */
-    dropFromLongest(minimum: number): Call | undefined {
+    /** The calls of the address with the most. */
+    longest: (): number => Math.max(0, ...[...queues.values()].map(({ length }) => length)),
+    /** Removes the newest call of the address with the most. */
+    drop(): Call | undefined {
       const [longest = ''] = [...queues.keys()].toSorted((a, b) => count(b) - count(a))
-      if (count(longest) <= minimum) return undefined
       const dropped = queues.get(longest)?.pop()
       if (count(longest) === 0) queues.delete(longest)
       return dropped

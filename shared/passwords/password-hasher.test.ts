@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
+import { AppError } from '../app-error.ts'
 import { argon2id } from './argon2.ts'
 import { createPasswordHasher } from './password-hasher.ts'
 import { sha1 } from './sha1.ts'
@@ -30,6 +31,23 @@ describe('the queue of hashes', () => {
     expect(passwords.usage()).toEqual({ running: 2, waiting: 3 })
     expect(await outcomesOf(calls)).toEqual(Array(5).fill('hashed'))
     await passwords.close()
+  })
+
+  it('refuses in advance a call that it would refuse', async () => {
+    const passwords = createPasswordHasher({ scheme: 'argon2id', concurrency: 1, queueLimit: 1 })
+    const client = { address: '192.0.2.1', standing: 'new' } as const
+    const hash = () => passwords.hash('c0rrect-Horse!', client)
+    const refusal = () => collectCode(() => passwords.refuseWhenFull(client))
+    expect(refusal(), 'while it is idle').toBeUndefined()
+    const running = hash()
+    expect(refusal(), 'with a place in the queue').toBeUndefined()
+    const waiting = hash()
+    expect(refusal(), 'without a place').toBe('overloaded')
+    expect(passwords.refuseWhenFull({ ...client, standing: 'known' }), 'of a better standing').toBeUndefined()
+    await Promise.all([running, waiting])
+    expect(refusal(), 'afterwards').toBeUndefined()
+    await passwords.close()
+    expect(refusal(), 'once it is closed').toBe('overloaded')
   })
 
   it('refuses what waits when it is closed, as when it is full, and ends what runs', async () => {
@@ -108,3 +126,13 @@ const outcomesOf = (calls: Promise<unknown>[]): Promise<string[]> =>
       ),
     ),
   )
+
+/** The code of the error that `work` throws. */
+function collectCode(work: () => void): string | undefined {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    return error instanceof AppError ? error.code : String(error)
+  }
+}

@@ -92,6 +92,11 @@ export function createPasswordHasher({
     async start(): Promise<void> {
       await Promise.all([lowerPoolPriority(), ...verified.map((name) => getScheme(name).load?.())])
     },
+    /** Throws `overloaded` where a call would be refused now, so that its client's other work can be refused with it. */
+    refuseWhenFull(client: HashClient): void {
+      if (isClosed) throw stopping()
+      if (running.size >= threads && !waiting.hasRoom(client)) throw tooManyWaiting()
+    },
     hash: (password: string, client = OPERATOR): Promise<string> =>
       run({ kind: 'hash', scheme, password }, client) as Promise<string>,
     /** `stored` is undefined for an unknown user, which takes as long as a wrong password. */

@@ -1,3 +1,5 @@
+import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
+import { tooManyWaiting } from '@latchkey/shared/passwords/password-hasher.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { createLogIn } from './log-in.ts'
@@ -14,6 +16,18 @@ const USER: User = {
   deletedAt: null,
   properties: [],
 }
+
+const CLIENT = { address: '192.0.2.1', standing: 'new' } as const
+const GUESS = { username: 'ada@example.com', password: 'guess' }
+const DEPENDENCIES = {
+  replaceHash: async () => undefined,
+  reportUnusableHash: () => undefined,
+  issueToken: () => {
+    throw new Error('No token for a refused login')
+  },
+  field: 'email',
+  clock: Date.now,
+} as const
 
 describe('a refused login', () => {
   // The hash is nearly all of the time that a login takes: to skip it would reveal which users exist.
@@ -42,21 +56,28 @@ describe('a refused login', () => {
   ])('verifies one password: $case', async ({ user, matches, stored, reason }) => {
     const verify = vi.fn(async () => ({ matches }))
     const logIn = createLogIn({
+      ...DEPENDENCIES,
       users: { findByLogin: async () => user },
-      passwords: { verify },
-      replaceHash: async () => undefined,
-      reportUnusableHash: () => undefined,
-      issueToken: () => {
-        throw new Error('No token for a refused login')
-      },
-      field: 'email',
-      clock: Date.now,
+      passwords: { verify, refuseWhenFull: () => undefined },
     })
-    const client = { address: '192.0.2.1', standing: 'new' } as const
     const report = vi.fn()
-    const given = { username: 'ada@example.com', password: 'guess' }
-    await expect(logIn(given, client, { report })).rejects.toMatchObject({ code: 'invalid_credentials' })
+    await expect(logIn(GUESS, CLIENT, { report })).rejects.toMatchObject({ code: 'invalid_credentials' })
     expect(report.mock.calls).toEqual([[{ name: 'login.refused', userid: user?.userid, reason }]])
-    expect(verify.mock.calls).toEqual([['guess', stored, client]])
+    expect(verify.mock.calls).toEqual([['guess', stored, CLIENT]])
+  })
+
+  it('costs no statement while too many logins wait', async () => {
+    const findByLogin = vi.fn(async () => USER)
+    const verify = vi.fn(async () => ({ matches: true }))
+    const refuseWhenFull = (client: HashClient) => {
+      expect(client).toEqual(CLIENT)
+      throw tooManyWaiting()
+    }
+    const passwords = { verify, refuseWhenFull }
+    const logIn = createLogIn({ ...DEPENDENCIES, users: { findByLogin }, passwords })
+    const refused = logIn(GUESS, CLIENT, { report: () => undefined })
+    await expect(refused).rejects.toMatchObject({ code: 'overloaded' })
+    expect(findByLogin).not.toHaveBeenCalled()
+    expect(verify).not.toHaveBeenCalled()
   })
 })

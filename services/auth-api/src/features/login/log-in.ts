@@ -11,7 +11,7 @@ export interface LogInDependencies {
   users: Pick<UserRepository, 'findByLogin'>
   /** Stores a new hash of the same password, unless the stored one has changed since it was verified. */
   replaceHash: (userid: string, oldHash: string, newHash: string) => Promise<void>
-  passwords: Pick<PasswordHasher, 'verify'>
+  passwords: Pick<PasswordHasher, 'verify' | 'refuseWhenFull'>
   /** Called where no password can match; `reason` is a predicate of the stored hash. */
   reportUnusableHash: (userid: string, reason: string) => void
   issueToken: IssueToken
@@ -27,7 +27,10 @@ export interface Credentials {
 
 export type LogIn = ReturnType<typeof createLogIn>
 
-/** Exchanges credentials for a token; throws `invalid_credentials`, whatever is wrong with them. */
+/**
+ * Exchanges credentials for a token; throws `invalid_credentials`, whatever is wrong with them, and `overloaded` when too
+ * many logins wait.
+ */
 export function createLogIn({
   users,
   replaceHash,
@@ -42,6 +45,8 @@ export function createLogIn({
     client: HashClient,
     audit: Pick<RequestAudit, 'report'>,
   ): Promise<IssuedToken> => {
+    // Before the database is asked: under an overload most logins end here.
+    passwords.refuseWhenFull(client)
     const readAt = toNumericDate(clock())
     const user = await users.findByLogin(field, username)
     // Verified for unknown and deleted users too: the time must not reveal which users exist.
