@@ -6,7 +6,7 @@ const SPARE_THREADS = 4
 const LIBUV_DEFAULT = '4'
 
 const TASKS = '/proc/self/task'
-const NICE = 10
+const NICE = 5
 
 /**
  * Gives libuv's pool a thread for each core and some to spare, unless UV_THREADPOOL_SIZE is set. Has no effect once the

@@ -250,7 +250,7 @@ describe.concurrent('the process', () => {
         readdirSync(tasks)
           .filter((id) => readFileSync(join(tasks, id, 'comm'), 'utf8') === 'libuv-worker\n')
           .map((id) => getPriority(Number(id)))
-      await expect.poll(priorities).toEqual(Array(availableParallelism() + 4).fill(10))
+      await expect.poll(priorities).toEqual(Array(availableParallelism() + 4).fill(5))
       expect(getPriority(running.process.pid)).toBe(0)
     },
   )
