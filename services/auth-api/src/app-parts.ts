@@ -68,7 +68,7 @@ export async function buildParts(config: Config, dependencies: AppDependencies) 
   const { db, passwords, logger, audit, clock = Date.now, registry = new Registry() } = dependencies
   const { failures = createFailures(clock) } = dependencies
   const server = createServer({ trustedProxies: config.http.trustedProxies, logger })
-  const limits = await buildLimits(server, config, dependencies)
+  const limits = buildLimits(server, config, dependencies)
   const mails = buildMails(MAIL_TEMPLATES, config, { ...dependencies, clock })
   const auditOf = (request: FastifyRequest): RequestAudit => createRequestAudit(audit, request)
   const callerOf = (request: FastifyRequest): Caller => ({ claims: request.jwt, audit: auditOf(request) })
@@ -128,13 +128,13 @@ async function buildTokens(
   }
 }
 
-async function buildLimits(
+function buildLimits(
   server: FastifyInstance,
   { limits, tokens }: Config,
   { limitStore }: Pick<AppDependencies, 'limitStore'>,
 ) {
   const unlessPaused = createRedisPause(server.log)
-  const createCounter = await openCounters(server, limitStore, unlessPaused)
+  const createCounter = openCounters(limitStore, unlessPaused)
   const accountKey = createAccountKey(tokens.secret)
   const knownClients = createKnownClients(createCounter, accountKey)
   const options = { ...limits, createCounter, accountKey, knownClients }

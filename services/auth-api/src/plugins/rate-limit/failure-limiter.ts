@@ -58,9 +58,9 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
     const mayWait = pending.count(keys.address) < limit + waitingLogins
     const begun = pending.begin(Object.values(keys))
     try {
-      return await attempt(await admit(request, keys, begun, mayWait))
+      return await attempt(await admit(keys, begun, mayWait))
     } catch (error) {
-      if (error instanceof AppError && counted.includes(error.code)) await failures.count(request, keys)
+      if (error instanceof AppError && counted.includes(error.code)) await failures.count(keys)
       throw error
     } finally {
       begun.end()
@@ -69,7 +69,6 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
 
   /** Resolves when the attempt may begin, with the failures that were counted until then. */
   async function admit(
-    request: FastifyRequest,
     keys: FailureKeys,
     attempt: PendingAttempt,
     mayWait: boolean,
@@ -77,7 +76,7 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
     for (;;) {
       // Read before the counters, so that an attempt that ends meanwhile is counted at least once.
       const earlier = attempt.earlier()
-      const failed = await failures.read(request, keys)
+      const failed = await failures.read(keys)
       const mayBegin = (earlier: EarlierAttempts) => isWithinLimit(failed, keys, earlier, limit)
       if (mayBegin(earlier)) return failed
       if (!mayBegin(NO_EARLIER_ATTEMPTS)) throw tooManyRequests(secondsUntilAllowed(failed, limit))

@@ -20,8 +20,8 @@ export function createKnownClients(
     pairKey(addressKey(request), accountKey(account))
   return {
     async remember(request, account) {
-      await successes.count(request, keyOf(request, account))
+      await successes.count(keyOf(request, account))
     },
-    has: async (request, account) => (await successes.read(request, keyOf(request, account))).current > 0,
+    has: async (request, account) => (await successes.read(keyOf(request, account))).current > 0,
   }
 }

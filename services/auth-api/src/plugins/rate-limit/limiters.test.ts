@@ -14,7 +14,7 @@ import { createResetLimiter } from './reset-limiter.ts'
 const accountKey = (account: string) => account
 const createCounter: CreateCounter = (_name, windowMs) => {
   const count = createMemoryCounter(windowMs)
-  return { count: async (_, key) => count(key, true), read: async (_, key) => count(key, false) }
+  return { count: async (key) => count(key, true), read: async (key) => count(key, false) }
 }
 
 /** A request from this address. */
@@ -245,9 +245,9 @@ describe('reset requests', () => {
       const counter = createCounter(name, windowMs)
       return {
         ...counter,
-        count(request, key) {
+        count(key) {
           counted.push(name)
-          return counter.count(request, key)
+          return counter.count(key)
         },
       }
     })

@@ -10,10 +10,7 @@ export interface Counted {
 /** A flood of invented keys pushes the oldest keys out of memory, so there have to be many. */
 const KEYS_IN_MEMORY = 50_000
 
-/**
- * Counts in this process. Not the store of @fastify/rate-limit: that returns one object for all events of a window,
- * which concurrent events change before it is read.
- */
+/** Counts in this process. */
 export function createMemoryCounter(windowMs: number) {
   const windows = new LRUCache<string, { current: number; endsAt: number }>(boundedTo(KEYS_IN_MEMORY))
 

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import type { CreateCounter } from './counters.ts'
 import type { Counted } from './memory-counter.ts'
 import type { EarlierAttempts } from './pending-attempts.ts'
@@ -23,16 +22,14 @@ export function createRecentFailures(name: string, createCounter: CreateCounter)
   const pairs = createCounter(`${name}-pair`, MINUTE_MS)
 
   return {
-    async count(request: FastifyRequest, keys: FailureKeys): Promise<void> {
-      await addresses.count(request, keys.address)
-      await accounts.count(request, keys.account)
-      await pairs.count(request, keys.pair)
+    async count(keys: FailureKeys): Promise<void> {
+      await Promise.all([addresses.count(keys.address), accounts.count(keys.account), pairs.count(keys.pair)])
     },
-    async read(request: FastifyRequest, keys: FailureKeys): Promise<RecentFailures> {
+    async read(keys: FailureKeys): Promise<RecentFailures> {
       const [address, account, pair] = await Promise.all([
-        addresses.read(request, keys.address),
-        accounts.read(request, keys.account),
-        pairs.read(request, keys.pair),
+        addresses.read(keys.address),
+        accounts.read(keys.account),
+        pairs.read(keys.pair),
       ])
       return { address, account, pair }
     },

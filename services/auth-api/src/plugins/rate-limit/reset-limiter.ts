@@ -31,10 +31,10 @@ export function createResetLimiter(options: ResetLimiterOptions): LimitReset {
 
   return async (request, name) => {
     const address = addressKey(request)
-    const ofAddress = await ofAddresses.count(request, address)
+    const ofAddress = await ofAddresses.count(address)
     if (ofAddress.current > resetRequests) throw tooManyRequests(ofAddress.retryAfterSeconds)
     const isKnown = await knownClients.has(request, name)
-    await limitAccount(request, address, accountKey(name), isKnown)
+    await limitAccount(address, accountKey(name), isKnown)
   }
 }
 
@@ -49,28 +49,23 @@ function createAccountLimiter({ name, createCounter, resetRequests }: ResetLimit
   const ofPairs = createCounter(`${name}-pair`, HOUR_MS)
   const ceiling = CEILING_FACTOR * resetRequests
 
-  async function limitKnown(request: FastifyRequest, pair: string): Promise<void> {
-    const ofPair = await ofPairs.count(request, pair)
+  async function limitKnown(pair: string): Promise<void> {
+    const ofPair = await ofPairs.count(pair)
     if (ofPair.current > resetRequests) throw tooManyRequests(ofPair.retryAfterSeconds)
   }
 
-  return async (
-    request: FastifyRequest,
-    address: string,
-    account: string,
-    isKnown: boolean,
-  ): Promise<void> => {
+  return async (address: string, account: string, isKnown: boolean): Promise<void> => {
     const pair = pairKey(address, account)
-    if (isKnown) return limitKnown(request, pair)
-    const soFar = await ofAccounts.read(request, account)
+    if (isKnown) return limitKnown(pair)
+    const soFar = await ofAccounts.read(account)
     const isSpent = soFar.current >= resetRequests
     const isClosed = soFar.current >= ceiling
-    if (isClosed || (isSpent && (await ofPairs.read(request, pair)).current > 0))
+    if (isClosed || (isSpent && (await ofPairs.read(pair)).current > 0))
       throw tooManyRequests(soFar.retryAfterSeconds)
     // Checked again after counting, for requests that arrive at the same time.
-    const ofPair = await ofPairs.count(request, pair)
+    const ofPair = await ofPairs.count(pair)
     if (isSpent && ofPair.current > 1) throw tooManyRequests(soFar.retryAfterSeconds)
-    const ofAccount = await ofAccounts.count(request, account)
+    const ofAccount = await ofAccounts.count(account)
     if (ofAccount.current > ceiling) throw tooManyRequests(ofAccount.retryAfterSeconds)
   }
 }
