@@ -27,7 +27,7 @@ async function measure(script: string, options: readonly string[] = []): Promise
 describe.concurrent('an idle process', () => {
   it('collects slowly what little a burst has left', async () => {
     const script = `
-      let burst = make(200_000)
+      let burst = make(100_000)
       gc()
       burst = undefined
       const deadline = Date.now() + 60_000

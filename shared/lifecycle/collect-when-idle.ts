@@ -8,7 +8,7 @@ const CHECK_MS = 1_000
 const IDLE_UTILIZATION = 0.1
 const IDLE_CHECKS = 2
 /** A growth that is worth the pause. */
-const GROWTH_BYTES = 64 * 2 ** 20
+const GROWTH_BYTES = 32 * 2 ** 20
 
 /** Lets V8 return memory to the system once the process is idle: at once what a start or an overload has left, and slowly the rest. */
 export function collectWhenIdle(): void {

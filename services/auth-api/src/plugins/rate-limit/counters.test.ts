@@ -105,8 +105,9 @@ describe('counters in Redis', () => {
     const counted = await Promise.all([counter.count('ada'), counter.read('ada'), counter.count('bob')])
     expect(counted.map(({ current }) => current)).toEqual([1, 1, 1])
     expect(redis.state.commands).toEqual([['ada', 'ada', 'bob'].map(keyOf)])
-    await Promise.all(Array.from({ length: 600 }, (_, index) => counter.read(`key ${index}`)))
-    expect(redis.state.commands.slice(1).map(({ length }) => length)).toEqual([250, 250, 100])
+    for (const length of [600, 250])
+      await Promise.all(Array.from({ length }, (_, index) => counter.read(`key ${index}`)))
+    expect(redis.state.commands.slice(1).map(({ length }) => length)).toEqual([250, 250, 100, 250])
   })
 
   it('count on when Redis is emptied', async () => {

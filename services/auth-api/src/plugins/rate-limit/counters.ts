@@ -26,11 +26,9 @@ export function openCounters(redis: Redis | undefined, unlessPaused: RedisPause)
     async function run(key: string, increment: boolean): Promise<Counted> {
       // Counted in memory too: emptying Redis or slowing it down resets nothing that this process has counted.
       const here = countHere(key, increment)
-      if (!shared) return here
       const named = `${name}:${key}`
-      const everywhere = await unlessPaused(() =>
-        increment ? shared.count(named, windowMs) : shared.read(named),
-      )
+      const everywhere =
+        shared && (await unlessPaused(() => (increment ? shared.count(named, windowMs) : shared.read(named))))
       return everywhere && everywhere.current >= here.current ? everywhere : here
     }
     return {
