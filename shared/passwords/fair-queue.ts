@@ -7,6 +7,8 @@ export type Standing = (typeof STANDINGS)[number]
 export interface HashClient {
   address: string
   standing: Standing
+  /** Whether nobody waits for the answer any more. Default: somebody does. */
+  hasLeft?: () => boolean
 }
 
 /**

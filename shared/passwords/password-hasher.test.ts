@@ -33,6 +33,26 @@ describe('the queue of hashes', () => {
     await passwords.close()
   })
 
+  it('hashes nothing for a client that has left when its turn comes', async () => {
+    const onStarted = vi.fn()
+    const passwords = createPasswordHasher({
+      scheme: 'argon2id',
+      concurrency: 1,
+      queueLimit: 4,
+      onStarted,
+    })
+    const client = { address: '192.0.2.1', standing: 'new' } as const
+    const left = vi.fn(() => true)
+    const calls = [{}, { hasLeft: left }, { hasLeft: () => false }, { hasLeft: left }].map((rest) =>
+      passwords.hash('c0rrect-Horse!', { ...client, ...rest }),
+    )
+    expect(left, 'before its turn').not.toHaveBeenCalled()
+    expect(await outcomesOf(calls)).toEqual(['hashed', 'overloaded', 'hashed', 'overloaded'])
+    expect(onStarted).toHaveBeenCalledTimes(2)
+    expect(passwords.usage()).toEqual({ running: 0, waiting: 0 })
+    await passwords.close()
+  })
+
   it('refuses in advance a call that it would refuse', async () => {
     const passwords = createPasswordHasher({ scheme: 'argon2id', concurrency: 1, queueLimit: 1 })
     const client = { address: '192.0.2.1', standing: 'new' } as const

@@ -23,6 +23,9 @@ export interface PasswordHasherOptions {
 export const tooManyWaiting = () =>
   new AppError('overloaded', 'Too many logins are waiting; try again shortly', { retryAfterSeconds: 1 })
 
+/** For a call whose client has left: as long as it waited, too many calls did. Nobody receives it. */
+const nobodyWaits = () => new AppError('overloaded', 'The client has left', { retryAfterSeconds: 1 })
+
 /** For a call whose request may have been given up: another error would be logged as a fault. */
 const stopping = () =>
   new AppError('overloaded', 'The service is stopping; try again shortly', { retryAfterSeconds: 1 })
@@ -35,6 +38,7 @@ export interface HasherUsage {
 
 interface Call {
   task: HashTask
+  client: HashClient
   /** In milliseconds of `performance.now`. */
   calledAt: number
   resolve: (result: string | Verification) => void
@@ -49,7 +53,7 @@ export type PasswordHasher = ReturnType<typeof createPasswordHasher>
 /**
  * Hashes and verifies passwords in libuv's pool, and leaves one of its threads to DNS, files and WebCrypto. Throws
  * `overloaded` for a call that finds neither a free thread nor a place in the queue, or loses its place to a call of
- * another client; see `createFairQueue`.
+ * another client; see `createFairQueue`. A call whose client has left when its turn comes is not run.
  */
 export function createPasswordHasher({
   scheme,
@@ -71,15 +75,17 @@ export function createPasswordHasher({
     // The caller's next call finds the thread free.
     const free = () => {
       running.delete(result)
-      const next = waiting.take()
-      if (next) start(next)
+      for (let next = waiting.take(); next; next = waiting.take()) {
+        if (!next.client.hasLeft?.()) return start(next)
+        next.reject(nobodyWaits())
+      }
     }
     result.finally(free).then(resolve, reject)
   }
 
   const run = (task: HashTask, client: HashClient): Promise<string | Verification> =>
     new Promise((resolve, reject) => {
-      const call = { task, calledAt: performance.now(), resolve, reject }
+      const call = { task, client, calledAt: performance.now(), resolve, reject }
       if (isClosed) return reject(stopping())
       // The pool's own queue stays empty: it has one order for all clients.
       if (running.size < threads) start(call)

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { AppError } from '@latchkey/shared/app-error.ts'
+import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import Fastify, { type FastifyRequest } from 'fastify'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { CreateCounter } from './counters.ts'
@@ -147,9 +148,9 @@ describe('a login', () => {
     const wrong = () => Promise.reject(new AppError('invalid_credentials', 'wrong'))
     const logIn = (request: FastifyRequest, account = 'ada') =>
       limit(request, account, async (client) => client)
-    expect(await logIn(here)).toEqual({ address: '192.0.2.1', standing: 'new' })
-    expect(await logIn(here)).toEqual({ address: '192.0.2.1', standing: 'known' })
-    expect(await logIn(there)).toEqual({ address: '192.0.2.2', standing: 'new' })
+    expect(await logIn(here)).toMatchObject({ address: '192.0.2.1', standing: 'new' })
+    expect(await logIn(here)).toMatchObject({ address: '192.0.2.1', standing: 'known' })
+    expect(await logIn(there)).toMatchObject({ address: '192.0.2.2', standing: 'new' })
     expect(await logIn(here, 'bob')).toMatchObject({ standing: 'new' })
     await expect(limit(here, 'eve', wrong)).rejects.toThrow('wrong')
     expect(await logIn(here)).toMatchObject({ standing: 'failed' })
@@ -166,6 +167,34 @@ describe('a login', () => {
     clock.pass(1)
     expect(await known.has(request, 'ada')).toBe(false)
   })
+})
+
+it('a login has been left once its connection is closed', async () => {
+  await using app = Fastify()
+  const knownClients = createKnownClients(createCounter, accountKey)
+  const limit = createLoginLimiter({
+    createCounter,
+    accountKey,
+    failedLoginsPerMinute: 5,
+    waitingLogins: 0,
+    knownClients,
+  })
+  const begun = Promise.withResolvers<HashClient>()
+  const gate = Promise.withResolvers<void>()
+  app.get('/', (request) =>
+    limit(request, 'ada', (client) => {
+      begun.resolve(client)
+      return gate.promise
+    }),
+  )
+  const leaving = new AbortController()
+  const answer = fetch(await app.listen(), { signal: leaving.signal })
+  const client = await begun.promise
+  expect(client.hasLeft?.()).toBe(false)
+  leaving.abort()
+  await expect(answer).rejects.toThrow()
+  await expect.poll(() => client.hasLeft?.()).toBe(true)
+  gate.resolve()
 })
 
 describe('reset requests', () => {

@@ -36,7 +36,9 @@ export function createLoginLimiter({ knownClients, ...options }: LoginLimiterOpt
   return (request, account, logIn) =>
     limitFailures(request, account, async (failed) => {
       const standing = await standingOf(request, account, failed)
-      const result = await logIn({ address: addressKey(request), standing })
+      // Clients that no longer wait under an overload come back, so that their earlier logins would delay everybody's.
+      const hasLeft = () => request.raw.socket.destroyed
+      const result = await logIn({ address: addressKey(request), standing, hasLeft })
       await knownClients.remember(request, account)
       return result
     })
