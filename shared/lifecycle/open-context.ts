@@ -32,6 +32,9 @@ export interface ServiceContext {
 /** Ends the process with exit code 0 when its settings can be used, before a connection or a port is opened. */
 const CHECK_SETTINGS = '--check-settings'
 
+/** An idle event loop shows as a lag of this. With prom-client's 10 ms, waking up takes half a percent of a core more. */
+const LAG_SAMPLE_MS = 50
+
 /**
  * What every service starts with: its settings, logger, traces and metrics. Settings and extensions that cannot be used
  * are written to standard error and end the process with exit code 78.
@@ -52,7 +55,7 @@ export async function openContext<Settings extends { config: CommonConfig }>(
     (tracing) => tracing?.stop(),
   )
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS })
   return { ...settings, logger, tracing, registry }
 }
 
