@@ -319,6 +319,7 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     terminal.type('\x1b[C\x7f\r')
     // The value is coloured as what is typed.
     await shows(2, '"漢"', '"漢"')
+    await terminal.see(/php> $/)
     const shown = await terminal.enter('range(1, 30);')
     expect(shown).toMatch(/=> \[\n {5}1,\npaged\n/)
   })
