@@ -27,7 +27,11 @@ it.skipIf(commit === undefined)(
     await using folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-older-'))
     await run('sh', ['-ec', `git archive ${commit} | tar -x -C '${folder.path}'`], { cwd: ROOT })
     await linkPackages(folder.path)
-    await addEmptyPlugin(join(folder.path, 'services/auth-api/src/node_modules/@fastify/swagger-ui'))
+    await addPackage(
+      join(folder.path, 'services/auth-api/src/node_modules/@fastify/swagger-ui'),
+      EMPTY_PLUGIN,
+    )
+    await addPackage(join(folder.path, 'shared/passwords/node_modules/piscina'), HASHING_HERE)
     await using database = await createEmptyDatabase('postgres')
     const env = anEnvironment(database.url)
     await run(process.execPath, ['scripts/migrate.ts'], { cwd: folder.path, env })
@@ -60,11 +64,27 @@ async function findCommitBefore(path: string): Promise<string | undefined> {
   )
 }
 
-/** In place of the package of `/docs`, which is not installed any more. */
-async function addEmptyPlugin(path: string): Promise<void> {
+/** In place of the package of `/docs`. */
+const EMPTY_PLUGIN = 'export default async () => {}'
+
+/** In place of the package of the hashing threads: the same work, on the spot. */
+const HASHING_HERE = `
+  import { pathToFileURL } from 'node:url'
+  export class Piscina {
+    constructor({ filename }) {
+      this.thread = import(pathToFileURL(filename))
+    }
+    async run(task) {
+      return (await this.thread).default(task)
+    }
+    async close() {}
+  }`
+
+/** Adds a package that the older version needs and this one does not have. */
+async function addPackage(path: string, code: string): Promise<void> {
   await mkdir(path, { recursive: true })
   await writeFile(join(path, 'package.json'), '{ "type": "module", "exports": "./index.js" }')
-  await writeFile(join(path, 'index.js'), 'export default async () => {}\n')
+  await writeFile(join(path, 'index.js'), code)
 }
 
 function anEnvironment(databaseUrl: string): NodeJS.ProcessEnv {
