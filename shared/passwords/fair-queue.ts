@@ -63,6 +63,7 @@ export function createFairQueue<Call>(limit: number) {
 function createLane<Call>() {
   const queues = new Map<string, Call[]>()
   const count = (address: string): number => queues.get(address)?.length ?? 0
+  const longestAddress = (): string => [...queues.keys()].toSorted((a, b) => count(b) - count(a))[0] ?? ''
 
   return {
     count,
@@ -76,13 +77,13 @@ function createLane<Call>() {
       if (others.length > 0) queues.set(address, others)
       return call
     },
-    /** The calls of the address with the most. */
-    longest: (): number => Math.max(0, ...[...queues.values()].map(({ length }) => length)),
+    /** How many calls the address with the most has. */
+    longest: (): number => count(longestAddress()),
     /** Removes the newest call of the address with the most. */
     drop(): Call | undefined {
-      const [longest = ''] = [...queues.keys()].toSorted((a, b) => count(b) - count(a))
-      const dropped = queues.get(longest)?.pop()
-      if (count(longest) === 0) queues.delete(longest)
+      const address = longestAddress()
+      const dropped = queues.get(address)?.pop()
+      if (count(address) === 0) queues.delete(address)
       return dropped
     },
   }

@@ -23,7 +23,7 @@ export interface PasswordHasherOptions {
 export const tooManyWaiting = () =>
   new AppError('overloaded', 'Too many logins are waiting; try again shortly', { retryAfterSeconds: 1 })
 
-/** For a call whose client has left: as long as it waited, too many calls did. Nobody receives it. */
+/** For a call whose client has left. Nobody receives it; the metrics count a login that waited too long. */
 const nobodyWaits = () => new AppError('overloaded', 'The client has left', { retryAfterSeconds: 1 })
 
 /** For a call whose request may have been given up: another error would be logged as a fault. */

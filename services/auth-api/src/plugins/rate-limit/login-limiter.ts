@@ -36,7 +36,7 @@ export function createLoginLimiter({ knownClients, ...options }: LoginLimiterOpt
   return (request, account, logIn) =>
     limitFailures(request, account, async (failed) => {
       const standing = await standingOf(request, account, failed)
-      // Clients that no longer wait under an overload come back, so that their earlier logins would delay everybody's.
+      // Under an overload clients give up and come back. What nobody waits for delays the others.
       const hasLeft = () => request.raw.socket.destroyed
       const result = await logIn({ address: addressKey(request), standing, hasLeft })
       await knownClients.remember(request, account)
