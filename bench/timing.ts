@@ -1,33 +1,28 @@
 /*
  * Measures whether response times reveal that an e-mail is known: for each route, and each state of a reset, in which an
- * e-mail may be known or not, sends requests about unknown, known and deleted ones in turn, idle and under load. Prints
- * for each comparison the p of a rank test (Mann and Whitney) and the smallest shift that it would have detected; then
- * the same as JSON. Exits with 1 if any p is below 0.01 divided by the number of comparisons.
+ * e-mail may be known or not, sends requests about unknown, known and deleted ones in turn, idle and under load. Compares
+ * them by a rank test (Mann and Whitney). Exits with 1 if any comparison is further from chance than LIMIT.
  *
  *   npm run bench:timing [-- --pairs 1500 --rows 'login|resetrequest' --load idle]
  */
 import { randomBytes } from 'node:crypto'
-import { cpus } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { Worker } from 'node:worker_threads'
 import type { Database } from '@latchkey/shared/database/database.ts'
-import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
-import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
-import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { getScheme } from '@latchkey/shared/passwords/schemes.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { startService } from '../scripts/start/service-process.ts'
-import { compareRanks, detectableShift } from './timing/rank-test.ts'
+import { startNamedHost } from './run/hosts.ts'
+import { type LoadOrder, startLoad } from './run/load.ts'
+import { median } from './run/quantile.ts'
+import { PASSWORD, prepareTarget } from './run/target.ts'
+import { compareRanks } from './timing/rank-test.ts'
 import { createRows, type Emails, type Row } from './timing/rows.ts'
-import { type Times, timeRequests } from './timing/time-requests.ts'
+import { prepareRow, timeRequests } from './timing/time-requests.ts'
 import { withPostgres } from './with-postgres.ts'
 
-const MAIN = join(import.meta.dirname, '../services/auth-api/src/main.ts')
-/** The probability that a run without any separation fails. */
-const LEVEL = 0.01
+/** Standard deviations. One of sixty comparisons without any separation is as far from chance in one run of a hundred. */
+const LIMIT = 3.75
 const LOADS = ['idle', 'loaded'] as const
-type Load = (typeof LOADS)[number]
 
 const { values } = parseArgs({
   options: {
@@ -37,85 +32,43 @@ const { values } = parseArgs({
   },
 })
 const pairs = Number(values.pairs)
-const loads = LOADS.filter((load) => new RegExp(values.load).test(load))
-
-interface Comparison {
-  load: Load
-  row: string
-  /** Compared with an unknown e-mail. */
-  kind: string
-  unknownP50Us: number
-  kindP50Us: number
-  /** The share of pairs in which the kind takes longer. */
-  takesLonger: number
-  p: number
-  /** The smallest shift that this run detects with a probability of 80 % and of 95 %. */
-  detects80Us: number
-  detects95Us: number
-}
 
 await withPostgres(async (databaseUrl) => {
+  const target = await prepareTarget(databaseUrl, databaseUrl)
   const db = await openDatabase(databaseUrl)
   try {
-    await run(databaseUrl, db)
+    const rows = createRows(db, target).filter(({ name }) => new RegExp(values.rows).test(name))
+    const loads = LOADS.filter((load) => new RegExp(values.load).test(load))
+    if (rows.length === 0 || loads.length === 0) throw new Error('No row has such a name or load')
+    const emails = await storeUsers(db)
+    await using host = await startNamedHost('latchkey', target)
+    for (const row of rows) await measureRow(host.url, row, firstOf(emails, 50)) // Warms the code.
+    for (const load of loads) {
+      using others = load === 'loaded' ? startLoad() : undefined
+      // The process of the load ends before its order does.
+      others?.run(loadOf(host.url)).catch(() => undefined)
+      for (const row of rows) await measureRow(host.url, row, emails, load)
+    }
   } finally {
     await db.close()
   }
 })
 
-async function run(databaseUrl: string, db: Database): Promise<void> {
-  const jwtSecret = randomBytes(64)
-  const rows = createRows(db, jwtSecret).filter(({ name }) => new RegExp(values.rows).test(name))
-  const comparisons = rows.flatMap(({ kinds }) => kinds.slice(1)).length * loads.length
-  if (comparisons === 0) throw new Error('No row has such a name or load')
-  const level = LEVEL / comparisons
-  await createMigrator(db).up()
-  await prepareQueue(databaseUrl)
-  const emails = await storeUsers(db)
-  const service = startService('auth-api', MAIN, settings(databaseUrl, jwtSecret))
-  try {
-    const { address = '' } = await service.ready
-    for (const row of rows) await measureRow(address, row, firstOf(emails, 50)) // Warms the code.
-    const results: Comparison[] = []
-    for (const load of loads)
-      for (const row of rows) {
-        const times = await underLoad(load, address, () => measureRow(address, row, emails))
-        results.push(...compare(load, row, times, level))
-        process.stderr.write(`${load}: ${row.name}\n`)
-      }
-    report(results, level)
-  } finally {
-    await service.stop()
-  }
-}
-
-function settings(databaseUrl: string, jwtSecret: Buffer): NodeJS.ProcessEnv {
+/** Four other clients, whose requests read the database. */
+function loadOf(url: string): LoadOrder {
   return {
-    PATH: process.env.PATH,
-    NODE_ENV: 'production',
-    APP_ENV: 'test',
-    PORT: '0',
-    METRICS_PORT: '0',
-    LOG_LEVEL: 'error',
-    API_SERVER: 'http://bench',
-    JWT_SECRET: jwtSecret.toString('base64'),
-    MAIL_SECRET: randomBytes(32).toString('base64'),
-    DATABASE_URL: databaseUrl,
-    QUEUE_URL: databaseUrl,
-    PASSWORD_HASH: 'argon2id',
-    EMAIL_CHANGE: 'confirmed',
-    SIGN_UP: 'on',
-    // Counted as in production, but never reached.
-    RATE_LIMIT_REQUESTS: '1000000000',
-    RATE_LIMIT_LOGIN: '1000000000',
-    RATE_LIMIT_RESET: '1000000000',
+    url: `${url}/login/confirmcode`,
+    method: 'POST',
+    bodies: [JSON.stringify({ email: 'somebody@example.com', code: '000000' })],
+    status: 422,
+    connections: 4,
+    rate: 400,
+    seconds: 3_600,
   }
 }
 
 async function storeUsers(db: Database): Promise<Emails> {
-  const passwords = createPasswordHasher({ scheme: 'argon2id', concurrency: 1, queueLimit: 1 })
-  const passwordHash = await passwords.hash('the password')
-  await passwords.close()
+  const passwordHash = await getScheme('argon2id').hash(PASSWORD)
   const emailsOf = () => Array.from({ length: pairs }, () => `${randomBytes(8).toString('hex')}@example.com`)
   const emails = { unknown: emailsOf(), known: emailsOf(), deleted: emailsOf() }
   await db.transaction(async (transaction) => {
@@ -139,52 +92,20 @@ function firstOf({ unknown, known, deleted }: Emails, count: number): Emails {
   }
 }
 
-async function measureRow(address: string, row: Row, emails: Emails): Promise<Times> {
-  await row.prepare(emails)
-  return timeRequests(address, row, emails)
-}
-
-/** Other clients send requests meanwhile. */
-async function underLoad<Result>(load: Load, address: string, work: () => Promise<Result>): Promise<Result> {
-  if (load === 'idle') return work()
-  const clients = new Worker(new URL('./timing/load.ts', import.meta.url), { workerData: { address } })
-  try {
-    return await work()
-  } finally {
-    await clients.terminate()
-  }
-}
-
-function compare(load: Load, row: Row, times: Times, level: number): Comparison[] {
+/** Prints each comparison with an unknown e-mail; without a load nothing is printed. */
+async function measureRow(url: string, row: Row, emails: Emails, load?: string): Promise<void> {
+  await prepareRow(url, row, emails)
+  const times = await timeRequests(url, row, emails)
   const unknown = times.get('unknown') ?? []
-  return row.kinds.slice(1).map((kind) => {
+  for (const kind of load ? row.kinds.slice(1) : []) {
     const others = times.get(kind) ?? []
-    const { shareAbove, p } = compareRanks(others, unknown)
-    return {
-      load,
-      row: row.name,
-      kind,
-      unknownP50Us: Math.round(median(unknown)),
-      kindP50Us: Math.round(median(others)),
-      takesLonger: Number(shareAbove.toFixed(3)),
-      p: Number(p.toPrecision(2)),
-      detects80Us: Number(detectableShift(unknown, level, 0.8).toPrecision(2)),
-      detects95Us: Number(detectableShift(unknown, level, 0.95).toPrecision(2)),
-    }
-  })
-}
-
-function report(results: readonly Comparison[], level: number): void {
-  console.log(
-    `${cpus().length} cores, Node ${process.version}, ${pairs} requests of each kind; p below ${level.toPrecision(2)} is a separation`,
-  )
-  console.table(results)
-  console.log(JSON.stringify({ pairs, level, results }))
-  const separated = results.filter(({ p }) => p < level)
-  for (const { load, row, kind } of separated) console.log(`Separated, ${load}: ${row}: ${kind} from unknown`)
-  if (separated.length > 0) process.exitCode = 1
-}
-
-function median(list: readonly number[]): number {
-  return list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)] ?? Number.NaN
+    const { shareAbove, deviations } = compareRanks(others, unknown)
+    const isSeparated = deviations > LIMIT
+    if (isSeparated) process.exitCode = 1
+    console.log(
+      `${load}: ${row.name}: unknown ${median(unknown).toFixed(0)} µs, ${kind} ${median(others).toFixed(0)} µs, ` +
+        `takes longer in ${shareAbove.toFixed(3)} of the pairs, ${deviations.toFixed(2)} deviations from chance` +
+        (isSeparated ? ' SEPARATED' : ''),
+    )
+  }
 }

@@ -8,10 +8,10 @@ export interface Host extends AsyncDisposable {
   url: string
   /** Milliseconds from the spawn to the message that it is ready. */
   startMs: number
-  /** Processor time so far of all its threads, in microseconds; undefined where the system does not tell. */
-  cpuMicros(): Promise<number | undefined>
-  /** Resident memory now and at most, in MiB. */
-  memory(): Promise<Memory | undefined>
+  /** Processor time so far of all its threads, in microseconds; NaN where the system does not tell. */
+  cpuMicros(): Promise<number>
+  /** Resident memory now and at most, in MiB; NaN where the system does not tell. */
+  memory(): Promise<Memory>
 }
 
 export interface Memory {
@@ -48,32 +48,16 @@ export async function startHost(
   }
 }
 
-/** A service that runs elsewhere, of which only the answers are known. */
-export const remoteHost = (name: string, url: string): Host => ({
-  name,
-  url: url.replace(/\/$/, ''),
-  startMs: Number.NaN,
-  cpuMicros: async () => undefined,
-  memory: async () => undefined,
-  [Symbol.asyncDispose]: async () => undefined,
-})
-
-/** Its memory, NaN where the system does not tell. */
-export async function measureMib(host: Host): Promise<Memory> {
-  return (await host.memory()) ?? { residentMib: Number.NaN, peakMib: Number.NaN }
-}
-
-async function readCpu(pid = 0): Promise<number | undefined> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+async function readCpu(pid = 0): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   // The second field, the name, may contain spaces.
-  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return fields && (Number(fields[11]) + Number(fields[12])) * TICK_MICROS
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MICROS
 }
 
-async function readMemory(pid = 0): Promise<Memory | undefined> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => undefined)
-  const kib = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status ?? '')?.[1])
-  return status === undefined
-    ? undefined
-    : { residentMib: kib('VmRSS') / KIB_PER_MIB, peakMib: kib('VmHWM') / KIB_PER_MIB }
+async function readMemory(pid = 0): Promise<Memory> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  const mib = (field: string) =>
+    Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]) / KIB_PER_MIB
+  return { residentMib: mib('VmRSS'), peakMib: mib('VmHWM') }
 }

@@ -30,24 +30,15 @@ async function run({
     ...(bodies.length > 0 ? { body: bodies[index % bodies.length] ?? '' } : {}),
   })
   let next = 0
-  const endless = new Map<string, number>()
-  const isAlwaysSame = authorizations.length <= 1 && bodies.length <= 1 && refusals.length === 0
-  const varying: autocannon.Request = {
-    setupRequest: (request) => ({ ...request, ...requestOf(next++) }),
-    ...(refusals.length === 0 ? {} : { onResponse: countEndless }),
-  }
-  function countEndless(refusal: number, _body: string, _context: object, headers: object = {}): void {
-    const names = Object.keys(headers).map((name) => name.toLowerCase())
-    if (!refusals.includes(refusal) || names.includes('retry-after')) return
-    const outcome = `${refusal} without Retry-After`
-    endless.set(outcome, (endless.get(outcome) ?? 0) + 1)
-  }
+  const isAlwaysSame = authorizations.length <= 1 && bodies.length <= 1
   const { result, latencies } = await send({
     ...order,
     duration: seconds,
     timeout: 30,
     ...(rate ? { overallRate: rate } : {}),
-    ...(isAlwaysSame ? requestOf(0) : { requests: [varying] }),
+    ...(isAlwaysSame
+      ? requestOf(0)
+      : { requests: [{ setupRequest: (request) => ({ ...request, ...requestOf(next++) }) }] }),
   })
   const answers = countsOf(result).get(status) ?? 0
   return {
@@ -55,7 +46,7 @@ async function run({
     perSecond: answers / result.duration,
     p50Ms: quantile(latencies, 0.5),
     p99Ms: quantile(latencies, 0.99),
-    wrong: { ...findWrong(result, [status, ...refusals]), ...Object.fromEntries(endless) },
+    wrong: findWrong(result, [status, ...refusals]),
   }
 }
 

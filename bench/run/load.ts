@@ -14,7 +14,7 @@ export interface LoadOrder {
   rate?: number
   /** The status of every answer. */
   status: number
-  /** Statuses of refusals, which do not count as answers and need a Retry-After. Default: none. */
+  /** Statuses of refusals, which do not count as answers. Default: none. */
   refusals?: readonly number[]
 }
 

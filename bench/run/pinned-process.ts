@@ -1,6 +1,5 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 
 /** The service that is measured has the first core for itself; everything else shares the others. */
@@ -13,13 +12,7 @@ export const canPin = CORES > 1 && hasTaskset()
 
 /** Moves this process, and with it what it starts from now on, to the cores of the load. */
 export function pinBenchmark(): void {
-  if (!canPin) return
-  // Each thread by itself: a thread of Node's may end meanwhile.
-  for (const thread of readdirSync('/proc/self/task')) {
-    const { status, stderr } = spawnSync('taskset', ['-c', '-p', CORES_OF.load, thread], { encoding: 'utf8' })
-    if (status !== 0 && existsSync(`/proc/self/task/${thread}`))
-      throw new Error(`The benchmark cannot be moved to other cores than the service: ${stderr}`)
-  }
+  if (canPin) execFileSync('taskset', ['-a', '-c', '-p', CORES_OF.load, String(process.pid)])
 }
 
 /** Runs a TypeScript file with an IPC channel, on its own core where `taskset` is installed. */

@@ -27,13 +27,8 @@ export interface BenchUser {
   email: string
 }
 
-export interface TargetUrls {
-  databaseUrl: string
-  queueUrl: string
-}
-
 /** Prepares a database for the benchmark: its tables, its queue, and users that no other run knows. */
-export async function prepareTarget({ databaseUrl, queueUrl }: TargetUrls): Promise<Target> {
+export async function prepareTarget(databaseUrl: string, queueUrl: string): Promise<Target> {
   const db = await openDatabase(databaseUrl)
   try {
     await createMigrator(db).up()
@@ -54,9 +49,9 @@ export async function prepareTarget({ databaseUrl, queueUrl }: TargetUrls): Prom
     return {
       databaseUrl,
       queueUrl,
-      jwtSecret: process.env.JWT_SECRET ?? randomBytes(64).toString('base64'),
-      mailSecret: process.env.MAIL_SECRET ?? randomBytes(32).toString('base64'),
-      issuer: process.env.API_SERVER ?? 'http://bench',
+      jwtSecret: randomBytes(64).toString('base64'),
+      mailSecret: randomBytes(32).toString('base64'),
+      issuer: 'http://bench',
       users: { sha1: await add('sha1'), argon2id: await add('argon2id') },
     }
   } finally {

@@ -1,21 +1,17 @@
 import { hash, randomUUID } from 'node:crypto'
-import type { Database, Statement } from '@latchkey/shared/database/database.ts'
+import type { Database } from '@latchkey/shared/database/database.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { SignJWT } from 'jose'
-import { createCodeSecrets } from '../../services/auth-api/src/codes/code-secrets.ts'
-import { createChangeRepository } from '../../services/auth-api/src/features/change-email/change-repository.ts'
-import { createResetRepository } from '../../services/auth-api/src/features/password-reset/reset-repository.ts'
-import { createSignUpRepository } from '../../services/auth-api/src/features/sign-up/sign-up-repository.ts'
+import { PASSWORD, type Target } from '../run/target.ts'
 
 /** What an e-mail may be. Requests about all kinds of a row must take the same time. */
 export type Kind = 'unknown' | 'known' | 'deleted'
 
 export interface TimedRequest {
-  method: string
+  method: 'POST' | 'PUT'
   path: string
-  /** JSON. */
-  body: string
-  authorization?: string
+  body: object
+  authorization?: string | undefined
 }
 
 export interface Row {
@@ -26,249 +22,182 @@ export interface Row {
   status: number
   /** Requests in flight at the same time; more than one where a request mostly waits. */
   lanes: number
-  prepare(emails: Emails): Promise<void>
+  /** Brings the accounts into the state of the row. `send` resolves with the JSON of an answer. */
+  prepare?(emails: Emails, send: Send): Promise<void>
   request(email: string): TimedRequest
 }
 
 export type Emails = Readonly<Record<Kind, readonly string[]>>
+export type Send = (request: TimedRequest) => Promise<{ token?: string }>
 
-const OWN_TOKEN = 'the token of the reset request'
 const WRONG_CODE = '000000'
-const CODE = '123456'
-const PASSWORD = 'N3w-p4ssw0rd!'
+const ALL_KINDS = ['unknown', 'known', 'deleted'] as const
+/** Requests at a time while a row is prepared. */
+const PREPARED_TOGETHER = 64
 
-const FIND_OWNERS: Statement = { name: 'bench-owners', text: 'select userid, email from users' }
-
-interface ResetState {
-  /** That of the reset by default. */
-  token?: string
-  expiresInMs?: number
-  attempts?: number
-}
-
-/** The states in which a request finds the reset of an e-mail; undefined for none. */
-const STATES: Record<string, ResetState | undefined> = {
-  'no reset': undefined,
-  'open reset': {},
-  'open reset, another token': { token: 'another token' },
-  'expired reset': { expiresInMs: -1_000 },
-  'reset out of attempts': { attempts: 5 },
+/** The states in which a request finds the reset of an e-mail, as SQL that makes them of an open reset. */
+const RESET_STATES: Readonly<Record<string, string>> = {
+  'no reset': 'delete from password_reset',
+  'open reset': 'vacuum analyze password_reset',
+  'expired reset': "update password_reset set expires_at = now() - interval '1 s'",
+  'reset out of attempts': 'update password_reset set attempts = 1000',
 }
 
 /** Every route and state in which an e-mail may be known or not. */
-export function createRows(db: Database, jwtSecret: Uint8Array): Row[] {
-  const secrets = createCodeSecrets('reset', jwtSecret)
-  const prepareNothing = async () => undefined
-
-  async function insertResets(emails: Emails, { expiresInMs = 600_000, attempts = 0 }: ResetState) {
-    const now = new Date()
-    const stored = await db.query<{ userid: unknown; email: string }>(FIND_OWNERS)
-    const owners = new Map(stored.map(({ userid, email }) => [email, db.fromUuidValue(userid)]))
-    await db.transaction(async (transaction) => {
-      const resets = createResetRepository(transaction)
-      // In turn, so that no kind has pages of its own.
-      for (const email of emails.unknown.flatMap((unknown, index) => [unknown, emails.known[index] ?? ''])) {
-        const [id, userid] = [randomUUID(), owners.get(email)]
-        const codeHash = secrets.hash(id, CODE)
-        await resets.insert(
-          {
-            id,
-            userid: userid ?? randomUUID(),
-            email,
-            tokenHash: secrets.hash(id, OWN_TOKEN),
-            codeHash: userid ? codeHash : secrets.hashOfNothing(),
-            expiresAt: new Date(now.getTime() + expiresInMs),
-          },
-          now,
-        )
-      }
-    })
-    await db.execute({ name: 'bench-attempts', text: 'update password_reset set attempts = $1' }, [attempts])
-  }
-
-  const resetRows = Object.entries(STATES).flatMap(([state, given]) => {
-    const token = given?.token ?? OWN_TOKEN
-    const shared = {
-      kinds: ['unknown', 'known'] as const,
-      status: 422,
-      lanes: 1,
-      async prepare(emails: Emails) {
-        await db.execute({ name: 'bench-clear', text: 'delete from password_reset' })
-        if (given) await insertResets(emails, given)
-        await db.runScript('vacuum analyze password_reset')
-      },
-    }
-    return [
-      {
-        ...shared,
-        name: `confirmcode, ${state}`,
-        request: (email: string) => post('/login/confirmcode', { email, code: WRONG_CODE, token }),
-      },
-      {
-        ...shared,
-        name: `confirmcode without a token, ${state}`,
-        request: (email: string) => post('/login/confirmcode', { email, code: WRONG_CODE }),
-      },
-      {
-        ...shared,
-        name: `resetpassword, ${state}`,
-        request: (email: string) => post('/login/resetpassword', { email, token, password: PASSWORD }),
-      },
-    ]
-  })
+export function createRows(db: Database, target: Target): Row[] {
   return [
     {
       name: 'login, wrong password',
-      kinds: ['unknown', 'known', 'deleted'],
+      kinds: ALL_KINDS,
       status: 401,
       // As many as there are threads that hash, on two cores.
       lanes: 2,
-      prepare: prepareNothing,
       request: (username) => post('/login', { username, password: 'not the password' }),
     },
     {
       name: 'resetrequest',
-      kinds: ['unknown', 'known', 'deleted'],
+      kinds: ALL_KINDS,
       status: 200,
       lanes: 4,
-      prepare: prepareNothing,
       request: (email) => post('/login/resetrequest', { email }),
     },
-    {
-      name: 'signup',
-      kinds: ['unknown', 'known', 'deleted'],
-      status: 202,
-      lanes: 2,
-      prepare: prepareNothing,
-      request: (email) => post('/signup', { email, username: 'a new user', password: PASSWORD }),
-    },
-    ...resetRows,
-    ...createChangeRows(db, jwtSecret),
-    createConfirmationRow(db, jwtSecret),
-    ...createSignUpRows(db, jwtSecret),
+    { name: 'signup', kinds: ALL_KINDS, status: 202, lanes: 2, request: signUp },
+    ...Object.entries(RESET_STATES).flatMap(([state, sql]) => createResetRows(db, state, sql)),
+    createConfirmSignUpRow(db),
+    createChangeRow(db, target, { which: 'right password', currentPassword: PASSWORD, status: 200 }),
+    createChangeRow(db, target, { which: 'wrong password', currentPassword: 'not it', status: 422 }),
+    createConfirmChangeRow(db, target),
   ]
 }
 
-/** A guess of the code of a sign-up: one that was mailed to an e-mail which nobody had, or to nobody. */
-function createSignUpRows(db: Database, jwtSecret: Uint8Array): Row[] {
-  const secrets = createCodeSecrets('signup', jwtSecret)
+const signUp = (email: string): TimedRequest =>
+  post('/signup', { email, username: 'a new user', password: PASSWORD })
 
-  async function insertSignUp(email: string, codeHashOf: (id: string) => string): Promise<void> {
-    const [id, now] = [randomUUID(), new Date()]
-    const pending = {
-      name: undefined,
-      email,
-      username: 'a new user',
-      language: 'en',
-      passwordHash: '',
-    } as const
-    const tokenHash = secrets.hash(id, OWN_TOKEN)
-    const expiresAt = new Date(now.getTime() + 600_000)
-    await createSignUpRepository(db).insert(
-      { ...pending, id, tokenHash, codeHash: codeHashOf(id), expiresAt },
-      now,
-    )
+function createResetRows(db: Database, state: string, sql: string): Row[] {
+  const tokens = new Map<string, string>()
+  const shared = {
+    kinds: ['unknown', 'known'] as const,
+    status: 422,
+    lanes: 1,
+    async prepare(emails: Emails, send: Send) {
+      await db.runScript('delete from password_reset')
+      // In turn, so that no kind has pages only for itself.
+      await forEachEmail(emails, async (email) => {
+        const { token = '' } = await send(post('/login/resetrequest', { email }))
+        tokens.set(email, token)
+      })
+      await db.runScript(sql)
+    },
   }
+  const confirm = (email: string, token?: string) =>
+    post('/login/confirmcode', { email, code: WRONG_CODE, token })
+  return [
+    {
+      ...shared,
+      name: `confirmcode, ${state}`,
+      request: (email) => confirm(email, tokens.get(email)),
+    },
+    { ...shared, name: `confirmcode without a token, ${state}`, request: (email) => confirm(email) },
+    {
+      ...shared,
+      name: `resetpassword, ${state}`,
+      request: (email) =>
+        post('/login/resetpassword', { email, token: tokens.get(email), password: 'N3w-p4ssw0rd!' }),
+    },
+  ]
+}
 
-  return ['no sign-up', 'open sign-up'].map((state) => ({
-    name: `signup/confirm, ${state}`,
+/** A guess of the code of a sign-up, which was mailed to an e-mail that nobody had, or to nobody. */
+function createConfirmSignUpRow(db: Database): Row {
+  const tokens = new Map<string, string>()
+  return {
+    name: 'signup/confirm, open sign-up',
     kinds: ['unknown', 'known'],
     status: 422,
     lanes: 1,
-    async prepare({ unknown, known }) {
-      await db.execute({ name: 'bench-clear-sign-ups', text: 'delete from sign_up' })
-      if (state === 'open sign-up')
-        for (const [index, email] of unknown.entries()) {
-          await insertSignUp(email, (id) => secrets.hash(id, CODE))
-          await insertSignUp(known[index] ?? '', () => secrets.hashOfNothing())
-        }
+    async prepare(emails, send) {
+      await db.runScript('delete from sign_up')
+      await forEachEmail(emails, async (email) => {
+        const { token = '' } = await send(signUp(email))
+        tokens.set(email, token)
+      })
       await db.runScript('vacuum analyze sign_up')
     },
-    request: (email) => post('/signup/confirm', { email, code: WRONG_CODE, token: OWN_TOKEN }),
-  }))
+    request: (email) => post('/signup/confirm', { email, code: WRONG_CODE, token: tokens.get(email) }),
+  }
 }
 
 /** The change of a user's e-mail to one that may be known, with EMAIL_CHANGE=confirmed. */
-function createChangeRows(db: Database, jwtSecret: Uint8Array): Row[] {
-  const rows = [
-    { which: 'right password', currentPassword: PASSWORD, status: 200 },
-    { which: 'wrong password', currentPassword: 'not the password', status: 422 },
-  ]
-  return rows.map(({ which, currentPassword, status }) => {
-    let authorization = ''
-    return {
-      name: `PUT /profile, another e-mail, ${which}`,
-      kinds: ['unknown', 'known', 'deleted'],
-      status,
-      lanes: 4,
-      async prepare() {
-        authorization = await authorizationOf(jwtSecret, await storeUser(db))
-      },
-      request: (email) => ({
-        method: 'PUT',
-        path: '/profile',
-        body: JSON.stringify({ email, currentPassword }),
-        authorization,
-      }),
-    }
-  })
+function createChangeRow(
+  db: Database,
+  target: Target,
+  { which, currentPassword, status }: { which: string; currentPassword: string; status: number },
+): Row {
+  let authorization = ''
+  return {
+    name: `PUT /profile, another e-mail, ${which}`,
+    kinds: ALL_KINDS,
+    status,
+    lanes: 4,
+    async prepare() {
+      authorization = await storeUser(db, target)
+    },
+    request: (email) => ({
+      method: 'PUT',
+      path: '/profile',
+      body: { email, currentPassword },
+      authorization,
+    }),
+  }
 }
 
 /** A guess of the code that was mailed to an e-mail which nobody had, or of one that was mailed to nobody. */
-function createConfirmationRow(db: Database, jwtSecret: Uint8Array): Row {
-  const secrets = createCodeSecrets('email', jwtSecret)
+function createConfirmChangeRow(db: Database, target: Target): Row {
   const authorizations = new Map<string, string>()
-
-  async function insertChange(email: string, codeHashOf: (id: string) => string): Promise<void> {
-    const [id, userid, now] = [randomUUID(), await storeUser(db), new Date()]
-    const expiresAt = new Date(now.getTime() + 600_000)
-    const changes = createChangeRepository(db)
-    await changes.insert({ id, userid, email, codeHash: codeHashOf(id), expiresAt }, now)
-    authorizations.set(email, await authorizationOf(jwtSecret, userid))
-  }
-
   return {
     name: 'confirmemail, open change',
     kinds: ['unknown', 'known'],
     status: 422,
     lanes: 1,
-    async prepare({ unknown, known }) {
-      for (const [index, email] of unknown.entries()) {
-        await insertChange(email, (id) => secrets.hash(id, CODE))
-        await insertChange(known[index] ?? '', () => secrets.hashOfNothing())
-      }
+    async prepare(emails, send) {
+      await forEachEmail(emails, async (email) => {
+        const authorization = await storeUser(db, target)
+        authorizations.set(email, authorization)
+        const body = { email, currentPassword: PASSWORD }
+        await send({ method: 'PUT', path: '/profile', body, authorization })
+      })
       await db.runScript('vacuum analyze email_change')
     },
     request: (email) => ({
       ...post('/profile/confirmemail', { code: WRONG_CODE }),
-      authorization: authorizations.get(email) ?? '',
+      authorization: authorizations.get(email),
     }),
   }
 }
 
-/** A user of their own, with the password `PASSWORD`. */
-function storeUser(db: Database): Promise<string> {
-  const username = randomUUID().slice(0, 18)
-  const user = { username, email: `${username}@example.com`, passwordHash: hash('sha1', PASSWORD) }
-  return createUserRepository(db).insert(user)
+async function forEachEmail({ unknown, known }: Emails, work: (email: string) => Promise<void>) {
+  const emails = unknown.flatMap((email, index) => [email, known[index] ?? '']).values()
+  const lane = async () => {
+    for (const email of emails) await work(email)
+  }
+  await Promise.all(Array.from({ length: PREPARED_TOGETHER }, lane))
 }
 
-/** As the service would issue it, for longer than a run takes. */
-async function authorizationOf(jwtSecret: Uint8Array, userid: string): Promise<string> {
+/** Stores a user with the password `PASSWORD`; resolves with the Authorization header of a token that lives for a day. */
+async function storeUser(db: Database, { jwtSecret, issuer }: Target): Promise<string> {
+  const username = randomUUID().slice(0, 18)
+  const user = { username, email: `${username}@example.com`, passwordHash: hash('sha1', PASSWORD) }
+  const userid = await createUserRepository(db).insert(user)
   const token = await new SignJWT({ data: { userid, name: '', role: 'user' } })
     .setProtectedHeader({ alg: 'HS512', typ: 'JWT' })
-    .setIssuer('http://bench')
+    .setIssuer(issuer)
     .setSubject(userid)
     .setIssuedAt()
     .setNotBefore('0s')
     .setExpirationTime('1d')
     .setJti(randomUUID())
-    .sign(jwtSecret)
+    .sign(Buffer.from(jwtSecret, 'base64'))
   return `Bearer ${token}`
 }
 
-const post = (path: string, body: object): TimedRequest => ({
-  method: 'POST',
-  path,
-  body: JSON.stringify(body),
-})
+const post = (path: string, body: object): TimedRequest => ({ method: 'POST', path, body })

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { createMails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
@@ -5,57 +7,52 @@ import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
-import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
-import { startWorker } from '../run/hosts.ts'
-import { openMailSink } from '../run/mail-sink.ts'
-import type { Target } from '../run/target.ts'
+import { SMTPServer } from 'smtp-server'
+import type { Line } from './bench.ts'
+import { startWorker } from './run/hosts.ts'
+import type { Target } from './run/target.ts'
 
 const MAILS = 5_000
-const POLL_MS = 20
 const TTL_MS = 3_600_000
 /** So few that a busy machine adds them before the queue's operations time out. */
 const ADDED_TOGETHER = 250
 
-export interface MailResult {
-  /** With the server that has the queue. */
-  host: string
-  mails: number
-  perSecond: number
-  cpuMicros: number
-  residentMib: number
-}
-
-/** Measures one worker on the queue of the run and, where that is in Redis, on one in the database as well. */
-export async function measureMail(target: Target): Promise<MailResult[]> {
-  const { databaseUrl, queueUrl } = target
-  const urls = new Set([queueUrl, ...(isPostgres(databaseUrl) ? [databaseUrl] : [])])
-  const results: MailResult[] = []
-  for (const url of urls) results.push(await measureQueue({ ...target, queueUrl: url }))
-  return results
-}
-
-const isPostgres = (url: string): boolean => /^postgres(ql)?:/.test(url)
-
 /** Fills outbox and queue, then measures how fast one worker empties them into an SMTP server. */
-async function measureQueue(target: Target): Promise<MailResult> {
-  await prepareQueue(target.queueUrl)
+export async function measureMail(target: Target): Promise<Line[]> {
   await fillQueue(target)
-  await using sink = await openMailSink()
-  await using worker = await startWorker(target, sink.url)
-  const before = (await worker.cpuMicros()) ?? Number.NaN
-  while (sink.acceptedAt.length < MAILS) await wait(POLL_MS)
-  const cpu = ((await worker.cpuMicros()) ?? Number.NaN) - before
-  const [first = 0, last = 0] = [sink.acceptedAt[0], sink.acceptedAt.at(-1)]
-  return {
-    host: `mailer-worker, queue in ${isPostgres(target.queueUrl) ? 'PostgreSQL' : 'Redis'}`,
-    mails: sink.acceptedAt.length,
-    perSecond: (MAILS - 1) / ((last - first) / 1_000),
-    cpuMicros: cpu / MAILS,
-    residentMib: (await worker.memory())?.residentMib ?? Number.NaN,
+  const acceptedAt: number[] = []
+  const server = new SMTPServer({
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    onData(stream, _session, callback) {
+      stream.resume().on('end', () => {
+        acceptedAt.push(performance.now())
+        callback()
+      })
+    },
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server.server, 'listening')
+  try {
+    const { port } = server.server.address() as AddressInfo
+    await using worker = await startWorker(target, `smtp://127.0.0.1:${port}?ignoreTLS=true`)
+    const before = await worker.cpuMicros()
+    while (acceptedAt.length < MAILS) await wait(20)
+    const cpu = (await worker.cpuMicros()) - before
+    const [first = 0, last = 0] = [acceptedAt[0], acceptedAt.at(-1)]
+    return [
+      {
+        host: `mailer-worker, queue in ${target.queueUrl.split(':', 1)}`,
+        'per s': (MAILS - 1) / ((last - first) / 1_000),
+        'CPU µs': cpu / MAILS,
+        'resident MiB': (await worker.memory()).residentMib,
+      },
+    ]
+  } finally {
+    server.close()
   }
 }
 
-/** As the API does it, but for the random delay. */
+/** Accepts and queues the mails as the API does it, but for the random delay. */
 async function fillQueue({ databaseUrl, queueUrl, mailSecret, users }: Target): Promise<void> {
   const db = await openDatabase(databaseUrl)
   const queue = openMailQueue(queueUrl)
@@ -79,9 +76,7 @@ async function fillQueue({ databaseUrl, queueUrl, mailSecret, users }: Target): 
     })
     while (accepted.length > 0)
       await Promise.all(accepted.splice(0, ADDED_TOGETHER).map(([id, job]) => queue.add(id, job)))
-    await db.execute({ name: 'bench-dispatched', text: 'update mail_outbox set dispatched_at = $1' }, [
-      new Date(),
-    ])
+    await db.runScript('update mail_outbox set dispatched_at = current_timestamp')
   } finally {
     await queue.close()
     await db.close()

@@ -1,6 +1,6 @@
-import type { HostName } from '../run/hosts.ts'
-import type { LoadOrder } from '../run/load.ts'
-import { PASSWORD, type Scheme, type Target } from '../run/target.ts'
+import type { HostName } from './run/hosts.ts'
+import type { LoadOrder } from './run/load.ts'
+import { PASSWORD, type Scheme, type Target } from './run/target.ts'
 
 /** A path that Latchkey and others answer alike. */
 export interface HttpRow {
@@ -11,14 +11,14 @@ export interface HttpRow {
   order(target: Target, seconds: number): Omit<LoadOrder, 'url' | 'seconds'>
   /** Logins that other connections send meanwhile. */
   besides?: (target: Target) => Omit<LoadOrder, 'url' | 'seconds'>
-  /** Whether its statements are counted. */
-  hasStatements?: boolean
+  /** How long nothing is sent between the warm-up and the measurement. */
+  pauseMs?: number
 }
 
 const PEER = 'fastify + @fastify/jwt + pg'
 const CONNECTIONS = 64
 /** More tokens than a connection can use, so that each is sent once. */
-export const FRESH_A_SECOND = 40_000
+const FRESH_A_SECOND = 40_000
 /** Below saturation, where a latency is that of the service and not of its queue. */
 const STEADY_RATE = 1_000
 /** A reset is answered at the next boundary of 25 ms, so throughput needs many at a time. */
@@ -42,13 +42,11 @@ const logins = (scheme: Scheme, connections: number) => (target: Target) => ({
 
 const ping = (
   name: string,
-  options: { isFresh?: boolean; isSteady?: boolean; isBusy?: boolean } = {},
+  options: { isFresh?: boolean; isSteady?: boolean; isBusy?: boolean; pauseMs?: number } = {},
 ): HttpRow => ({
   name,
   path: '/sampleprotected/ping',
-  hosts: options.isSteady
-    ? ['latchkey', PEER]
-    : ['latchkey', PEER, 'fastify + jose, remembered', 'fastify', 'node:http'],
+  hosts: options.isSteady ? ['latchkey', PEER] : ['latchkey', PEER, 'fastify'],
   order: (target, seconds) => ({
     method: 'GET',
     connections: options.isSteady ? 16 : CONNECTIONS,
@@ -56,42 +54,39 @@ const ping = (
     tokens: tokens(target, options.isFresh ? FRESH_A_SECOND * seconds : 1),
     ...(options.isSteady ? { rate: STEADY_RATE } : {}),
   }),
+  ...(options.pauseMs ? { pauseMs: options.pauseMs } : {}),
   ...(options.isBusy ? { besides: logins('argon2id', 16) } : {}),
 })
 
 const login = (name: string, scheme: Scheme, connections: number): HttpRow => ({
   name,
   path: '/login',
-  hosts: scheme === 'sha1' ? ['latchkey, PASSWORD_HASH=sha1', PEER, 'node:http'] : ['latchkey', PEER],
+  hosts: scheme === 'sha1' ? ['latchkey, PASSWORD_HASH=sha1', PEER] : ['latchkey', PEER],
   order: logins(scheme, connections),
-  hasStatements: true,
 })
-
-/** Below saturation. */
-export const STEADY_PING = ping('ping, 1,000 a second', { isSteady: true })
 
 /** Every path that is measured by throughput and processor time. */
 export const HTTP_ROWS: readonly HttpRow[] = [
   ping('ping, remembered token'),
   ping('ping, fresh tokens', { isFresh: true }),
-  STEADY_PING,
+  ping('ping, 1,000 a second', { isSteady: true }),
   ping('ping, 1,000 a second during logins', { isSteady: true, isBusy: true }),
+  ping('ping, 1,000 a second after a pause', { isSteady: true, pauseMs: 3_000 }),
   {
     name: 'profile, read',
     path: '/profile',
-    hosts: ['latchkey', PEER, 'node:http'],
+    hosts: ['latchkey', PEER],
     order: (target) => ({
       method: 'GET',
       connections: CONNECTIONS,
       status: 200,
       tokens: tokens(target, 256),
     }),
-    hasStatements: true,
   },
   {
     name: 'profile, write',
     path: '/profile',
-    hosts: ['latchkey', PEER, 'node:http'],
+    hosts: ['latchkey', PEER],
     order: (target) => ({
       method: 'PUT',
       connections: CONNECTIONS,
@@ -99,7 +94,6 @@ export const HTTP_ROWS: readonly HttpRow[] = [
       tokens: tokens(target, 256),
       bodies: json([{ name: 'Ada' }, { name: 'Grace' }]),
     }),
-    hasStatements: true,
   },
   login('login, argon2id, 1 connection', 'argon2id', 1),
   login('login, argon2id', 'argon2id', CONNECTIONS),
@@ -107,14 +101,13 @@ export const HTTP_ROWS: readonly HttpRow[] = [
   {
     name: 'refresh',
     path: '/refreshtoken',
-    hosts: ['latchkey', PEER, 'node:http'],
+    hosts: ['latchkey', PEER],
     order: (target, seconds) => ({
       method: 'POST',
       connections: CONNECTIONS,
       status: 200,
       tokens: tokens(target, (FRESH_A_SECOND / 2) * seconds),
     }),
-    hasStatements: true,
   },
   {
     name: 'reset request',
@@ -126,6 +119,5 @@ export const HTTP_ROWS: readonly HttpRow[] = [
       status: 200,
       bodies: json(target.users.sha1.map(({ email }) => ({ email }))),
     }),
-    hasStatements: true,
   },
 ]
