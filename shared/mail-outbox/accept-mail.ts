@@ -66,7 +66,7 @@ export function createMails<Templates extends MailTemplates>({
       subject: '',
       template,
       language,
-      variables: sealer.seal(parseVariables(templates, template, variables)),
+      variables: await sealer.seal(parseVariables(templates, template, variables)),
       expiresAt: expiresAt.toISOString(),
     }
     const id = await createOutboxRepository(transaction).insert(job, new Date(clock()))

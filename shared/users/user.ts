@@ -53,7 +53,7 @@ export const validFromOf = (user: Pick<User, 'properties'>): number =>
   Number(findProperty(user, VALID_FROM_PROPERTY) ?? 0)
 
 /** Whether the user's valid-from mark leaves a token valid. `iat` is in seconds since the epoch. */
-export function isAfterMark(
+export function isIssuedAfterValidFrom(
   user: Pick<User, 'properties'>,
   { iat, jti }: { iat: number; jti: string },
 ): boolean {

@@ -26,7 +26,6 @@ import { createTokenIssuer } from './features/tokens/issue-token.ts'
 import { createRefreshToken } from './features/tokens/refresh-token.ts'
 import { createRevocationRepository } from './features/tokens/revocation-repository.ts'
 import { importSigningKey } from './features/tokens/signing-key.ts'
-import { createStandingReader } from './features/tokens/standing-reader.ts'
 import { createTokenValidity, requireValid } from './features/tokens/token-validity.ts'
 import { createTokenVerifier } from './features/tokens/verify-token.ts'
 import { openCounters } from './plugins/rate-limit/counters.ts'
@@ -117,8 +116,7 @@ async function buildTokens(
     await endSession(claims)
     audit.report({ name: 'token.reused', userid: claims.sub })
   }
-  const standings = createStandingReader(revocations)
-  const validity = createTokenValidity({ standings, endReused, cacheSeconds, clock, monotonic })
+  const validity = createTokenValidity({ revocations, endReused, cacheSeconds, clock, monotonic })
   return {
     issueToken,
     verifier: createTokenVerifier({ keys, issuer, clock }),

@@ -2,8 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { Database, Queryable, SqlValue, Statement } from '@latchkey/shared/database/database.ts'
 import { insertRows } from '@latchkey/shared/database/insert-rows.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Claims } from '../src/features/tokens/claims.ts'
-import { createRevocationRepository } from '../src/features/tokens/revocation-repository.ts'
 import {
   aToken,
   aUser,
@@ -17,7 +15,6 @@ import {
 import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 const USERS = 2_048
-const REVOCATIONS = 20_000
 const NEW_PASSWORD = 'An0ther-Horse!'
 
 interface Sent {
@@ -86,40 +83,6 @@ it('reads no table as a whole for a request', async () => {
   for (const each of plans) if (await readsAll(each)) scans.push(textOf(each.statement))
   expect(scans).toEqual([])
 })
-
-it('reads the users of several tokens from an index alone, without their rows', async ({ skip }) => {
-  if (database.db.dialect.name !== 'postgres') skip('InnoDB keeps a row with its primary key')
-  const other = await aUser(app)
-  const tokens = await Promise.all([1, 2, 3, 4].map(() => aToken(app, other)))
-  await Promise.all(tokens.map((token) => request('GET', '/sampleprotected/ping', undefined, token)))
-  const lookup = [...sent.values()].find(({ statement }) => statement.name.startsWith('token-users-'))
-  if (!lookup) throw new Error('No tokens were looked up together')
-  expect(JSON.stringify(await explain(lookup))).toContain('"Index Only Scan"')
-})
-
-it('reads the ended ones of 64 tokens by the index, where reading them all looks cheaper', async ({
-  skip,
-}) => {
-  const { db } = database
-  if (db.dialect.name !== 'postgres') skip('the planner of PostgreSQL takes the cost of a random read for 4')
-  await db.runScript(`insert into token_revocation (id, revoked_from, expires_at)
-    select encode(sha256(n::text::bytea), 'hex'), now(), now() from generate_series(1, ${REVOCATIONS}) n`)
-  await db.runScript('vacuum analyze token_revocation')
-  const findStandings = createRevocationRepository(recording(db)).findStandings
-  await findStandings(Array.from({ length: 64 }, aClaim))
-  const lookup = sent.get('token-revocations-64')
-  if (!lookup) throw new Error('No tokens were looked up together')
-  const plan = JSON.stringify(await explain(lookup, { mayScan: true }))
-  expect(plan).toContain('"pk_token_revocation"')
-  expect(plan).not.toContain('"Seq Scan"')
-})
-
-function aClaim(): Claims {
-  const sub = randomUUID()
-  const times = { iat: 1_000, nbf: 1_000, exp: 4_600 }
-  const data = { userid: sub, name: '', role: 'user' }
-  return { iss: 'latchkey', sub, ...times, jti: randomUUID(), sid: randomUUID(), data }
-}
 
 const TABLES = /\b(users|users_property|password_reset|email_change|token_revocation|sign_up|audit_event)\b/
 const isOfRequest = (text: string): boolean => TABLES.test(text) && !text.startsWith('insert into users ')

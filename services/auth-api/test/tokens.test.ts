@@ -1,4 +1,4 @@
-import { createHmac, generateKeyPairSync, Hmac, randomBytes } from 'node:crypto'
+import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -375,12 +375,9 @@ describe('a protected route', () => {
     }
   })
 
-  it.each([
-    ['as Latchkey writes it', 'JWT', () => vi.spyOn(Hmac.prototype, 'digest')],
-    ['with another spelling of its type', 'jwt', () => vi.spyOn(crypto.subtle, 'verify')],
-  ])('checks the signature of a token once: %s', async (_which, typ, spy) => {
-    const token = await signToken(app, user, { header: { typ } })
-    const verify = spy()
+  it('checks the signature of a token once', async () => {
+    const token = await signToken(app, user)
+    const verify = vi.spyOn(crypto.subtle, 'verify')
     try {
       for (const attempt of ['first', 'second', 'third'])
         expect((await ping(bearer(token))).statusCode, attempt).toBe(200)

@@ -17,7 +17,7 @@ async function aJob(changes: object = {}, counters: object = {}) {
     subject: '',
     template: 'password-reset',
     language: 'en',
-    variables: sealer.seal({ code: '123456', minutes: '10' }),
+    variables: await sealer.seal({ code: '123456', minutes: '10' }),
     expiresAt: '2026-01-01T00:10:00.000Z',
     ...changes,
   }

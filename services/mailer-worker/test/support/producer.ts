@@ -42,7 +42,7 @@ export async function openProducer(
       subject: '',
       template: 'password-reset',
       language: 'en',
-      variables: sealer.seal({ code, minutes: '10', name: 'Ada' }),
+      variables: await sealer.seal({ code, minutes: '10', name: 'Ada' }),
       expiresAt: new Date(Date.now() + 600_000).toISOString(),
       ...changes,
     }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
-import type { Claims, Session, UserClaims } from './claims.ts'
-import { type SigningKey, signatureOf, TOKEN_HEADER } from './signing-key.ts'
+import { SignJWT } from 'jose'
+import type { Session, UserClaims } from './claims.ts'
+import type { SigningKey } from './signing-key.ts'
 
 export interface IssueTokenOptions {
   key: SigningKey
@@ -22,28 +23,19 @@ export type IssueToken = ReturnType<typeof createTokenIssuer>
  * token begins one.
  */
 export function createTokenIssuer({ key, issuer, lifetimeSeconds }: IssueTokenOptions) {
-  return (user: User, readAt: number, session?: Session): IssuedToken => {
+  return async (user: User, readAt: number, session?: Session): Promise<IssuedToken> => {
     const { sid, authTime } = session ?? { sid: randomUUID(), authTime: readAt }
     const data = { userid: user.userid, name: user.name ?? '', role: roleOf(user) }
-    // The valid-from mark may be a second or two ahead, and a token issued after the change must be valid.
-    const issuedAt = Math.max(readAt, validFromOf(user))
-    const token = write(key, {
-      auth_time: authTime,
-      sid,
-      data,
-      iss: issuer,
-      sub: user.userid,
-      iat: issuedAt,
-      nbf: readAt,
-      exp: readAt + lifetimeSeconds,
-      jti: randomUUID(),
-    })
+    const token = await new SignJWT({ auth_time: authTime, sid, data })
+      .setProtectedHeader({ alg: 'HS512', typ: 'JWT' })
+      .setIssuer(issuer)
+      .setSubject(user.userid)
+      // The user's valid-from time may be a second or two ahead, and a token issued after the change must be valid.
+      .setIssuedAt(Math.max(readAt, validFromOf(user)))
+      .setNotBefore(readAt)
+      .setExpirationTime(readAt + lifetimeSeconds)
+      .setJti(randomUUID())
+      .sign(key)
     return { token, data }
   }
-}
-
-/** JWS Compact Serialization (RFC 7515 §7.1). jose would sign in libuv's pool, where a login waits for others. */
-function write(key: SigningKey, claims: Claims): string {
-  const signed = `${TOKEN_HEADER}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
-  return `${signed}.${signatureOf(key, signed)}`
 }

@@ -11,7 +11,7 @@ import { Claims, sessionOf } from './claims.ts'
 import { createEndSession } from './end-session.ts'
 import { createTokenIssuer } from './issue-token.ts'
 import { createRefreshToken } from './refresh-token.ts'
-import type { TokenStanding } from './revocation-repository.ts'
+import type { TokenStatus } from './revocation-repository.ts'
 import { importSigningKey } from './signing-key.ts'
 
 const ADA: User = {
@@ -49,7 +49,7 @@ const markedFrom = (mark: number, exempt?: string): User => ({
 interface Situation {
   atSeconds?: number
   claims?: Claims
-  standing?: Partial<TokenStanding>
+  standing?: Partial<TokenStatus>
   sessionLifetimeSeconds?: number
 }
 
@@ -70,7 +70,7 @@ async function refresh({
     },
     endReused: async (caller) => void steps.push(`end the session of ${caller.claims.jti}`),
     validity: { forget: ({ jti }) => void steps.push(`forget ${jti}`) },
-    issueToken({ userid, role }, readAt, session) {
+    async issueToken({ userid, role }, readAt, session) {
       steps.push(`issue at ${readAt} in ${session?.sid} since ${session?.authTime}`)
       return { token: 'new', data: { userid, name: 'Ada', role: String(role) } }
     },
@@ -136,7 +136,7 @@ describe('refreshing a token', () => {
     },
   )
 
-  it.each<{ why: string; standing: Partial<TokenStanding>; outcome?: string; steps?: string[] }>([
+  it.each<{ why: string; standing: Partial<TokenStatus>; outcome?: string; steps?: string[] }>([
     { why: 'of a user who is gone', standing: { user: undefined } },
     { why: 'of a deleted user', standing: { user: { ...ADA, deletedAt: new Date(0) } } },
     { why: 'of an ended session', standing: { hasSessionEnded: true } },
@@ -150,9 +150,12 @@ describe('refreshing a token', () => {
     expect(await refresh({ standing })).toEqual({ outcome: REVOKED, steps: [...ENDED, ...steps] })
   })
 
-  it.each<{ why: string; standing: Partial<TokenStanding> }>([
+  it.each<{ why: string; standing: Partial<TokenStatus> }>([
     { why: 'issued at the mark', standing: { user: markedFrom(1_000) } },
-    { why: 'that the mark exempts', standing: { user: markedFrom(2_000, exemptionOf(2_000, 'one')) } },
+    {
+      why: 'that the valid-from time exempts',
+      standing: { user: markedFrom(2_000, exemptionOf(2_000, 'one')) },
+    },
     { why: 'in its grace', standing: { refreshedUntil: new Date(4_500_001) } },
   ])('is possible for a token $why', async ({ standing }) => {
     expect((await refresh({ standing })).outcome).toBe('new for admin')
@@ -161,7 +164,7 @@ describe('refreshing a token', () => {
 
 describe('a new token', () => {
   const issuedTo = async (user: User, session?: Parameters<Awaited<ReturnType<typeof anIssuer>>>[2]) => {
-    const { token, data } = (await anIssuer())(user, 1_000, session)
+    const { token, data } = await (await anIssuer())(user, 1_000, session)
     return { header: decodeProtectedHeader(token), claims: Claims.parse(decodeJwt(token)), data }
   }
   const anIssuer = async () =>

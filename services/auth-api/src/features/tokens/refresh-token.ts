@@ -35,15 +35,15 @@ export function createRefreshToken(dependencies: RefreshTokenDependencies) {
     const { claims, audit } = caller
     const now = clock()
     refuseOutsideWindow(claims, now, dependencies)
-    const standing = await revocations.endRefreshed(claims, new Date(now + GRACE_MS))
+    const status = await revocations.endRefreshed(claims, new Date(now + GRACE_MS))
     validity.forget(claims)
-    if (!isCurrent(standing, claims)) throw revokedToken()
-    if (isReused(standing, now)) {
+    if (!isCurrent(status, claims)) throw revokedToken()
+    if (isReused(status, now)) {
       await endReused(caller)
       throw revokedToken()
     }
-    audit.report({ name: 'token.refreshed', userid: standing.user.userid })
-    return issueToken(standing.user, toNumericDate(now), sessionOf(claims))
+    audit.report({ name: 'token.refreshed', userid: status.user.userid })
+    return issueToken(status.user, toNumericDate(now), sessionOf(claims))
   }
 }
 

@@ -1,19 +1,17 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock, MonotonicClock } from '@latchkey/shared/clock.ts'
-import { isAfterMark, roleOf, type User } from '@latchkey/shared/users/user.ts'
+import { isIssuedAfterValidFrom, roleOf, type User } from '@latchkey/shared/users/user.ts'
 import { LRUCache } from 'lru-cache'
 import type { RequestAudit } from '../../audit/request-audit.ts'
-import { boundedTo } from '../../bounded-cache.ts'
 import type { Caller } from './caller.ts'
 import type { Claims } from './claims.ts'
-import type { BriefStanding, RevocationRepository, TokenStanding } from './revocation-repository.ts'
-import type { StandingReader } from './standing-reader.ts'
+import type { RevocationRepository, TokenStatus } from './revocation-repository.ts'
 
 export interface TokenValidityOptions {
-  standings: StandingReader
+  revocations: Pick<RevocationRepository, 'findStatus'>
   /** Receives a token that was used after it had been refreshed: two clients have it, and one of them may be a thief. */
   endReused: (caller: Caller) => Promise<void>
-  /** How long a token's mark is remembered, in seconds. 0 reads it for each request. */
+  /** How long a token's status is remembered, in seconds. 0 reads it for each request. */
   cacheSeconds: number
   clock: Clock
   /** Not the wall clock: set back, it would prolong what is remembered. */
@@ -25,86 +23,69 @@ export interface TokenValidityOptions {
 export type TokenValidity = ReturnType<typeof createTokenValidity>
 
 /** What is remembered of a token. */
-interface Mark extends Pick<TokenStanding, 'refreshedUntil'> {
-  /** Its user exists, its session has not ended, and the valid-from mark leaves it valid. */
+interface Remembered extends Pick<TokenStatus, 'refreshedUntil'> {
+  /** Its user exists, its session has not ended, and the user's valid-from time leaves it valid. */
   isValid: boolean
   role: string
-  /** By the monotonic clock. */
-  readAt: number
 }
 
 /**
  * Checks that a signed token has not been revoked: its user exists, its session has not ended, and it was issued after
- * the user's valid-from mark. A token that was refreshed is refused after a grace, and its use then ends its session.
+ * the user's valid-from time. A token that was refreshed is refused after a grace, and its use then ends its session.
  * Gives its claims with the role that the user has now, which is the one that a route's required role is compared with.
- * Reads a token's mark at most once per `cacheSeconds`, however many requests need it at the same time.
+ * Reads a token's status at most once per `cacheSeconds`, however many requests need it at the same time.
  */
 export function createTokenValidity({
-  standings,
+  revocations,
   endReused,
   cacheSeconds,
   clock,
   monotonic,
-  maxTokens = 50_000,
+  maxTokens = 10_000,
 }: TokenValidityOptions) {
-  const marks = new LRUCache<string, Mark>(boundedTo(maxTokens))
-  const pending = new Map<string, Promise<Mark>>()
   const checks = { memory: 0, database: 0 }
+  const cacheMs = cacheSeconds * 1000
+  const read = async (claims: Claims) => toRemembered(await revocations.findStatus(claims), claims)
+  const remembered = new LRUCache<string, Remembered, Claims>({
+    max: maxTokens,
+    ttl: cacheMs,
+    ttlResolution: 0,
+    perf: { now: monotonic },
+    // A read that `forget` overtakes still answers its own requests. It is not remembered.
+    ignoreFetchAbort: true,
+    async fetchMethod(_jti, _stale, { context: claims, options }) {
+      const begun = monotonic()
+      const found = await read(claims)
+      // What is remembered is as old as the beginning of its read.
+      options.ttl = Math.max(1, cacheMs - (monotonic() - begun))
+      return found
+    },
+  })
 
-  function recallMark({ jti }: Claims): Mark | undefined {
-    const mark = cacheSeconds > 0 ? marks.get(jti) : undefined
-    return mark && monotonic() - mark.readAt <= cacheSeconds * 1000 ? mark : undefined
+  async function find(claims: Claims): Promise<Remembered> {
+    const known = cacheMs > 0 ? remembered.get(claims.jti) : undefined
+    checks[known ? 'memory' : 'database']++
+    if (known) return known
+    return cacheMs > 0 ? remembered.forceFetch(claims.jti, { context: claims }) : read(claims)
   }
 
-  /** Joins the read of the same token that is in flight. */
-  function readMark(claims: Claims): Promise<Mark> {
-    const { jti } = claims
-    const begun = pending.get(jti)
-    if (begun) return begun
-    const readAt = monotonic()
-    const isPending = () => pending.get(jti) === reading
-    const reading = standings
-      .findStanding(claims)
-      .then((standing) => {
-        const mark = toMark(standing, claims, readAt)
-        // What was read before `forget` is not remembered.
-        if (isPending()) marks.set(jti, mark)
-        return mark
-      })
-      .finally(() => isPending() && pending.delete(jti))
-    pending.set(jti, reading)
-    return reading
-  }
-
-  function forget({ jti }: Claims): void {
-    marks.delete(jti)
-    pending.delete(jti)
-  }
+  const forget = ({ jti }: Claims): void => void remembered.delete(jti)
 
   return {
-    /** Checks so far. */
+    /** Checks so far, by where the status was found. */
     checks: (): Readonly<typeof checks> => checks,
 
-    /** The current claims, `revoked`, or undefined when that takes a query. */
-    recall(claims: Claims): Claims | 'revoked' | undefined {
-      const mark = recallMark(claims)
-      if (!mark) return undefined
-      checks.memory++
-      const current = currentClaims(claims, mark)
-      if (!current) return 'revoked'
-      return isReused(mark, clock()) ? undefined : current
-    },
-
-    /** The current claims; throws `invalid_token` when the user does not exist or the token was revoked. */
+    /** Resolves with the current claims; throws `invalid_token` when the token was revoked. */
     async check(claims: Claims, audit: RequestAudit): Promise<Claims> {
-      checks.database++
-      const mark = recallMark(claims) ?? (await readMark(claims))
-      const current = currentClaims(claims, mark)
-      if (!current) throw revokedToken()
-      if (!isReused(mark, clock())) return current
-      await endReused({ claims, audit })
-      forget(claims)
-      throw revokedToken()
+      const status = await find(claims)
+      if (!status.isValid) throw revokedToken()
+      if (isReused(status, clock())) {
+        await endReused({ claims, audit })
+        forget(claims)
+        throw revokedToken()
+      }
+      const { role } = status
+      return claims.data.role === role ? claims : { ...claims, data: { ...claims.data, role } }
     },
 
     /** Reads the token again at its next request. */
@@ -115,39 +96,29 @@ export function createTokenValidity({
 export const revokedToken = () => new AppError('invalid_token', 'The token was revoked')
 
 /** Whether a token is used after the grace that followed its refresh. */
-export const isReused = ({ refreshedUntil }: Pick<TokenStanding, 'refreshedUntil'>, now: number): boolean =>
+export const isReused = ({ refreshedUntil }: Pick<TokenStatus, 'refreshedUntil'>, now: number): boolean =>
   refreshedUntil !== undefined && now >= refreshedUntil.getTime()
 
-/** Whether the user of a token exists, its session has not ended, and it was issued after the user's valid-from mark. */
-export const isCurrent = <Standing extends BriefStanding>(
-  standing: Standing,
-  claims: Claims,
-): standing is Standing & { user: NonNullable<Standing['user']> } =>
-  !standing.hasSessionEnded &&
-  standing.user !== undefined &&
-  !standing.user.deletedAt &&
-  isAfterMark(standing.user, claims)
+/** Whether the user of a token exists, its session has not ended, and it was issued after the user's valid-from time. */
+export const isCurrent = (status: TokenStatus, claims: Claims): status is TokenStatus & { user: User } =>
+  !status.hasSessionEnded &&
+  status.user !== undefined &&
+  !status.user.deletedAt &&
+  isIssuedAfterValidFrom(status.user, claims)
 
 /** The user of a token, as both are in the database now; throws `invalid_token` when the token has ended. */
 export async function requireValid(
-  revocations: Pick<RevocationRepository, 'findStanding'>,
+  revocations: Pick<RevocationRepository, 'findStatus'>,
   claims: Claims,
   now: number,
 ): Promise<User> {
-  const standing = await revocations.findStanding(claims)
-  if (!isCurrent(standing, claims) || isReused(standing, now)) throw revokedToken()
-  return standing.user
+  const status = await revocations.findStatus(claims)
+  if (!isCurrent(status, claims) || isReused(status, now)) throw revokedToken()
+  return status.user
 }
 
-/** Undefined for a revoked token. */
-function currentClaims(claims: Claims, { isValid, role }: Mark): Claims | undefined {
-  if (!isValid) return undefined
-  return claims.data.role === role ? claims : { ...claims, data: { ...claims.data, role } }
-}
-
-const toMark = (standing: BriefStanding, claims: Claims, readAt: number): Mark => ({
-  readAt,
-  isValid: isCurrent(standing, claims),
-  role: standing.user ? roleOf(standing.user) : '',
-  refreshedUntil: standing.refreshedUntil,
+const toRemembered = (status: TokenStatus, claims: Claims): Remembered => ({
+  isValid: isCurrent(status, claims),
+  role: status.user ? roleOf(status.user) : '',
+  refreshedUntil: status.refreshedUntil,
 })

@@ -1,0 +1,105 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import { formatRoles } from '@latchkey/shared/users/roles.ts'
+import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import fp from 'fastify-plugin'
+import type { RequestAudit } from '../audit/request-audit.ts'
+import type { Claims } from '../features/tokens/claims.ts'
+import type { TokenValidity } from '../features/tokens/token-validity.ts'
+import type { TokenVerifier } from '../features/tokens/verify-token.ts'
+
+/**
+ * What a route requires: any valid token, the token of a user who now has the role, or any of several, or a token with
+ * a valid signature that has not expired. The handler of a `signed` route checks whether the token was revoked.
+ */
+export type AuthMarker = 'authenticated' | 'signed' | { role: string | readonly string[] }
+
+declare module 'fastify' {
+  interface RouteShorthandOptions {
+    auth?: AuthMarker
+  }
+  interface RouteOptions {
+    auth?: AuthMarker
+  }
+  interface FastifyContextConfig {
+    isProtected?: boolean
+  }
+  interface FastifyRequest {
+    /**
+     * The payload of the caller's token, in routes with an `auth` marker; `jwt.data` is user id, name and role. The role
+     * is the one that the user has now.
+     */
+    jwt: Claims
+  }
+}
+
+export interface AuthenticateOptions {
+  verifier: TokenVerifier
+  validity: Pick<TokenValidity, 'check'>
+  auditOf: (request: FastifyRequest) => RequestAudit
+  /** The roles that a route may require. */
+  roles: readonly string[]
+}
+
+/** Protects every route with an `auth` marker. All others are public, and ignore a token that is sent to them. */
+export const authenticate = fp<AuthenticateOptions>(
+  async (app, { verifier, validity, auditOf, roles: declared }) => {
+    app.decorateRequest('jwt', null as unknown as Claims)
+
+    const guards = new WeakSet<onRequestAsyncHookHandler>()
+
+    app.addHook('onRoute', (route) => {
+      if (route.auth === undefined) return
+      const hooks = [route.onRequest ?? []].flat() as onRequestAsyncHookHandler[]
+      // The HEAD route that Fastify adds to a GET arrives here with the guard in place.
+      if (hooks[0] && guards.has(hooks[0])) return
+      const guard = createGuard(route.auth, route.url)
+      guards.add(guard)
+      route.onRequest = [guard, ...hooks]
+      route.config = { ...route.config, isProtected: true }
+    })
+
+    function createGuard(marker: AuthMarker, url: string): onRequestAsyncHookHandler {
+      const roles = marker === 'signed' ? undefined : requiredRoles(marker, url, declared)
+      return async (request) => {
+        const signed = await verifier.verify(bearerToken(request))
+        const claims = marker === 'signed' ? signed : await validity.check(signed, auditOf(request))
+        if (roles && !roles.includes(claims.data.role))
+          throw new AppError('forbidden', `The role ${formatRoles(roles)} is required`)
+        request.jwt = claims
+      }
+    }
+  },
+  { name: 'authenticate' },
+)
+
+function requiredRoles(
+  marker: Exclude<AuthMarker, 'signed'>,
+  url: string,
+  declared: readonly string[],
+): readonly string[] | undefined {
+  if (marker === 'authenticated') return undefined
+  const roles = typeof marker === 'object' && marker !== null ? [marker.role ?? []].flat() : []
+  // A misspelt marker must not leave a route open, nor require an empty role.
+  if (roles.length === 0 || !roles.every(Boolean))
+    throw new Error(
+      `The route ${url} has an auth marker that is neither 'authenticated', 'signed' nor { role }`,
+    )
+  const unknown = roles.find((role) => !declared.includes(role))
+  if (unknown !== undefined)
+    throw new Error(
+      `The route ${url} requires the role ${unknown}, which is not declared: add it to ROLES in shared/users/roles.ts, or to the roles of the extension`,
+    )
+  return roles
+}
+
+/** RFC 6750 §2.1: the scheme is compared without regard to case, the token is base64url text with dots. */
+const BEARER = /^Bearer +([\w~+/.-]+=*)$/i
+
+function bearerToken({ headers: { authorization } }: FastifyRequest): string {
+  if (authorization === undefined)
+    throw new AppError('invalid_token', 'Send a token as Authorization: Bearer <token>')
+  const [, token] = BEARER.exec(authorization) ?? []
+  if (token === undefined)
+    throw new AppError('invalid_token', 'The Authorization header holds no bearer token')
+  return token
+}
