@@ -30,7 +30,7 @@ export const LAUNCHER = ['scripts/{start,embedded}/**/*.test.ts']
 /** Files that keep no state in a module: each loads the modules that the one before it in its worker has loaded. */
 const SHARED_MODULES = { isolate: false }
 /** These replace a module (vi.mock), which no file before them may have loaded. */
-export const MOCKING = ['shared/passwords/equal-work.test.ts', 'services/auth-api/test/reset-work.test.ts']
+export const MOCKING = ['services/auth-api/test/reset-work.test.ts']
 /** CI repeats a test of processes once when it fails, and names it if it then passes: one race of 3,000 refuses no change. */
 const RETRIES = process.env.RETRY_PROCESS_TESTS === '1' ? 1 : 0
 // The suites start the services and scriptify a thousand times: each compiles only what has changed since.

@@ -1,4 +1,4 @@
-import { keepCompiled } from '@latchkey/shared/lifecycle/keep-compiled.ts'
+import { launch } from './start/launch.ts'
 
 const USAGE = `Usage: npm start
 
@@ -14,8 +14,5 @@ DATABASE_URL, QUEUE_URL and MAIL_URL, if set, replace the embedded database, que
 if (process.argv.slice(2).some((argument) => argument === '--help' || argument === '-h')) {
   process.stdout.write(USAGE)
 } else {
-  // Before anything else is loaded, so that it is kept, too; the services find the folder in their environment.
-  keepCompiled()
-  const { launch } = await import('./start/launch.ts')
   process.exitCode = await launch(process.env)
 }

@@ -1,7 +1,5 @@
 import { once } from 'node:events'
 import { errorMessage } from '../error-message.ts'
-import { collectWhenIdle } from './collect-when-idle.ts'
-import { keepCompiled } from './keep-compiled.ts'
 import { onStopRequest } from './stop-signals.ts'
 
 // close-with-grace does not fit: a second signal ends its drain with exit code 1, and it knows no part that is half open.
@@ -62,8 +60,6 @@ export async function runService(load: () => Promise<ServiceModule>): Promise<vo
   }
   const lifecycle = createLifecycle(parts, stop.signal, { configureStop, fail })
   try {
-    keepCompiled()
-    collectWhenIdle()
     const { openParts } = await load()
     await openParts(lifecycle)
   } catch (error) {

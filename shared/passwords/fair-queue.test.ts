@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { createFairQueue, type Standing } from './fair-queue.ts'
+import { type ClientTrust, createFairQueue } from './fair-queue.ts'
 
-/** Adds calls, written as `standing address`, and returns those that are refused, then those that wait in their turn. */
+/** Adds calls, written as `trust address`, and returns those that are refused, then those that wait in their turn. */
 function run(limit: number, calls: readonly string[]) {
   const queue = createFairQueue<string>(limit)
   const refused = calls.flatMap((call, index) => {
-    const [standing, address = ''] = call.split(' ')
-    const client = { address, standing: standing as Standing }
+    const [trust, address = ''] = call.split(' ')
+    const client = { address, trust: trust as ClientTrust }
     const hasRoom = queue.hasRoom(client)
     const refused = queue.add(`${address}${index}`, client)
     expect(hasRoom, `room for call ${index}`).toBe(refused !== `${address}${index}`)
@@ -32,7 +32,7 @@ describe('the fair queue', () => {
       refused: [],
     },
     {
-      what: 'takes one call of each standing in turn',
+      what: 'takes one call of each lane in turn',
       calls: ['failed a', 'failed b', 'failed c', 'new d', 'new e', 'known f'],
       taken: ['f5', 'd3', 'a0', 'e4', 'b1', 'c2'],
       refused: [],
@@ -56,7 +56,7 @@ describe('the fair queue', () => {
       refused: ['b4'],
     },
     {
-      what: 'refuses a call of a worse standing for one of a better',
+      what: 'refuses a call of a worse trusted client for one of a better',
       calls: [
         'failed a',
         'failed b',
@@ -72,7 +72,7 @@ describe('the fair queue', () => {
       refused: ['a0', 'b1', 'i8'],
     },
     {
-      what: 'keeps the calls of better standings when a worse one has none left',
+      what: 'keeps the calls of better trusted clients when a worse trusted one has none left',
       calls: ['known a', 'known a', 'known a', 'known a', 'known a', 'known a', 'new b', 'failed c'],
       taken: ['a0', 'a1', 'a2', 'a3', 'a4', 'a5'],
       refused: ['b6', 'c7'],

@@ -1,30 +1,30 @@
 /** How far a client is trusted, best first: it has logged in to this account before; nothing is known; a login failed recently. */
-const STANDINGS = ['known', 'new', 'failed'] as const
+const TRUST = ['known', 'new', 'failed'] as const
 
-export type Standing = (typeof STANDINGS)[number]
+export type ClientTrust = (typeof TRUST)[number]
 
 /** The client for whom a password is hashed. */
 export interface HashClient {
   address: string
-  standing: Standing
+  trust: ClientTrust
   /** Whether nobody waits for the answer any more. Default: somebody does. */
   hasLeft?: () => boolean
 }
 
 /**
- * Calls that wait, at most `limit`. The standings take turns, and within a standing the addresses: an address with many
- * calls delays the others by one call each. Without room, a call of a better standing, or of an address with fewer calls,
+ * Calls that wait, at most `limit`. There is a lane for each trust. The lanes take turns, and within a lane the addresses: an address with many
+ * calls delays the others by one call each. Without room, a call of a better trusted client, or of an address with fewer calls,
  * takes the place of another one.
  */
 export function createFairQueue<Call>(limit: number) {
-  const lanes = STANDINGS.map((standing) => ({ standing, ...createLane<Call>() }))
+  const lanes = TRUST.map((trust) => ({ trust, ...createLane<Call>() }))
   const turns = [...lanes]
   let size = 0
 
   /** The lane that loses a call for one more of `client`; undefined where that call is refused. */
-  function findLoser({ address, standing }: HashClient) {
+  function findLoser({ address, trust }: HashClient) {
     for (const lane of lanes.toReversed()) {
-      const isSame = lane.standing === standing
+      const isSame = lane.trust === trust
       if (lane.longest() > (isSame ? lane.count(address) + 1 : 0)) return lane
       if (isSame) return undefined
     }
@@ -41,7 +41,7 @@ export function createFairQueue<Call>(limit: number) {
       if (size >= limit && !loser) return call
       const dropped = loser?.drop()
       if (!loser) size++
-      lanes.find(({ standing }) => standing === client.standing)?.add(client.address, call)
+      lanes.find(({ trust }) => trust === client.trust)?.add(client.address, call)
       return dropped
     },
 
@@ -59,7 +59,7 @@ export function createFairQueue<Call>(limit: number) {
   }
 }
 
-/** The calls of one standing by address. The addresses are in the order of their turns. */
+/** The calls of one lane by address. The addresses are in the order of their turns. */
 function createLane<Call>() {
   const queues = new Map<string, Call[]>()
   const count = (address: string): number => queues.get(address)?.length ?? 0

@@ -22,16 +22,6 @@ describe('the queue of hashes', () => {
     }
   })
 
-  it("leaves a thread of libuv's pool to others", async () => {
-    vi.stubEnv('UV_THREADPOOL_SIZE', '3')
-    const passwords = createPasswordHasher({ scheme: 'argon2id', concurrency: 8, queueLimit: 8 })
-    vi.unstubAllEnvs()
-    const calls = Array.from({ length: 5 }, () => passwords.hash('c0rrect-Horse!'))
-    expect(passwords.usage()).toEqual({ running: 2, waiting: 3 })
-    expect(await outcomesOf(calls)).toEqual(Array(5).fill('hashed'))
-    await passwords.close()
-  })
-
   it('hashes nothing for a client that has left when its turn comes', async () => {
     const onStarted = vi.fn()
     const passwords = createPasswordHasher({
@@ -40,7 +30,7 @@ describe('the queue of hashes', () => {
       queueLimit: 4,
       onStarted,
     })
-    const client = { address: '192.0.2.1', standing: 'new' } as const
+    const client = { address: '192.0.2.1', trust: 'new' } as const
     const left = vi.fn(() => true)
     const calls = [{}, { hasLeft: left }, { hasLeft: () => false }, { hasLeft: left }].map((rest) =>
       passwords.hash('c0rrect-Horse!', { ...client, ...rest }),
@@ -54,7 +44,7 @@ describe('the queue of hashes', () => {
 
   it('refuses in advance a call that it would refuse', async () => {
     const passwords = createPasswordHasher({ scheme: 'argon2id', concurrency: 1, queueLimit: 1 })
-    const client = { address: '192.0.2.1', standing: 'new' } as const
+    const client = { address: '192.0.2.1', trust: 'new' } as const
     const hash = () => passwords.hash('c0rrect-Horse!', client)
     const ask = () => passwords.refuseWhenFull(client)
     const overloaded = expect.objectContaining({ code: 'overloaded' })
@@ -63,7 +53,7 @@ describe('the queue of hashes', () => {
     expect(ask, 'with a place in the queue').not.toThrow()
     const waiting = hash()
     expect(ask, 'without a place').toThrow(overloaded)
-    expect(passwords.refuseWhenFull({ ...client, standing: 'known' }), 'of a better standing').toBeUndefined()
+    expect(passwords.refuseWhenFull({ ...client, trust: 'known' }), 'of a known client').toBeUndefined()
     await Promise.all([running, waiting])
     expect(ask, 'afterwards').not.toThrow()
     await passwords.close()
@@ -136,7 +126,7 @@ describe('a cheap scheme', async () => {
   })
 })
 
-/** Of each call `hashed`, or the code of its error. */
+/** `hashed`, or the code of the error, for each call. */
 const outcomesOf = (calls: Promise<unknown>[]): Promise<string[]> =>
   Promise.all(
     calls.map((call) =>

@@ -4,14 +4,13 @@ import { createFairQueue, type HashClient } from './fair-queue.ts'
 import { type HashTask, runHashTask, type Verification } from './hash-task.ts'
 import { ACCEPTED_BY_DEFAULT } from './scheme-names.ts'
 import { getScheme } from './schemes.ts'
-import { hashingThreads, lowerPoolPriority } from './thread-pool.ts'
 
 export interface PasswordHasherOptions {
   /** The scheme of new hashes, by its name in the registry. */
   scheme: string
   /** Further schemes of stored hashes, each of which adds its work to every refusal. Default: sha1 and argon2id. */
   accepted?: readonly string[]
-  /** Hashes computed at the same time, in at most all threads of libuv's pool but one. Default: the number of cores. */
+  /** Hashes computed at the same time, less than the threads of libuv's pool. Default: the number of cores, at most 3. */
   concurrency?: number | undefined
   /** Calls that may wait for a free thread; one of any more is refused. With 0 none may wait. */
   queueLimit: number
@@ -45,27 +44,29 @@ interface Call {
   reject: (error: unknown) => void
 }
 
+/** The threads of libuv's pool where UV_THREADPOOL_SIZE is not set. One is left to DNS, files and WebCrypto. */
+const LIBUV_THREADS = 4
+
 /** The client of calls that no request causes. */
-const OPERATOR: HashClient = { address: '', standing: 'known' }
+const OPERATOR: HashClient = { address: '', trust: 'known' }
 
 export type PasswordHasher = ReturnType<typeof createPasswordHasher>
 
 /**
- * Hashes and verifies passwords in libuv's pool, and leaves one of its threads to DNS, files and WebCrypto. Throws
+ * Hashes and verifies passwords in libuv's pool. Throws
  * `overloaded` for a call that finds neither a free thread nor a place in the queue, or loses its place to a call of
  * another client; see `createFairQueue`. A call whose client has left when its turn comes is not run.
  */
 export function createPasswordHasher({
   scheme,
   accepted = ACCEPTED_BY_DEFAULT,
-  concurrency = availableParallelism(),
+  concurrency = Math.min(availableParallelism(), LIBUV_THREADS - 1),
   queueLimit,
   onStarted = () => undefined,
 }: PasswordHasherOptions) {
   const verified = [...new Set([...accepted, scheme])]
   const waiting = createFairQueue<Call>(queueLimit)
   const running = new Set<Promise<unknown>>()
-  const threads = Math.max(1, Math.min(concurrency, hashingThreads()))
   let isClosed = false
 
   function start({ task, calledAt, resolve, reject }: Call): void {
@@ -88,20 +89,20 @@ export function createPasswordHasher({
       const call = { task, client, calledAt: performance.now(), resolve, reject }
       if (isClosed) return reject(stopping())
       // The pool's own queue stays empty: it has one order for all clients.
-      if (running.size < threads) start(call)
+      if (running.size < concurrency) start(call)
       // A password is not compared before its turn: the guess of a refused call would be neither counted nor slow.
       else waiting.add(call, client)?.reject(tooManyWaiting())
     })
 
   return {
-    /** Prepares the pool and loads the libraries, which the first calls would wait for. */
+    /** Loads the libraries, which the first calls would wait for. */
     async start(): Promise<void> {
-      await Promise.all([lowerPoolPriority(), ...verified.map((name) => getScheme(name).load?.())])
+      await Promise.all(verified.map((name) => getScheme(name).load?.()))
     },
     /** Throws `overloaded` where a call would be refused now, so that its client's other work can be refused with it. */
     refuseWhenFull(client: HashClient): void {
       if (isClosed) throw stopping()
-      if (running.size >= threads && !waiting.hasRoom(client)) throw tooManyWaiting()
+      if (running.size >= concurrency && !waiting.hasRoom(client)) throw tooManyWaiting()
     },
     hash: (password: string, client = OPERATOR): Promise<string> =>
       run({ kind: 'hash', scheme, password }, client) as Promise<string>,

@@ -35,11 +35,11 @@ it('accepts the schemes that either system writes, each once', () => {
 
 describe("libuv's pool", () => {
   it('may have one thread more than there are hashes at the same time', () => {
-    expect(collectFaults(() => refuseSmallPool(4, { UV_THREADPOOL_SIZE: '5' }))).toEqual([])
+    expect(collectFaults(() => refuseSmallPool(4, 5))).toEqual([])
   })
 
   it('may not be held by hashes alone', () => {
-    expect(collectFaults(() => refuseSmallPool(5, { UV_THREADPOOL_SIZE: '5' }))).toEqual([
+    expect(collectFaults(() => refuseSmallPool(5, 5))).toEqual([
       "HASH_CONCURRENCY must be less than the threads of libuv's pool, which are 5. Set UV_THREADPOOL_SIZE=6 in the environment of the process",
     ])
   })

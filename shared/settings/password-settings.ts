@@ -1,4 +1,3 @@
-import { hashingThreads } from '../passwords/thread-pool.ts'
 import type { Derived } from './declare-config.ts'
 import type { SettingName } from './definitions.ts'
 import { describeFault, type Settings } from './parse-settings.ts'
@@ -28,9 +27,9 @@ export const acceptedSchemes = {
 } satisfies Derived<readonly string[]>
 
 /** Throws `SettingsError` where hashes could hold all threads of libuv's pool, for which DNS, files and WebCrypto wait then. */
-export function refuseSmallPool(concurrency: number, poolEnvironment = process.env): void {
-  if (concurrency <= hashingThreads(poolEnvironment)) return
-  const message = `must be less than the threads of libuv's pool, which are ${hashingThreads(poolEnvironment) + 1}`
+export function refuseSmallPool(concurrency: number, threads: number): void {
+  if (concurrency < threads) return
+  const message = `must be less than the threads of libuv's pool, which are ${threads}`
   const remedy = `Set UV_THREADPOOL_SIZE=${concurrency + 1} in the environment of the process`
   throw new SettingsError([describeFault('HASH_CONCURRENCY', { message, remedy })])
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../app-error.ts'
-import { createChildLogger } from './child-logger.ts'
 import { createLogger } from './logger.ts'
 
 /** What one call of the logger writes. */
@@ -89,25 +88,5 @@ describe('a secret in the log', () => {
     ]),
   ])('is redacted: %j', (details) => {
     expect(JSON.stringify(logged(details))).not.toContain('123456')
-  })
-})
-
-describe('the logger of a request', () => {
-  const write = (createChild: typeof createChildLogger) => {
-    const lines: string[] = []
-    const logger = createLogger('test', 'info', { write: (line) => void lines.push(line) })
-    const child = createChild(logger, { reqId: 'a"b' })
-    child.info({ password: 'hunter2', err: new Error('no') }, 'asked')
-    child.child({ token: 'hunter2' }).warn('again')
-    child.debug('not at this level')
-    logger.info('without it')
-    return lines.map((line) => ({ ...JSON.parse(line), time: '', err: undefined }))
-  }
-
-  it("writes what a child of pino's writes, with secrets redacted", () => {
-    const lines = write(createChildLogger)
-    expect(lines).toEqual(write((logger, bindings) => logger.child(bindings, {})))
-    expect(lines).toHaveLength(3)
-    expect(lines[0]).toMatchObject({ reqId: 'a"b', password: '[redacted]' })
   })
 })

@@ -195,7 +195,7 @@ async function addPasswordRoutes(config: Config, parts: Parts): Promise<void> {
     setPassword: (given, request) =>
       countReset('completed')(
         refusingReset(request, 'token', () =>
-          setPassword(given, { address: addressKey(request), standing: 'known' }, auditOf(request)),
+          setPassword(given, { address: addressKey(request), trust: 'known' }, auditOf(request)),
         ),
       ),
   })
@@ -259,7 +259,7 @@ async function addSignUpRoutes({ tokens, reset, policy, signUp }: Config, parts:
   await server.register(signUpRoutes, {
     requestSignUp(given, request) {
       const limit = (email: string) => limitSignUps(request, email)
-      const client = { address: addressKey(request), standing: 'new', limit } as const
+      const client = { address: addressKey(request), trust: 'new', limit } as const
       return requestSignUp(given, client, auditOf(request))
     },
     confirmSignUp: (given, request) =>

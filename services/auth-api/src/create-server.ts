@@ -1,5 +1,4 @@
-import { WITHOUT_JSON_SCHEMA } from '@latchkey/shared/lifecycle/without-json-schema.ts'
-import { createChildLogger } from '@latchkey/shared/telemetry/child-logger.ts'
+import { randomUUID } from 'node:crypto'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -9,7 +8,6 @@ import Fastify, {
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { createClientErrorHandler } from './plugins/client-errors.ts'
 import { fromStatus, sendProblem } from './plugins/problem-details.ts'
-import { createRequestId } from './request-id.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 const REQUEST_TIMEOUT_MS = 30_000
@@ -36,15 +34,13 @@ export function createServer({
   checkIntervalMs = CHECK_INTERVAL_MS,
 }: ServerOptions): FastifyInstance {
   const server = Fastify({
-    schemaController: WITHOUT_JSON_SCHEMA,
     loggerInstance: logger,
     // An ingress logs each request; here a request is a line at the level debug only.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MAX_BODY_BYTES,
     trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
     requestIdHeader: false,
-    childLoggerFactory: createChildLogger,
-    genReqId: ({ headers }) => acceptedRequestId(headers['x-request-id']) ?? createRequestId(),
+    genReqId: ({ headers }) => acceptedRequestId(headers['x-request-id']) ?? randomUUID(),
     // A request on a kept connection is answered while the service stops: the proxy could not know.
     return503OnClosing: false,
     forceCloseConnections: 'idle',

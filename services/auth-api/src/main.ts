@@ -1,5 +1,6 @@
+import { availableParallelism } from 'node:os'
 import { runService } from '@latchkey/shared/lifecycle/run-service.ts'
-import { sizePool } from '@latchkey/shared/passwords/thread-pool.ts'
 
-sizePool()
+// A thread for each core, which may all hash, and four for DNS, files and WebCrypto. libuv reads it at its first job.
+process.env.UV_THREADPOOL_SIZE ||= String(availableParallelism() + 4)
 await runService(() => import('./parts.ts'))

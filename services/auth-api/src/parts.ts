@@ -125,7 +125,7 @@ async function readSettings(environment: Environment) {
   const [config, extensions] = await parseBoth(
     () => {
       const config = parseConfig(environment)
-      refuseSmallPool(config.passwords.concurrency)
+      refuseSmallPool(config.passwords.concurrency, Number(process.env.UV_THREADPOOL_SIZE))
       return config
     },
     async () => configureExtensions(await loadExtensions(), environment),

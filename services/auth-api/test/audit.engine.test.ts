@@ -25,7 +25,7 @@ it('the audit trail has what happened to a user, newest first', async () => {
     expect(event).toMatchObject({
       userid: user.userid,
       address: '127.0.0.1',
-      requestId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       count: 1,
       at: expect.any(Date),
     })

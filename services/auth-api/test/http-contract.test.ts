@@ -24,7 +24,7 @@ describe('every response', () => {
     { method: 'GET', url: '/docs' },
   ] as const)('carries a request id, nosniff and no-store: $method $url', async ({ method, url }) => {
     const { headers } = await app.server.inject({ method, url })
-    expect(headers['x-request-id']).toMatch(/^[0-9a-f]{32}$/)
+    expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
     expect(headers['x-content-type-options']).toBe('nosniff')
     expect(headers['cache-control'] === 'no-store', 'is stored by no cache').toBe(url !== '/docs')
   })
@@ -257,7 +257,7 @@ describe('a broken HTTP request', () => {
       expect(statusLine).toBe(`HTTP/1.1 ${status}`)
       expect(headers.get('content-type')).toBe('application/problem+json')
       expect(headers.get('x-content-type-options')).toBe('nosniff')
-      expect(headers.get('x-request-id')).toMatch(/^[0-9a-f]{32}$/)
+      expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
       expect(headers.get('content-length')).toBe(String(Buffer.byteLength(body)))
       expect(JSON.parse(body)).toMatchObject({
         type: `urn:latchkey:problem:${type}`,

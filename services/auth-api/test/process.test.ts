@@ -1,9 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:http'
-import { availableParallelism, getPriority } from 'node:os'
-import { join } from 'node:path'
 import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { ACCEPTED_BY_DEFAULT } from '@latchkey/shared/passwords/scheme-names.ts'
 import { getScheme } from '@latchkey/shared/passwords/schemes.ts'
@@ -242,19 +239,6 @@ const runFirst = (script: string) => ({
 const SIGTERM_TO_SELF = 'process.kill(process.pid, "SIGTERM")'
 
 describe.concurrent('the process', () => {
-  it.runIf(process.platform === 'linux')(
-    'has a thread for each core and four more that may hash, all of lower priority than the one that answers',
-    async ({ expect }) => {
-      const tasks = `/proc/${running.process.pid}/task`
-      const priorities = () =>
-        readdirSync(tasks)
-          .filter((id) => readFileSync(join(tasks, id, 'comm'), 'utf8') === 'libuv-worker\n')
-          .map((id) => getPriority(Number(id)))
-      await expect.poll(priorities).toEqual(Array(availableParallelism() + 4).fill(5))
-      expect(getPriority(running.process.pid)).toBe(0)
-    },
-  )
-
   it.for([
     {
       when: 'its modules are loaded',

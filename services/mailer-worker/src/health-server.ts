@@ -1,11 +1,10 @@
 import type { Readiness } from '@latchkey/shared/health/readiness.ts'
-import { WITHOUT_JSON_SCHEMA } from '@latchkey/shared/lifecycle/without-json-schema.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 
 /** Serves `/health/live`, `/health/ready` and `/metrics`; for the cluster, never for clients. */
 export function buildHealthServer(readiness: Pick<Readiness, 'read'>, registry: Registry): FastifyInstance {
-  const server = Fastify({ forceCloseConnections: true, schemaController: WITHOUT_JSON_SCHEMA })
+  const server = Fastify({ forceCloseConnections: true })
   server.get('/health/live', async () => ({ status: 'ok', checks: {} }))
   server.get('/health/ready', async (_request, reply) => {
     const { isReady, checks } = await readiness.read()

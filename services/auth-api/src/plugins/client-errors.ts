@@ -1,8 +1,7 @@
-import type { ServerResponse } from 'node:http'
+import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import fp from 'fastify-plugin'
-import { createRequestId } from '../request-id.ts'
 import { fromStatus, type Problem } from './problem-details.ts'
 import { STATUS_CODES } from './status-codes.ts'
 
@@ -13,38 +12,20 @@ const STATUS: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
 }
 
-/** Node has no public name for the response that is being written to a socket. */
-type ServerSocket = Socket & { _httpMessage?: ServerResponse | null }
-
 /**
  * Answers what Node cannot parse as a request, with the headers and the problem body of every other refusal, and closes
- * the connection. The responses of complete requests before it are sent first.
+ * the connection. Where a response has been written to it, nothing more is: the client would take it for a part of that.
  */
 export function createClientErrorHandler(logger: Pick<FastifyBaseLogger, 'debug'>) {
-  // Node reports a socket again with each further byte that it receives.
-  const refused = new WeakSet<Socket>()
-
-  return ({ code = '' }: NodeJS.ErrnoException, socket: ServerSocket): void => {
+  return ({ code = '' }: NodeJS.ErrnoException, socket: Socket): void => {
     if (code === 'ECONNRESET') return void socket.destroy()
-    if (refused.has(socket)) return
-    refused.add(socket)
-    const id = createRequestId()
+    const id = randomUUID()
     const problem = fromStatus(STATUS[code] ?? 400, code)
     // Not the error itself: it contains the bytes that were sent, which may include a token.
     logger.debug({ reqId: id, errorCode: code, status: problem.status }, 'refused an invalid HTTP request')
-    closeWith(toResponse(problem, id), socket)
+    if (socket.writable && socket.bytesWritten === 0) socket.write(toResponse(problem, id))
+    socket.destroySoon()
   }
-}
-
-/** Writes `response` once no other response is being written, or due to a complete request. */
-function closeWith(response: string, socket: ServerSocket): void {
-  const earlier = socket._httpMessage
-  if (earlier && (earlier.headersSent || earlier.req.complete)) {
-    earlier.once('close', () => closeWith(response, socket))
-    return
-  }
-  if (socket.writable) socket.write(response)
-  socket.destroySoon()
 }
 
 function toResponse(problem: Problem, id: string): string {

@@ -38,5 +38,5 @@ export const createPasswordClient = ({
       throw wrongPassword('The current password is wrong')
     }),
   // The client has proved the current password.
-  hash: (password) => passwords.hash(password, { address, standing: 'known' }),
+  hash: (password) => passwords.hash(password, { address, trust: 'known' }),
 })

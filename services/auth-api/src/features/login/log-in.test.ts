@@ -17,7 +17,7 @@ const USER: User = {
   properties: [],
 }
 
-const CLIENT = { address: '192.0.2.1', standing: 'new' } as const
+const CLIENT = { address: '192.0.2.1', trust: 'new' } as const
 const GUESS = { username: 'ada@example.com', password: 'guess' }
 const DEPENDENCIES = {
   replaceHash: async () => undefined,

@@ -93,7 +93,7 @@ async function set(situation: Situation = {}) {
     endCodes: (_db, userid, now) => step(`end codes of ${userid} at ${now.getTime()}`, undefined),
   })
   const given = { email: 'ADA@example.com', token: 'the token', password: 'long enough' }
-  const client = { address: '192.0.2.1', standing: 'new' } as const
+  const client = { address: '192.0.2.1', trust: 'new' } as const
   const write = (_: unknown, { name }: { name: string }) => step(`write ${name}`, undefined)
   const outcome = await setPassword(given, client, { write, address: client.address }).catch((error) =>
     error instanceof AppError ? error.code : Promise.reject(error),

@@ -147,12 +147,12 @@ describe('a login', () => {
     const wrong = () => Promise.reject(new AppError('invalid_credentials', 'wrong'))
     const logIn = (request: FastifyRequest, account = 'ada') =>
       limit(request, account, async (client) => client)
-    expect(await logIn(here)).toMatchObject({ address: '192.0.2.1', standing: 'new' })
-    expect(await logIn(here)).toMatchObject({ address: '192.0.2.1', standing: 'known' })
-    expect(await logIn(there)).toMatchObject({ address: '192.0.2.2', standing: 'new' })
-    expect(await logIn(here, 'bob')).toMatchObject({ standing: 'new' })
+    expect(await logIn(here)).toMatchObject({ address: '192.0.2.1', trust: 'new' })
+    expect(await logIn(here)).toMatchObject({ address: '192.0.2.1', trust: 'known' })
+    expect(await logIn(there)).toMatchObject({ address: '192.0.2.2', trust: 'new' })
+    expect(await logIn(here, 'bob')).toMatchObject({ trust: 'new' })
     await expect(limit(here, 'eve', wrong)).rejects.toThrow('wrong')
-    expect(await logIn(here)).toMatchObject({ standing: 'failed' })
+    expect(await logIn(here)).toMatchObject({ trust: 'failed' })
     expect(await knownClients.has(here, 'eve')).toBe(false)
   })
 

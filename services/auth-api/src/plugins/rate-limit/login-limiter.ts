@@ -1,4 +1,4 @@
-import type { HashClient, Standing } from '@latchkey/shared/passwords/fair-queue.ts'
+import type { ClientTrust, HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import type { FastifyRequest } from 'fastify'
 import { createFailureLimiter, type FailureLimiterOptions } from './failure-limiter.ts'
 import type { KnownClients } from './known-clients.ts'
@@ -24,21 +24,21 @@ export function createLoginLimiter({ knownClients, ...options }: LoginLimiterOpt
   const failures = ['invalid_credentials', 'wrong_password'] as const
   const limitFailures = createFailureLimiter({ ...options, name: 'login', failures })
 
-  async function standingOf(
+  async function trustOf(
     request: FastifyRequest,
     account: string,
     failed: RecentFailures | undefined,
-  ): Promise<Standing> {
+  ): Promise<ClientTrust> {
     if (failed && failed.address.current > 0) return 'failed'
     return (await knownClients.has(request, account)) ? 'known' : 'new'
   }
 
   return (request, account, logIn) =>
     limitFailures(request, account, async (failed) => {
-      const standing = await standingOf(request, account, failed)
+      const trust = await trustOf(request, account, failed)
       // Under an overload clients give up and come back. What nobody waits for delays the others.
       const hasLeft = () => request.raw.socket.destroyed
-      const result = await logIn({ address: addressKey(request), standing, hasLeft })
+      const result = await logIn({ address: addressKey(request), trust, hasLeft })
       await knownClients.remember(request, account)
       return result
     })
