@@ -14,8 +14,8 @@ import { buildWorker } from './worker.ts'
 
 /** Connections of one worker at most. */
 export const POOL_SIZE = 4
-/** Of SHUTDOWN_GRACE. In the rest, mail that the mail server has not accepted goes back to the queue. */
-const PATIENT_SHARE = 0.7
+/** The share of SHUTDOWN_GRACE in which mail that is being sent may finish. In the rest it goes back to the queue. */
+const GRACEFUL_SHARE = 0.7
 
 /** The parts of mailer-worker, in the order in which they are opened. */
 export async function openParts(lifecycle: Lifecycle, takeover?: Takeover): Promise<void> {
@@ -54,7 +54,7 @@ export async function openParts(lifecycle: Lifecycle, takeover?: Takeover): Prom
   await listen(lifecycle, worker.server, { ...config.http, portSetting: 'METRICS_PORT' })
   await lifecycle.open(
     () => worker.start(),
-    () => worker.stop(config.shutdown.graceSeconds * 1000 * PATIENT_SHARE),
+    () => worker.stop(config.shutdown.graceSeconds * 1000 * GRACEFUL_SHARE),
   )
   await announceReady(lifecycle, {
     readiness: worker.readiness,
