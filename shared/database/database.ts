@@ -18,22 +18,10 @@ export interface SqlFragments {
   readonly forUpdate: string
   /** Ends an `insert` that leaves a row with the same `key`, its primary key, as it is. */
   keepExisting(key: string): string
-  /** A query of the rows with these keys that finds each by the index, whatever the statistics of the table say. */
-  selectEach(table: KeyedTable, parameters: readonly string[]): string
-  /** Whether a `with` may contain statements that change rows. */
-  readonly hasModifyingWith: boolean
   /** How an update of `users` keeps `updated_at`: a statement before it in its transaction, and a piece of its `set`. */
   readonly keepUpdatedAt: { readonly statement: string; readonly assignment: string }
   /** A query for `table_name` and `column_name` of all columns in the connection's schema. */
   readonly columns: string
-}
-
-/** A table, some of its columns, and its primary key with its type in SQL. */
-export interface KeyedTable {
-  readonly name: string
-  readonly columns: string
-  readonly key: string
-  readonly keyType: string
 }
 
 /** One kind of database. Its folder has everything that is specific to it, its migrations excepted. */
@@ -99,7 +87,7 @@ export interface Database extends Queryable {
 export interface PoolUsage {
   /** Connections that run a statement or a transaction. */
   inUse: number
-  /** Statements and transactions that wait for a connection. */
+  /** Transactions, and statements of one turn of the event loop, that wait for a connection. */
   waiting: number
 }
 

@@ -12,9 +12,6 @@ export const mysql: Dialect = {
     forUpdate: 'for update',
     // Not `insert ignore`, which ignores other faults too.
     keepExisting: (key) => `on duplicate key update ${key} = ${key}`,
-    selectEach: ({ name, columns, key }, parameters) =>
-      `select ${columns} from ${name} where ${key} in (${parameters.join(', ')})`,
-    hasModifyingWith: false,
     // Assigned to itself, the column is not set to the current time.
     keepUpdatedAt: { statement: 'select 1', assignment: ', updated_at = updated_at' },
     // MySQL names the columns in capitals unless they are named here.

@@ -1,7 +1,7 @@
 import type { Dialect } from '../database.ts'
 import { postgresAdoption } from './adoption.ts'
 
-/** PostgreSQL, by pg. */
+/** PostgreSQL, by pg-promise. */
 export const postgres: Dialect = {
   name: 'postgres',
   protocols: ['postgres', 'postgresql'],
@@ -9,11 +9,6 @@ export const postgres: Dialect = {
     caseless: (expression) => `lower(${expression})`,
     forUpdate: 'for update',
     keepExisting: (key) => `on conflict (${key}) do nothing`,
-    // `in` reads the whole table where the planner expects random reads to cost more, such as of 20,000 rows for 64 keys.
-    selectEach: ({ name, columns, key, keyType }, [first, ...others]) =>
-      `select found.* from (values ${[`${first}::${keyType}`, ...others].map((value) => `(${value})`).join(', ')}) as wanted (key)
-        cross join lateral (select ${columns} from ${name} where ${key} = wanted.key limit 1) as found`,
-    hasModifyingWith: true,
     // The trigger on `users` reads it.
     keepUpdatedAt: {
       statement: "select set_config('latchkey.keep_updated_at', 'on', true)",

@@ -1,16 +1,14 @@
-import pg from 'pg'
+import { setImmediate } from 'node:timers/promises'
+import pgPromise, { type IDatabase, type IResultExt, type ITask } from 'pg-promise'
 import { type Database, type DatabaseOptions, DEFAULT_OPTIONS, type Dialect } from '../database.ts'
 import { createQueryable, type Driver } from '../queryable.ts'
 import { runTransaction } from '../run-transaction.ts'
 import { serverTimeoutMs } from '../server-timeout.ts'
 import { toAppError, toFinalError, translating } from '../to-app-error.ts'
 import { createRefusal } from '../transaction-refusal.ts'
-import { createStatementQueue, release, type Send, sendTogether } from './statement-queue.ts'
 
 /** `timestamp` columns of an adopted database contain UTC, as ours do; `pg` would read them as local time. */
 const TIMESTAMP_OID = 1114
-const types = new pg.TypeOverrides()
-types.setTypeParser(TIMESTAMP_OID, (text: string) => new Date(`${text.replace(' ', 'T')}Z`))
 
 /**
  * What the server writes there by its own clock is UTC too, as on MySQL. A statement, because start-up options would be
@@ -18,116 +16,154 @@ types.setTypeParser(TIMESTAMP_OID, (text: string) => new Date(`${text.replace(' 
  */
 const SESSION = "set time zone 'UTC'"
 
-type Options = Required<Omit<DatabaseOptions, 'onConnectionError'>>
+/** Statements of one connection at a time. More would gain little, and wait for one another. */
+const MAX_STATEMENTS = 16
+
+const parseUtc = (text: string) => new Date(`${text.replace(' ', 'T')}Z`)
+
+/** A client of pg, as pg-promise passes it on. */
+interface Client {
+  on(event: 'error', listener: (error: Error) => void): unknown
+  query(sql: string): Promise<unknown>
+}
+type Options = Required<Omit<DatabaseOptions, 'onConnectionError'>> & DatabaseOptions
+type Prepared = { name: string; text: string; values: unknown[] }
+type Send = (query: Prepared) => Promise<IResultExt>
 
 export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptions): Database {
-  const options: Options & DatabaseOptions = { ...DEFAULT_OPTIONS, ...given }
-  const pool = openPool(url, options)
-  const statements = createStatementQueue(pool)
+  const options: Options = { ...DEFAULT_OPTIONS, ...given }
+  const { pool, own } = openPools(url, options)
   const final = <Result>(work: () => Promise<Result>) =>
     translating(work, (error) => toFinalError(error, dialect.errors))
-  const withClient = <Result>(work: (client: pg.Client) => Promise<Result>) =>
-    final(() => runOnOwnConnection(url, options, work))
   return {
-    ...createQueryable(dialect, createDriver(statements.send), toFinalError),
+    ...createQueryable(dialect, createDriver(collectTurns(pool)), toFinalError),
     transaction: (work) =>
       runTransaction(
         (afterCommit) =>
-          transact(pool, (send) =>
-            work({ ...createQueryable(dialect, createDriver(send), toAppError), afterCommit }),
-          ),
+          pool
+            .tx(async (task) => {
+              const refusal = createRefusal()
+              try {
+                const driver = createDriver(sendIn(task, refusal))
+                return await work({ ...createQueryable(dialect, driver, toAppError), afterCommit })
+              } finally {
+                refusal.end()
+              }
+            })
+            .catch(afterTurn),
         dialect.errors,
       ),
-    // Migrations may take long, so these two have no time limit.
-    runScript: (sql) => withClient(async (client) => void (await client.query(sql))),
+    runScript: (sql) => final(async () => void (await own.multi(sql))),
     withLock: (name, work) =>
-      withClient(async (client) => {
-        await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [name])
-        return work()
+      final(async () => {
+        // A separate connection: its end frees the lock, and a pool of one does not wait for itself.
+        const connection = await own.connect({ direct: true })
+        try {
+          await connection.any('select pg_advisory_lock(hashtextextended($1, 0))', name)
+          return await work()
+        } finally {
+          await connection.done()
+        }
       }),
-    usage: () => ({
-      inUse: pool.totalCount - pool.idleCount,
-      waiting: pool.waitingCount + statements.size(),
-    }),
-    close: () => pool.end(),
+    usage: () => ({ inUse: pool.$pool.totalCount - pool.$pool.idleCount, waiting: pool.$pool.waitingCount }),
+    close: async () => void (await Promise.all([pool.$pool.end(), own.$pool.end()])),
   }
 }
 
-function openPool(url: string, options: Options & DatabaseOptions): pg.Pool {
-  const { poolSize, statementTimeoutMs, connectTimeoutMs, onConnectionError } = options
-  const pool = new pg.Pool({
+/** `pool` runs what requests need. `own` has no time limit: migrations may take long. It opens connections when it is used. */
+function openPools(
+  url: string,
+  { poolSize, statementTimeoutMs, connectTimeoutMs, onConnectionError }: Options,
+) {
+  const connect = pgPromise({ noWarnings: true })
+  const types = {
+    ...connect.pg.types,
+    getTypeParser: (oid: number, format: 'text') =>
+      oid === TIMESTAMP_OID ? parseUtc : connect.pg.types.getTypeParser(oid, format),
+  }
+  const shared = {
     connectionString: url,
-    max: poolSize,
     connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+    application_name: 'latchkey',
+  }
+  const prepareWith = (sql: string) => (client: Client) => {
+    // Without a listener, a connection that breaks between two tasks ends the process.
+    client.on('error', (error) => onConnectionError?.(error))
+    return client.query(sql)
+  }
+  const pool = {
+    ...shared,
+    max: poolSize,
     // A connection with a statement that is not answered in time is dropped: what waits behind that fails too.
     query_timeout: statementTimeoutMs,
     pipeline: true,
-    keepAlive: true,
-    application_name: 'latchkey',
     types,
-    onConnect: (client) =>
-      client.query(`${SESSION}; set statement_timeout = ${serverTimeoutMs(statementTimeoutMs)}`),
-  })
-  const report = (error: Error) => onConnectionError?.(error)
-  pool.on('error', report)
-  // Without a listener on each client, one that breaks while it is checked out ends the process.
-  pool.on('connect', (client) => client.on('error', report))
-  return pool
+    onConnect: prepareWith(`${SESSION}; set statement_timeout = ${serverTimeoutMs(statementTimeoutMs)}`),
+  }
+  const own = { ...shared, max: 1, onConnect: prepareWith(SESSION) }
+  const pools = { pool: connect(pool), own: connect(own) }
+  // pg-promise stops to listen when a pool ends, while its connections may still break.
+  for (const { $pool } of Object.values(pools)) $pool.on('error', () => undefined)
+  return pools
 }
 
 const createDriver = (send: Send): Driver => ({
-  query: async (statement, values) => (await send({ ...statement, values: [...values] })).rows,
-  execute: async (statement, values) => (await send({ ...statement, values: [...values] })).rowCount ?? 0,
+  query: async (statement, values) => (await send({ ...statement, values: [...values] })).rows as object[],
+  execute: async (statement, values) => (await send({ ...statement, values: [...values] })).rowCount,
 })
 
-/** `begin` leaves together with the first statement of `work`. */
-async function transact<Result>(pool: pg.Pool, work: (send: Send) => Promise<Result>): Promise<Result> {
-  const client = await pool.connect()
-  const refusal = createRefusal()
-  const send: Send = async (query) => {
+interface Waiting {
+  query: Prepared
+  resolve: (result: IResultExt) => void
+  reject: (error: unknown) => void
+}
+
+/**
+ * Sends the statements that arrive in the same turn of the event loop over one connection, without waiting for an answer
+ * in between: 39 instead of 94 µs a statement with 64 callers. Each of them is a transaction by itself.
+ */
+function collectTurns(pool: IDatabase<object>): Send {
+  const turn: Waiting[] = []
+
+  function sendTurn(): void {
+    while (turn.length > 0) {
+      const some = turn.splice(0, MAX_STATEMENTS)
+      pool
+        .task((task) =>
+          Promise.all(
+            some.map(({ query, resolve, reject }) =>
+              task.result(query).catch(afterTurn).then(resolve, reject),
+            ),
+          ),
+        )
+        .catch((error) => {
+          for (const { reject } of some) reject(error)
+        })
+    }
+  }
+
+  return (query) =>
+    new Promise((resolve, reject) => {
+      if (turn.push({ query, resolve, reject }) === 1) void setImmediate().then(sendTurn)
+    })
+}
+
+/** Runs a statement in a transaction, and none after one that failed or after the end. */
+const sendIn =
+  (task: ITask<object>, refusal: ReturnType<typeof createRefusal>): Send =>
+  async (query) => {
     refusal.check()
     try {
-      return await client.query(query)
+      return await task.result(query)
     } catch (error) {
       // What was sent behind a statement that failed fails with "current transaction is aborted".
       throw refusal.record(error)
     }
   }
-  try {
-    const [begun, working] = sendTogether(client, () => [client.query('begin'), work(send)])
-    begun.catch(() => undefined) // Awaited below.
-    const result = await working
-    await begun
-    refusal.end()
-    await client.query('commit')
-    return result
-  } catch (error) {
-    refusal.end()
-    // A broken connection cannot roll back, and need not: the server does.
-    await client.query('rollback').catch(() => undefined)
-    throw error
-  } finally {
-    release(client)
-  }
-}
 
-/** Runs `work` on a separate connection, so that a pool of one does not wait for itself; its end frees its locks. */
-async function runOnOwnConnection<Result>(
-  url: string,
-  { connectTimeoutMs }: Options,
-  work: (client: pg.Client) => Promise<Result>,
-): Promise<Result> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: connectTimeoutMs,
-    application_name: 'latchkey',
-  })
-  client.on('error', () => undefined) // The pending statement reports the loss.
-  await client.connect()
-  try {
-    await client.query(SESSION)
-    return await work(client)
-  } finally {
-    await client.end().catch(() => undefined)
-  }
+/** pg breaks a connection whose statement was not answered in time. Its pool notices that within a turn. */
+async function afterTurn(error: unknown): Promise<never> {
+  await setImmediate()
+  throw error
 }

@@ -8,9 +8,6 @@ export const sqlite: Dialect = {
     caseless: (expression) => `lower(${expression})`,
     forUpdate: '', // A transaction locks the whole database.
     keepExisting: (key) => `on conflict (${key}) do nothing`,
-    selectEach: ({ name, columns, key }, parameters) =>
-      `select ${columns} from ${name} where ${key} in (${parameters.join(', ')})`,
-    hasModifyingWith: false,
     keepUpdatedAt: { statement: 'update latchkey_session set keep_updated_at = 1', assignment: '' },
     columns: `select t.name as table_name, c.name as column_name
       from sqlite_schema t join pragma_table_info(t.name) c where t.type = 'table'`,
