@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { AppError } from '../app-error.ts'
 import { createFairQueue, type HashClient } from './fair-queue.ts'
 import { type HashTask, runHashTask, type Verification } from './hash-task.ts'
+import { lowerPoolPriority } from './lower-priority.ts'
 import { ACCEPTED_BY_DEFAULT } from './scheme-names.ts'
 import { getScheme } from './schemes.ts'
 
@@ -95,9 +96,9 @@ export function createPasswordHasher({
     })
 
   return {
-    /** Loads the libraries, which the first calls would wait for. */
+    /** Loads the libraries, which the first calls would wait for, and prepares the pool. */
     async start(): Promise<void> {
-      await Promise.all(verified.map((name) => getScheme(name).load?.()))
+      await Promise.all([lowerPoolPriority(), ...verified.map((name) => getScheme(name).load?.())])
     },
     /** Throws `overloaded` where a call would be refused now, so that its client's other work can be refused with it. */
     refuseWhenFull(client: HashClient): void {

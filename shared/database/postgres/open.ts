@@ -28,6 +28,7 @@ interface Client {
 }
 type Options = Required<Omit<DatabaseOptions, 'onConnectionError'>> & DatabaseOptions
 type Prepared = { name: string; text: string; values: unknown[] }
+type Connection = Awaited<ReturnType<IDatabase<object>['connect']>>
 type Send = (query: Prepared) => Promise<IResultExt>
 
 export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptions): Database {
@@ -40,8 +41,8 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
     transaction: (work) =>
       runTransaction(
         (afterCommit) =>
-          pool
-            .tx(async (task) => {
+          withConnection(pool, (connection) =>
+            connection.tx(async (task) => {
               const refusal = createRefusal()
               try {
                 const driver = createDriver(sendIn(task, refusal))
@@ -49,8 +50,8 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
               } finally {
                 refusal.end()
               }
-            })
-            .catch(afterTurn),
+            }),
+          ),
         dialect.errors,
       ),
     runScript: (sql) => final(async () => void (await own.multi(sql))),
@@ -129,17 +130,9 @@ function collectTurns(pool: IDatabase<object>): Send {
   function sendTurn(): void {
     while (turn.length > 0) {
       const some = turn.splice(0, MAX_STATEMENTS)
-      pool
-        .task((task) =>
-          Promise.all(
-            some.map(({ query, resolve, reject }) =>
-              task.result(query).catch(afterTurn).then(resolve, reject),
-            ),
-          ),
-        )
-        .catch((error) => {
-          for (const { reject } of some) reject(error)
-        })
+      withConnection(pool, (connection) => sendAll(connection, some)).catch((error) => {
+        for (const { reject } of some) reject(error)
+      })
     }
   }
 
@@ -162,8 +155,36 @@ const sendIn =
     }
   }
 
-/** pg breaks a connection whose statement was not answered in time. Its pool notices that within a turn. */
-async function afterTurn(error: unknown): Promise<never> {
-  await setImmediate()
-  throw error
+/** Sends all statements at once. Each one settles by itself; throws the error of one that was not answered. */
+async function sendAll(connection: Connection, some: readonly Waiting[]): Promise<void> {
+  const sent = some.map(({ query, resolve, reject }) => {
+    const result = connection.result(query)
+    result.then(resolve, reject)
+    return result
+  })
+  for (const outcome of await Promise.allSettled(sent))
+    if (outcome.status === 'rejected' && isUnanswered(outcome.reason)) throw outcome.reason
+}
+
+/** Runs `work` on a connection of the pool, which closes one that gave no answer. */
+async function withConnection<Result>(
+  pool: IDatabase<object>,
+  work: (connection: Connection) => Promise<Result>,
+): Promise<Result> {
+  const connection = await pool.connect()
+  let isUnusable = false
+  try {
+    return await work(connection)
+  } catch (error) {
+    isUnusable = isUnanswered(error)
+    throw error
+  } finally {
+    await connection.done(isUnusable)
+  }
+}
+
+/** Whether pg gave up waiting, by its own message. In a transaction that is the cause of an `AppError`. */
+function isUnanswered(error: unknown): boolean {
+  const { message, cause } = error instanceof Error ? error : new Error()
+  return message === 'Query read timeout' || (cause !== undefined && isUnanswered(cause))
 }
