@@ -82,8 +82,8 @@ describe('the routes of an extension', () => {
       fault: 'PUT /profile matches',
     },
     {
-      routes: `app.all('/docs/page/:file', async () => 1)`,
-      fault: '/docs/page/:file matches URLs of GET /docs/page/page.css',
+      routes: `app.all('/docs/:file', async () => 1)`,
+      fault: '/docs/:file matches URLs of GET /docs/json',
     },
   ])('cannot take a path of Latchkey: $routes', async ({ routes, fault }) => {
     await using folder = await someExtensions(withRoutes('notes', routes))

@@ -1,4 +1,4 @@
-import { createReadStream, readFileSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import helmet from '@fastify/helmet'
@@ -14,38 +14,54 @@ const POLICY = {
   'frame-ancestors': ["'none'"],
 }
 
-const OWN = join(import.meta.dirname, 'page')
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 
-/** Every file of the page, read from disk when a browser asks for it. */
-const FILES: Readonly<Record<string, { folder: string; type: string }>> = {
-  'page.css': { folder: OWN, type: 'text/css; charset=utf-8' },
-  'page.js': { folder: OWN, type: 'text/javascript; charset=utf-8' },
-  'icon.svg': { folder: OWN, type: 'image/svg+xml' },
-  'swagger-ui.css': { folder: SWAGGER_UI, type: 'text/css; charset=utf-8' },
-  'swagger-ui-bundle.js': { folder: SWAGGER_UI, type: 'text/javascript; charset=utf-8' },
+/** Swagger UI's page and what it loads, read from disk when a browser asks for it. */
+const FILES: Readonly<Record<string, string>> = {
+  '': 'index.html',
+  'index.css': 'index.css',
+  'swagger-ui.css': 'swagger-ui.css',
+  'swagger-ui-bundle.js': 'swagger-ui-bundle.js',
+  'swagger-ui-standalone-preset.js': 'swagger-ui-standalone-preset.js',
+  'favicon-16x16.png': 'favicon-16x16.png',
+  'favicon-32x32.png': 'favicon-32x32.png',
+}
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  png: 'image/png',
 }
 
-const HTML = 'text/html; charset=utf-8'
+/** Loaded by Swagger UI's page. The layout has no bar that loads other documents. */
+const INITIALIZER = `window.ui = SwaggerUIBundle({
+  url: 'json',
+  dom_id: '#swagger-ui',
+  presets: [SwaggerUIBundle.presets.apis],
+  layout: 'BaseLayout',
+  deepLinking: true,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+})
+`
+
 const HIDDEN = { schema: { hide: true }, config: { isCacheable: true } }
 
-/** A page to try the endpoints on: Swagger UI with the service's own style. */
+/** A page to try the endpoints on: Swagger UI. Its links are relative, so that they work below the path prefix of a proxy. */
 export async function docsPage(app: FastifyInstance): Promise<void> {
   await app.register(helmet, { contentSecurityPolicy: { useDefaults: false, directives: POLICY } })
 
-  app.get('/docs', HIDDEN, (_request, reply) => reply.type(HTML).send(toHtml('docs/')))
-  app.get('/docs/', HIDDEN, (_request, reply) => reply.type(HTML).send(toHtml('')))
+  app.get('/docs', HIDDEN, (_request, reply) => reply.redirect('docs/'))
   // The page may only call its own origin, which API_SERVER need not be: 127.0.0.1 for localhost, another port.
   app.get('/docs/json', HIDDEN, async () => ({ ...(await app.describeApi()), servers: [{ url: '../' }] }))
-  for (const [name, { folder, type }] of Object.entries(FILES))
-    app.get(`/docs/page/${name}`, HIDDEN, (_request, reply) =>
+  app.get('/docs/swagger-initializer.js', HIDDEN, (_request, reply) =>
+    reply.type(TYPES.js ?? '').send(INITIALIZER),
+  )
+  for (const [name, file] of Object.entries(FILES))
+    app.get(`/docs/${name}`, HIDDEN, (_request, reply) =>
       reply
-        .type(type)
+        .type(TYPES[file.split('.').at(-1) ?? ''] ?? '')
         .header('cache-control', 'max-age=3600')
-        .send(createReadStream(join(folder, name))),
+        .send(createReadStream(join(SWAGGER_UI, file))),
     )
 }
-
-/** `base` leads from the page to `/docs/`. Links are relative, so that they work below the path prefix of a proxy. */
-const toHtml = (base: string): string =>
-  readFileSync(join(OWN, 'page.html'), 'utf8').replaceAll('{{base}}', base)
