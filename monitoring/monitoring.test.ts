@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isInstalled } from '../services/test/support/installed-program.ts'
-import { ROWS } from './dashboard.ts'
 import { readAlerts, readRules } from './rules.ts'
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, path), 'utf8')
@@ -30,11 +29,13 @@ const metricsIn = (expr: string): string[] =>
     .map(([name]) => name)
     .filter((name) => /_|:|^up$/.test(name) && !name.startsWith('__'))
 
+const { panels: PANELS }: { panels: { title: string; targets?: { expr: string }[] }[] } = JSON.parse(
+  read('../k8s/components/monitoring/dashboard.json'),
+)
+
 const expressions = [
   ...readRules().map((rule) => ({ of: 'alert' in rule ? rule.alert : rule.record, expr: rule.expr })),
-  ...ROWS.flatMap(({ panels }) =>
-    panels.flatMap(({ title, lines }) => lines.map(({ expr }) => ({ of: title, expr }))),
-  ),
+  ...PANELS.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ of: title, expr }))),
 ]
 
 describe('a query', () => {

@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
 import { Registry } from 'prom-client'
-import { renderDashboard } from '../../monitoring/dashboard.ts'
 import { readAlerts, renderPrometheusRule } from '../../monitoring/rules.ts'
 import { createMailMetrics } from '../../services/mailer-worker/src/mail-metrics.ts'
 import { registerQueueGauges } from '../../services/mailer-worker/src/queue-gauges.ts'
@@ -10,11 +9,11 @@ import { formatAlerts } from './alerts.ts'
 import { formatAuditEvents } from './audit-events.ts'
 import { describeAuthApi } from './auth-api-app.ts'
 import { formatCommandLine } from './command-line.ts'
-import { formatOperations, formatSchemas } from './endpoints.ts'
+import { formatOperations } from './endpoints.ts'
 import { replaceSection } from './markdown.ts'
 import { formatMetrics } from './metrics.ts'
 import { formatProblems, formatProtocolProblems } from './problems.ts'
-import { formatServiceSettings, formatSettings } from './settings.ts'
+import { formatSettings } from './settings.ts'
 
 export const ROOT: string = join(import.meta.dirname, '..', '..')
 
@@ -30,7 +29,7 @@ export interface GeneratedPage {
 export async function generatePages(): Promise<GeneratedPage[]> {
   const { openapi, registry } = await describeAuthApi()
   const pages: Record<string, Record<string, string>> = {
-    'docs/reference/endpoints.md': { endpoints: formatOperations(openapi), schemas: formatSchemas(openapi) },
+    'docs/reference/endpoints.md': { endpoints: formatOperations(openapi) },
     'docs/reference/problem-types.md': { problems: formatProblems(), protocol: formatProtocolProblems() },
     'docs/reference/audit-events.md': { events: formatAuditEvents() },
     'docs/reference/metrics.md': {
@@ -38,15 +37,12 @@ export async function generatePages(): Promise<GeneratedPage[]> {
       'mailer-worker': formatMetrics(workerRegistry()),
     },
     'docs/reference/settings.md': { settings: formatSettings() },
-    'services/auth-api/README.md': { settings: formatServiceSettings('auth-api') },
-    'services/mailer-worker/README.md': { settings: formatServiceSettings('mailer-worker') },
     'docs/reference/cli.md': { commands: await formatCommandLine() },
     'docs/how-to/monitor.md': { alerts: formatAlerts(readAlerts()) },
   }
   return [
     ...Object.entries(pages).map(([path, sections]) => generatePage(path, sections)),
     generateFile('k8s/components/monitoring/prometheus-rule.yaml', renderPrometheusRule()),
-    generateFile('k8s/components/monitoring/dashboard.json', renderDashboard()),
   ]
 }
 

@@ -18,17 +18,5 @@ export function formatSettings(): string {
   return formatTable(['setting', 'meaning', 'default', 'unit', 'example', 'services'], rows)
 }
 
-/** One row for each setting of one service, for its README. */
-export function formatServiceSettings(service: string): string {
-  const rows = settings
-    .filter(({ services }) => services.includes(service))
-    .map((setting) => [
-      code(setting.name),
-      [defaultOf(setting), setting.unit].filter(Boolean).join(' '),
-      setting.description,
-    ])
-  return formatTable(['setting', 'default', 'meaning'], rows)
-}
-
 const defaultOf = ({ default: fallback, isRequired }: SettingDescription): string =>
   isRequired ? '**required**' : (fallback ?? '')

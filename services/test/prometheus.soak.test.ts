@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ROWS } from '../../monitoring/dashboard.ts'
 import { readRules } from '../../monitoring/rules.ts'
 import { addressOf, type Service, startServiceProcess } from '../auth-api/test/support/service-process.ts'
 import { aUser, PASSWORD } from '../auth-api/test/support/start-app.ts'
@@ -106,8 +105,11 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
   it('shows a value for every panel of the dashboard while users log in and ask for mail', async () => {
     await waitFor(async () => (await query('up').catch(() => undefined))?.status === 'success')
     const user = await aUser({ users: createUserRepository(store.db) })
-    const panels = ROWS.flatMap(({ panels }) => panels).flatMap(({ title, lines }) =>
-      lines.map(({ expr }) => ({ title, expr: expr.replaceAll('$__rate_interval', '1m') })),
+    const { panels: all }: { panels: { title: string; targets?: { expr: string }[] }[] } = JSON.parse(
+      readFileSync(join(ROOT, 'k8s/components/monitoring/dashboard.json'), 'utf8'),
+    )
+    const panels = all.flatMap(({ title, targets = [] }) =>
+      targets.map(({ expr }) => ({ title, expr: expr.replaceAll('$__rate_interval', '1m') })),
     )
     const empty = async () => {
       await post('/login', { username: user.email, password: PASSWORD })
