@@ -14,8 +14,8 @@ import { type Operation, parseDocument } from './api-document.ts'
 import { type FuzzedRequest, fuzzedRequests, type KnownValues } from './fuzzed-request.ts'
 import { exchangeRaw, framings, type RawResponse } from './raw-exchange.ts'
 
-/** Statuses of a path or method without an operation. The pages of the documentation answer 200 and 304; nothing redirects. */
-const UNDECLARED_STATUSES = [200, 304, 400, 404, 405, 413, 415]
+/** Statuses of a path or method without an operation: the page of the documentation answers 200, and `/docs` redirects to it. */
+const UNDECLARED_STATUSES = [200, 302, 400, 404, 405, 413, 415]
 
 /** What no answer and no log line may contain: a stack, SQL, or an address of ours. */
 const INTERNALS =
