@@ -2,9 +2,9 @@ import { inspect } from 'node:util'
 import { AppError } from '@latchkey/shared/app-error.ts'
 import Fastify from 'fastify'
 import { describe, expect, it } from 'vitest'
-import type { Claims } from '../features/tokens/claims.ts'
-import { importSigningKey } from '../features/tokens/signing-key.ts'
-import { createTokenVerifier } from '../features/tokens/verify-token.ts'
+import type { Claims } from '../tokens/claims.ts'
+import { importSigningKey } from '../tokens/issue-token.ts'
+import { createTokenVerifier } from '../tokens/verify-token.ts'
 import { type AuthMarker, authenticate } from './authenticate.ts'
 
 /** A route with an `auth` that TypeScript would refuse, as JavaScript does not. */

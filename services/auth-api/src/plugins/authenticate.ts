@@ -3,9 +3,9 @@ import { formatRoles } from '@latchkey/shared/users/roles.ts'
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import type { RequestAudit } from '../audit/request-audit.ts'
-import type { Claims } from '../features/tokens/claims.ts'
-import type { TokenValidity } from '../features/tokens/token-validity.ts'
-import type { TokenVerifier } from '../features/tokens/verify-token.ts'
+import type { Claims } from '../tokens/claims.ts'
+import type { TokenValidity } from '../tokens/token-validity.ts'
+import type { TokenVerifier } from '../tokens/verify-token.ts'
 
 /**
  * What a route requires: any valid token, the token of a user who now has the role, or any of several, or a token with

@@ -1,12 +1,11 @@
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
-import { endOnQuantum } from '../../codes/end-on-quantum.ts'
-import type { PasswordClient } from '../current-password/password-client.ts'
-import { wrongPassword } from '../current-password/wrong-password.ts'
+import { endOnQuantum } from '../../one-time-codes/end-on-quantum.ts'
+import type { Caller, Claims } from '../../tokens/claims.ts'
+import type { PasswordClient } from '../change-password/password-client.ts'
+import { wrongPassword } from '../change-password/password-client.ts'
 import type { ProfileRecord } from '../profile/profile-repository.ts'
 import type { ProfileChange, UpdateProfile } from '../profile/update-profile.ts'
-import type { Caller } from '../tokens/caller.ts'
-import type { Claims } from '../tokens/claims.ts'
 import { isSameMailbox } from './make-change.ts'
 
 export interface GuardChangeDependencies {

@@ -5,7 +5,7 @@ import { fold } from '@latchkey/shared/users/fold.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
-import type { Caller } from '../tokens/caller.ts'
+import type { Caller } from '../../tokens/claims.ts'
 
 export interface MakeEmailChangeDependencies {
   usersOf: (transaction: Queryable) => Pick<UserRepository, 'findById' | 'setEmail' | 'setProperty'>

@@ -5,10 +5,9 @@ import { accountOf } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import { languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
-import { lifetimeOf } from '../../codes/code-lifetime.ts'
-import type { CodeSecrets } from '../../codes/code-secrets.ts'
-import { issueCode } from '../../codes/issue-code.ts'
-import { tellOwner } from '../../codes/tell-owner.ts'
+import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
+import { issueCode, lifetimeOf } from '../../one-time-codes/issue-code.ts'
+import { tellOwner } from '../../one-time-codes/tell-owner.ts'
 import type { ChangeRepository } from './change-repository.ts'
 
 export interface RequestChangeDependencies {

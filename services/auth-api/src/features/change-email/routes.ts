@@ -2,7 +2,7 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { sixDigitCode } from '../../codes/six-digit-code.ts'
+import { sixDigitCode } from '../../one-time-codes/code-schemas.ts'
 import { Profile, toProfile } from '../profile/profile.ts'
 
 const EmailConfirmation = z

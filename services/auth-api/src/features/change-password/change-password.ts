@@ -5,11 +5,10 @@ import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/p
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
-import type { PasswordClient } from '../current-password/password-client.ts'
-import type { Caller } from '../tokens/caller.ts'
-import type { Claims } from '../tokens/claims.ts'
-import type { IssuedToken, IssueToken } from '../tokens/issue-token.ts'
-import type { TokenValidity } from '../tokens/token-validity.ts'
+import type { Caller, Claims } from '../../tokens/claims.ts'
+import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
+import type { TokenValidity } from '../../tokens/token-validity.ts'
+import type { PasswordClient } from './password-client.ts'
 
 export interface ChangePasswordDependencies {
   db: Pick<Database, 'transaction'> & Queryable

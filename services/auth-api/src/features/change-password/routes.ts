@@ -2,8 +2,8 @@ import { newPassword } from '@latchkey/shared/passwords/new-password.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import type { IssuedToken } from '../tokens/issue-token.ts'
-import { TokenResponse } from '../tokens/token-response.ts'
+import type { IssuedToken } from '../../tokens/issue-token.ts'
+import { TokenResponse } from '../../tokens/token-response.ts'
 import type { PasswordChange } from './change-password.ts'
 
 const PasswordChangeBody = z

@@ -5,7 +5,7 @@ import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoginField, UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
-import type { IssuedToken, IssueToken } from '../tokens/issue-token.ts'
+import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
 
 export interface LogInDependencies {
   users: Pick<UserRepository, 'findByLogin'>

@@ -2,8 +2,8 @@ import { storableText } from '@latchkey/shared/users/storable-text.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import type { IssuedToken } from '../tokens/issue-token.ts'
-import { TokenResponse } from '../tokens/token-response.ts'
+import type { IssuedToken } from '../../tokens/issue-token.ts'
+import { TokenResponse } from '../../tokens/token-response.ts'
 import type { Credentials } from './log-in.ts'
 
 const LoginBody = z

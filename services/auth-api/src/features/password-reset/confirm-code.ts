@@ -1,7 +1,7 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
-import type { CodeSecrets } from '../../codes/code-secrets.ts'
+import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { resetRefused } from './reset-refused.ts'
 import type { ResetRepository } from './reset-repository.ts'
 

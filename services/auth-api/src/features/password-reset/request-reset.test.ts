@@ -5,7 +5,7 @@ import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
-import { createCodeSecrets } from '../../codes/code-secrets.ts'
+import { createCodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { createRequestReset } from './request-reset.ts'
 import { createResetRepository } from './reset-repository.ts'
 

@@ -7,10 +7,9 @@ import { fold } from '@latchkey/shared/users/fold.ts'
 import { languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
-import { lifetimeOf } from '../../codes/code-lifetime.ts'
-import type { CodeSecrets } from '../../codes/code-secrets.ts'
-import { endOnQuantum } from '../../codes/end-on-quantum.ts'
-import { issueCode } from '../../codes/issue-code.ts'
+import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
+import { endOnQuantum } from '../../one-time-codes/end-on-quantum.ts'
+import { issueCode, lifetimeOf } from '../../one-time-codes/issue-code.ts'
 import type { ResetRepository } from './reset-repository.ts'
 
 export interface RequestResetDependencies {

@@ -9,7 +9,7 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
-import type { CodeSecrets } from '../../codes/code-secrets.ts'
+import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { resetRefused } from './reset-refused.ts'
 import type { Reset, ResetRepository } from './reset-repository.ts'
 

@@ -4,7 +4,7 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { problemDetails } from '../../plugins/problem-details.ts'
-import type { Claims } from '../tokens/claims.ts'
+import type { Claims } from '../../tokens/claims.ts'
 import { Profile } from './profile.ts'
 import type { ProfileRecord } from './profile-repository.ts'
 import { profileRoutes } from './routes.ts'

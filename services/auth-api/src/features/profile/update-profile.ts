@@ -2,8 +2,7 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
 import { LANGUAGE_PROPERTY, type Language, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import type { Caller } from '../tokens/caller.ts'
-import type { Claims } from '../tokens/claims.ts'
+import type { Caller, Claims } from '../../tokens/claims.ts'
 import type { ProfileRecord, ProfileRepository } from './profile-repository.ts'
 
 export interface ProfileChange {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
-import type { IssuedToken } from './issue-token.ts'
-import { TokenResponse } from './token-response.ts'
+import type { IssuedToken } from '../../tokens/issue-token.ts'
+import { TokenResponse } from '../../tokens/token-response.ts'
 
 export interface TokenRoutesOptions {
   refreshToken: (request: FastifyRequest) => Promise<IssuedToken>

@@ -1,9 +1,9 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
 import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoginField } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
-import { wrongPassword } from './wrong-password.ts'
 
 /** The client of one request: it proves that it knows a password, and has a new one hashed. */
 export interface PasswordClient {
@@ -40,3 +40,5 @@ export const createPasswordClient = ({
   // The client has proved the current password.
   hash: (password) => passwords.hash(password, { address, trust: 'known' }),
 })
+
+export const wrongPassword = (message: string) => new AppError('wrong_password', message)

@@ -2,9 +2,8 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock, MonotonicClock } from '@latchkey/shared/clock.ts'
 import { isIssuedAfterValidFrom, roleOf, type User } from '@latchkey/shared/users/user.ts'
 import { LRUCache } from 'lru-cache'
-import type { RequestAudit } from '../../audit/request-audit.ts'
-import type { Caller } from './caller.ts'
-import type { Claims } from './claims.ts'
+import type { RequestAudit } from '../audit/request-audit.ts'
+import type { Caller, Claims } from './claims.ts'
 import type { RevocationRepository, TokenStatus } from './revocation-repository.ts'
 
 export interface TokenValidityOptions {

@@ -7,12 +7,11 @@ import {
 } from '@latchkey/shared/users/user.ts'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { Claims, sessionOf } from './claims.ts'
-import { createEndSession } from './end-session.ts'
-import { createTokenIssuer } from './issue-token.ts'
+import { Claims, sessionOf } from '../../tokens/claims.ts'
+import { createEndSession } from '../../tokens/end-session.ts'
+import { createTokenIssuer, importSigningKey } from '../../tokens/issue-token.ts'
+import type { TokenStatus } from '../../tokens/revocation-repository.ts'
 import { createRefreshToken } from './refresh-token.ts'
-import type { TokenStatus } from './revocation-repository.ts'
-import { importSigningKey } from './signing-key.ts'
 
 const ADA: User = {
   userid: '6f1c4d5e-0000-4000-8000-000000000000',

@@ -1,8 +1,9 @@
-import { randomUUID } from 'node:crypto'
+import { randomUUID, type webcrypto } from 'node:crypto'
 import { roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
 import { SignJWT } from 'jose'
 import type { Session, UserClaims } from './claims.ts'
-import type { SigningKey } from './signing-key.ts'
+
+export type SigningKey = webcrypto.CryptoKey
 
 export interface IssueTokenOptions {
   key: SigningKey
@@ -39,3 +40,10 @@ export function createTokenIssuer({ key, issuer, lifetimeSeconds }: IssueTokenOp
     return { token, data }
   }
 }
+
+/** Imports a secret for HS512 once, so that no request pays for it. */
+export const importSigningKey = (secret: Uint8Array): Promise<SigningKey> =>
+  crypto.subtle.importKey('raw', Uint8Array.from(secret), { name: 'HMAC', hash: 'SHA-512' }, false, [
+    'sign',
+    'verify',
+  ])

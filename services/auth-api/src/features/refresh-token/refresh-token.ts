@@ -1,10 +1,10 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
-import type { Caller } from './caller.ts'
-import { type Claims, sessionOf } from './claims.ts'
-import type { IssuedToken, IssueToken } from './issue-token.ts'
-import type { RevocationRepository } from './revocation-repository.ts'
-import { isCurrent, isReused, revokedToken, type TokenValidity } from './token-validity.ts'
+import type { Caller } from '../../tokens/claims.ts'
+import { type Claims, sessionOf } from '../../tokens/claims.ts'
+import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
+import type { RevocationRepository } from '../../tokens/revocation-repository.ts'
+import { isCurrent, isReused, revokedToken, type TokenValidity } from '../../tokens/token-validity.ts'
 
 export interface RefreshTokenDependencies {
   revocations: Pick<RevocationRepository, 'endRefreshed'>

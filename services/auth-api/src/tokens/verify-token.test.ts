@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { createTokenIssuer } from './issue-token.ts'
-import { importSigningKey } from './signing-key.ts'
+import { createTokenIssuer, importSigningKey } from './issue-token.ts'
 import { createTokenVerifier } from './verify-token.ts'
 
 const ISSUER = 'http://localhost'

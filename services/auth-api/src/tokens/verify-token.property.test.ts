@@ -2,7 +2,7 @@ import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypt
 import { anyCharacter } from '@latchkey/shared/test/any-character.ts'
 import fc from 'fast-check'
 import { beforeAll, expect, it } from 'vitest'
-import { importSigningKey } from './signing-key.ts'
+import { importSigningKey } from './issue-token.ts'
 import { createTokenVerifier, type TokenVerifier } from './verify-token.ts'
 
 const SECRET = randomBytes(64)

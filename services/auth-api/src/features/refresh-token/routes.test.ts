@@ -1,9 +1,9 @@
 import Fastify from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { expect, it } from 'vitest'
-import type { Claims } from './claims.ts'
+import type { Claims } from '../../tokens/claims.ts'
+import { TokenResponse } from '../../tokens/token-response.ts'
 import { tokenRoutes } from './routes.ts'
-import { TokenResponse } from './token-response.ts'
 
 const USERID = '6f1c4d5e-0000-4000-8000-000000000000'
 const CLAIMS: Claims = {

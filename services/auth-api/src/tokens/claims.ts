@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { RequestAudit } from '../audit/request-audit.ts'
 
 /** The specification's claims about the user. An adopted table may contain any 128 bits as an id. */
 const UserClaims = z.object({ userid: z.guid(), name: z.string(), role: z.string().min(1) })
@@ -36,3 +37,9 @@ export const sessionOf = ({ jti, iat, sid = jti, auth_time = iat }: Claims): Ses
 
 export type UserClaims = z.output<typeof UserClaims>
 export type Claims = z.output<typeof Claims>
+
+/** The sender of a request with a token. */
+export interface Caller {
+  claims: Claims
+  audit: RequestAudit
+}

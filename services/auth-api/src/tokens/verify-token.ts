@@ -3,7 +3,7 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import { errors, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { Claims } from './claims.ts'
-import type { SigningKey } from './signing-key.ts'
+import type { SigningKey } from './issue-token.ts'
 
 export interface VerifyTokenOptions {
   /** The current key first, then the previous one during a rotation. */
