@@ -1,4 +1,4 @@
-import { createCli } from '../../services/scriptify/src/cli.ts'
+import { createCli } from '../../services/scriptify/src/cli/cli.ts'
 
 type Command = Awaited<ReturnType<typeof createCli>>
 

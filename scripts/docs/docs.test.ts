@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { EXIT } from '../../services/scriptify/src/cli/exit-codes.ts'
 import { ENDPOINT_EXIT } from '../../services/scriptify/src/endpoint/endpoint-exit.ts'
-import { EXIT } from '../../services/scriptify/src/exit-codes.ts'
 import { findBrokenReferences, findMissingPages, findPages } from './broken-references.ts'
 import { generatePages, ROOT } from './generated-pages.ts'
 

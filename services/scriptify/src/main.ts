@@ -1,6 +1,6 @@
-import { type PlainLine, readPlainLine } from './commands/plain-line.ts'
-import { TERMINAL_OPTIONS, toTerminalOptions } from './commands/terminal-options.ts'
-import { exitOnOutputError, runReported } from './run-reported.ts'
+import { type PlainLine, readPlainLine } from './cli/commands/plain-line.ts'
+import { TERMINAL_OPTIONS, toTerminalOptions } from './cli/commands/terminal-options.ts'
+import { exitOnOutputError, runReported } from './cli/run-reported.ts'
 
 const [, , command, ...words] = process.argv
 exitOnOutputError()
@@ -16,8 +16,8 @@ function openTerminal({ operand, values }: PlainLine): Promise<number> {
 }
 
 async function runCommand(): Promise<number> {
-  const { createCli } = await import('./cli.ts')
-  const { readArgv } = await import('./read-argv.ts')
-  const { runCli } = await import('./run-cli.ts')
+  const { createCli } = await import('./cli/cli.ts')
+  const { readArgv } = await import('./cli/read-argv.ts')
+  const { runCli } = await import('./cli/run-cli.ts')
   return runCli(await createCli({ command }), readArgv())
 }

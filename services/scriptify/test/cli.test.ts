@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { createCli } from '../src/cli.ts'
+import { createCli } from '../src/cli/cli.ts'
 import { INIT_SYSTEMS } from '../src/units/init-systems.ts'
 import { uninstallService } from '../src/units/uninstall-service.ts'
 import { runInProcess } from './run-in-process.ts'
@@ -118,7 +118,7 @@ describe.concurrent('the command line', () => {
     writeFileSync(
       failing,
       `import { Command } from ${JSON.stringify(import.meta.resolve('commander'))}
-       import { runCli } from ${JSON.stringify(new URL('../src/run-cli.ts', import.meta.url).href)}
+       import { runCli } from ${JSON.stringify(new URL('../src/cli/run-cli.ts', import.meta.url).href)}
        const program = new Command('x').action(() => { throw new TypeError('first\\n  second') })
        process.exitCode = await runCli(program, process.argv)`,
     )

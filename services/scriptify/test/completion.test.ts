@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { isInstalled } from '../../test/support/installed-program.ts'
-import { createSources } from '../src/completion/sources.ts'
+import { createSources } from '../src/cli/completion/sources.ts'
 import { MAIN, ROOT } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
 

@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { PassThrough, Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
-import { createCli } from '../src/cli.ts'
-import { runCli } from '../src/run-cli.ts'
-import type { CommandWords } from '../src/runtimes/runtime.ts'
+import { createCli } from '../src/cli/cli.ts'
+import { runCli } from '../src/cli/run-cli.ts'
+import type { CommandWords } from '../src/run/runtime.ts'
 
 export interface Ended {
   code: number

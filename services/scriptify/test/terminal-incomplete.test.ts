@@ -1,6 +1,6 @@
 import type { StartedTestContainer } from 'testcontainers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isIncomplete } from '../src/runtimes/node/terminal/parse-code.ts'
+import { isIncomplete } from '../src/terminal/node/parse-code.ts'
 import { hasDocker, ROOT, startPhpMachine } from './terminal-docker.ts'
 
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: typed code
@@ -190,7 +190,7 @@ describe.skipIf(!(await hasDocker()))('typed php', () => {
   })
 
   it('goes on exactly where the engine misses something', async () => {
-    const folder = `${ROOT}/services/scriptify/src/runtimes/php/terminal`
+    const folder = `${ROOT}/services/scriptify/src/terminal/php`
     const inputs = Buffer.from(JSON.stringify([...PHP.incomplete, ...PHP.complete])).toString('base64')
     const program = `foreach (['tokens', 'statements', 'input'] as $file) { require "${folder}/$file.php"; } foreach (json_decode(base64_decode("${inputs}")) as $code) {
       echo json_encode([$code, Latchkey\\Scriptify\\Terminal\\Input::isIncomplete($code)], JSON_UNESCAPED_SLASHES), "\\n"; }`

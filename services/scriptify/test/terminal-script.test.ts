@@ -86,7 +86,7 @@ describe.concurrent('a node script', () => {
     const { code, stdout, stderr } = await node(['--execute', script])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain(says)
-    expect(stderr).not.toContain('runtimes/node/terminal')
+    expect(stderr).not.toContain('terminal/node')
   })
 
   it('ends with 1 at the first failed statement', async () => {

@@ -1,5 +1,5 @@
-import type { CliContext } from '../cli-context.ts'
-import { EXIT } from '../exit-codes.ts'
+import type { CliContext } from '../cli/cli-context.ts'
+import { EXIT } from '../cli/exit-codes.ts'
 import { ENDPOINT_EXIT } from './endpoint-exit.ts'
 import { exchange } from './exchange.ts'
 import { type LimitOptions, parseLimits } from './parse-limits.ts'

@@ -1,4 +1,4 @@
-import { CliError } from '../cli-error.ts'
+import { CliError } from '../cli/cli-error.ts'
 import { ENDPOINT_EXIT } from './endpoint-exit.ts'
 
 interface FailedExchange {

@@ -1,6 +1,6 @@
-import { CliError } from '../cli-error.ts'
-import { parseDuration } from '../duration.ts'
-import { EXIT } from '../exit-codes.ts'
+import { CliError } from '../cli/cli-error.ts'
+import { parseDuration } from '../cli/duration.ts'
+import { EXIT } from '../cli/exit-codes.ts'
 
 /** A day; Node's timers allow at most 24 days. */
 const MAX_TIMEOUT_SECONDS = 86_400

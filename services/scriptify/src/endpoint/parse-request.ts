@@ -1,7 +1,7 @@
-import type { CliContext } from '../cli-context.ts'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
-import { decodeRawBytes } from '../raw-bytes.ts'
+import type { CliContext } from '../cli/cli-context.ts'
+import { CliError } from '../cli/cli-error.ts'
+import { EXIT } from '../cli/exit-codes.ts'
+import { decodeRawBytes } from '../cli/raw-bytes.ts'
 import { fileBody, type RequestBody, streamBody, textBody } from './request-body.ts'
 
 /** A checked request. */

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
-import { decodeRawBytes } from '../raw-bytes.ts'
+import { CliError } from '../cli/cli-error.ts'
+import { EXIT } from '../cli/exit-codes.ts'
+import { decodeRawBytes } from '../cli/raw-bytes.ts'
 
 /** The body of a request; a file is streamed, not held in memory. */
 export interface RequestBody {

@@ -1,7 +1,7 @@
 import { findForeignLocale } from './charset.ts'
 import type { History } from './history.ts'
 import { styleText } from './style-text.ts'
-import type { Opened, SessionSetup } from './supervised-worker.ts'
+import type { Opened, SessionSetup } from './worker/supervised-worker.ts'
 
 interface BannerFacts {
   /** Undefined for a worker that is still starting. */

@@ -1,5 +1,5 @@
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
+import { CliError } from '../cli/cli-error.ts'
+import { EXIT } from '../cli/exit-codes.ts'
 
 /** What decoding makes of bytes that are not UTF-8. */
 const REPLACEMENT = '\ufffd'

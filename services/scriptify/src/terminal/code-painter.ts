@@ -1,6 +1,6 @@
 import type { Parser, Tree } from '@lezer/common'
 import { highlightTree, tagHighlighter, tags } from '@lezer/highlight'
-import type { RuntimeName } from '../runtimes/choose-runtime.ts'
+import type { RuntimeName } from '../classes/choose-runtime.ts'
 import { styleText } from './style-text.ts'
 
 type Paint = (text: string) => string

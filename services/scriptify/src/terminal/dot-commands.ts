@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { errorMessage } from '../error-message.ts'
+import { errorMessage } from '../cli/error-message.ts'
 import { isDotCommand } from './dot-command-line.ts'
 import type { History } from './history.ts'
 import type { Session } from './session.ts'

@@ -1,10 +1,10 @@
-import { EXIT } from '../exit-codes.ts'
+import { EXIT } from '../cli/exit-codes.ts'
 import { formatBanner } from './banner.ts'
 import { PROMPT_SIGNALS, untilSignal } from './end-signals.ts'
 import { historyPath, openHistory } from './history.ts'
 import { createPrompt } from './prompt.ts'
 import type { Session } from './session.ts'
-import type { SessionSetup } from './supervised-worker.ts'
+import type { SessionSetup } from './worker/supervised-worker.ts'
 
 /** Where a session's messages go. */
 export interface Notices {

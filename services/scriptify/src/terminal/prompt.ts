@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { RuntimeName } from '../runtimes/choose-runtime.ts'
+import type { RuntimeName } from '../classes/choose-runtime.ts'
 import type { History } from './history.ts'
 import { createInterrupter } from './interrupter.ts'
 import { createLineEditor, restoreTerminal } from './line-editor.ts'

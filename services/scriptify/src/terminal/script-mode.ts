@@ -1,9 +1,9 @@
 import { styleText } from 'node:util'
-import { EXIT } from '../exit-codes.ts'
-import type { RuntimeName } from '../runtimes/choose-runtime.ts'
+import type { RuntimeName } from '../classes/choose-runtime.ts'
+import { EXIT } from '../cli/exit-codes.ts'
 import { openUntilSignal, SCRIPT_SIGNALS, untilSignal } from './end-signals.ts'
 import { type Outcome, openSession, type Session } from './session.ts'
-import type { SessionSetup } from './supervised-worker.ts'
+import type { SessionSetup } from './worker/supervised-worker.ts'
 
 export interface ScriptOptions {
   /** Continues after a failed statement. */

@@ -1,14 +1,14 @@
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
-import type { RuntimeName } from '../runtimes/choose-runtime.ts'
-import type { Answer, Statement } from '../runtimes/terminal-protocol.ts'
-import { createSessionMemory, type SessionMemory } from './session-memory.ts'
+import type { RuntimeName } from '../classes/choose-runtime.ts'
+import { CliError } from '../cli/cli-error.ts'
+import { EXIT } from '../cli/exit-codes.ts'
+import type { Answer, Statement } from './worker/protocol.ts'
+import { createSessionMemory, type SessionMemory } from './worker/session-memory.ts'
 import {
   type Opened,
   type SessionOptions,
   type SupervisedWorker,
   superviseWorker,
-} from './supervised-worker.ts'
+} from './worker/supervised-worker.ts'
 
 export type Outcome =
   | { status: 'shown'; text: string }

@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
-import { chooseTerminalRuntime, type RuntimeName } from '../runtimes/choose-runtime.ts'
-import { loadTerminal } from '../runtimes/registry.ts'
+import { chooseTerminalRuntime, type RuntimeName } from '../classes/choose-runtime.ts'
+import { CliError } from '../cli/cli-error.ts'
+import { EXIT } from '../cli/exit-codes.ts'
+import { loadTerminal } from '../run/registry.ts'
 import { openUntilSignal } from './end-signals.ts'
 import { findProjectPreload, getPreload } from './preload.ts'
 import type { Notices, Opening, PromptModeOptions } from './prompt-mode.ts'
-import type { SessionSetup } from './supervised-worker.ts'
+import type { SessionSetup } from './worker/supervised-worker.ts'
 
 export interface TerminalOptions {
   service: string | undefined

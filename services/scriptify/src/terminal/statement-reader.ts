@@ -1,4 +1,4 @@
-import type { RuntimeName } from '../runtimes/choose-runtime.ts'
+import type { RuntimeName } from '../classes/choose-runtime.ts'
 import { describeForeignText } from './charset.ts'
 import { isDotCommand } from './dot-command-line.ts'
 import { isDumb } from './has-colors.ts'

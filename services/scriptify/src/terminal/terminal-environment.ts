@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import { CliError } from '../cli-error.ts'
-import { parseEnvEntries } from '../env-entries.ts'
-import { parseEnvFile } from '../env-file.ts'
-import { EXIT } from '../exit-codes.ts'
-import { isServiceName } from '../service-name.ts'
+import { CliError } from '../cli/cli-error.ts'
+import { parseEnvEntries } from '../cli/env-entries.ts'
+import { EXIT } from '../cli/exit-codes.ts'
+import { parseEnvFile } from '../units/env-file.ts'
+import { isServiceName } from '../units/service-name.ts'
 
 /** The named service's stored environment, overridden by --env entries. Throws a CliError for an invalid or unknown service or entry. */
 export async function readTerminalEnvironment(

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
+import { CliError } from '../cli/cli-error.ts'
+import { EXIT } from '../cli/exit-codes.ts'
 import { SYSTEM_PATH } from './paths.ts'
 
 /** A command for an init system; the failure of one that may fail is ignored. */

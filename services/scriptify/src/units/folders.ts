@@ -1,7 +1,7 @@
 import { chmod, lstat, mkdir, readdir, readlink, rmdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
+import { CliError } from '../cli/cli-error.ts'
+import { EXIT } from '../cli/exit-codes.ts'
 import { lstatIfAny } from './lstat-if-any.ts'
 
 /** The names in a folder; none for a path that is a link or not a folder. */

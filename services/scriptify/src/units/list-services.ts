@@ -1,12 +1,12 @@
 import { join } from 'node:path'
-import { CliError } from '../cli-error.ts'
-import { didYouMean } from '../closest-name.ts'
-import { EXIT } from '../exit-codes.ts'
-import { isServiceName } from '../service-name.ts'
+import { CliError } from '../cli/cli-error.ts'
+import { didYouMean } from '../cli/closest-name.ts'
+import { EXIT } from '../cli/exit-codes.ts'
 import { namesIn } from './folders.ts'
 import type { InitSystem, ServiceState } from './init-system.ts'
 import { inspectUnit } from './inspect-service.ts'
 import { environmentFile } from './paths.ts'
+import { isServiceName } from './service-name.ts'
 import { serviceOfEntry, unitFolder } from './unit-path.ts'
 
 export interface ListedService extends Partial<ServiceState> {

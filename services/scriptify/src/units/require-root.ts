@@ -1,5 +1,5 @@
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
+import { CliError } from '../cli/cli-error.ts'
+import { EXIT } from '../cli/exit-codes.ts'
 
 /** Throws exit code 4 for every user but root. */
 export function requireRoot(command: string): void {

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises'
-import { CliError } from '../cli-error.ts'
-import { EXIT } from '../exit-codes.ts'
+import { CliError } from '../cli/cli-error.ts'
+import { EXIT } from '../cli/exit-codes.ts'
 import { lstatIfAny } from './lstat-if-any.ts'
 
 /** The folder of --root, without links; throws exit code 3 where there is none. */

@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { CliError } from '../cli-error.ts'
-import { checkServiceName } from '../service-name.ts'
+import type { CliError } from '../cli/cli-error.ts'
 import { type ControlCommand, controlAll } from './control.ts'
 import { namesIn, removeEmptyFolders } from './folders.ts'
 import type { InitSystem } from './init-system.ts'
@@ -12,6 +11,7 @@ import { lstatIfAny } from './lstat-if-any.ts'
 import { environmentFile, launcherFile, lockFile, pidFile } from './paths.ts'
 import { removeLeftovers } from './replace-files.ts'
 import { requireRoot } from './require-root.ts'
+import { checkServiceName } from './service-name.ts'
 import { extraPaths, ownFolders, unitFile } from './unit-path.ts'
 
 export interface UninstallOptions {

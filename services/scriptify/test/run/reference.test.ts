@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { resolveCall } from '../../src/methods/resolve-call.ts'
-import { listClasses } from '../../src/runtimes/node/find-module.ts'
+import { listClasses } from '../../src/classes/node/find-module.ts'
+import { resolveCall } from '../../src/run/resolve-call.ts'
 import { runInProcess } from '../run-in-process.ts'
 import { type Language, languages, startLanguage } from './language.ts'
 

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
-import { CliError } from '../../cli-error.ts'
-import { EXIT } from '../../exit-codes.ts'
+import { CliError } from '../../cli/cli-error.ts'
+import { EXIT } from '../../cli/exit-codes.ts'
 import { checkFolder } from '../folders.ts'
 import type { ExtraFile, InitSystem } from '../init-system.ts'
 import { type FoundFile, type FoundService, inspectService, refuseForeign } from '../inspect-service.ts'

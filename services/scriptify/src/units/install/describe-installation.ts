@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { maskEnvFile } from '../../env-file.ts'
+import { maskEnvFile } from '../env-file.ts'
 import { announceCommands, type Installation, replacesUnit } from './put-in-place.ts'
 
 /** All that an installation would do. The value of a variable may be a secret, so it is masked. */

@@ -1,5 +1,5 @@
-import { CliError } from '../../cli-error.ts'
-import { EXIT } from '../../exit-codes.ts'
+import { CliError } from '../../cli/cli-error.ts'
+import { EXIT } from '../../cli/exit-codes.ts'
 import type { InitSystem } from '../init-system.ts'
 import { requireRoot } from '../require-root.ts'
 import { startService } from '../start-service.ts'

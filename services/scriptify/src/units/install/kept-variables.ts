@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { parseEnvFile, renderEnvFile } from '../../env-file.ts'
+import { parseEnvFile, renderEnvFile } from '../env-file.ts'
 import type { FoundFile } from '../inspect-service.ts'
 import { withoutMark } from '../ownership.ts'
 import { environmentFile } from '../paths.ts'

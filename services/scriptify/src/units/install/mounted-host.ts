@@ -1,9 +1,9 @@
 import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
-import { CliError } from '../../cli-error.ts'
-import { EXIT } from '../../exit-codes.ts'
-import type { MethodCall } from '../../runtimes/method-call.ts'
-import type { CommandWords } from '../../runtimes/runtime.ts'
+import { CliError } from '../../cli/cli-error.ts'
+import { EXIT } from '../../cli/exit-codes.ts'
+import type { MethodCall } from '../../run/method-call.ts'
+import type { CommandWords } from '../../run/runtime.ts'
 
 /** Where scriptify is installed on this machine: the root of the repository. */
 export const OWN_HOME = resolve(import.meta.dirname, '../../../../..')

@@ -1,9 +1,9 @@
-import { CliError } from '../../cli-error.ts'
-import { parseEnvEntries } from '../../env-entries.ts'
-import { EXIT } from '../../exit-codes.ts'
-import { checkServiceName } from '../../service-name.ts'
+import { CliError } from '../../cli/cli-error.ts'
+import { parseEnvEntries } from '../../cli/env-entries.ts'
+import { EXIT } from '../../cli/exit-codes.ts'
 import type { InitSystem, LimitedOption } from '../init-system.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
+import { checkServiceName } from '../service-name.ts'
 import { hasControls, hasNoncharacter } from '../text.ts'
 
 /** The options of `install`, as typed. */

@@ -29,13 +29,13 @@ const aService = (changes: Partial<ServiceDefinition> = {}): ServiceDefinition =
 
 describe('renderService', () => {
   it.each(INIT_SYSTEMS)('writes the files of $name', async (system) => {
-    await expect(await describeFiles(system)).toMatchFileSnapshot(`golden/${system.name}.txt`)
+    await expect(await describeFiles(system)).toMatchFileSnapshot(`../../../test/golden/${system.name}.txt`)
   })
 
   it.each(INIT_SYSTEMS)('writes the files of $name for a user', async (system) => {
     await expect(
       await describeFiles(system, { user: 'app', privateTmp: false, daemon: false }),
-    ).toMatchFileSnapshot(`golden/${system.name}-user.txt`)
+    ).toMatchFileSnapshot(`../../../test/golden/${system.name}-user.txt`)
   })
 
   it.each(INIT_SYSTEMS)(
@@ -43,14 +43,14 @@ describe('renderService', () => {
     async (system) => {
       const changes = { user: 'app', group: 'www-data', hardened: false, memoryMax: '512M' }
       await expect(await describeFiles(system, changes)).toMatchFileSnapshot(
-        `golden/${system.name}-group.txt`,
+        `../../../test/golden/${system.name}-group.txt`,
       )
     },
   )
 
   it('writes a timer of systemd, and a delay that grows', async () => {
     await expect(await describeFiles(systemd, { schedule: '0 0 13 * 5' })).toMatchFileSnapshot(
-      'golden/systemd-timer.txt',
+      '../../../test/golden/systemd-timer.txt',
     )
     expect(await describeFiles(systemd, { backsOff: true })).toContain('RestartMaxDelaySec=5min')
   })

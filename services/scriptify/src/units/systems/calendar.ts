@@ -1,5 +1,5 @@
-import { CliError } from '../../cli-error.ts'
-import { EXIT } from '../../exit-codes.ts'
+import { CliError } from '../../cli/cli-error.ts'
+import { EXIT } from '../../cli/exit-codes.ts'
 import { parseSchedule } from './crontab-schedule.ts'
 
 /** systemd's weeks begin on Monday and cron's on Sunday, so each name is written out. */

@@ -1,6 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { CliError } from '../../cli-error.ts'
-import { EXIT } from '../../exit-codes.ts'
+import { CliError } from '../../cli/cli-error.ts'
+import { EXIT } from '../../cli/exit-codes.ts'
 import type { InitSystem } from '../init-system.ts'
 import { launcherFile, launcherLog } from '../paths.ts'
 import { parseSchedule } from './crontab-schedule.ts'

@@ -1,7 +1,7 @@
 import { Cron } from 'croner'
-import { CliError } from '../../cli-error.ts'
-import { errorMessage } from '../../error-message.ts'
-import { EXIT } from '../../exit-codes.ts'
+import { CliError } from '../../cli/cli-error.ts'
+import { errorMessage } from '../../cli/error-message.ts'
+import { EXIT } from '../../cli/exit-codes.ts'
 
 const NAMES = ['@reboot', '@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']
 // The grammar of crontab(5); the library also takes L, W, #, ? and full names.

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { CliError } from '../../cli-error.ts'
-import { EXIT } from '../../exit-codes.ts'
+import { CliError } from '../../cli/cli-error.ts'
+import { EXIT } from '../../cli/exit-codes.ts'
 import { ask, attempt, command } from '../control.ts'
 import type { InitSystem, ServiceState } from '../init-system.ts'
 import { launcherFile } from '../paths.ts'

@@ -1,7 +1,7 @@
-import { createCli } from '../../../src/cli.ts'
-import { readArgv } from '../../../src/read-argv.ts'
-import { runCli } from '../../../src/run-cli.ts'
-import { exitOnOutputError } from '../../../src/run-reported.ts'
+import { createCli } from '../../../src/cli/cli.ts'
+import { readArgv } from '../../../src/cli/read-argv.ts'
+import { runCli } from '../../../src/cli/run-cli.ts'
+import { exitOnOutputError } from '../../../src/cli/run-reported.ts'
 import { INIT_SYSTEMS } from '../../../src/units/init-systems.ts'
 import { runit } from './runit.ts'
 

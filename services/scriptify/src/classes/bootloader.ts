@@ -1,0 +1,26 @@
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { CliError } from '../cli/cli-error.ts'
+import { EXIT } from '../cli/exit-codes.ts'
+import { type RuntimeName, runtimeOfFile } from './choose-runtime.ts'
+
+/**
+ * The file that SCRIPTIFY_BOOTLOADER names, relative to rootdir; undefined when unset. Throws a CliError: 3 if it does not
+ * exist, 2 if it is of another language.
+ */
+export function findBootloader(
+  rootdir: string,
+  { SCRIPTIFY_BOOTLOADER: named }: NodeJS.ProcessEnv,
+  runtime: RuntimeName,
+): string | undefined {
+  if (!named) return undefined
+  const path = resolve(rootdir, named)
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) {
+    throw new CliError(`SCRIPTIFY_BOOTLOADER names ${path}, which does not exist`, EXIT.notFound)
+  }
+  if ((runtimeOfFile(path) ?? runtime) === runtime) return path
+  throw new CliError(
+    `SCRIPTIFY_BOOTLOADER names ${path}, which ${runtime} cannot load; unset it, or name another`,
+    EXIT.usage,
+  )
+}

@@ -1,0 +1,60 @@
+import { existsSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { CliError } from '../cli/cli-error.ts'
+import { EXIT } from '../cli/exit-codes.ts'
+
+/** The languages, as `--runtime` names them. */
+export const RUNTIME_NAMES = ['php', 'node'] as const
+export type RuntimeName = (typeof RUNTIME_NAMES)[number]
+
+/** What decides the runtime of a class; paths are absolute. */
+export interface ClassContext {
+  rootdir: string
+  /** As given by --runtime. */
+  runtime: RuntimeName | undefined
+  /** As given by --bootstrap. */
+  bootstrap: string | undefined
+  /** The TypeScript module that `scriptify.namespaces` leads to, if it exists. */
+  module: string | undefined
+  env: NodeJS.ProcessEnv
+}
+
+/** The runtime of a terminal: as requested, else that of the preload file, else that of the project, else php. */
+export function chooseTerminalRuntime(
+  rootdir: string,
+  { runtime, preload }: { runtime: RuntimeName | undefined; preload: string | undefined },
+): RuntimeName {
+  return runtime ?? runtimeOfFile(preload) ?? runtimeOfProject(rootdir) ?? 'php'
+}
+
+/**
+ * The runtime of a class: as requested, else node if it has a module, else php in a Composer project; undefined if
+ * nothing decides. Throws a CliError (2) if both could have it.
+ */
+export function chooseClassRuntime(className: string, context: ClassContext): RuntimeName | undefined {
+  const { rootdir, runtime, bootstrap, module, env } = context
+  if (runtime !== undefined) return runtime
+  const bootloader = env.SCRIPTIFY_BOOTLOADER
+  const mayBePhp = runtimeOfFile(bootstrap) === 'php' || runtimeOfProject(rootdir) === 'php'
+  if (module !== undefined && mayBePhp) {
+    throw new CliError(
+      `${className} may be php (by composer.json) or node (${module}): say which with --runtime`,
+      EXIT.usage,
+    )
+  }
+  if (module !== undefined) return 'node'
+  return mayBePhp || (bootloader && runtimeOfFile(bootloader) !== 'node') ? 'php' : undefined
+}
+
+/** By its extension; undefined for one that tells nothing. */
+export function runtimeOfFile(file = ''): RuntimeName | undefined {
+  const extension = extname(file)
+  if (extension === '.php') return 'php'
+  return /^\.[cm]?[jt]s$/.test(extension) ? 'node' : undefined
+}
+
+function runtimeOfProject(rootdir: string): RuntimeName | undefined {
+  const has = (file: string) => existsSync(join(rootdir, file))
+  if (has('composer.json') || has('vendor/autoload.php')) return 'php'
+  return has('package.json') ? 'node' : undefined
+}

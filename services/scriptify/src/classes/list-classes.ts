@@ -1,0 +1,33 @@
+import { readFile } from 'node:fs/promises'
+import { listClassFiles as listNodeClasses } from './node/find-module.ts'
+import { listClassFiles as listPhpClasses } from './php/list-class-files.ts'
+
+export interface ListedClass {
+  readonly name: string
+  /** The first line of the comment above the class. */
+  readonly summary: string
+}
+
+const CLASS =
+  /(?:\/\*\*((?:[^*]|\*(?!\/))*)\*\/\s*)?^[ \t]*(?:(?:export|default|abstract|final|readonly) +)*class\b/m
+
+/**
+ * The classes of a project by the names of their files, from `scriptify.namespaces` and Composer's psr-4. Runs none of the
+ * project's code.
+ */
+export async function listProjectClasses(rootdir: string): Promise<ListedClass[]> {
+  const files = [...listNodeClasses(rootdir), ...listPhpClasses(rootdir)]
+  const classes = await Promise.all(
+    files.map(async ({ name, file }) => {
+      const [found, comment = ''] = CLASS.exec(await readFile(file, 'utf8')) ?? []
+      return found === undefined ? [] : [{ name, summary: firstLine(comment) }]
+    }),
+  )
+  return classes.flat().sort((one, other) => (one.name < other.name ? -1 : Number(one.name > other.name)))
+}
+
+const firstLine = (comment: string): string =>
+  comment
+    .split('\n')
+    .map((line) => line.replace(/^\s*\*?\s*/, '').trim())
+    .find((line) => line !== '') ?? ''

@@ -1,0 +1,34 @@
+import { CliError } from '../cli/cli-error.ts'
+import { EXIT } from '../cli/exit-codes.ts'
+
+const UNLIMITED = '-1'
+const MEGABYTES_PER_UNIT: Record<string, number> = { '': 1 / 1024 ** 2, K: 1 / 1024, M: 1, G: 1024 }
+/** Node does not start with less. */
+const MIN_MEGABYTES = 32
+
+export interface MemoryLimit {
+  /** In php's notation. */
+  text: string
+  /** Undefined means unlimited. */
+  megabytes: number | undefined
+}
+
+/**
+ * Reads SCRIPTIFY_MEMORY_LIMIT in php's notation: 256M, 1G, bytes, or -1 for unlimited. Undefined when unset; throws a
+ * CliError (2) for anything else.
+ */
+export function readMemoryLimit({
+  SCRIPTIFY_MEMORY_LIMIT: text,
+}: NodeJS.ProcessEnv): MemoryLimit | undefined {
+  if (!text) return undefined
+  if (text === UNLIMITED) return { text, megabytes: undefined }
+  const [, digits, unit = ''] = /^([1-9]\d{0,14})([KMG]?)$/i.exec(text) ?? []
+  if (digits === undefined) {
+    throw new CliError(
+      `SCRIPTIFY_MEMORY_LIMIT must be like 256M or 1G, or -1 for unlimited, not ${JSON.stringify(text)}`,
+      EXIT.usage,
+    )
+  }
+  const megabytes = Math.round(Number(digits) * (MEGABYTES_PER_UNIT[unit.toUpperCase()] ?? 1))
+  return { text, megabytes: Math.max(MIN_MEGABYTES, megabytes) }
+}

@@ -1,0 +1,160 @@
+import { globSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
+import { CliError } from '../../cli/cli-error.ts'
+import { EXIT } from '../../cli/exit-codes.ts'
+import type { ClassFile } from '../class-file.ts'
+import { isNamespaceFolders, type NamespaceFolders } from '../namespace-folders.ts'
+import { isRecord, propertyOf } from '../record.ts'
+
+interface Project {
+  rootdir: string
+  allowOutside: boolean
+}
+
+const WRONG_NAMESPACES = 'namespaces must map prefixes to folders'
+const EXTENSIONS = ['ts', 'mts', 'js', 'mjs']
+
+/** The absolute path of a module named by its path; throws 3 where there is none, 4 where it is outside the project. */
+export function getModule(path: string, project: Project): string {
+  const absolute = stayInside(resolve(project.rootdir, path), project)
+  if (!isFile(absolute)) throw new CliError(`Module ${absolute} does not exist`, EXIT.notFound)
+  return absolute
+}
+
+/**
+ * Finds the module and export of a class by the project's map of namespaces to folders, `{"App\\": "src/"}`:
+ * `scriptify.config.json`, else `scriptify.namespaces` in package.json. `lookedFor` is empty if no prefix fits. Throws 2
+ * for a class that exists in several folders of a prefix.
+ */
+export function findModule(className: string, project: Project): { found?: string; lookedFor: string[] } {
+  const namespaces = readNamespaces(project.rootdir)
+  const prefixes = Object.keys(namespaces)
+    .filter((prefix) => className.startsWith(prefix))
+    .sort((one, other) => other.length - one.length)
+  const lookedFor: string[] = []
+  for (const prefix of prefixes) {
+    const folders = foldersOf(namespaces[prefix] ?? [], project.rootdir)
+    const candidates = folders.flatMap((folder) => [...bases(folder, className.slice(prefix.length))])
+    const [path, ...others] = candidates.flatMap((base) => findFile(base) ?? [])
+    if (path !== undefined) {
+      refuseSecond(className, [path, ...others], project.rootdir)
+      return { found: `${stayInside(path, project)}#${className.split('\\').at(-1)}`, lookedFor }
+    }
+    lookedFor.push(...candidates.map((base) => `${relative(project.rootdir, base)}.{${EXTENSIONS}}`))
+  }
+  return { lookedFor }
+}
+
+/** The classes that the map of namespaces leads to, by the names of their files. */
+export const listClasses = (rootdir: string): string[] =>
+  [...new Set(listClassFiles(rootdir).map(({ name }) => name))].sort()
+
+/** The same, with their files. */
+export const listClassFiles = (rootdir: string): ClassFile[] =>
+  Object.entries(readNamespaces(rootdir)).flatMap(([prefix, patterns]) =>
+    foldersOf(patterns, rootdir).flatMap((folder) =>
+      globSync(`**/*.{${EXTENSIONS}}`, { cwd: folder }).map((file) => ({
+        name: prefix + toClassName(file),
+        file: join(folder, file),
+      })),
+    ),
+  )
+
+/** `import/user-list.ts` is `Import\\UserList`. */
+const toClassName = (file: string): string =>
+  file
+    .slice(0, -extname(file).length)
+    .split(sep)
+    .map((part) => part.replace(/(?:^|-)([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase()))
+    .join('\\')
+
+/** The folders that exist, where a name has a `*`. */
+const foldersOf = (patterns: string[], rootdir: string): string[] =>
+  patterns
+    .flatMap((pattern) =>
+      pattern.includes('*') ? globSync(pattern.replace(/\/+$/, ''), { cwd: rootdir }).sort() : pattern,
+    )
+    .map((folder) => resolve(rootdir, folder))
+
+const findFile = (base: string): string | undefined =>
+  EXTENSIONS.map((extension) => `${base}.${extension}`).find(isFile)
+
+/** One folder may have `UserList.ts` and `user-list.ts`, of which the first counts. */
+function refuseSecond(className: string, paths: readonly string[], rootdir: string): void {
+  const folders = new Set(paths.map((path) => relative(rootdir, dirname(path))))
+  if (folders.size < 2) return
+  const files = paths.map((path) => relative(rootdir, path)).join(' and ')
+  throw new CliError(`The class ${className} exists in ${files}; rename one`, EXIT.usage)
+}
+
+/** `Import\UserList` may be `Import/UserList.ts` or `import/user-list.ts`. */
+function bases(folder: string, name: string): Set<string> {
+  const parts = name.split('\\')
+  const kebab = parts.map((part) => part.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '-').toLowerCase())
+  return new Set([parts, kebab].map((path) => join(folder, ...path)))
+}
+
+/** A `*` in a folder stands for any folder name. */
+const readNamespaces = (rootdir: string): Record<string, string[]> =>
+  withSeparators(
+    namespacesIn(join(rootdir, 'scriptify.config.json'), ['namespaces']) ??
+      namespacesIn(join(rootdir, 'package.json'), ['scriptify', 'namespaces']) ??
+      {},
+  )
+
+/** `App` as a prefix means `App\`. */
+function withSeparators(namespaces: NamespaceFolders): Record<string, string[]> {
+  const separated: Record<string, string[]> = {}
+  for (const [prefix, folders] of Object.entries(namespaces)) {
+    const name = prefix === '' || prefix.endsWith('\\') ? prefix : `${prefix}\\`
+    separated[name] = [...(separated[name] ?? []), ...[folders].flat()]
+  }
+  return separated
+}
+
+/** Undefined without the file, or without that property in it. */
+function namespacesIn(path: string, property: readonly string[]): NamespaceFolders | undefined {
+  if (!isFile(path)) return undefined
+  let value = readJson(path)
+  for (const name of property) {
+    if (!isRecord(value)) throw unusable(path, WRONG_NAMESPACES)
+    value = propertyOf(value, name)
+    if (value === undefined) return undefined
+  }
+  if (isNamespaceFolders(value)) return value
+  throw unusable(path, WRONG_NAMESPACES)
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch (cause) {
+    throw unusable(path, String(cause))
+  }
+}
+
+const unusable = (path: string, what: string): CliError =>
+  new CliError(`${path} cannot be used: ${what}`, EXIT.usage)
+
+/**
+ * Resolves symbolic links, which could lead outside: a command installed for root must not run any file. The refusal does
+ * not tell whether a path outside exists.
+ */
+function stayInside(path: string, { rootdir, allowOutside }: Project): string {
+  const root = realpathSync(rootdir)
+  const prefix = root.endsWith(sep) ? root : root + sep
+  if (allowOutside || realPath(path).startsWith(prefix)) return path
+  throw new CliError(`${path} is outside ${rootdir}; --allow-outside permits it`, EXIT.notPermitted)
+}
+
+/** The path without links, as far as it exists. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    const folder = dirname(path)
+    return folder === path ? path : join(realPath(folder), basename(path))
+  }
+}
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true

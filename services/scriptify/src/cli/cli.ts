@@ -1,0 +1,123 @@
+import { Command } from 'commander'
+import manifest from '../../package.json' with { type: 'json' }
+import type { InitSystem, ServiceAction } from '../units/init-system.ts'
+import type { CliContext } from './cli-context.ts'
+import { closestName } from './closest-name.ts'
+
+export interface CliOptions {
+  /** The command that runs, if it is known: no other is loaded. */
+  command?: string | undefined
+  /** Default: those of scriptify. */
+  systems?: readonly InitSystem[]
+  /** Default: this process. */
+  context?: CliContext
+}
+
+type Systems = readonly InitSystem[]
+type LoadSystems = () => Promise<Systems>
+
+/** The command line. Parsing throws a CommanderError for wrong usage and a CliError for a failure. */
+export async function createCli({ command, systems, context = process }: CliOptions = {}): Promise<Command> {
+  const program = new Command('scriptify')
+    .description('Terminals, methods and system services, in PHP and TypeScript')
+    .version(manifest.version)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text),
+      outputError: (message, write) => write(oneLine(message)),
+    })
+    .showHelpAfterError('(see --help)')
+    .addHelpText('after', EXAMPLES)
+  const loadSystems = async () => systems ?? (await import('../units/init-systems.ts')).INIT_SYSTEMS
+  for (const load of commandsOf(command)) {
+    const loaded = await load(loadSystems, context)
+    // addCommand(), unlike command(), does not pass settings to the subcommand.
+    program.addCommand(loaded.copyInheritedSettings(program))
+  }
+  return program
+}
+
+/** In the order of the help. Each is loaded with what it imports. */
+const COMMANDS: Record<string, (systems: LoadSystems, context: CliContext) => Promise<Command>> = {
+  terminal: async () => (await import('./commands/terminal.ts')).createTerminalCommand(),
+  run: async (_systems, context) => (await import('./commands/run.ts')).createRunCommand(context),
+  methods: async (_systems, context) => (await import('./commands/methods.ts')).createMethodsCommand(context),
+  install: async (systems) => (await import('./commands/install.ts')).createInstallCommand(await systems()),
+  uninstall: async (systems) =>
+    (await import('./commands/uninstall.ts')).createUninstallCommand(await systems()),
+  services: async (systems) =>
+    (await import('./commands/services.ts')).createServicesCommand(await systems()),
+  status: async (systems) => (await import('./commands/status.ts')).createStatusCommand(await systems()),
+  logs: async (systems) => (await import('./commands/logs.ts')).createLogsCommand(await systems()),
+  start: (systems) => loadControl('start', systems),
+  stop: (systems) => loadControl('stop', systems),
+  restart: (systems) => loadControl('restart', systems),
+  endpoint: async (_systems, context) =>
+    (await import('./commands/endpoint.ts')).createEndpointCommand(context),
+  completion: async (systems) =>
+    (await import('./commands/completion.ts')).createCompletionCommand({
+      systems,
+      program: async (command) => createCli({ command, systems: await systems() }),
+    }),
+}
+
+const loadControl = async (action: ServiceAction, systems: LoadSystems): Promise<Command> =>
+  (await import('./commands/control.ts')).createControlCommand(action, await systems())
+
+/** Help, hints and a mistyped command need all of them. */
+const commandsOf = (command = '') =>
+  Object.hasOwn(COMMANDS, command)
+    ? [COMMANDS[command]].filter((load) => load !== undefined)
+    : Object.values(COMMANDS)
+
+const EXAMPLES = `
+Examples:
+  scriptify terminal               a prompt in the project's language
+  scriptify run Users::list        a method of one of its classes
+  scriptify services               the installed services
+  scriptify run --help             the options of a command, with examples`
+
+const oneLine = (message: string): string =>
+  `${withHint(
+    message
+      .replace(/^error: /, '')
+      .trim()
+      .replaceAll('\n', ' '),
+  )} `
+
+/** What users of similar programs type. */
+const MEANT: Record<string, string> = {
+  add: 'install',
+  call: 'run',
+  console: 'terminal',
+  create: 'install',
+  curl: 'endpoint',
+  delete: 'uninstall',
+  disable: 'uninstall',
+  enable: 'install --enable',
+  exec: 'run',
+  list: 'services',
+  log: 'logs',
+  ls: 'services',
+  ps: 'services --status',
+  remove: 'uninstall',
+  repl: 'terminal',
+  request: 'endpoint',
+  rm: 'uninstall',
+  shell: 'terminal',
+  version: '--version',
+}
+
+/** commander suggests similar words only; this adds what a word or a value means here. */
+function withHint(message: string): string {
+  const [, command = ''] = /^unknown command '([^']*)'/.exec(message) ?? []
+  if (Object.hasOwn(MEANT, command)) return `unknown command '${command}' (Did you mean ${MEANT[command]}?)`
+  if (message.startsWith("too many arguments for 'run'"))
+    return 'too many arguments: give each of the method with --arg'
+  if (message.startsWith("unknown option '-v'")) return "unknown option '-v' (Did you mean --version?)"
+  const [, value = '', choices = ''] = /'([^']*)' is invalid\. Allowed choices are (.*)\./.exec(message) ?? []
+  const names = choices.split(', ')
+  const meant = names.find((name) => name.startsWith(value)) ?? closestName(value, names)
+  return value === '' || meant === undefined ? message : `${message} (Did you mean ${meant}?)`
+}

@@ -1,0 +1,125 @@
+import { Command, Option } from 'commander'
+import type { InitSystem } from '../../units/init-system.ts'
+import { collect } from './collect.ts'
+import { parseSeconds } from './parse-seconds.ts'
+
+interface Flags {
+  template: string
+  class: string
+  rootdir: string
+  bootstrap?: string
+  arg?: string[]
+  env?: string[]
+  description?: string
+  user?: string
+  group?: string
+  schedule?: string
+  daemon?: boolean
+  interval?: number
+  hardening: boolean
+  privateTmp: boolean
+  memoryMax?: string
+  runtime?: 'php' | 'node'
+  allowOutside?: boolean
+  enable?: boolean
+  start?: boolean
+  dryRun?: boolean
+  force?: boolean
+  check: boolean
+  root: string
+  home?: string
+  program?: string
+}
+
+/** `scriptify install`: a method as a service of one of `systems`, by default the first. */
+export function createInstallCommand(systems: readonly InitSystem[]): Command {
+  const command = new Command('install')
+    .description('install a method as a system service (as root)')
+    .argument('<name>', 'letters, digits, - and _')
+    .addHelpText('after', examplesOf(systems))
+    .action((name: string, flags: Flags) => install(name, flags, systems))
+  const options = [...methodOptions(systems), ...serviceOptions(systems), ...placeOptions()]
+  for (const option of options) command.addOption(option)
+  return command
+}
+
+async function install(
+  name: string,
+  { arg = [], env = [], enable = false, start = false, dryRun = false, force = false, ...rest }: Flags,
+  systems: readonly InitSystem[],
+): Promise<void> {
+  const { installService } = await import('../../units/install/install-service.ts')
+  const { resolveRoot } = await import('../../units/resolve-root.ts')
+  const root = await resolveRoot(rest.root)
+  // Commander takes registered names only.
+  const system = systems.find((known) => known.name === rest.template)
+  if (system === undefined) throw new Error(`${rest.template} is not an init system`)
+  const request = { ...rest, name, system, args: arg, env, enable, start, dryRun, force, root }
+  for await (const line of installService(request, { systems, env: process.env })) console.log(line)
+}
+
+function examplesOf(systems: readonly InitSystem[]): string {
+  const examples = systems.flatMap((system) => system.examples)
+  return `\nExamples:\n${examples.map((example) => `  scriptify install ${example}`).join('\n')}`
+}
+
+const methodOptions = (systems: readonly InitSystem[]): Option[] => [
+  new Option('-t, --template <template>', 'the init system')
+    .choices(systems.map(({ name }) => name))
+    .default(systems[0]?.name),
+  new Option('-c, --class <reference>', 'the method, as for run').makeOptionMandatory(),
+  new Option('-r, --rootdir <dir>', 'the working directory').default(process.cwd(), 'this folder'),
+  new Option('-b, --bootstrap <file>', 'loads the project’s classes; relative to --rootdir'),
+  new Option('--runtime <name>', 'language; by default the project’s').choices(['php', 'node']),
+  new Option('--allow-outside', 'allow a module outside --rootdir'),
+  new Option('-a, --arg <value>', 'an argument of the method; repeatable').argParser(collect),
+  new Option(
+    '-e, --env <NAME=VALUE>',
+    'an environment variable, kept in /etc/scriptify/<name>.env; repeatable',
+  ).argParser(collect),
+]
+
+function serviceOptions(systems: readonly InitSystem[]): Option[] {
+  const schedules = systems.filter(({ scheduleHelp }) => scheduleHelp !== undefined)
+  const confining = namesOf(systems, ({ confines }) => confines)
+  return [
+    new Option('-d, --description <text>', 'one line'),
+    new Option('-u, --user <account>', 'the account that it runs as (default: root)'),
+    new Option('-g, --group <group>', 'with --user: a group other than the account’s own'),
+    new Option(
+      '-s, --schedule <times>',
+      schedules.map(({ name, scheduleHelp }) => `${name}: ${scheduleHelp}`).join('; '),
+    ),
+    new Option(
+      '--daemon',
+      'call the method repeatedly until the service is stopped (default without a schedule)',
+    ),
+    new Option('--no-daemon', 'call the method once'),
+    new Option('--interval <seconds>', 'between two calls, also as 500ms or 2m (default: 1)').argParser(
+      parseSeconds,
+    ),
+    new Option('--memory-max <bytes>', `${confining}: kill the service above this, such as 512M`),
+    new Option('--no-private-tmp', `${confining}: share /tmp with other services`),
+    new Option('--no-hardening', `${confining}: disable sandboxing`),
+  ]
+}
+
+const placeOptions = (): Option[] => [
+  new Option('--enable', 'start it at boot'),
+  new Option('--start', 'start it now'),
+  new Option('--dry-run', 'show what would be written and run'),
+  new Option(
+    '--force',
+    'replace a service of scriptify, keeping its variables and its files’ mode and owner; hide one of the distribution',
+  ),
+  new Option('--no-check', 'do not check whether the class and the method exist'),
+  new Option('--root <dir>', 'write below this folder, where another host’s files are mounted').default('/'),
+  new Option('--home <dir>', 'with --root: where scriptify is installed on that host'),
+  new Option('--program <path>', 'with --root: the php or node of that host'),
+]
+
+const namesOf = (systems: readonly InitSystem[], has: (system: InitSystem) => boolean): string =>
+  systems
+    .filter(has)
+    .map(({ name }) => name)
+    .join(' and ')

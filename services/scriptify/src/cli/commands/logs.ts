@@ -1,0 +1,33 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { InitSystem } from '../../units/init-system.ts'
+
+const EXAMPLES = `
+Examples:
+  scriptify logs importer                  the last 50 lines
+  scriptify logs importer --lines 500
+  scriptify logs importer --follow         new lines too, until Ctrl-C`
+
+interface Flags {
+  lines: number
+  follow?: boolean
+}
+
+/** `scriptify logs`: what an installed service has written, by the system's own tools. */
+export function createLogsCommand(systems: readonly InitSystem[]): Command {
+  return new Command('logs')
+    .description('show what an installed service has written')
+    .argument('<service>', 'as it was installed')
+    .addOption(new Option('-n, --lines <number>', 'the last lines').argParser(parseLines).default(50))
+    .option('-f, --follow', 'go on with new lines until Ctrl-C')
+    .addHelpText('after', EXAMPLES)
+    .action(async (name: string, { lines, follow = false }: Flags) => {
+      const { findServiceSystem } = await import('../../units/find-service.ts')
+      const { printLog } = await import('../../units/service-log.ts')
+      await printLog(name, await findServiceSystem(name, systems), { lines, follow })
+    })
+}
+
+function parseLines(text: string): number {
+  if (/^\d{1,7}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Give a number of lines.')
+}

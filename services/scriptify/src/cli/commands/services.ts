@@ -1,0 +1,68 @@
+import { Command, Option } from 'commander'
+import type { InitSystem } from '../../units/init-system.ts'
+import type { ListedService } from '../../units/list-services.ts'
+
+const EXAMPLES = `
+Examples:
+  scriptify services                  the template, name and file of each
+  scriptify services --only-names     one name per line, for scripts
+  scriptify services --status         also whether each runs, and starts at boot
+  scriptify services --json           an array, for programs; with --status too`
+
+interface Flags {
+  onlyNames?: boolean
+  json?: boolean
+  status?: boolean
+  root: string
+}
+
+/** `scriptify services`: what scriptify has installed for one of `systems`. */
+export function createServicesCommand(systems: readonly InitSystem[]): Command {
+  return new Command('services')
+    .description('list the installed services')
+    .option('--only-names', 'only names, one per line')
+    .addOption(new Option('--json', 'as JSON').conflicts('onlyNames'))
+    .addOption(new Option('--status', 'ask the init system for the state of each').conflicts('onlyNames'))
+    .option('--root <dir>', 'look below this folder, where another host’s files are mounted', '/')
+    .addHelpText('after', EXAMPLES)
+    .action((flags: Flags) => list(flags, systems))
+}
+
+async function list(
+  { onlyNames, json, status = false, root }: Flags,
+  systems: readonly InitSystem[],
+): Promise<void> {
+  const { listServices } = await import('../../units/list-services.ts')
+  const { resolveRoot } = await import('../../units/resolve-root.ts')
+  const services = await listServices({ root: await resolveRoot(root), systems, withState: status })
+  if (json) console.log(JSON.stringify(services, undefined, 2))
+  else for (const line of onlyNames ? namesOf(services) : describe(services, systems)) console.log(line)
+}
+
+/** A service of the original tool may have several templates. */
+const namesOf = (services: readonly ListedService[]): string[] => [
+  ...new Set(services.map(({ name }) => name)),
+]
+
+function describe(services: readonly ListedService[], systems: readonly InitSystem[]): string[] {
+  if (services.length === 0) return ['No service is installed']
+  const templateWidth = widest(systems)
+  const nameWidth = widest(services)
+  return services.map(({ name, template, file, legacy, state, startsAtBoot }) => {
+    const columns = [
+      template.padEnd(templateWidth),
+      name.padEnd(nameWidth),
+      ...(state === undefined ? [] : [state, describeBoot(startsAtBoot)]),
+      file,
+    ]
+    return `${columns.join('  ')}${legacy ? '  (by the original scriptify)' : ''}`
+  })
+}
+
+const widest = (named: readonly { name: string }[]): number =>
+  Math.max(...named.map(({ name }) => name.length))
+
+function describeBoot(startsAtBoot: ListedService['startsAtBoot']): string {
+  if (startsAtBoot === 'unknown') return 'at boot: unknown'
+  return startsAtBoot ? 'at boot' : 'not at boot'
+}

@@ -1,0 +1,23 @@
+import { Command } from 'commander'
+import type { InitSystem } from '../../units/init-system.ts'
+
+const EXAMPLES = `
+Examples:
+  scriptify uninstall importer
+  scriptify uninstall importer --dry-run      shows what would be stopped and removed`
+
+/** `scriptify uninstall`: stops and disables a service of one of `systems`, and removes all its files. */
+export function createUninstallCommand(systems: readonly InitSystem[]): Command {
+  return new Command('uninstall')
+    .description('stop, disable and remove an installed service (as root)')
+    .argument('<name>', 'as it was installed')
+    .option('--dry-run', 'show what would be run and removed')
+    .option('--root <dir>', 'remove below this folder, where another host’s files are mounted', '/')
+    .addHelpText('after', EXAMPLES)
+    .action(async (name: string, { dryRun = false, root }: { dryRun?: boolean; root: string }) => {
+      const { resolveRoot } = await import('../../units/resolve-root.ts')
+      const { uninstallService } = await import('../../units/uninstall-service.ts')
+      const lines = await uninstallService({ name, dryRun, root: await resolveRoot(root), systems })
+      for (const line of lines) console.log(line)
+    })
+}

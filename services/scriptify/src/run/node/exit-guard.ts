@@ -1,0 +1,41 @@
+import { EXIT } from '../../cli/exit-codes.ts'
+import { describeError } from './describe-error.ts'
+
+export interface ExitGuard {
+  /** From now on a process.exit() of the project is a failure of `step`. */
+  forbidExit(step: string): void
+  /** The project may end the process; `awaited` never settling is a failure, if given. */
+  permitExit(awaited?: string): void
+}
+
+/** Ends the process with one line on stderr and an exit code, whatever ends it. */
+export function guardExit(): ExitGuard {
+  let step: string | undefined
+  let awaited: string | undefined
+  const fail = (message: string): never => {
+    step = undefined
+    console.error(message)
+    process.exit(EXIT.failed)
+  }
+  process.on('exit', () => {
+    if (step === undefined) return
+    console.error(`${step} ended the process before the method was called`)
+    process.exitCode = EXIT.failed
+  })
+  // Emitted only when nothing is left that could settle a promise.
+  process.on('beforeExit', () => {
+    if (awaited !== undefined)
+      fail(`${awaited} never finished: nothing is left that could settle its promise`)
+  })
+  process.on('uncaughtException', (error) => fail(describeError(error)))
+  return {
+    forbidExit: (name) => {
+      step = name
+      awaited = name
+    },
+    permitExit: (name) => {
+      step = undefined
+      awaited = name
+    },
+  }
+}

@@ -1,0 +1,119 @@
+import { statSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import { CliError } from '../../cli/cli-error.ts'
+import { errorMessage } from '../../cli/error-message.ts'
+import { EXIT } from '../../cli/exit-codes.ts'
+import { type CallerOptions, displayName } from './caller-options.ts'
+import { exitOnClosedOutput } from './closed-output.ts'
+import { callRepeatedly } from './daemon.ts'
+import { describeError } from './describe-error.ts'
+import { type ExitGuard, guardExit } from './exit-guard.ts'
+import { asClass, demandCallable, findTarget, namesClass, type Target } from './target.ts'
+
+/** Calls, checks or documents the method, and ends the process on failure. */
+export async function runTask(options: CallerOptions): Promise<void> {
+  const guard = guardExit()
+  try {
+    await loadAndRun(options, guard)
+    guard.permitExit()
+  } catch (error) {
+    guard.permitExit()
+    console.error(error instanceof CliError ? error.message : describeError(error))
+    // Exits although connections may still be open: a supervisor waits to start it again.
+    process.exit(error instanceof CliError ? error.exitCode : EXIT.failed)
+  }
+}
+
+async function loadAndRun(options: CallerOptions, guard: ExitGuard): Promise<void> {
+  const { task, bootstrap, module, className } = options
+  enterFolder(options.rootdir)
+  if (bootstrap !== undefined) {
+    guard.forbidExit(`The bootstrap ${bootstrap}`)
+    await load(bootstrap, 'bootstrap')
+  }
+  guard.forbidExit(`Loading ${className === undefined ? module : `the class ${className}`}`)
+  const exports = await load(module, 'module')
+  if (task === 'methods' || (task === 'call' && namesClass(exports, options))) {
+    return printMethods(exports, asClass(options))
+  }
+  const target = await findTarget(exports, options)
+  if (task === 'docs') return printDocs(target, options)
+  await demandCallable(target, options)
+  const args = parseArguments(options)
+  if (task === 'check') {
+    guard.permitExit()
+    // Loading may have opened something that keeps the process alive.
+    process.exit(EXIT.ok)
+  }
+  guard.permitExit(displayName(options))
+  exitOnClosedOutput()
+  await callTarget(target, args, options)
+}
+
+function enterFolder(rootdir: string): void {
+  try {
+    process.chdir(rootdir)
+  } catch (error) {
+    const isForbidden = error instanceof Error && 'code' in error && error.code === 'EACCES'
+    const reason = isForbidden ? 'may not be entered by this user' : 'does not exist'
+    throw new CliError(`The root directory ${rootdir} ${reason}`, EXIT.notFound)
+  }
+}
+
+async function load(file: string, kind: 'bootstrap' | 'module'): Promise<Record<string, unknown>> {
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) {
+    throw new CliError(`The ${kind} ${file} does not exist`, EXIT.notFound)
+  }
+  try {
+    return await import(pathToFileURL(file).href)
+  } catch (error) {
+    throw new CliError(`The ${kind} ${file} failed: ${describeError(error)}`, EXIT.failed)
+  }
+}
+
+async function printDocs(target: Target, { as }: CallerOptions): Promise<void> {
+  const { readSignature, formatDocs } = await import('../../classes/node/declarations/signature.ts')
+  process.stdout.write(formatDocs(as, readSignature(target)))
+}
+
+async function printMethods(exports: Record<string, unknown>, options: CallerOptions): Promise<void> {
+  const { listMethods } = await import('./list-methods.ts')
+  process.stdout.write(await listMethods(exports, options))
+}
+
+function parseArguments({ args, json }: CallerOptions): unknown[] {
+  return args.map((arg, index) => {
+    if (!json.includes(index)) return arg
+    try {
+      return JSON.parse(arg)
+    } catch (error) {
+      throw new CliError(`Argument ${index + 1} is not JSON: ${errorMessage(error)}`, EXIT.usage)
+    }
+  })
+}
+
+async function callTarget(target: Target, args: unknown[], options: CallerOptions): Promise<void> {
+  const callable = target.bind()
+  const callOnce = async () => {
+    const result = await callable(...args)
+    if (options.print) console.log(toJson(result, options))
+  }
+  if (options.interval === undefined) return callOnce()
+  await callRepeatedly(options.keepGoing ? () => callOnce().catch(reportFailure) : callOnce, options.interval)
+  process.exit(EXIT.ok)
+}
+
+const reportFailure = (error: unknown): void => console.error(describeError(error))
+
+function toJson(result: unknown, options: CallerOptions): string {
+  try {
+    return JSON.stringify(result) ?? 'null'
+  } catch (error) {
+    throw new Error(
+      `The result of ${displayName(options)} cannot be written as JSON: ${errorMessage(error)}`,
+      {
+        cause: error,
+      },
+    )
+  }
+}

@@ -1,0 +1,38 @@
+import { resolve } from 'node:path'
+import type { RuntimeName } from '../classes/choose-runtime.ts'
+import { listProjectClasses } from '../classes/list-classes.ts'
+import type { CliContext } from '../cli/cli-context.ts'
+import { CliError } from '../cli/cli-error.ts'
+import { EXIT } from '../cli/exit-codes.ts'
+import { runMethod } from './run-method.ts'
+
+/** Prints the classes of a project, each with the first line of its comment; throws a CliError (3) where there is none. */
+export async function printClasses(rootdir: string, { stdout }: CliContext): Promise<void> {
+  const classes = await listProjectClasses(resolve(rootdir))
+  if (classes.length === 0) {
+    throw new CliError(
+      `${resolve(rootdir)} has no class in the folders of scriptify.namespaces or Composer's psr-4; name one by its file, src/report.ts#Report`,
+      EXIT.notFound,
+    )
+  }
+  const width = Math.max(...classes.map(({ name }) => name.length))
+  for (const { name, summary } of classes) stdout.write(`${`${name.padEnd(width)}  ${summary}`.trimEnd()}\n`)
+}
+
+/** Becomes the process that prints the methods of a class. */
+export async function printMethods(
+  className: string,
+  options: { rootdir: string; bootstrap?: string; runtime?: RuntimeName },
+  context: CliContext,
+): Promise<number> {
+  if (className.includes('::')) {
+    throw new CliError(
+      `${className} names a method; scriptify run '${className}' --showdocs describes it`,
+      EXIT.usage,
+    )
+  }
+  return runMethod(
+    { ...options, reference: className, args: [], env: [], task: 'methods', compileCache: true },
+    context,
+  )
+}

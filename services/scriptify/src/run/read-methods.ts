@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { RuntimeName } from '../classes/choose-runtime.ts'
+import { loadRuntime } from './registry.ts'
+import { resolveCall } from './resolve-call.ts'
+
+export interface ListedMethod {
+  /** As `run` takes it. */
+  readonly reference: string
+  /** The first line of its comment. */
+  readonly summary: string
+}
+
+/** The user waits at a prompt of a shell. */
+const TIMEOUT_MS = 5000
+
+/** The methods of a class that can be called, from the loaded class. */
+export async function readMethods(
+  className: string,
+  { rootdir, env, runtime: requested }: { rootdir: string; env: NodeJS.ProcessEnv; runtime?: RuntimeName },
+): Promise<ListedMethod[]> {
+  const call = await resolveCall(
+    className,
+    { args: [], rootdir, runtime: requested, compileCache: true },
+    env,
+  )
+  const runtime = await loadRuntime(call.reference.runtime)
+  const [file, ...words] = await runtime.methodsCommand(call, env)
+  const { stdout } = await promisify(execFile)(file, words, { cwd: rootdir, env, timeout: TIMEOUT_MS })
+  return stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => {
+      const [, reference = '', summary = ''] = /^(\S+)(?: {2,}(.*))?$/.exec(line) ?? []
+      return { reference, summary }
+    })
+}

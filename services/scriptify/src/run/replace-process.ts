@@ -1,0 +1,21 @@
+import { CliError } from '../cli/cli-error.ts'
+import { EXIT } from '../cli/exit-codes.ts'
+
+/** Linux's MAX_ARG_STRLEN without the NUL. A failing execve would end Node by SIGABRT. */
+const MAX_WORD_BYTES = 131_071
+
+/**
+ * Replaces this process, so that the program has its pid, its signals and its exit code. A parent process would have to
+ * forward signals, and Ctrl-C would reach both.
+ */
+export function become([file, ...args]: readonly [string, ...string[]], env: NodeJS.ProcessEnv): never {
+  // Only an argument can be that long; hexadecimal encoding doubles one that is not UTF-8.
+  if (args.some((word) => Buffer.byteLength(word) > MAX_WORD_BYTES)) {
+    throw new CliError(`An argument is too long for the system: at most ${MAX_WORD_BYTES} bytes`, EXIT.usage)
+  }
+  if (process.execve === undefined) throw new CliError('This system cannot replace a process', EXIT.failed)
+  // Node ignores SIGPIPE, and the new program would inherit that; a signal with a handler is reset to its default.
+  process.on('SIGPIPE', () => undefined)
+  const defined = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return process.execve(file, [file, ...args], Object.fromEntries(defined))
+}

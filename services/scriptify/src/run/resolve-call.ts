@@ -1,0 +1,45 @@
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { RuntimeName } from '../classes/choose-runtime.ts'
+import { CliError } from '../cli/cli-error.ts'
+import { EXIT } from '../cli/exit-codes.ts'
+import type { MethodCall } from './method-call.ts'
+import { loadRuntime } from './registry.ts'
+import { resolveReference } from './resolve-reference.ts'
+
+/** A call as the command line describes it; paths may be relative. */
+export interface CallOptions extends Omit<MethodCall, 'reference' | 'rootdir' | 'bootstrap'> {
+  /** The working directory of the call; ours when absent. */
+  readonly rootdir?: string | undefined
+  /** Relative to `rootdir`. */
+  readonly bootstrap?: string | undefined
+  readonly runtime?: RuntimeName | undefined
+  /** Accepts a module outside `rootdir`. */
+  readonly allowOutside?: boolean | undefined
+}
+
+/**
+ * Finds the method that a reference names and the files that its call needs; runs none of the project's code.
+ * Throws a CliError: 2 for an invalid reference, 3 for a folder, bootstrap or module that does not exist.
+ */
+export async function resolveCall(
+  text: string,
+  { rootdir: folder = '.', bootstrap, runtime, allowOutside = false, ...rest }: CallOptions,
+  env: NodeJS.ProcessEnv,
+): Promise<MethodCall> {
+  const rootdir = resolve(folder)
+  if (!statSync(rootdir, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new CliError(`The root directory ${rootdir} does not exist`, EXIT.notFound)
+  }
+  // Checked before the reference, because without it the class is unknown too.
+  const named = bootstrap === undefined ? undefined : getBootstrap(resolve(rootdir, bootstrap))
+  const reference = resolveReference(text, { rootdir, runtime, allowOutside, bootstrap: named, env })
+  const { findBootstrap } = await loadRuntime(reference.runtime)
+  const found = named ?? findBootstrap(rootdir, env)
+  return { ...rest, rootdir, reference, bootstrap: found }
+}
+
+function getBootstrap(path: string): string {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile()) return path
+  throw new CliError(`The bootstrap ${path} does not exist`, EXIT.notFound)
+}

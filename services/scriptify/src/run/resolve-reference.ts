@@ -1,0 +1,103 @@
+import { chooseClassRuntime, type RuntimeName } from '../classes/choose-runtime.ts'
+import { findModule, getModule, listClasses } from '../classes/node/find-module.ts'
+import { CliError } from '../cli/cli-error.ts'
+import { closestName, didYouMean } from '../cli/closest-name.ts'
+import { EXIT } from '../cli/exit-codes.ts'
+import type { MethodReference } from './method-call.ts'
+
+export interface ReferenceOptions {
+  rootdir: string
+  runtime: RuntimeName | undefined
+  allowOutside: boolean
+  bootstrap: string | undefined
+  env: NodeJS.ProcessEnv
+}
+
+const NAME = '[A-Za-z_\\u0080-\\u{10ffff}][\\w\\u0080-\\u{10ffff}]*'
+const CLASS_REFERENCE = new RegExp(`^\\\\*(${NAME}(?:\\\\+${NAME})*)(?:::(${NAME}))?$`, 'u')
+const MODULE_REFERENCE = /^(?<path>.+)#(?<name>[\p{ID_Start}$_][\p{ID_Continue}$]*)(?:::(?<method>[^:#]+))?$/u
+const MODULE_FILE = /\.[cm]?[jt]s(#|::|$)/
+const FORMS = '\\Name\\Space\\Class::method, path/module.ts#Class::method or path/module.ts#function'
+
+/**
+ * Finds the method that a reference names: `\Ns\Class::method`, with doubled backslashes too, or
+ * `path/module.ts#Class::method`; or the class alone, as `\Ns\Class`. Throws a CliError: 2 for invalid or ambiguous
+ * text, 3 for a module that does not exist.
+ */
+export function resolveReference(text: string, options: ReferenceOptions): MethodReference {
+  return text.includes('#') || MODULE_FILE.test(text)
+    ? resolveModuleReference(text, options)
+    : resolveClassReference(text, options)
+}
+
+function resolveModuleReference(text: string, options: ReferenceOptions): MethodReference {
+  const { path = '', name = '', method } = MODULE_REFERENCE.exec(text)?.groups ?? {}
+  if (path === '') throw text.includes('#') ? invalidReference(text) : withoutExport(text)
+  if (options.runtime === 'php') {
+    throw new CliError(`${JSON.stringify(text)} is a node reference, and --runtime says php`, EXIT.usage)
+  }
+  const module = getModule(path, options)
+  return method === undefined
+    ? { runtime: 'node', className: module, method: name, text }
+    : { runtime: 'node', className: `${module}#${name}`, method, text }
+}
+
+function resolveClassReference(text: string, options: ReferenceOptions): MethodReference {
+  const [, written = '', method = ''] = CLASS_REFERENCE.exec(text) ?? []
+  if (written === '') throw invalidReference(text)
+  const className = written.replace(/\\+/g, '\\')
+  const phpReference: MethodReference = { runtime: 'php', className, method, text }
+  if (options.runtime === 'php') return phpReference
+
+  const { found, lookedFor } = findModule(className, options)
+  const runtime = chooseClassRuntime(className, { ...options, module: found })
+  if (runtime === 'php') return phpReference
+  if (found === undefined) throw classNotFound(className, lookedFor, options)
+  return { runtime: 'node', className: found, method, text }
+}
+
+const invalidReference = (text: string): CliError =>
+  new CliError(`${JSON.stringify(text)} is not a method reference: give ${FORMS}`, EXIT.usage)
+
+/** The file of a module alone, as `src/report.ts` or `src/report.ts::send`. */
+function withoutExport(text: string): CliError {
+  const [file = '', method = 'method'] = text.split('::')
+  return new CliError(
+    `${JSON.stringify(text)} is not a method reference: name what the module exports, ${file}#Class::${method} or ${file}#function`,
+    EXIT.usage,
+  )
+}
+
+function classNotFound(className: string, lookedFor: string[], options: ReferenceOptions): CliError {
+  const hint = hintAtClass(className, listClasses(options.rootdir))
+  if (lookedFor.length > 0) {
+    return new CliError(
+      `Class ${className} does not exist${hint}: looked for ${lookedFor.join(', ')}`,
+      EXIT.notFound,
+    )
+  }
+  // With --runtime node the project may well have a composer.json.
+  const missing =
+    options.runtime === undefined
+      ? 'no composer.json, and no scriptify.namespaces'
+      : 'no scriptify.namespaces'
+  return new CliError(
+    `Could not locate ${className}: ${options.rootdir} has ${missing} for it${hint}`,
+    EXIT.notFound,
+  )
+}
+
+/** What may be meant by the name of a class that does not exist. */
+function hintAtClass(className: string, classes: readonly string[]): string {
+  const unquoted = classes.find((name) => name.includes('\\') && name.replaceAll('\\', '') === className)
+  if (unquoted !== undefined) return ` (did you mean ${unquoted}? Quote it: the shell removes backslashes)`
+  return didYouMean(className, classes) || hintAtNamespace(className, classes)
+}
+
+/** A class that is named without its namespace. */
+function hintAtNamespace(className: string, classes: readonly string[]): string {
+  if (className.includes('\\')) return ''
+  const shortNames = new Map(classes.map((name) => [name.split('\\').at(-1) ?? '', name]))
+  const closest = shortNames.get(closestName(className, shortNames.keys()) ?? '')
+  return closest === undefined ? '' : ` (did you mean ${closest}?)`
+}

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { CliError } from '../cli/cli-error.ts'
+import { EXIT } from '../cli/exit-codes.ts'
+import type { CommandWords } from './runtime.ts'
+
+export interface CheckOptions {
+  rootdir: string
+  env: NodeJS.ProcessEnv
+  /** The user whose rights the project's code gets; our own when absent. */
+  user?: { uid: number; gid: number }
+}
+
+/** Enough for a bootstrap that waits for a database. */
+const TIMEOUT_MS = 30_000
+
+/**
+ * Runs a runtime's `checkCommand`. Throws a CliError: 3 for a class or method that does not exist, 2 for arguments that
+ * the method does not take, 1 for a bootstrap or class that fails to load.
+ */
+export async function runCheckCommand(command: CommandWords, options: CheckOptions): Promise<void> {
+  const child = startCheck(command, options)
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', resolve)
+  })
+  const [output, code] = await Promise.all([text(child.stderr), ended])
+  if (code === EXIT.ok) return
+  throw new CliError(reasonIn(output) || 'The check died without a message', code ?? EXIT.failed)
+}
+
+/** Our message is the last line, after any warnings. A Node that crashes prints its version last, below the error. */
+function reasonIn(output: string): string {
+  const lines = output.trim().split('\n')
+  const last = lines.at(-1) ?? ''
+  return (/^Node\.js v\d/.test(last) && lines.find((line) => /^\w*Error\b.*: /.test(line))) || last
+}
+
+function startCheck([file, ...args]: CommandWords, { rootdir, env, user }: CheckOptions) {
+  try {
+    return spawn(file, args, {
+      cwd: rootdir,
+      env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: TIMEOUT_MS,
+      killSignal: 'SIGKILL',
+      ...user,
+    })
+  } catch (error) {
+    // A root without CAP_SETUID, as in a container without capabilities, cannot change its user.
+    if (user === undefined || !(error instanceof Error && 'code' in error && error.code === 'EPERM'))
+      throw error
+    throw new CliError(
+      'The check cannot run as the service’s account (EPERM); skip it with --no-check',
+      EXIT.notPermitted,
+    )
+  }
+}

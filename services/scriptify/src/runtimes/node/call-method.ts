@@ -1,6 +1,0 @@
-// The program that calls a method: call-method.ts [options] -- module.ts#Class::method [argument …]
-import { parseCallerOptions } from './method/caller-options.ts'
-import { runTask } from './method/run-task.ts'
-
-// Not awaited: a method that never settles would end the process with Node's own exit code and message.
-void runTask(parseCallerOptions(process.argv.slice(2)))

@@ -1,0 +1,28 @@
+<?php
+
+// The program behind `php>`. It evaluates in its own global scope and owns no variable there: the loop below calls
+// static methods only, and every name but $_ and $_e belongs to the user.
+
+declare(strict_types=0);
+
+// Who started it finds out why it ended.
+if (PHP_VERSION_ID < 80300) {
+    exit(255);
+}
+
+foreach (['code-stream', 'channel', 'backup', 'interrupted', 'failure', 'renderer', 'imports', 'tokens', 'statements', 'result', 'input', 'fatal-check', 'snapshot', 'connections', 'completion', 'listing', 'worker'] as $_) {
+    require __DIR__ . "/{$_}.php";
+}
+unset($_);
+
+\Latchkey\Scriptify\Terminal\Worker::open(!in_array('--no-fork', $argv, true));
+$argv = [$argv[0]];
+$argc = 1;
+
+while (\Latchkey\Scriptify\Terminal\Worker::next()) {
+    try {
+        \Latchkey\Scriptify\Terminal\Worker::finish(include \Latchkey\Scriptify\Terminal\CodeStream::NAME);
+    } catch (\Throwable $_e) {
+        \Latchkey\Scriptify\Terminal\Worker::fail($_e);
+    }
+}

@@ -1,0 +1,93 @@
+import { createInterface } from 'node:readline'
+import type { Duplex } from 'node:stream'
+import {
+  type Answer,
+  type AnswerOf,
+  type Farewell,
+  isWorkerMessage,
+  type WorkerMessage,
+  type WorkerRequest,
+} from './protocol.ts'
+
+const NEWS = ['log', 'opening', 'exiting', 'dying', 'protected', 'restored'] as const
+/** A message that is not the answer to a request. */
+export type WorkerNews = Extract<WorkerMessage, { type: (typeof NEWS)[number] }>
+
+/** The worker died before it answered; `isRestored` says whether its copy took over. */
+export class WorkerDied extends Error {
+  readonly isRestored: boolean
+
+  constructor(isRestored: boolean) {
+    super('The worker died')
+    this.isRestored = isRestored
+  }
+}
+
+export interface WorkerChannel {
+  ask<T extends WorkerRequest['type']>(
+    request: Extract<WorkerRequest, { type: T }>,
+  ): Promise<Answer<AnswerOf[T]>>
+  /** Asks the worker to end, at once or when nothing is pending; it does not answer. */
+  say(farewell: Farewell['type']): void
+  /** Fails every request that has no answer yet. */
+  rejectAll(error: WorkerDied): void
+  close(): void
+}
+
+interface Pending {
+  resolve(message: WorkerMessage): void
+  reject(error: Error): void
+}
+
+/** Speaks the terminal protocol on a socket: one JSON object per line, answers by the id of their request. */
+export function openChannel(socket: Duplex, onNews: (news: WorkerNews) => void): WorkerChannel {
+  const pending = new Map<number, Pending>()
+  let lastId = 0
+  let isClosed = false
+  onMessage(socket, (message) => {
+    if (isNews(message)) return onNews(message)
+    pending.get(message.id)?.resolve(message)
+    pending.delete(message.id)
+  })
+  return {
+    ask<T extends WorkerRequest['type']>(request: Extract<WorkerRequest, { type: T }>) {
+      if (isClosed) return Promise.reject(new WorkerDied(false))
+      const id = ++lastId
+      return new Promise<Answer<AnswerOf[T]>>((resolve, reject) => {
+        // The protocol pairs the answer's type with the request's; the id pairs the messages.
+        pending.set(id, { resolve: resolve as Pending['resolve'], reject })
+        socket.write(`${JSON.stringify({ id, ...request })}\n`)
+      })
+    },
+    say: (type) => void socket.write(`${JSON.stringify({ id: 0, type })}\n`),
+    rejectAll(error) {
+      for (const { reject } of pending.values()) reject(error)
+      pending.clear()
+    },
+    close() {
+      isClosed = true
+      socket.destroy()
+    },
+  }
+}
+
+const isNews = (message: WorkerMessage): message is WorkerNews => NEWS.some((type) => type === message.type)
+
+function onMessage(socket: Duplex, listener: (message: WorkerMessage) => void): void {
+  // A worker that dies with unread input resets the socket; readline emits that error as its own.
+  socket.on('error', () => {})
+  createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY })
+    .on('error', () => {})
+    .on('line', (line) => {
+      const message = parseJson(line)
+      if (isWorkerMessage(message)) listener(message)
+    })
+}
+
+function parseJson(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
