@@ -39,9 +39,9 @@ import { createRequestSignUp } from './features/sign-up/request-sign-up.ts'
 import { signUpRoutes } from './features/sign-up/routes.ts'
 import { createSignUpRepository } from './features/sign-up/sign-up-repository.ts'
 import { startPageRoutes } from './features/start-page/routes.ts'
+import { addressKey } from './limits/limit-keys.ts'
 import { createCodeSecrets } from './one-time-codes/code-secrets.ts'
 import { refuseOnQuantum } from './one-time-codes/end-on-quantum.ts'
-import { addressKey } from './plugins/rate-limit/limit-keys.ts'
 
 export async function addRoutes(config: Config, parts: Parts): Promise<void> {
   const { server, readiness } = parts

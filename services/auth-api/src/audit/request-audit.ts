@@ -1,7 +1,7 @@
 import type { AuditEvent } from '@latchkey/shared/audit/audit-events.ts'
 import type { Transaction } from '@latchkey/shared/database/database.ts'
 import type { FastifyRequest } from 'fastify'
-import { addressKey } from '../plugins/rate-limit/limit-keys.ts'
+import { addressKey } from '../limits/limit-keys.ts'
 import type { AuditTrail } from './audit-trail.ts'
 
 /** What happened in a request. */

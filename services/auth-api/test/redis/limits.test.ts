@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openLimitStore } from '../../src/plugins/rate-limit/limit-store.ts'
+import { openLimitStore } from '../../src/limits/limit-store.ts'
 import { startSeverableProxy } from '../support/severable-proxy.ts'
 import { aUser, PASSWORD, startApp, type TestApp } from '../support/start-app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'

@@ -3,7 +3,7 @@ import { normalizeIP } from '@fastify/rate-limit'
 import { fold } from '@latchkey/shared/users/fold.ts'
 import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { boundedTo } from '../../bounded-cache.ts'
+import { boundedTo } from '../bounded-cache.ts'
 
 /** The smallest network that a provider gives to one customer. */
 const IPV6_SUBNET = 64

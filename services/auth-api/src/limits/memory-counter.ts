@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { boundedTo } from '../../bounded-cache.ts'
+import { boundedTo } from '../bounded-cache.ts'
 
 export interface Counted {
   /** Events in the window so far, the one just counted included. */

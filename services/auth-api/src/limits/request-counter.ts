@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
-import { boundedTo } from '../../bounded-cache.ts'
+import { boundedTo } from '../bounded-cache.ts'
 import type { Counted } from './memory-counter.ts'
 import type { RedisPause } from './redis-pause.ts'
 
