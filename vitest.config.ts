@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { reportRetried } from './scripts/report-retried.ts'
 import type { Engine } from './services/auth-api/test/support/engine.ts'
+import { reportRetried } from './services/test/support/report-retried.ts'
 
 const hasDocker = dockerAnswers()
 /** The databases that run `*.engine.test.ts`. With Docker the postgres container runs what embedded PostgreSQL would. */
@@ -26,7 +26,7 @@ export const VARIED = [
   'services/scriptify/test/units/systemd.test.ts',
   ...(hasDocker ? ['services/compose.test.ts'] : []),
 ]
-export const LAUNCHER = ['scripts/{start,embedded}/**/*.test.ts']
+export const LAUNCHER = ['scripts/local/**/*.test.ts']
 /** Files that keep no state in a module: each loads the modules that the one before it in its worker has loaded. */
 const SHARED_MODULES = { isolate: false }
 /** These replace a module (vi.mock), which no file before them may have loaded. */

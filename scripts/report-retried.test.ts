@@ -11,7 +11,7 @@ it('names the tests that passed on the second try only', async () => {
   try {
     await writeFile(
       join(folder, 'vitest.config.ts'),
-      `import { reportRetried } from '../../scripts/report-retried.ts'
+      `import { reportRetried } from '../../services/test/support/report-retried.ts'
        export default { test: { name: 'processes', retry: 1, exclude: [], include: ['*.test.ts'], reporters: [reportRetried] } }`,
     )
     await writeFile(

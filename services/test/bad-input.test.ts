@@ -106,7 +106,7 @@ describe.concurrent.each(SERVICES)('%s without a reachable server', (service) =>
       'QUEUE_URL',
       imageOf('auth-api'),
       'node',
-      'scripts/migrate.ts',
+      'scripts/release/migrate.ts',
       'up',
     ]
     await run('docker', ['run', '--rm', '--network', network.getName(), ...migrate], {

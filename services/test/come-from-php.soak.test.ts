@@ -6,7 +6,7 @@ import { createEmptyDatabase, type TestDatabase } from '@latchkey/auth-api/test/
 import { GenericContainer, Wait } from 'testcontainers'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readSnippets } from '../../scripts/docs/snippets.ts'
-import { startService } from '../../scripts/start/service-process.ts'
+import { startService } from '../../scripts/local/service-process.ts'
 import { endedOf, IMAGE } from '../scriptify/test/image.ts'
 import { builtScriptifyImage, sharedServer } from './servers/shared-server.ts'
 import { ROOT } from './support/images.ts'

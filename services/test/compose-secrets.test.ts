@@ -17,7 +17,7 @@ const onVolume = (options: string[], ...command: string[]) =>
 const createSecrets = (engine: string, args: string[] = [], environment = 'dev') =>
   onVolume(
     ['-e', `DATABASE_ENGINE=${engine}`, '-e', `APP_ENV=${environment}`],
-    ...['node', 'scripts/compose-secrets.ts', ...args],
+    ...['node', 'scripts/release/compose-secrets.ts', ...args],
   ).catch((error: unknown) => error)
 const databaseUrl = () =>
   onVolume(

@@ -42,7 +42,7 @@ describe('one host in production', () => {
     )
 
     // What skips compose's own check meets that of the secrets.
-    const seed = `docker compose run --rm --no-deps -e APP_ENV=dev demo-users node scripts/seed-demo-users.ts`
+    const seed = `docker compose run --rm --no-deps -e APP_ENV=dev demo-users node scripts/local/seed-demo-users.ts`
     expect(await refused(seed)).toContain('belong to prod. Set APP_ENV=prod')
     expect(await inside('postgres', 'psql -U latchkey -tAc "select count(*) from users"')).toBe('0')
 
@@ -113,7 +113,7 @@ describe('one host in production', () => {
     const throughProxy = keepLoggingIn(behindProxy)
     // Sees one replica alone, as clients of a host without the proxy do.
     const direct = keepLoggingIn(async () => (await project.post('/login', CREDENTIALS)).status)
-    const upgrade = `LATCHKEY_VERSION=${next} scripts/upgrade-one-host.sh`
+    const upgrade = `LATCHKEY_VERSION=${next} scripts/release/upgrade-one-host.sh`
     await expect(project.shell(`LOGIN_FIELD=phone ${upgrade}`)).rejects.toThrow('LOGIN_FIELD must be')
     expect(
       direct.attempts.filter(({ isAnswered }) => !isAnswered),

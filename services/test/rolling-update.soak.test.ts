@@ -54,7 +54,7 @@ describe('replacing auth-api replica by replica', () => {
     const token = await logIn(url)
     const load = startLoad(url, token)
 
-    const migrate = ['node', 'scripts/migrate.ts', 'up']
+    const migrate = ['node', 'scripts/release/migrate.ts', 'up']
     const variables = Object.entries(settings).flatMap(([name, value]) => ['-e', `${name}=${value}`])
     const toHost = ['--add-host', 'host.docker.internal:host-gateway']
     const migrated = await docker('run', '--rm', ...toHost, ...variables, next.image, ...migrate)

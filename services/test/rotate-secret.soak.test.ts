@@ -51,7 +51,7 @@ describe('rotating JWT_SECRET on one host', () => {
     { args: ['--rotate'], says: "Unknown option '--rotate'" },
     { args: ['--rotate-jwt-secret', '--forget-previous-jwt-secret'], says: 'two steps' },
   ])('refuses $args with 2', async ({ args, says }) => {
-    const script = ['node', 'scripts/compose-secrets.ts', ...args]
+    const script = ['node', 'scripts/release/compose-secrets.ts', ...args]
     const started = docker('run', '--rm', '-e', 'DATABASE_ENGINE=postgres', imageOf('auth-api'), ...script)
     const failure: unknown = await started.catch((error: unknown) => error)
     expect(failure).toMatchObject({ code: 2, stderr: expect.stringContaining(says) })

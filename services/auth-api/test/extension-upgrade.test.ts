@@ -10,7 +10,7 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { readSnippets } from '../../../scripts/docs/snippets.ts'
-import { startService } from '../../../scripts/start/service-process.ts'
+import { startService } from '../../../scripts/local/service-process.ts'
 import { isPostgres } from './support/engine.ts'
 import { linkPackages } from './support/link-packages.ts'
 import { aUser, bearer, PASSWORD } from './support/start-app.ts'
@@ -41,19 +41,19 @@ it('an extension survives a new version without a conflict', async () => {
   await followPage('docs/how-to/extend.md', clone.path)
   await writeTo(clone.path, 'extensions/notes/config/test/settings.env', 'NOTES_MAX_LENGTH=8\n')
   await commit(clone, 'add notes')
-  await node('scripts/docs.ts')
+  await node('scripts/docs/write-pages.ts')
   expect(await git('status', '--porcelain'), 'the reference of Latchkey has no extension of a team').toBe('')
 
   await using database = await createEmptyDatabase()
   const environment = anEnvironment(database.url)
-  await node('scripts/migrate.ts', environment)
+  await node('scripts/release/migrate.ts', environment)
   const user = await aUser({ users: createUserRepository(database.db) })
 
   await git('checkout', '-q', 'main')
   await releaseNextVersion(clone)
   await git('checkout', '-q', 'team')
   await git('merge', '-q', '--no-edit', 'main')
-  expect(await node('scripts/migrate.ts', environment)).toBe('applied 0999_next\n')
+  expect(await node('scripts/release/migrate.ts', environment)).toBe('applied 0999_next\n')
   expect(await addNotes(clone.path, environment, user.email, ['Milk', 'too long a text'])).toEqual(['Milk'])
 })
 

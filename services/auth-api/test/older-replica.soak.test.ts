@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { startService } from '../../../scripts/start/service-process.ts'
+import { startService } from '../../../scripts/local/service-process.ts'
 import { linkPackages } from './support/link-packages.ts'
 import { aUser, bearer, PASSWORD } from './support/start-app.ts'
 import { createEmptyDatabase } from './support/test-database.ts'
@@ -40,7 +40,7 @@ it.skipIf(commit === undefined)(
     await using older = await startReplica(folder.path, env)
     const tokens = [await older.logIn(user.email)]
     const load = older.loadUntilStopped(user.email, tokens[0] ?? '')
-    await run(process.execPath, ['scripts/migrate.ts'], { cwd: ROOT, env })
+    await run(process.execPath, ['scripts/release/migrate.ts'], { cwd: ROOT, env })
     await using newer = await startReplica(ROOT, env)
     tokens.push(await newer.logIn(user.email))
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, constants, cpSync, globSync } from 'node:fs'
 import { mkdir, mkdtemp, mkdtempDisposable, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { type EmbeddedServer, startEmbeddedPostgres } from '../../../scripts/embedded/postgres.ts'
+import { type EmbeddedServer, startEmbeddedPostgres } from '../../../scripts/local/embedded/postgres.ts'
 import type { StartedServer } from './shared-servers.ts'
 import { VOLATILE_FOLDER } from './volatile-folder.ts'
 
@@ -14,7 +14,7 @@ const DATA_PREFIX = join(VOLATILE_FOLDER, 'latchkey-test-')
 const MADE_OF = [
   'package-lock.json',
   '{migrations,extensions}/**/*.sql',
-  'scripts/embedded/cluster.ts',
+  'scripts/local/embedded/cluster.ts',
   'services/test/servers/*.ts',
   'shared/database/**/*.ts',
   'shared/mail-queue/**/*.ts',

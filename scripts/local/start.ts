@@ -1,4 +1,4 @@
-import { launch } from './start/launch.ts'
+import { launch } from './launch.ts'
 
 const USAGE = `Usage: npm start
 

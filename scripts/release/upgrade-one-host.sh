@@ -1,10 +1,10 @@
 #!/bin/sh
 # Upgrades the services of docker compose to this checkout. After an interruption, run it again: each step can be repeated.
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 if [ $# -gt 0 ]; then
-  echo 'Usage: scripts/upgrade-one-host.sh (.env names the deployment; there are no arguments)' >&2
+  echo 'Usage: scripts/release/upgrade-one-host.sh (.env names the deployment; there are no arguments)' >&2
   exit 2
 fi
 exec 9< "$0"
@@ -36,7 +36,7 @@ docker compose ps --all --format '{{.Name}}' | grep -E '^[0-9a-f]{12}_' | xargs 
 docker compose create --no-recreate redis
 
 # What fails before the replicas leaves what runs as it is: the present version works on the newer tables.
-scripts/build-images.sh
+scripts/release/build-images.sh
 # demo-users is the last one before the services. Not by `run`: compose would find the containers of the present version at
 # the end, and recreate all services at once because they depend on them.
 docker compose up --detach demo-users

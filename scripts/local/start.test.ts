@@ -104,7 +104,7 @@ function expectSecretsOfAuthApiAlone(start: Start): void {
   const worker = environmentOf('services/mailer-worker/src/main.ts')
   expect(worker).toMatch(/^MAIL_SECRET=/m)
   expect(worker).not.toContain('JWT_SECRET')
-  const inbox = environmentOf('scripts/start/mail-inbox.ts')
+  const inbox = environmentOf('scripts/local/mail-inbox.ts')
   expect(inbox).toMatch(/^MAILDEV_SMTP_PORT=/m)
   expect(inbox).not.toMatch(/SECRET|DATABASE_URL|QUEUE_URL/)
 }

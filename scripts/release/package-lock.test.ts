@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import lock from '../package-lock.json' with { type: 'json' }
+import lock from '../../package-lock.json' with { type: 'json' }
 
 const packages: Record<string, { version?: string; link?: boolean; integrity?: string; resolved?: string }> =
   lock.packages

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { generatePages, ROOT } from './docs/generated-pages.ts'
+import { generatePages, ROOT } from './generated-pages.ts'
 
 // Rewrites the generated sections of docs/ and of the READMEs from the code.
 for (const { path, current, expected } of await generatePages()) {

@@ -4,7 +4,7 @@ import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
 import { DEMO_ENVIRONMENTS, DEMO_USERS, hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
-import { seedDemoUsers } from './start/add-demo-users.ts'
+import { seedDemoUsers } from './add-demo-users.ts'
 
 try {
   const settings = parseSettings(['APP_ENV', 'DATABASE_URL', 'PASSWORD_HASH'], loadEnvironment(process.env))

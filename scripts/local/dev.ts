@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { launch } from './start/launch.ts'
-import { prepareDatabase } from './start/prepare-database.ts'
-import { startRestarting } from './start/restarting-service.ts'
-import type { StartService } from './start/service-process.ts'
+import { launch } from './launch.ts'
+import { prepareDatabase } from './prepare-database.ts'
+import { startRestarting } from './restarting-service.ts'
+import type { StartService } from './service-process.ts'
 
 const USAGE = `Usage: npm run dev
 
@@ -10,7 +10,7 @@ As npm start, and a service starts anew whenever a file that it loads changes. N
 Settings are read once: after a change of config/, press Ctrl-C and start again.
 `
 
-const ROOT = join(import.meta.dirname, '..')
+const ROOT = join(import.meta.dirname, '..', '..')
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'auth-api': ['services/auth-api/src', 'shared', 'extensions', 'migrations'],
   'mailer-worker': ['services/mailer-worker/src', 'shared', 'extensions', 'templates/emails', 'config'],

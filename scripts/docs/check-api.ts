@@ -1,5 +1,5 @@
-import { describeAuthApi } from './docs/auth-api-app.ts'
-import { lintOpenapi } from './docs/lint-openapi.ts'
+import { describeAuthApi } from './auth-api-app.ts'
+import { lintOpenapi } from './lint-openapi.ts'
 
 // The linters refuse localhost as a server.
 const { openapi } = await describeAuthApi('https://auth.latchkey.test')

@@ -17,8 +17,11 @@ function createCheckout() {
   mkdirSync(bin)
   writeFileSync(join(bin, 'docker'), DOCKER)
   chmodSync(join(bin, 'docker'), 0o755)
-  mkdirSync(join(checkout, 'scripts'), { recursive: true })
-  copyFileSync(join(import.meta.dirname, 'build-images.sh'), join(checkout, 'scripts/build-images.sh'))
+  mkdirSync(join(checkout, 'scripts/release'), { recursive: true })
+  copyFileSync(
+    join(import.meta.dirname, 'build-images.sh'),
+    join(checkout, 'scripts/release/build-images.sh'),
+  )
 
   const env = { PATH: `${bin}:${process.env.PATH}`, GIT_COMMITTER_DATE: COMMITTED_AT, HOME: folder }
   const run = (file: string, ...args: string[]) =>
@@ -29,7 +32,7 @@ function createCheckout() {
   run('git', 'remote', 'add', 'origin', 'https://robot:the-token@git.example.com/latchkey.git')
   return {
     run,
-    build: () => run('scripts/build-images.sh').split('\n'),
+    build: () => run('scripts/release/build-images.sh').split('\n'),
     write: (path: string) => writeFileSync(join(checkout, path), ''),
   }
 }

@@ -1,7 +1,7 @@
 import { generateSecret } from '@latchkey/shared/secrets/secret.ts'
 import { connectionsTo, redisConfig } from './deployed-secrets.ts'
 
-const USAGE = `Usage: npx node scripts/cluster-secrets.ts | kubectl create -n latchkey-dev -f -
+const USAGE = `Usage: npx node scripts/release/cluster-secrets.ts | kubectl create -n latchkey-dev -f -
 
 Prints new secrets for k8s/overlays/dev, different ones each time.
 `

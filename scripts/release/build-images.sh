@@ -1,10 +1,10 @@
 #!/bin/sh
 # Builds the three images of this checkout, and labels them with its commit, the time of the commit and its repository.
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 if [ $# -gt 0 ]; then
-  echo 'Usage: scripts/build-images.sh (LATCHKEY_VERSION, in .env or the environment, is the tag; there are no arguments)' >&2
+  echo 'Usage: scripts/release/build-images.sh (LATCHKEY_VERSION, in .env or the environment, is the tag; there are no arguments)' >&2
   exit 2
 fi
 

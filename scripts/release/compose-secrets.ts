@@ -10,7 +10,7 @@ import { connectionsTo } from './deployed-secrets.ts'
  * passwords of the database and of Redis. Each service mounts its own folder, so that mailer-worker never sees JWT_SECRET.
  * Existing secrets are kept: a second `docker compose up` logs no user out and still opens the database.
  */
-const USAGE = `Usage: docker compose run --rm secrets-postgres node scripts/compose-secrets.ts [option]
+const USAGE = `Usage: docker compose run --rm secrets-postgres node scripts/release/compose-secrets.ts [option]
 
 Generates missing secrets. With the MySQL profile the service is secrets-mysql.
 

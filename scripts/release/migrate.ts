@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util'
 import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { ExtensionError } from '@latchkey/shared/extensions/extension-error.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
-import { ArgumentError } from '../admin/console/whole-number.ts'
-import type { Migrations } from '../admin/migrations.ts'
+import { ArgumentError } from '../../admin/console/whole-number.ts'
+import type { Migrations } from '../../admin/migrations.ts'
 
 const USAGE = `Usage: npm run migrate [-- <up [--adopt] [--dry-run] | down [--steps n] | status>]
 
@@ -53,7 +53,7 @@ async function run(args: string[]): Promise<number> {
       return 2
     }
     // Loads the drivers of each database and the queue, which the help and a mistyped command need not wait for.
-    const { Migrations } = await import('../admin/migrations.ts')
+    const { Migrations } = await import('../../admin/migrations.ts')
     await command(new Migrations(), values)
     return 0
   } catch (error) {
