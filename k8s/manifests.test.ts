@@ -19,6 +19,8 @@ const COMPONENTS = [
   'tracing',
   'priority',
   'ca-bundle',
+  'pull-secret',
+  'cloudnativepg',
 ]
 const CHOICES = [
   {
@@ -173,6 +175,36 @@ describe.skipIf(!hasKubectl)('the other choices', () => {
     for (const each of settings) expect(JSON.stringify(each)).toContain('NODE_EXTRA_CA_CERTS')
   })
 
+  it('pull every image with the secret of the registry, the migration too', () => {
+    const accounts = [
+      ...renderWith(['pull-secret']),
+      ...renderWith(['pull-secret'], '', '../base/migration'),
+    ].filter(({ kind }) => kind === 'ServiceAccount')
+    expect(accounts).toHaveLength(4)
+    for (const account of accounts) expect(account.imagePullSecrets).toEqual([{ name: 'registry' }])
+  })
+
+  it('take DATABASE_URL from the secret of CloudNativePG in every pod, the migration too', () => {
+    const component = ['cloudnativepg']
+    const pods = [...renderWith(component), ...renderWith(component, '', '../base/migration')].filter(
+      ({ kind }) => ['Deployment', 'Job', 'CronJob', 'PodTemplate'].includes(kind),
+    )
+    expect(pods).toHaveLength(5)
+    const reference = { secretKeyRef: { key: 'uri', name: 'latchkey-db-app' } }
+    for (const pod of pods)
+      expect(JSON.stringify(pod)).toContain(
+        `{"name":"DATABASE_URL","valueFrom":${JSON.stringify(reference)}}`,
+      )
+  })
+
+  it('carry the label by which kube-prometheus-stack selects monitors and rules', () => {
+    const selected = renderWith(['monitoring']).filter(({ apiVersion }) =>
+      apiVersion.startsWith('monitoring.coreos.com/'),
+    )
+    expect(selected).toHaveLength(3)
+    for (const { metadata } of selected) expect(metadata).toHaveProperty('labels.release')
+  })
+
   it('scale by a Redis with TLS, which KEDA lets one place only switch on', () => {
     const text = JSON.stringify(renderWith(COMPONENTS))
     expect(text).toContain('"enableTLS":"true"')
@@ -295,7 +327,9 @@ describe.skipIf(!hasKubectl)('the base', () => {
         ) ?? [],
     )
     expect(toDatabases.length).toBeGreaterThan(0)
+    const servers = { namespaceSelector: { matchLabels: { 'latchkey.example.com/servers': 'true' } } }
     for (const rule of toDatabases) {
+      expect(rule.to).toContainEqual(servers)
       expect(rule.to?.length).toBeGreaterThan(0)
       expect(JSON.stringify(rule.to)).not.toMatch(/"(0\.0\.0\.0|::)\/0"/)
     }
@@ -341,6 +375,16 @@ it.skipIf(!hasKubectl)(
     expect(findUnknownFields(manifests)).toBe('')
   },
 )
+
+it.skipIf(!hasKubectl)('has an example of external secrets with each secret that prod needs', () => {
+  const brought = readManifests(SECRETS_EXAMPLE).map(({ metadata }) => metadata.name)
+  const text = JSON.stringify([...manifestsOf('overlays/prod'), ...manifestsOf('overlays/prod/migration')])
+  const needed = [
+    ...text.matchAll(/"secret(?:Key)?Ref":\{(?:"key":"\w+",)?"name":"([^"]+)"/g),
+    ...text.matchAll(/"name":"([^"]+)","parameter":/g),
+  ].map(([, name]) => name)
+  expect([...new Set(needed)].sort()).toEqual(brought.sort())
+})
 
 it('has an example of external secrets that the operator accepts, and no JWT_SECRET for the worker', async () => {
   const manifests = readManifests(SECRETS_EXAMPLE)
@@ -426,6 +470,13 @@ describe('the checks notice', () => {
       }).join()
     expect(faultsOf(job)).toContain('stays for ever')
     expect(faultsOf(withTtl)).not.toContain('stays for ever')
+  })
+
+  it.each([
+    ['PodDisruptionBudget', { maxUnavailable: 1 }, /holds a drain up/],
+    ['ScaledObject', { triggers: [] }, /no fallback/],
+  ])('a %s that does not survive its dependency', (kind, spec, fault) => {
+    expect(findFaults({ apiVersion: 'x/v1', kind, metadata: { name: 'x' }, spec }).join()).toMatch(fault)
   })
 
   it('a Secret and a secret in a ConfigMap', () => {

@@ -65,6 +65,10 @@ export function findFaults(manifest: Manifest): string[] {
   const job = JOB_PATHS[manifest.kind]
   if (job && !Object.hasOwn(z.looseObject({}).parse(dig(manifest, job)), 'ttlSecondsAfterFinished'))
     faults.push('stays for ever when it has finished')
+  const spec = z.looseObject({}).parse(manifest.spec ?? {})
+  if (manifest.kind === 'PodDisruptionBudget' && spec.unhealthyPodEvictionPolicy !== 'AlwaysAllow')
+    faults.push('holds a drain up for pods that are not ready')
+  if (manifest.kind === 'ScaledObject' && !spec.fallback) faults.push('has no fallback')
   if (manifest.kind === 'Secret') faults.push('contains a secret; reference one by name')
   if (manifest.kind === 'ConfigMap') {
     const names = Object.keys(z.record(z.string(), z.string()).parse(manifest.data ?? {}))
