@@ -49,6 +49,7 @@ describe('a problem', () => {
     { why: 'a doubled slash', method: 'GET', url: '//profile', status: 404, type: 'not-found' },
     { why: 'a path that cannot be decoded', method: 'GET', url: '/%c3%28', status: 400, type: 'bad-request' },
     { why: 'another method', method: 'DELETE', url: '/profile', status: 405, type: 'method-not-allowed' },
+    { why: 'TRACE', method: 'TRACE', url: '/login', status: 405, type: 'method-not-allowed' },
     {
       why: 'a method of no route',
       method: 'PROPFIND',
