@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import type { Engine } from './services/auth-api/test/support/engine.ts'
+import type { Engine } from './services/test/support/engine.ts'
 import { reportRetried } from './services/test/support/report-retried.ts'
 
 const hasDocker = dockerAnswers()
@@ -29,8 +29,6 @@ export const VARIED = [
 export const LAUNCHER = ['scripts/local/**/*.test.ts']
 /** Files that keep no state in a module: each loads the modules that the one before it in its worker has loaded. */
 const SHARED_MODULES = { isolate: false }
-/** These replace a module (vi.mock), which no file before them may have loaded. */
-export const MOCKING = ['services/auth-api/test/reset-work.test.ts']
 /** CI repeats a test of processes once when it fails, and names it if it then passes: one race of 3,000 refuses no change. */
 const RETRIES = process.env.RETRY_PROCESS_TESTS === '1' ? 1 : 0
 // The suites start the services and scriptify a thousand times: each compiles only what has changed since.
@@ -65,7 +63,7 @@ const projects: TestProjectInlineConfiguration[] = [
     ...SHARED_MODULES,
     include: [`${DATABASE_TESTS}/*.test.ts`],
     // Where no other engine runs, these are in one project: its workers have loaded the modules.
-    exclude: ['services/auth-api/test/redis/**', ...(hasDocker ? [ENGINE_TESTS] : []), ...MOCKING, SOAK],
+    exclude: ['services/auth-api/test/redis/**', ...(hasDocker ? [ENGINE_TESTS] : []), SOAK],
     provide: { engine: ANY_ENGINE },
   }),
   ...ENGINES.filter((engine) => engine !== ANY_ENGINE).map((engine) =>
@@ -79,9 +77,8 @@ const projects: TestProjectInlineConfiguration[] = [
   project('unit', {
     ...SHARED_MODULES,
     include: ['{admin,bench,k8s,monitoring,shared,scripts}/**/*.test.ts', 'services/*/src/**/*.test.ts'],
-    exclude: ['admin/test/**', ...LAUNCHER, ...MOCKING, SOAK],
+    exclude: ['admin/test/**', ...LAUNCHER, SOAK],
   }),
-  project('mocking', { include: MOCKING, provide: { engine: ANY_ENGINE } }),
 ]
 
 export default configOf(projects)

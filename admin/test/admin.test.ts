@@ -13,12 +13,12 @@ import { VALID_FROM_PROPERTY, validFromOf } from '@latchkey/shared/users/user.ts
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { UnrecoverableError } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { olderSchema } from '../../services/auth-api/test/support/older-schemas.ts'
+import { olderSchema } from '../../services/test/support/older-schemas.ts'
 import {
   createEmptyDatabase,
   createTestDatabase,
   type TestDatabase,
-} from '../../services/auth-api/test/support/test-database.ts'
+} from '../../services/test/support/test-database.ts'
 import { Audit } from '../audit.ts'
 import { Migrations } from '../migrations.ts'
 import { Queue } from '../queue.ts'

@@ -1,7 +1,7 @@
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../services/auth-api/test/support/test-database.ts'
+import { createTestDatabase, type TestDatabase } from '../../services/test/support/test-database.ts'
 import { changeAccount } from '../accounts/find-account.ts'
 
 let database: TestDatabase

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { validFromOf } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../services/auth-api/test/support/test-database.ts'
+import { createTestDatabase, type TestDatabase } from '../../services/test/support/test-database.ts'
 import {
   deleteAccount,
   restoreAccount,

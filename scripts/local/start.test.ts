@@ -7,8 +7,8 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { findFreePort } from '../../services/mailer-worker/test/support/free-port.ts'
 import { VOLATILE_FOLDER } from '../../services/test/servers/volatile-folder.ts'
+import { findFreePort } from '../../services/test/support/free-port.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const NEW_PASSWORD = 'N3w-p4ssw0rd!'

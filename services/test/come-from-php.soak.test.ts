@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { type Engine, isPostgres } from '@latchkey/auth-api/test/support/engine.ts'
-import { olderSchema } from '@latchkey/auth-api/test/support/older-schemas.ts'
-import { createEmptyDatabase, type TestDatabase } from '@latchkey/auth-api/test/support/test-database.ts'
 import { GenericContainer, Wait } from 'testcontainers'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readSnippets } from '../../scripts/docs/snippets.ts'
 import { startService } from '../../scripts/local/service-process.ts'
-import { endedOf, IMAGE } from '../scriptify/test/image.ts'
 import { builtScriptifyImage, sharedServer } from './servers/shared-server.ts'
+import { type Engine, isPostgres } from './support/engine.ts'
 import { ROOT } from './support/images.ts'
+import { olderSchema } from './support/older-schemas.ts'
+import { endedOf, IMAGE } from './support/scriptify-image.ts'
+import { createEmptyDatabase, type TestDatabase } from './support/test-database.ts'
 
 const PORT = 8000
 const PASSWORDS = { first: 'c0rrect-Horse!', second: 'Gr8!Lantern7Mx', third: 'N3w-p4ssw0rd!' }

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type Mailbox, openMailbox } from '../mailer-worker/test/support/mailbox.ts'
 import { type ComposeProject, startProject } from './support/compose-project.ts'
 import { docker, logsOf } from './support/images.ts'
+import { type Mailbox, openMailbox } from './support/mailbox.ts'
 
 /** How often each container is killed; raised by hand for a longer soak. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)

@@ -2,7 +2,7 @@ import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { RedisContainer } from '@testcontainers/redis'
 import { describe, expect, it } from 'vitest'
-import { addressOf, startServiceProcess } from '../auth-api/test/support/service-process.ts'
+import { addressOf, startServiceProcess } from './support/auth-api-process.ts'
 import { docker } from './support/images.ts'
 import { postgresContainer } from './support/postgres-container.ts'
 

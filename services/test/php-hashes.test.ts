@@ -1,8 +1,8 @@
 import { getScheme, PASSWORD_SCHEMES } from '@latchkey/shared/passwords/schemes.ts'
 import { beforeAll, expect, it } from 'vitest'
-import { HARDENED, IMAGE } from '../scriptify/test/image.ts'
 import { builtScriptifyImage } from './servers/shared-server.ts'
 import { docker } from './support/images.ts'
+import { HARDENED, IMAGE } from './support/scriptify-image.ts'
 
 const PASSWORDS = ['c0rrect-Horse!', 'Пароль-Корот7!']
 

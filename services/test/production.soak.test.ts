@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { readSnippets } from '../../scripts/docs/snippets.ts'
-import { openMailbox } from '../mailer-worker/test/support/mailbox.ts'
 import { builtScriptifyImage } from './servers/shared-server.ts'
 import { startProject } from './support/compose-project.ts'
 import { ROOT } from './support/images.ts'
+import { openMailbox } from './support/mailbox.ts'
 
 /** By which a container reaches the mailbox of the test. */
 const EXTRA_HOST = 'services/test/support/faults.compose.yml'

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestUser } from '../auth-api/test/support/start-app.ts'
-import { hasDocker } from '../mailer-worker/test/support/docker.ts'
-import { COMBINATIONS } from '../mailer-worker/test/support/servers.ts'
-import { waitFor } from '../mailer-worker/test/support/wait-for.ts'
+import { hasDocker } from './servers/shared-server.ts'
+import { COMBINATIONS } from './support/mail-servers.ts'
 import { findLeaks, type ResetFlow, startResetFlow } from './support/reset-flow.ts'
+import { waitFor } from './support/wait-for.ts'
 
 /** How long a server is unavailable; by hand, 60 seconds at 20 requests a second. */
 const OUTAGE_SECONDS = Number(process.env.OUTAGE_SECONDS ?? 6)

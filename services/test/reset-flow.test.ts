@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { PASSWORD } from '../auth-api/test/support/start-app.ts'
-import { hasDocker } from '../mailer-worker/test/support/docker.ts'
-import type { Mailbox } from '../mailer-worker/test/support/mailbox.ts'
-import { waitFor } from '../mailer-worker/test/support/wait-for.ts'
+import { hasDocker } from './servers/shared-server.ts'
+import type { Mailbox } from './support/mailbox.ts'
 import { type Answer, findLeaks, NEW_PASSWORD, type ResetFlow, startResetFlow } from './support/reset-flow.ts'
+import { waitFor } from './support/wait-for.ts'
 
 describe.skipIf(!hasDocker()).each(inject('combinations'))('a forgotten password on %s', (combination) => {
   let flow: ResetFlow

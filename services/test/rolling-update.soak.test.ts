@@ -7,10 +7,10 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import autocannon from 'autocannon'
 import { GenericContainer, Network, type StartedNetwork, Wait } from 'testcontainers'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { openProducer } from '../mailer-worker/test/support/producer.ts'
-import { startServers } from '../mailer-worker/test/support/servers.ts'
 import { builtServiceImages } from './servers/shared-server.ts'
 import { docker, imageOf, logsOf } from './support/images.ts'
+import { startServers } from './support/mail-servers.ts'
+import { openProducer } from './support/producer.ts'
 
 beforeAll(builtServiceImages)
 

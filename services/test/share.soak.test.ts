@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { openMailbox } from '../mailer-worker/test/support/mailbox.ts'
-import { openProducer } from '../mailer-worker/test/support/producer.ts'
-import { startServers } from '../mailer-worker/test/support/servers.ts'
 import { builtServiceImages } from './servers/shared-server.ts'
 import { imageOf } from './support/images.ts'
+import { startServers } from './support/mail-servers.ts'
+import { openMailbox } from './support/mailbox.ts'
+import { openProducer } from './support/producer.ts'
 
 beforeAll(builtServiceImages)
 

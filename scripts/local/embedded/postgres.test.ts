@@ -18,8 +18,8 @@ import { fileURLToPath } from 'node:url'
 import { clearLockedPorts } from 'get-port'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findFreePort } from '../../../services/mailer-worker/test/support/free-port.ts'
 import { VOLATILE_FOLDER } from '../../../services/test/servers/volatile-folder.ts'
+import { findFreePort } from '../../../services/test/support/free-port.ts'
 import { type EmbeddedServer, startEmbeddedPostgres } from './postgres.ts'
 
 const isRoot = process.getuid?.() === 0

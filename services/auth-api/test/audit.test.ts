@@ -1,6 +1,8 @@
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
+import { recording } from './support/recording-database.ts'
 import {
   aToken,
   aUser,
@@ -12,7 +14,6 @@ import {
   type TestApp,
   type TestUser,
 } from './support/start-app.ts'
-import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 const NEW_PASSWORD = 'N3w-p4ssw0rd!'
 
@@ -115,32 +116,17 @@ describe('a refused login', () => {
   })
 
   it('costs no statement before its answer', async () => {
-    const calls: string[] = []
-    const db: Database = {
-      ...database.db,
-      query: (statement, values) => {
-        calls.push(statement.name)
-        return database.db.query(statement, values)
-      },
-      execute: (statement, values) => {
-        calls.push(statement.name)
-        return database.db.execute(statement, values)
-      },
-      transaction: (work) => {
-        calls.push('a transaction')
-        return database.db.transaction(work)
-      },
-    }
-    await using recorded = await startApp({ database: { ...database, db } })
+    const recorder = recording(database)
+    await using recorded = await startApp({ database: recorder })
     const user = await aUser(app)
     for (const [email, password] of [
       [user.email, 'wrong'],
       ['nobody@example.com', 'wrong'],
       [user.email, PASSWORD],
     ] as const) {
-      calls.length = 0
+      recorder.sent = []
       await logIn(recorded, email, password)
-      expect(calls).toEqual(['user-by-email'])
+      expect(recorder.names()).toEqual(['user-by-email'])
     }
   })
 

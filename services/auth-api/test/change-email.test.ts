@@ -1,18 +1,15 @@
-import type { Database, Queryable, Statement, Transaction } from '@latchkey/shared/database/database.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createTestDatabase } from '../../test/support/test-database.ts'
+import { type RecordingDatabase, recording } from './support/recording-database.ts'
 import { aToken, aUser, bearer, logIn, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
-import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
-let statements: string[] = []
-/** The statement that fails, if any. */
-let failing: string | undefined
-let database: TestDatabase
+let database: RecordingDatabase
 let app: TestApp
 beforeAll(async () => {
-  database = await createTestDatabase()
+  database = recording(await createTestDatabase())
   app = await startApp({
-    database: { ...database, db: recording(database.db) },
+    database,
     settings: {
       EMAIL_CHANGE: 'confirmed',
       RATE_LIMIT_LOGIN: '3',
@@ -30,25 +27,6 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]()
   await database[Symbol.asyncDispose]()
 })
-
-function recording(db: Database): Database {
-  const record =
-    <Result>(run: (statement: Statement, values?: Parameters<Queryable['query']>[1]) => Promise<Result>) =>
-    (statement: Statement, values?: Parameters<Queryable['query']>[1]) => {
-      statements.push(statement.name)
-      if (statement.name === failing) throw new Error(`${statement.name} fails`)
-      return run(statement, values)
-    }
-  const recorded = <Given extends Queryable>(given: Given): Given => ({
-    ...given,
-    query: record((statement, values) => given.query(statement, values)),
-    execute: record((statement, values) => given.execute(statement, values)),
-  })
-  return {
-    ...recorded(db),
-    transaction: (run) => db.transaction((transaction: Transaction) => run(recorded(transaction))),
-  }
-}
 
 let hosts = 0
 let address = ''
@@ -221,9 +199,9 @@ describe('an e-mail that another user has', () => {
       newAddress()
       const user = await aUser(app)
       const token = await aToken(app, user)
-      statements = []
+      database.sent = []
       const { statusCode, headers, body } = await change(token, email)
-      const work = statements.filter((name) => !/^outbox-(mark|remove)/.test(name))
+      const work = database.names().filter((name) => !/^outbox-(mark|remove)/.test(name))
       const shape = body.replaceAll(email, 'new').replaceAll(user.email, 'old')
       observed.push({
         statusCode,
@@ -337,9 +315,9 @@ describe('a change that fails', () => {
     'on its way at %s leaves everything as it was, and the code usable',
     async (statement) => {
       const { user, token, email, code } = await aChange()
-      failing = statement
+      database.failing = statement
       const failed = await confirm(token, code).finally(() => {
-        failing = undefined
+        database.failing = undefined
       })
       expect(failed.statusCode).toBe(500)
       expect(await read(token)).toMatchObject({ email: user.email, pendingEmail: email })
@@ -349,9 +327,9 @@ describe('a change that fails', () => {
 
   it('on its way at the mail stores no change', async () => {
     const token = await aToken(app, await aUser(app))
-    failing = 'outbox-insert'
+    database.failing = 'outbox-insert'
     const failed = await change(token, anEmail()).finally(() => {
-      failing = undefined
+      database.failing = undefined
     })
     expect(failed.statusCode).toBe(500)
     expect(await read(token)).not.toHaveProperty('pendingEmail')

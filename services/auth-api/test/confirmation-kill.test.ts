@@ -1,7 +1,7 @@
 import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
 import { expect, it } from 'vitest'
-import { queueUrl } from './support/engine.ts'
-import { addressOf, startServiceProcess } from './support/service-process.ts'
+import { addressOf, startServiceProcess } from '../../test/support/auth-api-process.ts'
+import { queueUrl } from '../../test/support/engine.ts'
 import {
   aToken,
   aUser,

@@ -1,7 +1,7 @@
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isPostgres } from './support/engine.ts'
-import { createEmptyDatabase, type TestDatabase } from './support/test-database.ts'
+import { isPostgres } from '../../test/support/engine.ts'
+import { createEmptyDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 
 let database: TestDatabase
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { fold } from '@latchkey/shared/users/fold.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createTestDatabase } from './support/test-database.ts'
+import { createTestDatabase } from '../../test/support/test-database.ts'
 
 /** Letters that a collation may take for one another: cases, accents, ligatures, look-alikes, ignorable marks. */
 const LETTERS = [

@@ -3,7 +3,7 @@ import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { findExtensions } from '@latchkey/shared/extensions/find-extensions.ts'
 import { someExtensions } from '@latchkey/shared/extensions/test/extension-folders.ts'
 import { describe, expect, it } from 'vitest'
-import { createEmptyDatabase } from './support/test-database.ts'
+import { createEmptyDatabase } from '../../test/support/test-database.ts'
 
 const table = (extension: string, migration: string) =>
   Object.fromEntries(

@@ -11,10 +11,10 @@ import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { readSnippets } from '../../../scripts/docs/snippets.ts'
 import { startService } from '../../../scripts/local/service-process.ts'
-import { isPostgres } from './support/engine.ts'
+import { isPostgres } from '../../test/support/engine.ts'
+import { createEmptyDatabase } from '../../test/support/test-database.ts'
 import { linkPackages } from './support/link-packages.ts'
 import { aUser, bearer, PASSWORD } from './support/start-app.ts'
-import { createEmptyDatabase } from './support/test-database.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const run = promisify(execFile)

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { aUser, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
-import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 const ATTACKERS = 20
 /** How long an attacker that was refused for lack of room waits; the longest Retry-After would be a second. */

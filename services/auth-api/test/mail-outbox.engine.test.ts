@@ -5,8 +5,8 @@ import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { createOutboxSweep } from '@latchkey/shared/mail-outbox/sweep-outbox.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { aUser } from './support/start-app.ts'
-import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 const dispatcher = { dispatch: vi.fn<(id: string) => void>(), discard: vi.fn<(id: string) => void>() }
 const mails = createMails({

@@ -2,8 +2,8 @@ import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isPostgres } from './support/engine.ts'
-import { createEmptyDatabase, type TestDatabase } from './support/test-database.ts'
+import { isPostgres } from '../../test/support/engine.ts'
+import { createEmptyDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 
 const JOB: MailJob = {
   to: 'ada@example.com',

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { queueUrl } from './support/engine.ts'
-import { addressOf, type Service, startServiceProcess } from './support/service-process.ts'
+import { addressOf, type Service, startServiceProcess } from '../../test/support/auth-api-process.ts'
+import { queueUrl } from '../../test/support/engine.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { aUser } from './support/start-app.ts'
-import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 /** What clients may leave behind: the caches, which are bounded. */
 const MAX_LEFT_BYTES = 60 * 1024 * 1024

@@ -3,10 +3,10 @@ import { readAllMigrations } from '@latchkey/shared/database/migration-files.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { describe, expect, it } from 'vitest'
-import { isPostgres } from './support/engine.ts'
-import { olderSchema } from './support/older-schemas.ts'
+import { isPostgres } from '../../test/support/engine.ts'
+import { olderSchema } from '../../test/support/older-schemas.ts'
+import { createEmptyDatabase, createTestDatabase } from '../../test/support/test-database.ts'
 import { aToken, aUser, bearer, logIn, PASSWORD, startApp } from './support/start-app.ts'
-import { createEmptyDatabase, createTestDatabase } from './support/test-database.ts'
 
 const NAMES = readAllMigrations('postgres').map(({ name }) => name)
 

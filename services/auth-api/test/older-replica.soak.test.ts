@@ -8,9 +8,9 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { startService } from '../../../scripts/local/service-process.ts'
+import { createEmptyDatabase } from '../../test/support/test-database.ts'
 import { linkPackages } from './support/link-packages.ts'
 import { aUser, bearer, PASSWORD } from './support/start-app.ts'
-import { createEmptyDatabase } from './support/test-database.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 /** The migration before which the older replica was released; it reads none of its tables. */

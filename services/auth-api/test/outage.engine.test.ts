@@ -4,10 +4,14 @@ import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import mysql from 'mysql2/promise'
 import pg from 'pg'
 import { describe, it } from 'vitest'
-import { type Engine, engine, isPostgres, queueUrl } from './support/engine.ts'
+import { type Engine, engine, isPostgres, queueUrl } from '../../test/support/engine.ts'
+import {
+  createEmptyDatabase,
+  createTestDatabase,
+  type TestDatabase,
+} from '../../test/support/test-database.ts'
 import { startSeverableProxy } from './support/severable-proxy.ts'
 import { aToken, aUser, bearer, logIn, startApp } from './support/start-app.ts'
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 describe.concurrent('an unavailable database', () => {
   it('causes 503 with Retry-After until it is available again', async ({ expect }) => {

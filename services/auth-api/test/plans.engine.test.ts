@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { Database, Queryable, SqlValue, Statement } from '@latchkey/shared/database/database.ts'
+import type { Statement } from '@latchkey/shared/database/database.ts'
 import { insertRows } from '@latchkey/shared/database/insert-rows.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createTestDatabase } from '../../test/support/test-database.ts'
+import { type RecordingDatabase, recording } from './support/recording-database.ts'
 import {
   aToken,
   aUser,
@@ -12,23 +14,17 @@ import {
   type TestApp,
   type TestUser,
 } from './support/start-app.ts'
-import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 const USERS = 2_048
 const NEW_PASSWORD = 'An0ther-Horse!'
 
-interface Sent {
-  statement: Statement
-  values: readonly SqlValue[]
-}
+type Sent = RecordingDatabase['sent'][number]
 
-/** Each statement that the service has sent, by its name, with the values of its last call. */
-const sent = new Map<string, Sent>()
-let database: TestDatabase
+let database: RecordingDatabase
 let app: TestApp
 let user: TestUser
 beforeAll(async () => {
-  database = await createTestDatabase()
+  database = recording(await createTestDatabase())
   const { db } = database
   await insertRows(
     db,
@@ -45,7 +41,7 @@ beforeAll(async () => {
   )
   await db.runScript(db.dialect.name === 'postgres' ? 'vacuum analyze users' : 'analyze table users')
   const settings = { EMAIL_CHANGE: 'confirmed', SIGN_UP: 'on', REFRESH_WINDOW: '3600' }
-  app = await startApp({ database: { ...database, db: recording(db) }, settings })
+  app = await startApp({ database, settings })
   user = await aUser(app)
 })
 afterAll(async () => {
@@ -53,31 +49,10 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-function recording(db: Database): Database {
-  const recorded = <Db extends Queryable>(queryable: Db): Db => {
-    const record = (statement: Statement, values: readonly SqlValue[] = []) =>
-      void sent.set(statement.name, { statement, values })
-    return {
-      ...queryable,
-      query(statement, values) {
-        record(statement, values)
-        return queryable.query(statement, values)
-      },
-      execute(statement, values) {
-        record(statement, values)
-        return queryable.execute(statement, values)
-      },
-    }
-  }
-  return {
-    ...recorded(db),
-    transaction: (work) => db.transaction((transaction) => work(recorded(transaction))),
-  }
-}
-
 it('reads no table as a whole for a request', async () => {
   await useEverything()
-  const plans = [...sent.values()].filter(({ statement }) => isOfRequest(textOf(statement)))
+  const last = new Map(database.sent.map((each) => [each.statement.name, each]))
+  const plans = [...last.values()].filter(({ statement }) => isOfRequest(textOf(statement)))
   expect(plans.length, 'statements that were sent').toBeGreaterThan(25)
   const scans: string[] = []
   for (const each of plans) if (await readsAll(each)) scans.push(textOf(each.statement))

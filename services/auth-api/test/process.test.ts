@@ -8,17 +8,21 @@ import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withAdminContext } from '../../../admin/admin-context.ts'
-import { parseConfig } from '../src/config.ts'
-import { isPostgres, queueUrl } from './support/engine.ts'
-import { olderSchema } from './support/older-schemas.ts'
 import {
   addressOf,
   type Service,
   serviceEnvironment,
   startServiceProcess,
-} from './support/service-process.ts'
+} from '../../test/support/auth-api-process.ts'
+import { isPostgres, queueUrl } from '../../test/support/engine.ts'
+import { olderSchema } from '../../test/support/older-schemas.ts'
+import {
+  createEmptyDatabase,
+  createTestDatabase,
+  type TestDatabase,
+} from '../../test/support/test-database.ts'
+import { parseConfig } from '../src/config.ts'
 import { aUser, PASSWORD, startApp, type TestUser } from './support/start-app.ts'
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 let database: TestDatabase
 let user: TestUser

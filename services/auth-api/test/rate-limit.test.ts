@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { aToken, aUser, bearer, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
-import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 let database: TestDatabase
 beforeAll(async () => {

@@ -1,40 +1,24 @@
-import type { Database, Queryable, Statement } from '@latchkey/shared/database/database.ts'
 import { VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { aToken, aUser, bearer, signToken, startApp, type TestApp } from './support/start-app.ts'
-import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 /** As production has them. */
 const [CACHE_SECONDS, GRACE_SECONDS] = [5, 10]
 const DAY_SECONDS = 86_400
 
-const statements: string[] = []
 let database: TestDatabase
 let app: TestApp
 beforeAll(async () => {
   database = await createTestDatabase()
-  app = await startApp({ database: { ...database, db: recording(database.db) } })
+  app = await startApp({ database })
 })
 afterEach(() => app.setClock(undefined))
 afterAll(async () => {
   await app[Symbol.asyncDispose]()
   await database[Symbol.asyncDispose]()
 })
-
-function recording(db: Database): Database {
-  const record =
-    <Result>(run: (statement: Statement, values?: Parameters<Queryable['query']>[1]) => Promise<Result>) =>
-    (statement: Statement, values?: Parameters<Queryable['query']>[1]) => {
-      statements.push(statement.name)
-      return run(statement, values)
-    }
-  return {
-    ...db,
-    query: record((statement, values) => db.query(statement, values)),
-    execute: record((statement, values) => db.execute(statement, values)),
-  }
-}
 
 const post = (url: string, token: string) =>
   app.server.inject({ method: 'POST', url, headers: bearer(token) })

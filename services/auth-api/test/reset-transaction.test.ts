@@ -1,36 +1,19 @@
-import type { Database, Queryable, Statement } from '@latchkey/shared/database/database.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase } from '../../test/support/test-database.ts'
+import { type RecordingDatabase, recording } from './support/recording-database.ts'
 import { aUser, logIn, PASSWORD, startApp, type TestApp, type TestUser } from './support/start-app.ts'
-import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
-/** The statement that fails, if any. */
-let failing: string | undefined
-let database: TestDatabase
+let database: RecordingDatabase
 let app: TestApp
 beforeAll(async () => {
-  database = await createTestDatabase()
-  app = await startApp({ database: { ...database, db: failable(database.db) } })
+  database = recording(await createTestDatabase())
+  app = await startApp({ database })
 })
 afterAll(async () => {
   await app[Symbol.asyncDispose]()
   await database[Symbol.asyncDispose]()
 })
-
-function failable(db: Database): Database {
-  const execute =
-    (given: Queryable): Queryable['execute'] =>
-    (statement: Statement, values) => {
-      if (statement.name === failing) throw new Error(`${statement.name} fails`)
-      return given.execute(statement, values)
-    }
-  return {
-    ...db,
-    execute: execute(db),
-    transaction: (run) =>
-      db.transaction((transaction) => run({ ...transaction, execute: execute(transaction) })),
-  }
-}
 
 const post = (url: string, payload: object) => app.server.inject({ method: 'POST', url, payload })
 const setPassword = async (email: string, token: string) =>
@@ -45,11 +28,11 @@ async function aConfirmedReset({ email }: TestUser): Promise<string> {
 }
 
 async function statusWhile(statement: string, call: () => Promise<number>): Promise<number> {
-  failing = statement
+  database.failing = statement
   try {
     return await call()
   } finally {
-    failing = undefined
+    database.failing = undefined
   }
 }
 

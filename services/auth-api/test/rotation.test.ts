@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { aToken, aUser, bearer, logIn, startApp, type TestApp } from './support/start-app.ts'
-import { createTestDatabase, type TestDatabase } from './support/test-database.ts'
 
 const [OLD, NEW] = [randomBytes(64).toString('base64'), randomBytes(64).toString('base64')]
 /** The steps of docs/how-to/rotate-a-secret.md for a cluster, whose replicas restart one by one. */

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findFreePort } from '../../mailer-worker/test/support/free-port.ts'
+import { findFreePort } from '../../test/support/free-port.ts'
 import { isInstalled } from '../../test/support/installed-program.ts'
 import { aToken, aUser, signToken, startApp, type TestApp, type TestUser } from './support/start-app.ts'
 

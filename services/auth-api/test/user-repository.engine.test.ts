@@ -1,4 +1,4 @@
 import { describeUserRepository } from '@latchkey/shared/users/test/user-repository.suite.ts'
-import { createTestDatabase } from './support/test-database.ts'
+import { createTestDatabase } from '../../test/support/test-database.ts'
 
 describeUserRepository(createTestDatabase)

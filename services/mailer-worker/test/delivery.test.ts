@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { waitFor } from '../../test/support/wait-for.ts'
+import type { WorkerProcess } from '../../test/support/worker-process.ts'
 import { anAddress, type MailSystem, openMailSystem } from './support/mail-system.ts'
 import { createOwnServers } from './support/own-servers.ts'
-import { waitFor } from './support/wait-for.ts'
-import type { WorkerProcess } from './support/worker-process.ts'
 
 // What knows no database and no queue: once, on PostgreSQL.
 describe('delivering mail', () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { hasDocker } from './support/docker.ts'
+import { hasDocker } from '../../test/servers/shared-server.ts'
+import { type Servers, startServers } from '../../test/support/mail-servers.ts'
 import { expectMailToSurviveKills } from './support/kill-workers.ts'
 import { type MailSystem, openMailSystem } from './support/mail-system.ts'
-import { type Servers, startServers } from './support/servers.ts'
 
 const MAILS = Number(process.env.MAILS ?? 1_000)
 const MAILS_PER_KILL = 50

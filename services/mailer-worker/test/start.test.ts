@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { waitFor } from './support/wait-for.ts'
-import { startWorkerProcess } from './support/worker-process.ts'
+import { waitFor } from '../../test/support/wait-for.ts'
+import { startWorkerProcess } from '../../test/support/worker-process.ts'
 
 const SECRET = randomBytes(32).toString('base64')
 const UNAVAILABLE = {

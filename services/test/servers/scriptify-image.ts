@@ -1,4 +1,4 @@
-import { buildImage } from '../../scriptify/test/image.ts'
+import { buildImage } from '../support/scriptify-image.ts'
 import type { StartedServer } from './shared-servers.ts'
 
 export async function start(): Promise<StartedServer> {

@@ -8,8 +8,12 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Where `shared-servers.ts` listens. */
     sharedServersUrl: string
+    hasDocker: boolean
   }
 }
+
+/** Whether a Docker engine answers; without one the suites that need containers are skipped. */
+export const hasDocker = (): boolean => inject('hasDocker')
 
 /** The address of a server that all test files of a run share, with the rights of its administrator; waits until it is up. */
 export async function sharedServer(name: SharedServer): Promise<string> {

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { getContainerRuntimeClient, getReaper } from 'testcontainers'
 import { onTestFinished } from 'vitest'
-import { findFreePort } from '../../mailer-worker/test/support/free-port.ts'
-import { waitFor } from '../../mailer-worker/test/support/wait-for.ts'
 import { builtServiceImages } from '../servers/shared-server.ts'
+import { findFreePort } from './free-port.ts'
 import { docker, imageOf, ROOT, run, VERSION } from './images.ts'
+import { waitFor } from './wait-for.ts'
 
 export interface ComposeOptions {
   /** The database; postgres by default. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { sharedServer } from '../../../test/servers/shared-server.ts'
-import type { Engine } from '../support/engine.ts'
+import type { Engine } from '../../../test/support/engine.ts'
 import { LIMITS } from './limits-model.ts'
 import { startReplicas } from './replicas.ts'
 import { modelOptions, runModel } from './run-model.ts'

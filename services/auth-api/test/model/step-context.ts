@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { numberedPassword } from '../support/numbered-password.ts'
 import { type AccountModel, fold, type ModelUser, SETTINGS } from './account-model.ts'
 import type { Answer, Mail, Replicas } from './replicas.ts'
 
@@ -100,3 +99,13 @@ export function expectToken(answer: Answer, { userid, name, role }: ModelUser): 
 }
 
 export const otherThan = (code: string | undefined) => (code === '000000' ? '000001' : '000000')
+
+/**
+ * A password for each number, which the policy accepts: letters in place of digits, which would be a sequence, and a
+ * separator for each place, because 111 would be a repetition.
+ */
+const numberedPassword = (number: number): string =>
+  `N3w-p4ssw0rd!${[...String(number)].map((digit, place) => `${LETTERS[Number(digit)]}${SEPARATORS[place]}`).join('')}`
+
+const LETTERS = 'kqwzxvjbhm'
+const SEPARATORS = '-+=~?*^'

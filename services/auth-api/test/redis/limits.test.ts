@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.ts'
 import { openLimitStore } from '../../src/limits/limit-store.ts'
 import { startSeverableProxy } from '../support/severable-proxy.ts'
 import { aUser, PASSWORD, startApp, type TestApp } from '../support/start-app.ts'
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 
 let database: TestDatabase
 let redis: Awaited<ReturnType<typeof startRedis>>

@@ -1,9 +1,9 @@
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { RedisContainer, type StartedRedisContainer } from '@testcontainers/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addressOf, type Service, startServiceProcess } from '../support/service-process.ts'
+import { addressOf, type Service, startServiceProcess } from '../../../test/support/auth-api-process.ts'
+import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.ts'
 import { aUser } from '../support/start-app.ts'
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 
 let database: TestDatabase
 let redis: StartedRedisContainer

@@ -18,11 +18,11 @@ import type { FastifyInstance } from 'fastify'
 import { SignJWT } from 'jose'
 import { Registry } from 'prom-client'
 import { onTestFailed, TestRunner } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.ts'
 import { buildApp } from '../../src/app.ts'
 import type { AppDependencies } from '../../src/app-parts.ts'
 import { openAuditTrail } from '../../src/audit/audit-trail.ts'
 import { type Config, parseConfig } from '../../src/config.ts'
-import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
 export interface TestApp extends AsyncDisposable {
   server: FastifyInstance

@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
-import { type Mailbox, openMailbox } from './mailbox.ts'
-import { openProducer, type Producer } from './producer.ts'
-import type { Servers } from './servers.ts'
-import { startWorkerProcess, type WorkerProcess, type WorkerProcessOptions } from './worker-process.ts'
+import type { Servers } from '../../../test/support/mail-servers.ts'
+import { type Mailbox, openMailbox } from '../../../test/support/mailbox.ts'
+import { openProducer, type Producer } from '../../../test/support/producer.ts'
+import {
+  startWorkerProcess,
+  type WorkerProcess,
+  type WorkerProcessOptions,
+} from '../../../test/support/worker-process.ts'
 
 export interface MailSystem extends AsyncDisposable {
   mailbox: Mailbox

@@ -12,12 +12,12 @@ import type { Logger } from 'pino'
 import type { Email } from 'postal-mime'
 import { Registry } from 'prom-client'
 import { expect } from 'vitest'
+import { openMailbox } from '../../../test/support/mailbox.ts'
 import { parseConfig } from '../../src/config.ts'
 import type { MailEnvelope } from '../../src/envelope/mail-envelope.ts'
 import { loadExternal } from '../../src/load-external.ts'
 import { buildWorker } from '../../src/worker.ts'
 import { anAddress } from './mail-system.ts'
-import { openMailbox } from './mailbox.ts'
 import { createOwnServers } from './own-servers.ts'
 
 export interface Mailer<Templates extends MailTemplates> extends AsyncDisposable {

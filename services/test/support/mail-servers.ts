@@ -2,9 +2,9 @@ import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers'
-import { mysqlContainer } from '../../../test/support/mysql-container.ts'
-import { postgresContainer } from '../../../test/support/postgres-container.ts'
 import { findFreePort } from './free-port.ts'
+import { mysqlContainer } from './mysql-container.ts'
+import { postgresContainer } from './postgres-container.ts'
 
 export const COMBINATIONS = ['PostgreSQL + Redis', 'MySQL + Redis', 'PostgreSQL alone'] as const
 export type Combination = (typeof COMBINATIONS)[number]

@@ -1,5 +1,5 @@
 import { inject } from 'vitest'
-import { sharedServer } from '../../../test/servers/shared-server.ts'
+import { sharedServer } from '../servers/shared-server.ts'
 
 /** The databases that run `*.engine.test.ts`, each with identical assertions. */
 export type Engine = 'embedded' | 'postgres' | 'mysql' | 'mariadb'

@@ -6,7 +6,7 @@ import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repo
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { type MailQueue, openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
-import type { Servers } from './servers.ts'
+import type { Servers } from './mail-servers.ts'
 
 export interface Producer {
   db: Database

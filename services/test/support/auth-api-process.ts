@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+const MAIN = join(import.meta.dirname, '../../auth-api/src/main.ts')
 
 export interface Service extends AsyncDisposable {
   process: ChildProcess

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { findFreePort } from './free-port.ts'
 import { waitFor } from './wait-for.ts'
 
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
-const IMPATIENT_MAIN = join(import.meta.dirname, 'impatient-main.ts')
+const MAIN = join(import.meta.dirname, '../../mailer-worker/src/main.ts')
 
 export interface WorkerProcess {
   process: ChildProcess
@@ -23,17 +22,17 @@ export interface WorkerProcess {
 export interface WorkerProcessOptions {
   /** Gives it a channel, as `npm start` does. */
   withIpc?: boolean
-  /** Takes over the mail of dead workers after 3 to 4 s instead of 10 to 15. */
-  isImpatient?: boolean
+  /** The file that is run. Default: the one of production. */
+  main?: string
 }
 
 /** Starts mailer-worker as `npm start` and Kubernetes do: as a separate process. */
 export async function startWorkerProcess(
   settings: Record<string, string>,
-  { withIpc = false, isImpatient = false }: WorkerProcessOptions = {},
+  { withIpc = false, main = MAIN }: WorkerProcessOptions = {},
 ): Promise<WorkerProcess> {
   const port = await findFreePort()
-  const child = spawn(process.execPath, [isImpatient ? IMPATIENT_MAIN : MAIN], {
+  const child = spawn(process.execPath, [main], {
     env: {
       PATH: process.env.PATH,
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,

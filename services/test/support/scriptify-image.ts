@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { ROOT, run, VERSION } from '../../test/support/images.ts'
+import { ROOT, run, VERSION } from './images.ts'
 
 export const IMAGE = `latchkey/scriptify:${VERSION}`
 
