@@ -1,6 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
-import { chooseFixes } from '@latchkey/shared/database/adopt.ts'
 import { describeDifferences, describePlan } from '@latchkey/shared/database/adoption/describe-differences.ts'
+import { chooseFixes } from '@latchkey/shared/database/adoption/inspect-database.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator, type MigrationStatus, type Migrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'

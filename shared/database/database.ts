@@ -1,4 +1,4 @@
-import type { Adoption } from './adoption/schema.ts'
+import type { Adoption } from './adoption/adoption.ts'
 
 /** One prepared statement. */
 export interface Statement {

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { OWN_TABLES } from './adoption/specification.ts'
+import { OWN_TABLES } from './adoption/adoption.ts'
 import { DIALECTS } from './dialects.ts'
 import { readMigrations } from './migration-files.ts'
 

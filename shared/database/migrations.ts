@@ -1,9 +1,7 @@
 import type { Umzug } from 'umzug'
 import { errorMessage } from '../error-message.ts'
-import { chooseFixes, findSharedAccounts } from './adopt.ts'
-import type { Difference } from './adoption/difference.ts'
-import { inspectDatabase } from './adoption/inspect-database.ts'
-import { readSchema } from './adoption/read-schema.ts'
+import type { Difference } from './adoption/adoption.ts'
+import { chooseFixes, inspectAccounts, inspectDatabase } from './adoption/inspect-database.ts'
 import type { Database, Queryable, Statement } from './database.ts'
 import { type Migration, readAllMigrations } from './migration-files.ts'
 
@@ -45,12 +43,6 @@ const FIND_RECORD_TABLE: Statement = {
     where table_name = 'latchkey_migrations' limit 1`,
 }
 
-/**
- * A record that exists from before the first migration runs until it is recorded, or has failed without creating a
- * table. After a kill in between, it distinguishes Latchkey's own tables from tables to adopt. No migration has this name.
- */
-const CREATES_TABLES = '0000_makes_the_tables'
-
 export type Migrator = ReturnType<typeof createMigrator>
 
 /**
@@ -62,29 +54,12 @@ export function createMigrator(
   db: Database,
   migrations: readonly Migration[] = readAllMigrations(db.dialect.name),
 ) {
-  async function readApplied(): Promise<Applied[]> {
-    const [found] = await db.query(FIND_RECORD_TABLE)
-    return found ? db.query<Applied>(LIST_APPLIED) : []
-  }
-
-  const inspect = async (applied: readonly Applied[]): Promise<Difference[]> =>
-    inspectDatabase(db, new Set(applied.map(({ name }) => name)))
-
   const withLock = <Result>(work: (applied: Applied[]) => Promise<Result>): Promise<Result> =>
     db.withLock(LOCK, async () => {
-      const applied = await readApplied()
+      const applied = await readApplied(db)
       refuseChanged(migrations, applied)
       return work(applied)
     })
-
-  /** Removes what `adopt` allows; throws, before anything is changed, where something blocks. */
-  async function makeUsable(applied: readonly Applied[], { adopt, isAdopting }: Adopting): Promise<void> {
-    const fixes = chooseFixes(await inspect(applied), adopt)
-    if (isAdopting || fixes.length > 0) await requireRights(db)
-    // Each is a statement of its own: MySQL commits DDL by itself. A second run continues where the first has ended.
-    for (const { sql = '' } of fixes) await db.runScript(sql)
-    if (fixes.length > 0) chooseFixes(await inspect(applied), false)
-  }
 
   return {
     /**
@@ -95,11 +70,10 @@ export function createMigrator(
       withLock(async (applied) => {
         const isAdopting = applied.length === 0 && (await hasUsersTable(db))
         if (isAdopting && !db.dialect.adoption) throw new Error(NO_ADOPTION)
-        await makeUsable(applied, { adopt, isAdopting })
+        await makeUsable(db, applied, { adopt, isAdopting })
         await db.runScript(CREATE_RECORD)
         const umzug = await createUmzug(db, migrations, { applied, isAdopting })
-        const ran = await umzug.up()
-        return ran.map(({ name }) => name)
+        return (await umzug.up()).map(({ name }) => name)
       }),
     /** Reverts the newest `steps` migrations; returns their names. */
     down: (steps = 1) =>
@@ -110,7 +84,7 @@ export function createMigrator(
         return (await umzug.down({ migrations: names })).map(({ name }) => name)
       }),
     async status(): Promise<MigrationStatus[]> {
-      const applied = new Map((await readApplied()).map((each) => [each.name, each]))
+      const applied = new Map((await readApplied(db)).map((each) => [each.name, each]))
       return migrations.map(({ name }) => ({
         name,
         appliedAt: applied.get(name)?.applied_at,
@@ -118,23 +92,34 @@ export function createMigrator(
       }))
     },
     /** How the database differs from the specification, except for what the pending migrations change. */
-    inspect: async (): Promise<Difference[]> => inspect(await readApplied()),
+    inspect: async (): Promise<Difference[]> => inspectDatabase(db, namesOf(await readApplied(db))),
     /** Why two users can share an e-mail, a username or an id. Reads the catalog only. */
-    findSharedAccounts: async (): Promise<Difference[]> => {
-      const { adoption } = db.dialect
-      if (!adoption) return []
-      const applied = new Set((await readApplied()).map(({ name }) => name))
-      return findSharedAccounts({ schema: await readSchema(db, adoption), adoption, applied })
-    },
+    findSharedAccounts: async (): Promise<Difference[]> =>
+      inspectAccounts(db, namesOf(await readApplied(db))),
   }
 }
 
-interface Adopting {
-  adopt: boolean
-  isAdopting: boolean
+const NO_ADOPTION = 'The database has a table users already, and this kind of database cannot adopt it.'
+
+async function readApplied(db: Queryable): Promise<Applied[]> {
+  const [found] = await db.query(FIND_RECORD_TABLE)
+  return found ? db.query<Applied>(LIST_APPLIED) : []
 }
 
-const NO_ADOPTION = 'The database has a table users already, and this kind of database cannot adopt it.'
+const namesOf = (applied: readonly Applied[]): Set<string> => new Set(applied.map(({ name }) => name))
+
+/** Removes what `adopt` allows; throws, before anything is changed, where something blocks. */
+async function makeUsable(
+  db: Database,
+  applied: readonly Applied[],
+  { adopt, isAdopting }: { adopt: boolean; isAdopting: boolean },
+): Promise<void> {
+  const fixes = chooseFixes(await inspectDatabase(db, namesOf(applied)), adopt)
+  if (isAdopting || fixes.length > 0) await requireRights(db)
+  // One by one, since MySQL commits each change of a table by itself. A second run continues where the first has ended.
+  for (const { fix = '' } of fixes) await db.runScript(fix)
+  if (fixes.length > 0) chooseFixes(await inspectDatabase(db, namesOf(applied)), false)
+}
 
 /** Fails before the first change where a later one would be refused. */
 async function requireRights(db: Database): Promise<void> {
@@ -155,15 +140,11 @@ async function createUmzug(
 ): Promise<Umzug<object>> {
   const { Umzug } = await import('umzug')
   const byName = new Map(migrations.map((migration) => [migration.name, migration]))
-  const adopted = new Set(applied.filter((each) => each.adopted).map((each) => each.name))
-  const isFirst = (name: string) => name === migrations[0]?.name
+  const adopted = namesOf(applied.filter((each) => each.adopted))
   return new Umzug({
     migrations: migrations.map(({ name, upSql, downSql }) => ({
       name,
-      up: async () => {
-        if (isFirst(name) && !isAdopting) await createTables(db, upSql, applied)
-        else await db.runScript(upSql)
-      },
+      up: () => db.runScript(upSql),
       down: async () => {
         if (adopted.has(name))
           throw new Error(`${name} adopted tables that existed before it; it does not drop them`)
@@ -171,34 +152,17 @@ async function createUmzug(
       },
     })),
     storage: {
-      executed: async () => (await db.query<Applied>(LIST_APPLIED)).map((each) => each.name),
+      executed: async () => (await readApplied(db)).map(({ name }) => name),
       async logMigration({ name }) {
-        await db.transaction(async (transaction) => {
-          await transaction.execute(RECORD, [
-            name,
-            byName.get(name)?.checksum ?? '',
-            isFirst(name) && isAdopting,
-          ])
-          await transaction.execute(FORGET, [CREATES_TABLES])
-        })
+        // Tables of a run that was killed before this record count as adopted: `down` does not drop them either.
+        const isAdopted = isAdopting && name === migrations[0]?.name
+        await db.execute(RECORD, [name, byName.get(name)?.checksum ?? '', isAdopted])
       },
       unlogMigration: async ({ name }) => void (await db.execute(FORGET, [name])),
     },
     context: {},
     logger: undefined,
   })
-}
-
-async function createTables(db: Database, upSql: string, applied: readonly Applied[]): Promise<void> {
-  if (applied.length === 0) await db.execute(RECORD, [CREATES_TABLES, '', false])
-  try {
-    await db.runScript(upSql)
-  } catch (error) {
-    // Without a table of its own, tables found next time are not Latchkey's. MySQL may have created some.
-    const mayHaveTables = await hasUsersTable(db).catch(() => true)
-    if (!mayHaveTables) await db.execute(FORGET, [CREATES_TABLES]).catch(() => undefined)
-    throw error
-  }
 }
 
 const FIND_USERS_TABLE: Statement = {

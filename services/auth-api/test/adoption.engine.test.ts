@@ -59,28 +59,26 @@ describe('a database without unique indexes', () => {
     expect((await logIn(app, 'admin@example.com')).json().data.name).toBe('admin')
   })
 
-  it.each([
-    { what: 'case', emails: ['ada@example.com', 'Ada@Example.com'], isRefused: true },
-    { what: 'white space', emails: ['ada@example.com', 'ada@example.com '], isRefused: false },
-    { what: 'accents', emails: ['ada@example.com', 'adá@example.com'], isRefused: false },
-  ])('lists e-mails that differ by $what', async ({ what, emails, isRefused }) => {
+  it('is refused with the e-mails that differ only by case', async () => {
     await using database = await anOlderDatabase('plain indexes')
     const { db } = database
+    const emails = ['ada@example.com', 'Ada@example.com', 'adá@example.com', 'a da@example.com']
     for (const [index, email] of emails.entries()) await addUser(db, `u${index}`, email)
     const differences = await createMigrator(db).inspect()
-    expect(differences.filter(({ examples }) => examples)).toMatchObject([
+    const listed = differences.flatMap(({ problem, examples }) => (examples ? [{ problem, examples }] : []))
+    expect(listed).toEqual([
       {
-        subject: 'users.email',
-        fault: `is the same, except for ${what}, for several users`,
-        isBlocking: isRefused,
-        examples: [expect.stringMatching(/^"[^"]+" and "[^"]+"$/)],
+        problem: 'users.email is the same, except for case, for several users',
+        examples: expect.toSatisfy(
+          (found: string[]) => found.toSorted().join() === '"Ada@example.com","ada@example.com"',
+        ),
       },
     ])
-    if (isRefused) {
-      const refusal = await refusalOf(db, () => createMigrator(db).up({ adopt: true }))
-      expect(refusal).toContain('Change this by hand first')
-      expect(refusal).not.toContain(hash('sha1', PASSWORD))
-    } else expect(await createMigrator(db).up({ adopt: true })).toEqual(NAMES)
+    const refusal = await refusalOf(db, () => createMigrator(db).up({ adopt: true }))
+    expect(refusal).toContain('Change this by hand first')
+    expect(refusal).not.toContain(hash('sha1', PASSWORD))
+    await db.runScript("delete from users where username = 'u1'")
+    expect(await createMigrator(db).up({ adopt: true })).toEqual(NAMES)
   })
 })
 

@@ -130,7 +130,7 @@ describe('a database in which two accounts can share a name', () => {
     await using own = await (isMigrated ? createTestDatabase() : createEmptyDatabase())
     await own.db.runScript(isMigrated ? dropUniqueIndexes() : olderSchema('plain indexes'))
     const [refusal] = await refusalsOf(own)
-    expect(refusal).toMatch(/share a name[\s\S]*users\.email has no unique index[\s\S]*migrate -- status/)
+    expect(refusal).toMatch(/users\.email has no unique index[\s\S]*share a name[\s\S]*migrate -- status/)
     await expect(
       withAdminContext(async () => 'ran', { DATABASE_URL: own.url, APP_ENV: 'nowhere' }),
     ).rejects.toThrow(/users\.username has no unique index/)

@@ -1,39 +1,32 @@
-import type { Difference } from './difference.ts'
+import type { Difference } from './adoption.ts'
 
-/** Each difference with what it causes, the rows that cause it and the SQL that removes it. */
+/** Each difference with the rows that cause it, what it causes and the SQL that removes it. */
 export const describeDifferences = (differences: readonly Difference[]): string =>
   differences.map(describeDifference).join('\n')
 
-function describeDifference({ subject, fault, consequence, examples, sql }: Difference): string {
-  const listed = examples
-    ? [`${subject} ${fault}:`, ...examples.map((each) => `  ${each}`)]
-    : [`${subject} ${fault}`]
-  const lines = [...listed, `  ${consequence}`, ...(sql?.split('\n').map((line) => `  ${line}`) ?? [])]
-  return lines.join('\n')
+function describeDifference({ problem, consequence, examples = [], fix = '' }: Difference): string {
+  const details = [...examples, consequence, ...fix.split('\n').filter(Boolean)]
+  return [`${problem}${examples.length > 0 ? ':' : ''}`, ...details.map((line) => `  ${line}`)].join('\n')
 }
-
-const ADOPT = 'npm run migrate -- up --adopt'
 
 /** Why a migration does not start. `blocking` is what stops it. */
 export function describeRefusal(blocking: readonly Difference[]): string {
-  const byHand = blocking.filter(({ isSafe }) => !isSafe)
+  const byHand = blocking.filter(({ fix }) => fix === undefined)
   const remedy =
     byHand.length > 0
       ? 'Change this by hand first.'
-      : `\`${ADOPT}\` runs this SQL; with --dry-run it prints what it would do.`
+      : '`npm run migrate -- up --adopt` runs this SQL; with --dry-run it prints what it would do.'
   const shown = byHand.length > 0 ? byHand : blocking
   return `The database cannot be used as it is, and nothing was changed. ${remedy}\n${describeDifferences(shown)}`
 }
 
 /** Why no service starts, in one line. */
 export const describeSharedAccounts = (shared: readonly Difference[]): string =>
-  `Two accounts of this database could share a name, so nothing starts on it: ${shared
-    .map(({ subject, fault }) => `${subject} ${fault}`)
-    .join('; ')}. \`npm run migrate -- status\` shows what to do.`
+  `${shared.map(({ problem }) => problem).join('; ')}. Fix this before Latchkey uses this database, or two accounts can share a name: \`npm run migrate -- status\` shows how.`
 
 /** What `up --adopt` would do, as SQL text. */
 export function describePlan(fixes: readonly Difference[], pending: readonly string[]): string {
-  const statements = fixes.map(({ subject, fault, sql }) => `-- ${subject} ${fault}\n${sql}`)
+  const statements = fixes.map(({ problem, fix }) => `-- ${problem}\n${fix}`)
   const migrations = pending.map((name) => `-- then the migration ${name}`)
   return [...statements, ...migrations].join('\n')
 }

@@ -1,30 +1,51 @@
-import { findDifferences } from '../adopt.ts'
 import type { Queryable } from '../database.ts'
-import type { Difference } from './difference.ts'
-import { findRowFaults, ORPHANS } from './find-row-faults.ts'
-import { findForeign } from './foreign-tables.ts'
-import { hasTable, isMigrated } from './given.ts'
-import { readSchema } from './read-schema.ts'
-import { NO_FOREIGN_KEY } from './table-rules.ts'
+import type { Column, Difference, Index, Table } from './adoption.ts'
+import { describeRefusal } from './describe-differences.ts'
+import { findDifferences, findForeign, findSharedAccounts, type Given, hasTable } from './find-differences.ts'
+import { findRowFaults } from './find-row-faults.ts'
+
+/** The last migration that changes the specified tables. */
+const LAST_CHANGE = '0003_match_without_case'
 
 /**
  * How the database differs from the specification, except for what the pending migrations change. Reads rows only while
- * migrations of the specified tables are pending, or something blocks.
+ * these migrations are pending, or something blocks.
  */
 export async function inspectDatabase(db: Queryable, applied: ReadonlySet<string>): Promise<Difference[]> {
-  const { adoption } = db.dialect
-  if (!adoption) return []
-  const given = { schema: await readSchema(db, adoption), adoption, applied }
+  const given = await readCatalog(db, applied)
+  if (!given) return []
   const differences = findDifferences(given)
   if (!hasTable(given, 'users') || findForeign(given).length > 0) return differences
-  const mayHaveRowFaults = !isMigrated(given) || differences.some(({ isBlocking }) => isBlocking)
-  if (!mayHaveRowFaults) return differences
-  const rows = await findRowFaults(db, given)
-  return [...differences.map((difference) => withRows(difference, rows)), ...rows]
+  const mayHaveRowFaults = !given.isMigrated || differences.some(({ isBlocking }) => isBlocking)
+  return mayHaveRowFaults ? [...differences, ...(await findRowFaults(db, given))] : differences
 }
 
-/** A foreign key cannot be added while rows violate it. */
-const withRows = (difference: Difference, rows: readonly Difference[]): Difference =>
-  difference.fault === NO_FOREIGN_KEY && rows.some(({ subject }) => subject === ORPHANS)
-    ? { ...difference, isSafe: false }
-    : difference
+/** Why two users can share an e-mail, a username or an id. Reads the catalog only. */
+export async function inspectAccounts(db: Queryable, applied: ReadonlySet<string>): Promise<Difference[]> {
+  const given = await readCatalog(db, applied)
+  return given ? findSharedAccounts(given) : []
+}
+
+/**
+ * The differences that a migration removes before it starts: with `adopt` all that have a fix, otherwise none. Throws
+ * where something blocks that it does not remove.
+ */
+export function chooseFixes(differences: readonly Difference[], adopt: boolean): Difference[] {
+  const fixes = differences.filter(({ fix }) => adopt && fix !== undefined)
+  const blocking = differences.filter((difference) => difference.isBlocking && !fixes.includes(difference))
+  if (blocking.length > 0) throw new Error(describeRefusal(blocking))
+  return fixes
+}
+
+/** Reads what the catalog says about the tables; undefined where this kind of database cannot adopt tables. */
+async function readCatalog(db: Queryable, applied: ReadonlySet<string>): Promise<Given | undefined> {
+  const { adoption } = db.dialect
+  if (!adoption) return undefined
+  const { tables, columns, indexes } = adoption.catalog
+  const schema = {
+    tables: await db.query<Table>({ name: 'catalog-tables', text: tables }),
+    columns: await db.query<Column>({ name: 'catalog-columns', text: columns }),
+    indexes: await db.query<Index>({ name: 'catalog-indexes', text: indexes }),
+  }
+  return { schema, adoption, isMigrated: applied.has(LAST_CHANGE) }
+}

@@ -1,19 +1,15 @@
-import type { Adoption, Column, SpecifiedColumn } from '../adoption/schema.ts'
-import { isLoginColumn } from '../adoption/specification.ts'
-import { alter, standardStatements } from '../adoption/standard-statements.ts'
-
-/** What each migration sets, so that a fix and the migration agree. */
-const MATCHES_WITHOUT_CASE = '0003_match_without_case'
-const WIDENS_PASSWORD = '0002_widen_password'
+import {
+  type Adoption,
+  alter,
+  type Column,
+  isLoginColumn,
+  type SpecifiedColumn,
+} from '../adoption/adoption.ts'
 
 const IN_SCHEMA = 'table_schema = database()'
 
-/** MySQL and MariaDB have different names for the same collation. */
-const collate = (accents: 'as' | 'ai'): string =>
-  `/*!80000 collate utf8mb4_0900_${accents}_ci */ /*M!101000 collate utf8mb4_uca1400_nopad_${accents}_ci */`
-
-const withoutSpace = (column: string): string =>
-  `regexp_replace(convert(${column} using utf8mb4), '[[:space:]]+', '')`
+/** As in migration 0003. MySQL and MariaDB have different names for the same collation. */
+const COLLATE = '/*!80000 collate utf8mb4_0900_as_ci */ /*M!101000 collate utf8mb4_uca1400_nopad_as_ci */'
 
 function typeOf(column: SpecifiedColumn, found?: Column): string {
   const { kind, length = 0 } = column
@@ -22,7 +18,7 @@ function typeOf(column: SpecifiedColumn, found?: Column): string {
   // A wider column loses nothing; the columns of the login have the length of their index.
   const width = isLoginColumn(column) ? length : Math.max(length, found?.max_length ?? 0)
   const isVarying = isLoginColumn(column) || !found || /char$/.test(found.data_type)
-  const charset = isLoginColumn(column) ? `character set utf8mb4 ${collate('as')}` : 'character set utf8mb4'
+  const charset = isLoginColumn(column) ? `character set utf8mb4 ${COLLATE}` : 'character set utf8mb4'
   return `${isVarying ? `varchar(${width})` : found.data_type} ${charset}`
 }
 
@@ -59,10 +55,6 @@ export const mysqlAdoption: Adoption = {
         min(non_unique) = 0 and count(sub_part) = 0 and count(column_name) = count(*) as is_unique,
         lower(group_concat(column_name order by seq_in_index)) as key_columns
       from information_schema.statistics where ${IN_SCHEMA} group by table_name, index_name`,
-    foreignKeys: `select table_name as table_name, lower(column_name) as column_name,
-        referenced_table_name as referenced_table, lower(referenced_column_name) as referenced_column
-      from information_schema.key_column_usage where ${IN_SCHEMA} and referenced_table_name is not null`,
-    server: `select 'utf8mb4' as encoding, true as stores_unicode, true as folds_unicode`,
   },
   types: {
     uuid: ['binary'],
@@ -72,38 +64,18 @@ export const mysqlAdoption: Adoption = {
   },
   convertible: { moment: ['date'] },
   uniqueKey: (column) => column,
-  redefinedBy(column) {
-    if (isLoginColumn(column)) return MATCHES_WITHOUT_CASE
-    return column.column === 'password' ? WIDENS_PASSWORD : undefined
-  },
-  comparesText: (collation) => ({
-    ignoresCase: collation.endsWith('_ci'),
-    isExactOtherwise: /_(0900|nopad)_as_ci$/.test(collation),
-  }),
-  redefinesNull: true,
-  likeness: (column, likeness) =>
-    ({
-      case: `convert(${column} using utf8mb4) ${collate('as')}`,
-      space: `${withoutSpace(column)} ${collate('as')}`,
-      accent: `${withoutSpace(column)} ${collate('ai')}`,
-    })[likeness],
-  tooLong: (column, length) => `char_length(${column}) > ${length}`,
+  redefined: ['email', 'username', 'password'],
+  fold: (column) => `convert(${column} using utf8mb4) ${COLLATE}`,
   // 0000-00-00, and a day or month 0.
   impossibleMoment: (column) => `cast(${column} as char) regexp '^0000|-00'`,
   // Neither changes anything, and both need the rights and a server that can be written to.
   requireRights: 'alter table users; create table if not exists users (userid binary(16))',
-  statements: {
-    ...standardStatements,
+  fixes: {
     addColumn: (column) =>
       alter(column.table, `add column ${redefinition(column)}${SET_BY_DATABASE[column.column] ?? ''}`),
     redefine: (column, found) => alter(column.table, `modify ${redefinition(column, found)}`),
-    dropNotNull: ({ table_name, column_name, full_type }) =>
-      alter(table_name, `modify ${column_name} ${full_type} null`),
-    addUniqueIndex: (column, found, { name, key, isOccupied }) =>
-      alter(
-        column.table,
-        `${isOccupied ? `drop index ${name}, ` : ''}modify ${redefinition(column, found)}, add unique index ${name} (${key})`,
-      ),
+    addUniqueIndex: (column, found, { name, key }) =>
+      alter(column.table, `modify ${redefinition(column, found)}, add unique index ${name} (${key})`),
     renameIndex: (table, from, to) => alter(table, `rename index \`${from}\` to ${to}`),
     setCreatedAt: ({ table_name, data_type }) =>
       alter(table_name, `modify created_at ${data_type} null default current_timestamp`),

@@ -1,10 +1,14 @@
-import type { Given } from '../adoption/given.ts'
-import type { Column, Index, Schema, SpecifiedColumn } from '../adoption/schema.ts'
-import { SPECIFICATION } from '../adoption/specification.ts'
+import {
+  type Column,
+  type Index,
+  type Schema,
+  SPECIFICATION,
+  type SpecifiedColumn,
+} from '../adoption/adoption.ts'
+import type { Given } from '../adoption/find-differences.ts'
 import { mysqlAdoption } from '../mysql/adoption.ts'
 import { postgresAdoption } from '../postgres/adoption.ts'
 
-export const ALL = ['0001_users', '0002_widen_password', '0003_match_without_case']
 const COLLATION = 'utf8mb4_0900_as_ci'
 
 export type Engine = 'mysql' | 'postgres'
@@ -53,27 +57,18 @@ function specifiedSchema(engine: Engine): Schema {
       index('users', 'ix_username', key('username')),
       index('users_property', 'PRIMARY', 'id'),
     ],
-    foreignKeys: [
-      {
-        table_name: 'users_property',
-        column_name: 'userid',
-        referenced_table: 'users',
-        referenced_column: 'userid',
-      },
-    ],
-    server: { encoding: 'UTF8', stores_unicode: true, folds_unicode: true },
   }
 }
 
 export interface Change {
   engine?: Engine
-  applied?: readonly string[]
+  isMigrated?: boolean
   change?: (schema: Schema) => Partial<Schema>
 }
 
-export function givenBy({ engine = 'mysql', applied = ALL, change = () => ({}) }: Change): Given {
+export function givenBy({ engine = 'mysql', isMigrated = true, change = () => ({}) }: Change): Given {
   const schema = specifiedSchema(engine)
-  return { adoption: ADOPTIONS[engine], applied: new Set(applied), schema: { ...schema, ...change(schema) } }
+  return { adoption: ADOPTIONS[engine], isMigrated, schema: { ...schema, ...change(schema) } }
 }
 
 export const columnWith =

@@ -39,6 +39,7 @@ function connect(path: string): DatabaseSync {
   connection.function('lower', { deterministic: true }, (text) =>
     text === null ? null : String(text).toLowerCase(),
   )
+  connection.function('char_length', { deterministic: true }, (text) => String(text).length)
   return connection
 }
 

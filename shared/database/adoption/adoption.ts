@@ -1,0 +1,147 @@
+/** The tables of a database, as its catalog describes them. */
+export interface Schema {
+  tables: readonly Table[]
+  columns: readonly Column[]
+  indexes: readonly Index[]
+}
+
+/** MySQL has no booleans. */
+type Flag = boolean | number
+
+export interface Table {
+  table_name: string
+  /** False for a view. */
+  is_table: Flag
+  /** Whether a failed transaction leaves no trace in it. */
+  is_transactional: Flag
+}
+
+export interface Column {
+  table_name: string
+  column_name: string
+  data_type: string
+  /** The type with its length, as a statement names it. */
+  full_type: string
+  /** In characters, or bytes for binary types; null where the type has no limit. */
+  max_length: number | null
+  is_nullable: Flag
+  /** Whether a row that does not name the column gets a value other than null. */
+  has_default: Flag
+  /** Whether each update of a row sets the column. */
+  is_set_on_update: Flag
+  /** The default and the comment, as a new definition of the column repeats them; empty where it need not. */
+  kept_clauses: string
+  /** Null where the column has no text, or where the whole database has one character set. */
+  charset_name: string | null
+  collation_name: string | null
+}
+
+export interface Index {
+  table_name: string
+  index_name: string
+  is_unique: Flag
+  /** The column, or `lower(column)`; several are separated by commas. */
+  key_columns: string
+}
+
+/** What a value of a column is. */
+export type Kind = 'uuid' | 'text' | 'moment' | 'key'
+
+/** One column of the specification. */
+export interface SpecifiedColumn {
+  readonly table: string
+  readonly column: string
+  readonly kind: Kind
+  /** In characters. */
+  readonly length?: number
+  readonly isNullable?: boolean
+  /** A table without it belongs to another product. */
+  readonly isIdentifying?: boolean
+}
+
+const users = { table: 'users' } as const
+const property = { table: 'users_property' } as const
+
+/** The columns of `users` and `users_property`, as the specification of the service lists them. */
+export const SPECIFICATION: readonly SpecifiedColumn[] = [
+  { ...users, column: 'userid', kind: 'uuid', isIdentifying: true },
+  { ...users, column: 'name', kind: 'text', length: 50, isNullable: true },
+  { ...users, column: 'email', kind: 'text', length: 120, isNullable: true, isIdentifying: true },
+  { ...users, column: 'username', kind: 'text', length: 20, isIdentifying: true },
+  { ...users, column: 'password', kind: 'text', length: 40, isIdentifying: true },
+  { ...users, column: 'role', kind: 'text', length: 50, isNullable: true },
+  { ...users, column: 'created_at', kind: 'moment', isNullable: true },
+  { ...users, column: 'updated_at', kind: 'moment', isNullable: true },
+  { ...users, column: 'deleted_at', kind: 'moment', isNullable: true },
+  { ...property, column: 'id', kind: 'key', isIdentifying: true },
+  { ...property, column: 'name', kind: 'text', length: 50, isNullable: true, isIdentifying: true },
+  { ...property, column: 'value', kind: 'text', length: 250, isNullable: true, isIdentifying: true },
+  { ...property, column: 'userid', kind: 'uuid', isIdentifying: true },
+]
+
+/** Tables that Latchkey adds, with columns by which it knows them as its own. */
+export const OWN_TABLES: Readonly<Record<string, readonly string[]>> = {
+  password_reset: ['id', 'userid', 'token_hash', 'code_hash', 'expires_at'],
+  mail_outbox: ['id', 'payload', 'expires_at'],
+  token_revocation: ['id', 'revoked_from', 'expires_at'],
+  email_change: ['id', 'userid', 'code_hash', 'expires_at'],
+  sign_up: ['id', 'email_key', 'code_hash', 'expires_at'],
+  audit_event: ['id', 'userid', 'request_id', 'event_count'],
+}
+
+/** Whether a login finds its user by this column. */
+export const isLoginColumn = ({ table, column }: Pick<SpecifiedColumn, 'table' | 'column'>): boolean =>
+  table === 'users' && ['email', 'username'].includes(column)
+
+/** Everything that one kind of database has for adopting tables that another program created. */
+export interface Adoption {
+  /** A `select` for each part of `Schema`, under the names of its fields. */
+  readonly catalog: Readonly<Record<keyof Schema, string>>
+  /** The `data_type` of the columns that can be used; new columns get the first. */
+  readonly types: Readonly<Record<Kind, readonly string[]>>
+  /** Further types from which `redefine` loses nothing. */
+  readonly convertible: Readonly<Partial<Record<Kind, readonly string[]>>>
+  /** Columns of `users` to which the migrations give their specified type, length and collation. */
+  readonly redefined: readonly string[]
+  /** The key of the index by which no two users share `column`, once the database is migrated. */
+  uniqueKey(column: string): string
+  /** An expression that is the same for values of `column` that differ only by case. */
+  fold(column: string): string
+  /** A condition for a moment that no calendar has, which a migration would refuse. */
+  readonly impossibleMoment?: (column: string) => string
+  /** SQL text that fails, and changes nothing, where the user of the database may not change the tables. */
+  readonly requireRights: string
+  readonly fixes: Fixes
+}
+
+/** SQL that brings a table to the specification. */
+export interface Fixes {
+  addColumn(column: SpecifiedColumn): string
+  /** Sets type, length, nullability, character set and collation. */
+  redefine(column: SpecifiedColumn, found: Column): string
+  /** The key is as in `Index.key_columns`. */
+  addUniqueIndex(column: SpecifiedColumn, found: Column, index: { name: string; key: string }): string
+  renameIndex(table: string, from: string, to: string): string
+  setCreatedAt(found: Column): string
+  /** Absent where a migration creates what sets `updated_at`. */
+  setUpdatedAt?(found: Column): string
+  generateIds(found: Column): string
+  /** Absent where every table is transactional. */
+  makeTransactional?(table: string): string
+}
+
+export const alter = (table: string, change: string): string => `alter table ${table} ${change};`
+
+/** One way in which a database differs from the specification. */
+export interface Difference {
+  /** A column or table and what is wrong with it: `users.email has no unique index`. */
+  problem: string
+  /** What it causes, in one sentence, and what to do where no SQL fixes it. */
+  consequence: string
+  /** Whether migrations and services refuse to run on the database. */
+  isBlocking: boolean
+  /** SQL that loses no data and changes no row; absent where only the owner of the data can decide. */
+  fix?: string | undefined
+  /** Some of the values that cause it. */
+  examples?: readonly string[]
+}
