@@ -15,7 +15,8 @@ if (!class_exists('ScriptifyExecutor')) {
         /** MySQL commits before and after most statements that are not among these. */
         private const ROLLED_BACK = '/\A(select|with|values|table|insert|update|delete|replace|show|explain|describe|desc|do)\z/';
         private const TRANSACTION = '/\A(begin|start|commit|end|rollback|abort|savepoint|release|prepare|)\z/';
-        private const WRITE = '/\b(insert|update|delete|merge|replace|into)\b/i';
+        /** The SQLSTATE of what a read-only transaction, or any transaction, cannot run. */
+        private const REFUSED_BY_TRANSACTION = ['25006', '25001'];
 
         /** `terminal --sandbox`: one transaction, which ends with its connection and so is rolled back. */
         public readonly bool $isSandboxed;
@@ -45,12 +46,31 @@ if (!class_exists('ScriptifyExecutor')) {
             }
         }
 
-        /** In production asks once before the first statement that writes; throws unless the answer is yes. */
-        public function allowWrite(string $sql): void
+        /**
+         * Runs a statement as qq() does: in production first in a read-only transaction. When the database refuses it
+         * there, asks whether this session may write; throws unless the answer is yes.
+         */
+        public function guarded(string $sql, array $params = []): PDOStatement
         {
-            if ($this->mayWrite || !self::isWrite($sql)) {
-                return;
+            if ($this->mayWrite || $this->pdo()->inTransaction()) {
+                return $this->statement($sql, $params);
             }
+            $this->pdo()->exec('start transaction read only');
+            try {
+                return $this->statement($sql, $params);
+            } catch (PDOException $error) {
+                if (!in_array($error->getCode(), self::REFUSED_BY_TRANSACTION, true)) {
+                    throw $error;
+                }
+            } finally {
+                $this->pdo()->exec('commit');
+            }
+            $this->askToWrite();
+            return $this->statement($sql, $params);
+        }
+
+        private function askToWrite(): void
+        {
             $environment = getenv('APP_ENV');
             if (!stream_isatty(STDIN) || !stream_isatty(STDOUT)) {
                 throw new RuntimeException("qq() would write in APP_ENV={$environment}; allow it with terminal --write");
@@ -60,19 +80,6 @@ if (!class_exists('ScriptifyExecutor')) {
             if (!$this->mayWrite) {
                 throw new RuntimeException('Nothing was written');
             }
-        }
-
-        /** Tells whether a statement may change something; a function that it calls may do so unnoticed. */
-        private static function isWrite(string $sql): bool
-        {
-            $verb = self::verb($sql);
-            $writes = preg_match(self::WRITE, (string) preg_replace('/\'(?:[^\']|\'\')*\'|"(?:[^"]|"")*"|`[^`]*`/', ' ', $sql)) === 1;
-            return match ($verb) {
-                'select', 'with' => $writes,
-                'explain' => $writes && preg_match('/\banalyze\b/i', $sql) === 1,
-                'values', 'table', 'show', 'describe', 'desc' => false,
-                default => true,
-            };
         }
 
         /** The first word of a statement, after comments; empty for MySQL's comments that are executed. */
@@ -245,11 +252,8 @@ if (!function_exists('qq')) {
     /** Runs a query with optional named parameters and prints its rows as a table. */
     function qq(string $sql, array $params = []): void
     {
-        if (method_exists($GLOBALS['executor'], 'allowWrite')) {
-            $GLOBALS['executor']->allowWrite($sql);
-        }
         $begin = hrtime(true);
-        $statement = $GLOBALS['executor']->statement($sql, $params);
+        $statement = $GLOBALS['executor']->guarded($sql, $params);
         $rows = $statement->columnCount() > 0 ? $statement->fetchAll(PDO::FETCH_NUM) : [];
         $milliseconds = number_format((hrtime(true) - $begin) / 1e6, 1);
         if ($statement->columnCount() === 0) {

@@ -16,6 +16,8 @@ interface Result {
 interface RunOptions {
   /** Dates and numbers as the server writes them: a Date would be shown in another zone, a number could lose digits. */
   asWritten?: boolean
+  /** Runs the statement in a read-only transaction, unless a transaction is open already. */
+  readOnly?: boolean
 }
 interface Connection {
   dialect: 'postgres' | 'mysql'
@@ -27,6 +29,8 @@ interface Connection {
 }
 interface Session {
   connection: Promise<Connection>
+  /** Settles when no statement runs: they run one after the other, since some need a statement before and after. */
+  last: Promise<unknown>
   /** How many statements have no result yet. */
   running: number
   isAbandoned: boolean
@@ -63,8 +67,6 @@ export function uuid_to_bin(uuid: string): Buffer {
   return Buffer.from(uuid.replace(/[{}-]/g, ''), 'hex')
 }
 
-export const uuidToBin = uuid_to_bin
-
 function createExecutor() {
   let session: Session | undefined
   let isClosing = false
@@ -74,7 +76,7 @@ function createExecutor() {
     }
     const opening = connect(databaseUrl(), forget)
     const connection = IS_SANDBOX ? opening.then(enterSandbox) : opening
-    const opened = { connection, running: 0, isAbandoned: false }
+    const opened = { connection, last: connection, running: 0, isAbandoned: false }
     // A connection that failed to open is not kept.
     opened.connection.catch(forget)
     return opened
@@ -83,9 +85,10 @@ function createExecutor() {
     session ??= open()
     const current = session
     current.running += 1
+    const result = current.last.then(async () => (await current.connection).run(sql, parameters, options))
+    current.last = result.catch(() => undefined)
     try {
-      const connection = await unlessAbandoned(current, current.connection)
-      return await unlessAbandoned(current, connection.run(sql, parameters, options))
+      return await unlessAbandoned(current, result)
     } finally {
       current.running -= 1
       closeIfUnused()
@@ -145,29 +148,23 @@ const TABLES = `select t.table_name as "table", count(*) as "columns" from infor
 const COLUMNS = `select column_name as "column", data_type as "type", is_nullable as "nullable", column_default as "default"
   from information_schema.columns where table_schema = {schema} and table_name = :name order by ordinal_position`
 
-/** Begins the transaction. Statements run in turn, each to a savepoint: PostgreSQL ends a transaction at its first error. */
+/** Begins the transaction. Each statement runs to a savepoint: PostgreSQL ends a transaction at its first error. */
 async function enterSandbox(connection: Connection): Promise<Connection> {
   const { dialect } = connection
   const tell = (sql: string) => connection.run(sql, {}, {})
   await tell(dialect === 'postgres' ? 'begin' : 'set autocommit = 0')
-  let last: Promise<unknown> = Promise.resolve()
-  const runInside = async (sql: string, parameters: Parameters, options: RunOptions): Promise<Result> => {
-    refuseCommit(sql, dialect)
-    if (dialect === 'mysql') return connection.run(sql, parameters, options)
-    await tell('savepoint scriptify')
-    try {
-      return await connection.run(sql, parameters, options)
-    } catch (error) {
-      await tell('rollback to savepoint scriptify')
-      throw error
-    }
-  }
   return {
     ...connection,
-    run(...call) {
-      const running = last.then(() => runInside(...call))
-      last = running.catch(() => undefined)
-      return running
+    async run(sql, parameters, options) {
+      refuseCommit(sql, dialect)
+      if (dialect === 'mysql') return connection.run(sql, parameters, options)
+      await tell('savepoint scriptify')
+      try {
+        return await connection.run(sql, parameters, options)
+      } catch (error) {
+        await tell('rollback to savepoint scriptify')
+        throw error
+      }
     },
   }
 }
@@ -190,24 +187,15 @@ function refuseCommit(sql: string, dialect: Connection['dialect']): void {
   )
 }
 
-const WRITE = /\b(insert|update|delete|merge|replace|into)\b/i
-
-/** Tells whether a statement may change something; a function that it calls may do so unnoticed. */
-function isWrite(sql: string): boolean {
-  const verb = verbOf(sql)
-  if (/^(with|select)$/.test(verb)) return WRITE.test(withoutLiterals(sql))
-  if (verb === 'explain') return /\banalyze\b/i.test(sql) && WRITE.test(withoutLiterals(sql))
-  return !/^(values|table|show|describe|desc)$/.test(verb)
-}
-
-const withoutLiterals = (sql: string): string => sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`/g, ' ')
-
 let mayWrite =
   process.env.SCRIPTIFY_WRITE === '1' || IS_SANDBOX || !/^prod(uction)?$/i.test(process.env.APP_ENV ?? '')
 
-/** In production asks once before the first statement that writes; throws unless the answer is yes. */
-async function allowWrite(sql: string): Promise<void> {
-  if (mayWrite || !isWrite(sql)) return
+/** Whether a read-only transaction, or any transaction, cannot run the statement: by its SQLSTATE. */
+const isRefusedByTransaction = (error: { code?: unknown; sqlState?: unknown }): boolean =>
+  ['25006', '25001'].includes(String(error.sqlState ?? error.code))
+
+/** In production asks whether this session may write; throws unless the answer is yes. */
+async function askToWrite(): Promise<void> {
   if (!process.stdin.isTTY || !process.stdout.isTTY)
     throw new Error(`qq() would write in APP_ENV=${process.env.APP_ENV}; allow it with terminal --write`)
   const keyboard = createInterface({ input: process.stdin, output: process.stdout })
@@ -240,7 +228,10 @@ async function connectToPostgres(url: string, onLost: () => void): Promise<Conne
   const { default: pgPromise } = await import('pg-promise')
   const library = pgPromise({ noWarnings: true })
   const { types } = library.pg
+  const readOnlyMode = new pgPromise.txMode.TransactionMode({ readOnly: true })
   const connection = await library(url).connect({ direct: true, onLost })
+  // The types of pg-promise lack a method of this class of pg.
+  const client = connection.client as unknown as { getTransactionStatus(): string }
   const asWrittenTypes = {
     ...types,
     getTypeParser: (oid: number) =>
@@ -250,14 +241,17 @@ async function connectToPostgres(url: string, onLost: () => void): Promise<Conne
   }
   return {
     dialect: 'postgres',
-    async run(sql, parameters, { asWritten }) {
-      const text = place(sql, parameters, POSTGRES_PIECES, (value) => pgPromise.as.format('$1', [value]))
+    async run(sql, parameters, { asWritten, readOnly }) {
       const query = new pgPromise.ParameterizedQuery({
-        text,
+        ...numberParameters(sql, parameters),
         rowMode: 'array',
         ...(asWritten && { types: asWrittenTypes }),
       })
-      const { rows, fields, rowCount, command } = await asServerSaid(connection.result<unknown[]>(query))
+      const mustBegin = readOnly && client.getTransactionStatus() === 'I'
+      const running = mustBegin
+        ? connection.tx({ mode: readOnlyMode }, (transaction) => transaction.result<unknown[]>(query))
+        : connection.result<unknown[]>(query)
+      const { rows, fields, rowCount, command } = await asServerSaid(running)
       const givesRows = fields.length > 0 || command === 'SELECT'
       return { rows, columns: fields.map(({ name }) => name), ...(!givesRows && { changed: rowCount }) }
     },
@@ -273,22 +267,27 @@ async function connectToPostgres(url: string, onLost: () => void): Promise<Conne
 
 async function connectToMysql(url: string, onLost: () => void): Promise<Connection> {
   const { createConnection } = await import('mysql2/promise')
-  const connection = await createConnection({ uri: url, charset: 'utf8mb4' })
+  const connection = await createConnection({ uri: url, charset: 'utf8mb4', namedPlaceholders: true })
   connection.on('error', onLost)
+  /** Returns false in a transaction, where the server refuses the first statement. */
+  const beginReadOnly = () =>
+    connection
+      .query('set transaction read only')
+      .then(() => connection.query('start transaction'))
+      .then(Boolean, () => false)
   return {
     dialect: 'mysql',
-    async run(sql, parameters, { asWritten }) {
-      const values: unknown[] = []
-      const text = place(sql, parameters, MYSQL_PIECES, (value) => {
-        values.push(value)
-        return '?'
-      })
+    async run(sql, parameters, { asWritten, readOnly }) {
+      const mustEnd = readOnly && (await beginReadOnly())
       const statement = {
-        sql: text,
+        sql,
         rowsAsArray: true,
         ...(asWritten && { dateStrings: true, supportBigNumbers: true, bigNumberStrings: true }),
       }
-      const [result, fields] = await asServerSaid(connection.execute(statement, values as string[]))
+      const values = parameters as Record<string, string>
+      const [result, fields] = await asServerSaid(connection.execute(statement, values)).finally(
+        () => mustEnd && connection.query('commit'),
+      )
       if (!Array.isArray(result)) return { rows: [], columns: [], changed: result.affectedRows }
       return { rows: result as unknown[][], columns: (fields ?? []).map(({ name }) => name) }
     },
@@ -316,20 +315,13 @@ async function asServerSaid<Result>(running: Promise<Result>): Promise<Result> {
   }
 }
 
-// Strings, quoted names and comments, whose colons are not parameters. A backslash escapes in MySQL and E'' only.
-const POSTGRES_PIECES =
-  /(?<![\w$])[Ee]'(?:[^'\\]|''|\\[\s\S])*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|(?<![\w$])\$(\w*)\$[\s\S]*?\$\1\$|(?<![\w:)\]]):(?<name>[A-Za-z_]\w*)/g
-const MYSQL_PIECES =
-  /'(?:[^'\\]|''|\\[\s\S])*'|"(?:[^"\\]|""|\\[\s\S])*"|`[^`]*`|(?:#|--(?=\s))[^\n]*|\/\*[\s\S]*?\*\/|(?<![\w:)\]]):(?<name>[A-Za-z_]\w*)/g
-
-/** Replaces each `:name` by the result of `insert`; a cast (`::`) and a slice (`[1:n]`) are not parameters. */
-function place(sql: string, parameters: Parameters, pieces: RegExp, insert: (value: unknown) => string) {
-  return sql.replace(pieces, (piece: string, ...rest: unknown[]) => {
-    const { name } = rest.at(-1) as { name: string | undefined }
-    if (name === undefined) return piece
-    if (!Object.hasOwn(parameters, name)) throw new Error(`The query requires :${name}; pass its value`)
-    return insert(parameters[name])
-  })
+/** Replaces each `:name` whose value is given by `$1`, `$2` and so on; a cast (`::`) and a slice (`[1:n]`) stay. */
+function numberParameters(sql: string, parameters: Parameters): { text: string; values: unknown[] } {
+  const values: unknown[] = []
+  const text = sql.replace(/(?<!:):([a-z_]\w*)/gi, (piece, name: string) =>
+    Object.hasOwn(parameters, name) ? `$${values.push(parameters[name])}` : piece,
+  )
+  return { text, values }
 }
 
 /** The setting of the services: the environment, else the file that CREDENTIALS_FILE names, else config/<APP_ENV>/. */
@@ -347,9 +339,13 @@ function databaseUrl(): string {
 }
 
 async function printQuery(sql: string, parameters: Parameters): Promise<void> {
-  await allowWrite(sql)
   const begin = performance.now()
-  const { rows, columns, changed } = await executor.run(sql, parameters, { asWritten: true })
+  const run = () => executor.run(sql, parameters, { asWritten: true, readOnly: !mayWrite })
+  const { rows, columns, changed } = await run().catch(async (error) => {
+    if (mayWrite || !isRefusedByTransaction(error)) throw error
+    await askToWrite()
+    return run()
+  })
   const took = `(${(performance.now() - begin).toFixed(1)} ms)`
   if (changed !== undefined) return console.log(`${changed} row(s) changed ${took}`)
   console.log(`${table(columns, rows)}${rows.length} row(s) ${took}`)

@@ -13,7 +13,7 @@ import { startTypist } from './terminal-pty.ts'
 
 const CTRL_C = '\x03'
 const PRELOAD = ['--preload', 'templates/scriptify/scriptify.ts']
-const MYSQL_TEXTS = String.raw`select 'it\'s :role' as one, "\":role" as two, :role as three -- :none`
+const MYSQL_TEXTS = String.raw`select 'it\'s :role' as one, "\":role" as two, :role as three`
 
 describe.skipIf(!(await hasDocker())).each<{
   engine: string
@@ -30,8 +30,8 @@ describe.skipIf(!(await hasDocker())).each<{
     sleep: 'select pg_sleep',
     sleeping: `select pid from pg_stat_activity where state = 'active' and query like $1`,
     day: 'infinity',
-    texts: String.raw`select 'a' like 'b' escape '\' as one, E'\':role' as two, :role as three, (array[4, 5])[1:n] as four, $$:role$$ as five from (values (1)) as v(n) -- :none`,
-    shows: /one +\| two +\| three +\| four +\| five\n.*\nfalse \| ':role \| admin +\| \{4\} +\| :role\n/,
+    texts: String.raw`select 'a' like 'b' escape '\' as one, '12:30' as two, :role as three, (array[4, 5])[1:n] as four, :role::varchar(3) as five from (values (1)) as v(n) -- :none`,
+    shows: /one +\| two +\| three +\| four +\| five\n.*\nfalse \| 12:30 \| admin +\| \{4\} +\| adm\n/,
   },
   {
     engine: 'MySQL',
@@ -126,23 +126,29 @@ describe.skipIf(!(await hasDocker())).each<{
       expect(await rows()).toBe(0)
     })
 
-    it.runIf(engine === 'PostgreSQL')('writes in production only with --write', async () => {
-      const [env, script] = [
-        // Only the option allows it.
-        { APP_ENV: 'prod', SCRIPTIFY_WRITE: '1' },
-        `qq('with a as (select 1) insert into ${table} values (2)')`,
-      ]
-      const plain = `qq("insert into ${table} values (2)")`
-      await expect(runTerminal([], env, plain)).rejects.toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining('allow it with terminal --write'),
-      })
-      await expect(runTerminal([], env, script)).rejects.toMatchObject({ code: 1 })
-      expect(await rows()).toBe(0)
-      await runTerminal([], env, `qq("select 'insert', id from ${table}")`)
-      await runTerminal(['--write'], env, plain)
-      expect(await rows()).toBe(1)
-    })
+    it.runIf(engine === 'PostgreSQL')(
+      'writes in production only with --write, or by the executor',
+      async () => {
+        const [env, script] = [
+          // Only the option allows it.
+          { APP_ENV: 'prod', SCRIPTIFY_WRITE: '1' },
+          `qq('with a as (select 1) insert into ${table} values (2)')`,
+        ]
+        const plain = `qq("insert into ${table} values (2)")`
+        await expect(runTerminal([], env, plain)).rejects.toMatchObject({
+          code: 1,
+          stderr: expect.stringContaining('allow it with terminal --write'),
+        })
+        await expect(runTerminal([], env, script)).rejects.toMatchObject({ code: 1 })
+        expect(await rows()).toBe(0)
+        await runTerminal([], env, `qq("select 'insert', id from ${table}")`)
+        await expect(runTerminal([], env, 'qq("vacuum")')).rejects.toMatchObject({ code: 1 })
+        await runTerminal(['--write'], env, plain)
+        expect(await rows()).toBe(1)
+        await runTerminal([], env, `qq("select 1"); await executor.execute("delete from ${table}")`)
+        expect(await rows()).toBe(0)
+      },
+    )
 
     it('asks once in a session of production, and shows tables', async () => {
       await using terminal = startTypist(
