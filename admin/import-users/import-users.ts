@@ -16,7 +16,7 @@ const BATCH_LINES = 512
  */
 export async function importUsers(context: AdminContext, path: string): Promise<void> {
   const file = await checkFile(path)
-  const progress = openProgress(file.sizeBytes)
+  const progress = openProgress(file.lines.length)
   const report = await openRefusedReport(path, progress.show).catch((error: unknown) => {
     progress.close()
     throw error
@@ -35,14 +35,14 @@ export async function importUsers(context: AdminContext, path: string): Promise<
 
 async function importLines(
   context: AdminContext,
-  { path, columns }: CheckedFile,
+  { lines, columns }: CheckedFile,
   { counts, progress, report }: { counts: { imported: number }; progress: Progress; report: RefusedReport },
 ): Promise<void> {
   const mark = createImportMark()
   let batch: Candidate[] = []
   let refused: RefusedLine[] = []
 
-  async function store(end: number): Promise<void> {
+  async function store(lastLine: number): Promise<void> {
     const result = await storeBatch(context, batch, mark)
     counts.imported += result.imported
     const leftOut = [
@@ -57,23 +57,18 @@ async function importLines(
     batch = []
     refused = []
     await report.flush()
-    progress.moveTo(end, { imported: counts.imported, refused: report.refused })
+    progress.moveTo(lastLine, { imported: counts.imported, refused: report.refused })
   }
 
-  let end = 0
-  let isHeader = true
-  for await (const record of readRecords(path)) {
-    end = record.end
-    if (isHeader) {
-      isHeader = false
-      continue
-    }
+  const records = readRecords(lines)
+  records.next() // the header
+  for (const record of records) {
     const row = parseRecord(record, { ...context, columns })
     if (Array.isArray(row)) refused.push({ line: record.line, faults: row })
     else batch.push(row)
-    if (batch.length + refused.length === BATCH_LINES) await store(end)
+    if (batch.length + refused.length === BATCH_LINES) await store(record.line)
   }
-  await store(end)
+  await store(lines.length)
 }
 
 const parseRecord = (record: CsvRecord, rules: Parameters<typeof parseRow>[2]): Candidate | Fault[] =>

@@ -1,15 +1,15 @@
 import { Presets, SingleBar } from 'cli-progress'
 
 export interface Progress {
-  /** Moves the bar to a position in the file, in bytes. */
-  moveTo(bytes: number, counts: { imported: number; refused: number }): void
+  /** Moves the bar to a line of the file. */
+  moveTo(line: number, counts: { imported: number; refused: number }): void
   /** Shows a line above the bar. */
   show(line: string): void
   close(): void
 }
 
 /** Shows a bar on standard error if that is a terminal, else only the lines. */
-export function openProgress(sizeBytes: number): Progress {
+export function openProgress(lineCount: number): Progress {
   const stream = process.stderr
   if (!stream.isTTY) {
     return { moveTo: () => undefined, show: (line) => void stream.write(`${line}\n`), close: () => undefined }
@@ -24,9 +24,9 @@ export function openProgress(sizeBytes: number): Progress {
     },
     Presets.shades_classic,
   )
-  bar.start(sizeBytes, 0, { imported: 0, refused: 0 })
+  bar.start(lineCount, 0, { imported: 0, refused: 0 })
   return {
-    moveTo: (bytes, counts) => bar.update(bytes, counts),
+    moveTo: (line, counts) => bar.update(line, counts),
     // The bar is drawn again below the line at its next update.
     show: (line) => void stream.write(`\r\u001b[K${line}\n`),
     close: () => bar.stop(),

@@ -379,25 +379,6 @@ describe('Users::import', () => {
     for (const username of ['r-ok1', 'r-ok2', 'r-ok3']) expect(await find(username)).toBeDefined()
   })
 
-  it('recognises an earlier line of the same file across batches', async () => {
-    const rows = Array.from({ length: 1_100 }, (_, index) => `b${index},b${index}@x.org,${SHA1}`)
-    const { stdout, report } = await importCsv(
-      'batches.csv',
-      ['username,email,password_hash', ...rows, `B0,new@x.org,${SHA1}`].join('\n'),
-    )
-    expect(stdout).toContain('Imported 1100, already there 0, refused 1.')
-    expect(report).toContain('1102,"username","is also that of an earlier line"')
-  })
-
-  it('recognises on a second run the users that are in', async () => {
-    const csv = `username,email,password_hash\nagain,again@x.org,${SHA1}\n`
-    expect((await importCsv('again.csv', csv)).code).toBe(0)
-    const { code, stdout, report } = await importCsv('again.csv', csv)
-    expect(code).toBe(0)
-    expect(stdout).toContain('Imported 0, already there 1, refused 0.')
-    expect(report).toContain('2,"username","is in the database already')
-  })
-
   it('refuses a file that cannot be used before anything is written', async () => {
     const lines = ['username,email,password_hash', `early,early@x.org,${SHA1}`, `\xe9,e@x.org,${SHA1}`]
     const { code, stderr } = await importCsv('unusable.csv', Buffer.from(lines.join('\n'), 'latin1'))

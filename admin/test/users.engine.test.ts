@@ -197,8 +197,9 @@ describe('an import', () => {
   it('recognises on a second run the users that are in', async () => {
     const lines = ['username,email,password_hash', `again,again@x.org,${SHA1}`]
     await importCsv('again.csv', lines)
-    const { error, summary } = await importCsv('again.csv', lines)
+    const { error, summary, report } = await importCsv('again.csv', lines)
     expect(error).toBeUndefined()
+    expect(report).toContain('2,"username","is in the database already')
     expect(summary).toBe('Imported 0, already there 1, refused 0.')
   })
 
