@@ -18,6 +18,7 @@ const OTHERS = [
   'nodejs_eventloop_lag_p99_seconds',
   'process_cpu_seconds_total',
   'process_resident_memory_bytes',
+  'kube_deployment_status_replicas_unavailable',
   'kube_job_status_failed',
   'kube_pod_container_status_last_terminated_exitcode',
 ]
@@ -25,7 +26,11 @@ const RECORDED = readRules().flatMap((rule) => ('record' in rule ? rule.record :
 
 /** The metrics of a query: names that a selector, a range, an operator or the end follows. */
 const metricsIn = (expr: string): string[] =>
-  [...expr.replaceAll(/\b(by|without) \([^)]*\)/g, '').matchAll(/[a-zA-Z_:][\w:]*(?![\w:(]|"|=|\s*\()/g)]
+  [
+    ...expr
+      .replaceAll(/\b(by|on|without) \([^)]*\)|\[[^\]]*\]/g, '')
+      .matchAll(/[a-zA-Z_:][\w:]*(?![\w:(]|"|=|\s*\()/g),
+  ]
     .map(([name]) => name)
     .filter((name) => /_|:|^up$/.test(name) && !name.startsWith('__'))
 
