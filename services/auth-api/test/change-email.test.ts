@@ -2,7 +2,16 @@ import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createTestDatabase } from '../../test/support/test-database.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
-import { aToken, aUser, bearer, logIn, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+import {
+  aToken,
+  aUser,
+  bearer,
+  logIn,
+  PASSWORD,
+  softDelete,
+  startApp,
+  type TestApp,
+} from './support/start-app.ts'
 
 let database: RecordingDatabase
 let app: TestApp
@@ -217,6 +226,16 @@ describe('an e-mail that another user has', () => {
     const mail = await mailTo(owner.email)
     expect(mail).toMatchObject({ template: 'email-in-use', language: 'pt', opened: { name: 'Owner' } })
     expect(mail.opened).not.toHaveProperty('code')
+  })
+
+  it('gets no mail when that user is deleted', async () => {
+    const [owner, token] = [await aUser(app), await aToken(app, await aUser(app))]
+    await softDelete(app, owner)
+    for (const email of [owner.email, anEmail()]) {
+      expect((await change(token, email)).statusCode).toBe(200)
+      if (email !== owner.email) await mailTo(email)
+    }
+    expect([...app.queued.values()].filter(({ to }) => to === owner.email)).toEqual([])
   })
 
   it('is confirmed by no code', async () => {

@@ -23,7 +23,10 @@ describe('PROFILE_PROPERTIES', () => {
   it.each([
     { setting: undefined, shown: { picture: 'p.png' } },
     { setting: 'device, picture', shown: { picture: 'p.png', device: ['one', 'two'] } },
-    { setting: '*', shown: { picture: 'p.png', device: ['one', 'two'], mfa_secret: 'JBSWY3DP' } },
+    {
+      setting: '*',
+      shown: { picture: 'p.png', device: ['one', 'two'], mfa_secret: 'JBSWY3DP', empty: null },
+    },
     { setting: 'Picture,mfa', shown: {} },
   ])('$setting shows $shown', async ({ setting, shown }) => {
     const settings = setting === undefined ? {} : { PROFILE_PROPERTIES: setting }
@@ -34,11 +37,12 @@ describe('PROFILE_PROPERTIES', () => {
       name: 'test-property',
       text: 'insert into users_property (userid, name, value) values ($1, $2, $3)',
     }
-    const properties = [
+    const properties: [string, string | null][] = [
       ['picture', 'p.png'],
       ['device', 'one'],
       ['device', 'two'],
       ['mfa_secret', 'JBSWY3DP'],
+      ['empty', null],
       ['latchkey.note', 'internal'],
     ]
     for (const property of properties) await db.execute(insert, [db.toUuidValue(user.userid), ...property])
@@ -55,6 +59,7 @@ describe('PUT /profile', () => {
     { body: { name: '🗝'.repeat(51) }, path: 'name', message: 'must be at most 50 characters' },
     { body: { name: 'a\u0000b' }, path: 'name', message: 'must not contain control characters' },
     { body: { name: 7 }, path: 'name', message: 'must be a string' },
+    { body: { currentPassword: 7 }, path: 'currentPassword', message: 'must be a string' },
     { body: { name: null }, path: 'name', message: 'must be a string' },
     { body: { language: 'de' }, path: 'language', message: 'must be one of en, fr, pt' },
     { body: { language: 'EN' }, path: 'language', message: 'must be one of en, fr, pt' },
@@ -110,6 +115,18 @@ describe('PUT /profile', () => {
     for (const change of [{ name: 'Eve' }, { name: 'Eve', email: `moved-${user.email}`, language: 'pt' }])
       expect((await update(change, token)).statusCode).toBe(401)
     expect(await app.users.findById(user.userid)).toMatchObject({ name: 'Ada', email: user.email })
+  })
+
+  it('shows nothing to a remembered token of a deleted user', async () => {
+    const user = await aUser(app)
+    const headers = bearer(await aToken(app, user))
+    const read = () => app.server.inject({ url: '/profile', headers })
+    expect((await read()).statusCode).toBe(200)
+    await softDelete(app, user)
+    expect((await read()).json()).toMatchObject({
+      status: 401,
+      detail: 'The user of this token no longer exists',
+    })
   })
 
   it('shows the new name in the next token', async () => {

@@ -2,6 +2,7 @@ import { inspect } from 'node:util'
 import { AppError } from '@latchkey/shared/app-error.ts'
 import Fastify from 'fastify'
 import { describe, expect, it } from 'vitest'
+import { someClaims } from '../../test/support/claims.ts'
 import type { Claims } from '../tokens/claims.ts'
 import { importSigningKey } from '../tokens/issue-token.ts'
 import { createTokenVerifier } from '../tokens/verify-token.ts'
@@ -59,16 +60,7 @@ it('keeps the signing key from being read', async () => {
   expect(inspect(key, { depth: 9, showHidden: true }) + JSON.stringify(key)).not.toContain('secret of')
 })
 
-const USERID = '6f1c4d5e-0000-4000-8000-000000000000'
-const CLAIMS: Claims = {
-  iss: 'http://localhost',
-  sub: USERID,
-  iat: 1_000,
-  nbf: 1_000,
-  exp: 4_600,
-  jti: 'one',
-  data: { userid: USERID, name: 'Ada', role: 'user' },
-}
+const CLAIMS = someClaims()
 const AS_ADMIN = { ...CLAIMS, data: { ...CLAIMS.data, role: 'admin' } }
 
 /** A request to a route with this marker: the code and message of its refusal, or the role, and the steps taken. */

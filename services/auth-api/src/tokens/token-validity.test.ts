@@ -1,35 +1,16 @@
+import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
-import type { Claims } from './claims.ts'
+import { someClaims } from '../../test/support/claims.ts'
 import type { TokenStatus } from './revocation-repository.ts'
 import { createTokenValidity, requireValid } from './token-validity.ts'
 
-const USERID = '6f1c4d5e-0000-4000-8000-000000000000'
-const CLAIMS: Claims = {
-  iss: 'http://localhost',
-  sub: USERID,
-  iat: 1_000,
-  nbf: 1_000,
-  exp: 4_600,
-  jti: 'one',
-  data: { userid: USERID, name: 'Ada', role: 'user' },
-}
+const CLAIMS = someClaims()
 
 /** The validity of a token whose user `findStatus` finds until `deleteUser`, at a time that `passSeconds` moves. */
 function aValidity(cacheSeconds: number) {
   let now = 1_000_000
-  let user: User | undefined = {
-    userid: USERID,
-    name: 'Ada',
-    email: null,
-    username: 'ada',
-    passwordHash: '',
-    role: 'user',
-    createdAt: null,
-    updatedAt: null,
-    deletedAt: null,
-    properties: [],
-  }
+  let user: User | undefined = ada()
   let hasSessionEnded = false
   let refreshedUntil: Date | undefined
   const endReused = vi.fn(async () => {
@@ -178,18 +159,7 @@ describe('the validity of a token', () => {
 })
 
 describe('the user of a token', () => {
-  const USER: User = {
-    userid: USERID,
-    name: 'Ada',
-    email: null,
-    username: 'ada',
-    passwordHash: '',
-    role: 'user',
-    createdAt: null,
-    updatedAt: null,
-    deletedAt: null,
-    properties: [],
-  }
+  const USER = ada()
   const VALID: TokenStatus = { user: USER, refreshedUntil: undefined, hasSessionEnded: false }
   const find = (status: Partial<TokenStatus>) =>
     requireValid({ findStatus: async () => ({ ...VALID, ...status }) }, CLAIMS, 2_000_000)

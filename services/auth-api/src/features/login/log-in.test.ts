@@ -1,21 +1,10 @@
 import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import { tooManyWaiting } from '@latchkey/shared/passwords/password-hasher.ts'
-import type { User } from '@latchkey/shared/users/user.ts'
+import { ada } from '@latchkey/shared/users/test/ada.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { createLogIn } from './log-in.ts'
 
-const USER: User = {
-  userid: '6f1c4d5e-0000-4000-8000-000000000000',
-  name: 'Ada',
-  email: 'ada@example.com',
-  username: 'ada',
-  role: 'user',
-  passwordHash: 'the stored hash',
-  createdAt: null,
-  updatedAt: null,
-  deletedAt: null,
-  properties: [],
-}
+const USER = ada()
 
 const CLIENT = { address: '192.0.2.1', trust: 'new' } as const
 const GUESS = { username: 'ada@example.com', password: 'guess' }

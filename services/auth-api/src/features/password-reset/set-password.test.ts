@@ -1,6 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
-import type { Transaction } from '@latchkey/shared/database/database.ts'
-import { postgres } from '@latchkey/shared/database/postgres/dialect.ts'
+import { aTransaction } from '@latchkey/shared/database/test/a-transaction.ts'
+import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { describe, expect, it } from 'vitest'
@@ -8,18 +8,7 @@ import type { Reset } from './reset-repository.ts'
 import { createSetPassword } from './set-password.ts'
 
 const NOW = 1_700_000_000_000
-const ADA: User = {
-  userid: '6f3f7f0e-0000-4000-8000-000000000000',
-  name: 'Ada',
-  email: 'Ada@example.com',
-  username: 'ada',
-  role: 'user',
-  passwordHash: '',
-  createdAt: null,
-  updatedAt: null,
-  deletedAt: null,
-  properties: [],
-}
+const ADA = ada({ email: 'Ada@example.com' })
 const CONFIRMED: Reset = {
   id: '01985f0c-0000-4000-8000-000000000000',
   userid: ADA.userid,
@@ -40,15 +29,6 @@ const POLICY = {
   ALLOW_SEQUENTIAL: 1,
   ALLOW_REPEATED: 1,
 }
-const transaction: Transaction = {
-  dialect: postgres,
-  query: async () => [],
-  execute: async () => 0,
-  toUuidValue: (uuid) => uuid,
-  fromUuidValue: String,
-  afterCommit: () => undefined,
-}
-
 interface Situation {
   /** The newest reset of the e-mail. */
   reset?: Reset | undefined
@@ -79,7 +59,7 @@ async function set(situation: Situation = {}) {
     policy: POLICY,
     attempts: 5,
     clock: () => NOW,
-    transaction: (work) => work(transaction),
+    transaction: (work) => work(aTransaction()),
     usersOf: (db) => ({
       ...createUserRepository(db),
       lock: (userid) => step(`lock ${userid}`, isLocked),

@@ -1,4 +1,5 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
+import { ada } from '@latchkey/shared/users/test/ada.ts'
 import {
   EXEMPT_TOKEN_PROPERTY,
   exemptionOf,
@@ -7,36 +8,16 @@ import {
 } from '@latchkey/shared/users/user.ts'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { describe, expect, it } from 'vitest'
+import { someClaims } from '../../../test/support/claims.ts'
 import { Claims, sessionOf } from '../../tokens/claims.ts'
 import { createEndSession } from '../../tokens/end-session.ts'
 import { createTokenIssuer, importSigningKey } from '../../tokens/issue-token.ts'
 import type { TokenStatus } from '../../tokens/revocation-repository.ts'
 import { createRefreshToken } from './refresh-token.ts'
 
-const ADA: User = {
-  userid: '6f1c4d5e-0000-4000-8000-000000000000',
-  name: 'Ada',
-  email: 'ada@example.com',
-  username: 'ada',
-  role: 'admin',
-  passwordHash: '',
-  createdAt: null,
-  updatedAt: null,
-  deletedAt: null,
-  properties: [],
-}
-/** Issued to Ada at 1,000 s, for an hour, by a login 500 s before. */
-const CLAIMS: Claims = {
-  iss: 'latchkey',
-  sub: ADA.userid,
-  iat: 1_000,
-  nbf: 1_000,
-  exp: 4_600,
-  jti: 'one',
-  sid: 'session',
-  auth_time: 500,
-  data: { userid: ADA.userid, name: 'Ada', role: 'user' },
-}
+const ADA = ada({ role: 'admin' })
+/** Issued by a login 500 s before. */
+const CLAIMS = someClaims({ sid: 'session', auth_time: 500 })
 const markedFrom = (mark: number, exempt?: string): User => ({
   ...ADA,
   properties: [
@@ -213,22 +194,5 @@ describe('the end of a session', () => {
     const claims = { ...CLAIMS, exp }
     await endSession(claims)
     expect(ended).toEqual([[claims, new Date(2_100_999), new Date(lastExpiry * 1000)]])
-  })
-})
-
-describe('claims', () => {
-  it.each<{ why: string; changes: object }>([
-    { why: 'a subject that is no UUID', changes: { sub: 'ada' } },
-    { why: 'a user id that is no UUID', changes: { data: { ...CLAIMS.data, userid: 'ada' } } },
-    { why: 'an empty role', changes: { data: { ...CLAIMS.data, role: '' } } },
-    { why: 'no name', changes: { data: { userid: ADA.userid, role: 'user' } } },
-    { why: 'no user', changes: { data: undefined } },
-    { why: 'no id', changes: { jti: undefined } },
-    { why: 'a session that is no text', changes: { sid: 7 } },
-    { why: 'a time of the login that is no number', changes: { auth_time: '500' } },
-    { why: 'a text as its time', changes: { nbf: '1000' } },
-  ])('do not have $why', ({ changes }) => {
-    expect(Claims.safeParse(CLAIMS).success).toBe(true)
-    expect(Claims.safeParse({ ...CLAIMS, ...changes }).success).toBe(false)
   })
 })
