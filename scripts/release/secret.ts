@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { errorMessage } from '@latchkey/shared/error-message.ts'
-import { CONFIG_DIR } from '@latchkey/shared/settings/config-dir.ts'
+import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'
 import { ArgumentError, parseWholeNumber } from '../../admin/console/whole-number.ts'
 import { MAX_SECRET_BYTES, Secrets } from '../../admin/secrets.ts'
 import { credentialsPath, ENVIRONMENTS, writeCredentials } from './credentials-file.ts'

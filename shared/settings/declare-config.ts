@@ -70,6 +70,10 @@ export function allOrNone<const Fields extends Readonly<Record<string, SettingNa
   return { names, derive } satisfies Derived<Whole | undefined>
 }
 
+/** A group whose keys are the names of its settings. */
+export const underTheirNames = <const Name extends SettingName>(names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, name])) as { readonly [Key in Name]: Key }
+
 const isDerived = (entry: Derived<unknown> | Group): entry is Derived<unknown> =>
   typeof entry.derive === 'function'
 

@@ -7,7 +7,6 @@ import { hasDemoUsers } from '../users/demo-users.ts'
 import { emailAddress } from '../users/email-address.ts'
 import { INTERNAL_PROPERTY_PREFIX, MAX_LENGTH } from '../users/user.ts'
 import { findCorsFault, findIssuerFault, findProxyFault } from './addresses.ts'
-import { findSchemeFault } from './hash-schemes.ts'
 import {
   checked,
   type Environment,
@@ -17,7 +16,6 @@ import {
   oneOf,
   optional,
   port,
-  type Setting,
   seconds,
   secret,
   setting,
@@ -37,7 +35,9 @@ const DEFAULT_PORT = 8080
 /** The port for health and metrics; both services can run on one host. */
 const METRICS_PORTS: Readonly<Record<string, string>> = { 'auth-api': '9464', 'mailer-worker': '9465' }
 
-const environment = {
+/** Every setting of Latchkey, by its name. Nothing else in the code defines a name, a default or a range. */
+export const SETTINGS = {
+  // Environment
   APP_ENV: matchingText(/^[a-z][a-z0-9-]*$/, {
     rule: 'lower-case letters, digits and dashes',
     description: 'Name of the environment, which is also the folder below `config/`.',
@@ -54,9 +54,8 @@ const environment = {
     description: 'Folder below which `npm start` keeps the embedded database of each environment.',
     default: '.data',
   }),
-}
 
-const http = {
+  // HTTP
   HOST: text({ description: 'Address on which the service listens.', default: '0.0.0.0' }),
   PORT: port({ description: 'Port of the API; 0 chooses a free one.', default: DEFAULT_PORT }),
   METRICS_PORT: port({
@@ -76,9 +75,8 @@ const http = {
       'Proxies whose `X-Forwarded-For` counts: addresses, networks, `loopback`, `linklocal` or `uniquelocal`, separated by commas.',
     example: '10.0.0.0/8',
   }),
-}
 
-const tokens = {
+  // Tokens
   API_SERVER: setting(checked(TEXT, findIssuerFault), {
     description: 'Issuer (`iss`) of the tokens; where it is a URL, also the server in the OpenAPI document.',
     default: {
@@ -108,9 +106,8 @@ const tokens = {
     description: 'Time until a revoked token is refused; 0 asks the database on each request.',
     default: 5,
   }),
-}
 
-const passwords = {
+  // Passwords
   LOGIN_FIELD: oneOf(['email', 'username'], {
     description: 'What the field `username` of a login contains.',
     default: 'email',
@@ -183,9 +180,8 @@ const passwords = {
       'Whether a password may contain repetitions such as `aaa` or `ababab`: 1 allows them, 0 refuses them.',
     default: 0,
   }),
-}
 
-const passwordReset = {
+  // Codes
   RESET_TTL: seconds({
     description:
       'Lifetime of a password reset and its code, of a requested change of e-mail, and of a sign-up.',
@@ -198,9 +194,8 @@ const passwordReset = {
     minimum: 1,
     default: 5,
   }),
-}
 
-const profile = {
+  // Profile
   PROFILE_PROPERTIES: list(findPropertyNamesFault, {
     description:
       'Properties of a user that `/profile` shows, separated by commas; `*` shows all but internal ones.',
@@ -214,9 +209,8 @@ const profile = {
     default: 'immediate',
     example: 'confirmed',
   }),
-}
 
-const signUp = {
+  // Sign-up
   SIGN_UP: oneOf(['on', 'off'], {
     description: 'Whether anybody may create an account by `POST /signup`.',
     default: 'off',
@@ -226,24 +220,8 @@ const signUp = {
     description: 'Domains of the e-mails that may sign up, separated by commas; empty for any.',
     example: 'example.com,example.org',
   }),
-}
 
-function findDomainsFault(domains: readonly string[]): Fault | undefined {
-  return domains.every((domain) => emailAddress().safeParse(`a@${domain}`).success)
-    ? undefined
-    : { message: 'must be domains, without an @, separated by commas' }
-}
-
-function findPropertyNamesFault(names: readonly string[]): Fault | undefined {
-  if (names.some((name) => name.startsWith(INTERNAL_PROPERTY_PREFIX)))
-    return { message: `must not name internal properties, which begin with ${INTERNAL_PROPERTY_PREFIX}` }
-  // A name that no row can have is a mistake, such as a path or a JSON array.
-  return names.some((name) => [...name].length > MAX_LENGTH.propertyName || /[\p{Cc}[\]{}"']/u.test(name))
-    ? { message: `must be names of at most ${MAX_LENGTH.propertyName} characters, separated by commas` }
-    : undefined
-}
-
-const database = {
+  // Database
   DATABASE_URL: url(DATABASE_PROTOCOLS, {
     description: 'Address of the database: PostgreSQL, MySQL or MariaDB.',
     example: 'postgres://latchkey:password@db.example.com:5432/latchkey',
@@ -254,9 +232,8 @@ const database = {
     minimum: 1,
     default: 10,
   }),
-}
 
-const mail = {
+  // Mail
   QUEUE_URL: url(QUEUE_PROTOCOLS, {
     description: 'Address of the mail queue: Redis or PostgreSQL.',
     default: {
@@ -356,9 +333,8 @@ const mail = {
       },
     ),
   ),
-}
 
-const limits = {
+  // Limits
   RATE_LIMIT_REQUESTS: wholeNumber({
     description: 'Requests from one address, at most; 0 sets no limit.',
     unit: 'requests per minute',
@@ -376,9 +352,8 @@ const limits = {
     unit: 'requests',
     default: 5,
   }),
-}
 
-const operation = {
+  // Operation
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
     description: 'Least level that is logged; `debug` logs each request.',
     default: 'info',
@@ -404,6 +379,24 @@ const operation = {
   }),
 }
 
+export type SettingName = keyof typeof SETTINGS
+export type SettingValue<Name extends SettingName> = z.output<(typeof SETTINGS)[Name]['schema']>
+
+function findDomainsFault(domains: readonly string[]): Fault | undefined {
+  return domains.every((domain) => emailAddress().safeParse(`a@${domain}`).success)
+    ? undefined
+    : { message: 'must be domains, without an @, separated by commas' }
+}
+
+function findPropertyNamesFault(names: readonly string[]): Fault | undefined {
+  if (names.some((name) => name.startsWith(INTERNAL_PROPERTY_PREFIX)))
+    return { message: `must not name internal properties, which begin with ${INTERNAL_PROPERTY_PREFIX}` }
+  // A name that no row can have is a mistake, such as a path or a JSON array.
+  return names.some((name) => [...name].length > MAX_LENGTH.propertyName || /[\p{Cc}[\]{}"']/u.test(name))
+    ? { message: `must be names of at most ${MAX_LENGTH.propertyName} characters, separated by commas` }
+    : undefined
+}
+
 /** Where `npm start` serves the API. Elsewhere only the operator knows the address. */
 function localServer({ APP_ENV, PORT = String(DEFAULT_PORT) }: Environment): string | undefined {
   if (!hasDemoUsers(APP_ENV)) return undefined
@@ -412,35 +405,8 @@ function localServer({ APP_ENV, PORT = String(DEFAULT_PORT) }: Environment): str
   return PORT !== '0' && URL.canParse(server) ? server : 'http://localhost'
 }
 
-/** The settings by subject, as the reference page groups them. */
-export const SETTING_GROUPS = {
-  Environment: environment,
-  HTTP: http,
-  Tokens: tokens,
-  Passwords: passwords,
-  'Password reset': passwordReset,
-  Profile: profile,
-  'Sign-up': signUp,
-  Database: database,
-  Mail: mail,
-  Limits: limits,
-  Operation: operation,
-} satisfies Record<string, Record<string, Setting<unknown>>>
-
-/** Every setting of Latchkey, by its name. Nothing else in the code defines a name, a default or a range. */
-export const SETTINGS = {
-  ...environment,
-  ...http,
-  ...tokens,
-  ...passwords,
-  ...passwordReset,
-  ...profile,
-  ...signUp,
-  ...database,
-  ...mail,
-  ...limits,
-  ...operation,
+function findSchemeFault(names: readonly string[]): Fault | undefined {
+  const known: readonly string[] = SCHEME_NAMES
+  if (names.every((name) => known.includes(name))) return undefined
+  return { message: `must be some of ${known.join(', ')}, separated by commas` }
 }
-
-export type SettingName = keyof typeof SETTINGS
-export type SettingValue<Name extends SettingName> = z.output<(typeof SETTINGS)[Name]['schema']>

@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { type ExtensionFolder, findExtensions, settingPrefix } from '../extensions/find-extensions.ts'
-import { CONFIG_DIR } from './config-dir.ts'
 import { findMisspelt } from './misspelt.ts'
 import { parseSettings } from './parse-settings.ts'
 import type { Environment } from './setting.ts'
-import { collectFaults, SettingsError } from './settings-error.ts'
+import { collectFaults, parseBoth, SettingsError } from './settings-error.ts'
+
+/** The folder `config/` of this checkout or image. */
+export const CONFIG_DIR: string = join(import.meta.dirname, '..', '..', 'config')
 
 /**
  * The environment that a service runs with. Later sources win:
@@ -24,7 +26,7 @@ export function loadEnvironment(
   extensions: readonly ExtensionFolder[] = findExtensions(),
 ): Environment {
   const { environment, faults } = readEnvironment(processEnvironment, configDir, extensions)
-  if (faults.length > 0) throw new SettingsError(faults)
+  refuse(faults)
   return environment
 }
 
@@ -37,14 +39,15 @@ export async function loadConfig<Config>(
   processEnvironment: NodeJS.ProcessEnv,
 ): Promise<{ config: Config; environment: Environment }> {
   const { environment, faults } = readEnvironment(processEnvironment, CONFIG_DIR, findExtensions())
-  try {
-    const config = await parse(environment)
-    if (faults.length === 0) return { config, environment }
-  } catch (error) {
-    if (!(error instanceof SettingsError)) throw error
-    throw new SettingsError([...faults, ...error.faults])
-  }
-  throw new SettingsError(faults)
+  const [, config] = await parseBoth(
+    () => refuse(faults),
+    () => parse(environment),
+  )
+  return { config, environment }
+}
+
+function refuse(faults: readonly string[]): void {
+  if (faults.length > 0) throw new SettingsError(faults)
 }
 
 interface Read {

@@ -30,11 +30,11 @@ export async function parseBoth<First, Second>(
   first: () => First | Promise<First>,
   second: () => Second | Promise<Second>,
 ) {
-  const parts = [(async () => first())(), (async () => second())()] as const
-  const settled = await Promise.allSettled(parts)
-  const faults = settled.flatMap((part) => (part.status === 'rejected' ? findFaults(part.reason) : []))
+  const both = [(async () => first())(), (async () => second())()] as const
+  const settled = await Promise.allSettled(both)
+  const faults = settled.flatMap((each) => (each.status === 'rejected' ? findFaults(each.reason) : []))
   if (faults.length > 0) throw new SettingsError(faults)
-  return Promise.all(parts)
+  return Promise.all(both)
 }
 
 const findFaults = (error: unknown): readonly string[] => (error instanceof SettingsError ? error.faults : [])

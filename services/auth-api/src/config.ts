@@ -1,4 +1,5 @@
-import { declareConfig } from '@latchkey/shared/settings/declare-config.ts'
+import { POLICY_SETTINGS } from '@latchkey/shared/passwords/password-policy.ts'
+import { declareConfig, underTheirNames } from '@latchkey/shared/settings/declare-config.ts'
 import { acceptedSchemes, hashScheme } from '@latchkey/shared/settings/password-settings.ts'
 
 /** The settings of auth-api, grouped by what needs them; throws `SettingsError`. */
@@ -35,16 +36,7 @@ export const parseConfig = declareConfig('auth-api', {
     concurrency: 'HASH_CONCURRENCY',
     queueLimit: 'HASH_QUEUE',
   },
-  policy: {
-    MINIMUM_CHARS: 'MINIMUM_CHARS',
-    REQUIRE_UPPERCASE: 'REQUIRE_UPPERCASE',
-    REQUIRE_LOWERCASE: 'REQUIRE_LOWERCASE',
-    REQUIRE_SYMBOLS: 'REQUIRE_SYMBOLS',
-    REQUIRE_NUMBERS: 'REQUIRE_NUMBERS',
-    ALLOW_WHITESPACE: 'ALLOW_WHITESPACE',
-    ALLOW_SEQUENTIAL: 'ALLOW_SEQUENTIAL',
-    ALLOW_REPEATED: 'ALLOW_REPEATED',
-  },
+  policy: underTheirNames(POLICY_SETTINGS),
   profile: { properties: 'PROFILE_PROPERTIES', emailChange: 'EMAIL_CHANGE' },
   reset: { ttlSeconds: 'RESET_TTL', attempts: 'RESET_ATTEMPTS' },
   signUp: { isOpen: 'SIGN_UP', domains: 'SIGN_UP_DOMAINS' },

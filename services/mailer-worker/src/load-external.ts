@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { CONFIG_DIR } from '@latchkey/shared/settings/config-dir.ts'
+import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { parseBoth, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
