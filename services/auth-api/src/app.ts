@@ -1,22 +1,27 @@
-import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { declaredRoles } from '@latchkey/shared/extensions/declared-roles.ts'
 import { registerDependencyGauge } from '@latchkey/shared/health/dependency-gauge.ts'
-import type { Failures } from '@latchkey/shared/health/failures.ts'
 import type { Readiness } from '@latchkey/shared/health/readiness.ts'
 import { registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
-import { DEMO_PASSWORD, DEMO_USERS, hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Registry } from 'prom-client'
-import { type AppDependencies, buildMails, buildParts, type Parts } from './app-parts.ts'
-import { addRoutes } from './app-routes.ts'
 import type { RequestEvent } from './audit/request-audit.ts'
 import type { Config } from './config.ts'
-import { addExtensionRoutes } from './extension-routes.ts'
+import { type AppDependencies, createCore } from './core.ts'
+import { createServer } from './create-server.ts'
+import { addExtensions } from './extension-routes.ts'
+import { addChangePassword } from './features/change-password/feature.ts'
+import { createAppReadiness } from './features/health/readiness.ts'
+import { healthRoutes } from './features/health/routes.ts'
+import { addLogOut } from './features/log-out/feature.ts'
+import { addLogin, demoLogin } from './features/login/feature.ts'
+import { addPasswordReset } from './features/password-reset/feature.ts'
+import { addProfile } from './features/profile/feature.ts'
+import { addRefreshToken } from './features/refresh-token/feature.ts'
+import { addSignUp } from './features/sign-up/feature.ts'
+import { addStartPage } from './features/start-page/feature.ts'
 import { limitRequests } from './limits/limit-requests.ts'
-import type { RequestCounter } from './limits/request-counter.ts'
 import { warnOfProxy } from './limits/warn-of-proxy.ts'
-import { type AuthenticateOptions, authenticate } from './plugins/authenticate.ts'
+import { authenticate } from './plugins/authenticate.ts'
 import { ownRefusals } from './plugins/client-errors.ts'
 import { crossOrigin } from './plugins/cross-origin.ts'
 import { jsonBody } from './plugins/json-body.ts'
@@ -32,70 +37,55 @@ export interface App {
   readiness: Readiness
 }
 
-/** Joins the parts of auth-api. Opens and closes nothing: `parts.ts` does. */
+/** Builds auth-api. Opens and closes nothing: `open-service.ts` does. */
 export async function buildApp(config: Config, dependencies: AppDependencies): Promise<App> {
-  const { extensions = [] } = dependencies
-  const parts = await buildParts(config, dependencies)
-  const { db, server, readiness, tokens, users, clock, auditOf } = parts
-  registerMetrics(config, parts)
-  const owners = trackRouteOwners(server, 'Latchkey')
-  const roles = declaredRoles(extensions)
-  const { verifier, validity } = tokens
-  await addPlugins(server, config, { ...parts, tokens: { verifier, validity, auditOf, roles } })
-  await addRoutes(config, parts)
-  const mailsOf = ({ mails }: ConfiguredExtension) => buildMails(mails, config, parts)
-  for (const extension of extensions)
-    await addExtensionRoutes(server, owners, extension, { db, users, clock, mailsOf })
-  return { server, readiness }
-}
-
-/** Those that need a statement come last: a scrape would find its own statements waiting for a connection. */
-function registerMetrics(
-  { database }: Config,
-  { registry, db, passwords, tokens, readiness, clock }: Parts,
-): void {
+  const { extensions = [], traceRequests } = dependencies
+  const core = await createCore(config, dependencies)
+  const { db, passwords, registry, failures, clock, limits, auditOf } = core
+  const { verifier, validity } = core.tokens
+  const { corsOrigins, publicUrl, trustedProxies } = config.http
+  const { requestsPerMinute } = config.limits
+  const readiness = createAppReadiness(config, { ...dependencies, failures, clock })
+  // Gauges that query the database come last, or they count their own queries as waiting.
   registerServiceGauges(registry, {
-    tokenChecks: () => tokens.validity.checks(),
-    hashes: () => passwords.usage(),
-    connections: () => db.usage(),
-    maxConnections: database.poolSize,
+    tokenChecks: validity.checks,
+    hashes: passwords.usage,
+    connections: db.usage,
+    maxConnections: config.database.poolSize,
   })
   registerDependencyGauge(registry, readiness)
   registerOutboxAge(registry, { outbox: createOutboxRepository(db), clock })
-}
 
-interface PluginParts extends Pick<AppDependencies, 'traceRequests'> {
-  readiness: Readiness
-  tokens: AuthenticateOptions
-  requestCounter: RequestCounter
-  registry: Registry
-  failures: Failures
-}
+  const reportLimit = (request: FastifyRequest) => auditOf(request).report(limitReached(request))
 
-/** Adds what every route needs, in the order in which a request passes it. */
-async function addPlugins(
-  server: FastifyInstance,
-  config: Config,
-  { readiness, tokens, requestCounter, registry, failures, traceRequests }: PluginParts,
-): Promise<void> {
-  // First, so that the work of the other plugins is inside the span.
+  const server = createServer({ trustedProxies, logger: dependencies.logger })
+  const owners = trackRouteOwners(server, 'Latchkey')
+  // The plugins, in the order in which a request passes them. The first is around the work of all others.
   if (traceRequests) await server.register(traceRequests)
-  await server.register(problemDetails, {
-    onLimit: (request) => tokens.auditOf(request).report(limitReached(request)),
-    onUnavailable: failures.report,
-  })
+  await server.register(problemDetails, { onLimit: reportLimit, onUnavailable: failures.report })
   await server.register(responseHeaders, { isDraining: readiness.isDraining })
   await server.register(metrics, { registry })
   // Before anything that refuses a request: a page can read a refusal only with these headers.
-  await server.register(crossOrigin, { origins: config.http.corsOrigins })
+  await server.register(crossOrigin, { origins: corsOrigins })
   await server.register(warnOfProxy)
   // Before the content-type gate: what that refuses counts as a request.
-  const { requestsPerMinute } = config.limits
-  await server.register(limitRequests, { counter: requestCounter, requestsPerMinute })
+  await server.register(limitRequests, { counter: limits.requestCounter, requestsPerMinute })
   await server.register(ownRefusals)
   await server.register(jsonBody)
-  await server.register(authenticate, tokens)
-  await server.register(openapi, { publicUrl: config.http.publicUrl, examples: demoExamples(config) })
+  await server.register(authenticate, { verifier, validity, auditOf, roles: declaredRoles(extensions) })
+  await server.register(openapi, { publicUrl, examples: { login: demoLogin(config) } })
+
+  await server.register(healthRoutes, { readiness })
+  await addLogin(server, config, core)
+  await addRefreshToken(server, config, core)
+  await addLogOut(server, core)
+  await addProfile(server, config, core)
+  await addChangePassword(server, config, core)
+  await addPasswordReset(server, config, core)
+  await addSignUp(server, config, core)
+  addStartPage(server, config)
+  await addExtensions(server, extensions, owners, core)
+  return { server, readiness }
 }
 
 const limitReached = ({ method, routeOptions, jwt }: FastifyRequest): RequestEvent => ({
@@ -103,11 +93,3 @@ const limitReached = ({ method, routeOptions, jwt }: FastifyRequest): RequestEve
   userid: jwt?.sub,
   reason: `${method} ${routeOptions.url ?? 'unmatched'}`,
 })
-
-/** Where there are demo users, the examples log one of them in. */
-function demoExamples({ environment, login }: Config): Record<string, unknown> {
-  const user = DEMO_USERS.find(({ role }) => role === 'user')
-  return user && hasDemoUsers(environment)
-    ? { login: { username: user[login.field], password: DEMO_PASSWORD } }
-    : {}
-}

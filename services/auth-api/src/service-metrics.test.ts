@@ -1,12 +1,11 @@
 import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { createActionCounters } from './service-metrics.ts'
+import { createLoginCounter, createResetCounter } from './service-metrics.ts'
 
 async function countedAs(action: Promise<unknown>): Promise<string | undefined> {
   const registry = new Registry()
-  const { countLogin } = createActionCounters(registry)
-  await countLogin(action).catch(() => undefined)
+  await createLoginCounter(registry)(action).catch(() => undefined)
   const text = await registry.getSingleMetricAsString('latchkey_logins_total')
   return /outcome="(\w+)"} 1$/m.exec(text)?.[1]
 }
@@ -26,9 +25,10 @@ it.each([
 
 it('passes on the result and the error, and has every series from the start', async () => {
   const registry = new Registry()
-  const { countLogin, countReset } = createActionCounters(registry)
+  const countLogin = createLoginCounter(registry)
+  const countReset = createResetCounter(registry)
   expect(await countLogin(Promise.resolve('token'))).toBe('token')
-  await expect(countReset('completed')(refusal('reset_refused'))).rejects.toThrow(AppError)
+  await expect(countReset('completed', refusal('reset_refused'))).rejects.toThrow(AppError)
   const text = await registry.metrics()
   expect(text.match(/^latchkey_\w+{/gm)).toHaveLength(5 + 15)
   expect(text).toContain('latchkey_password_resets_total{step="completed",outcome="refused"} 1')

@@ -13,48 +13,45 @@ type ResetStep = (typeof RESET_STEPS)[number]
 /** Counts an action, whose result or error it passes on. */
 type CountAction = <Result>(action: Promise<Result>) => Promise<Result>
 
-export interface ActionCounters {
-  countLogin: CountAction
-  countReset: (step: ResetStep) => CountAction
-}
-
-/** What users do. Each series exists from the start, so that the first event is an increase. */
-export function createActionCounters(registry: Registry): ActionCounters {
-  const registers = [registry]
+/** Counts logins by outcome. */
+export function createLoginCounter(registry: Registry): CountAction {
   const logins = new Counter({
     name: 'latchkey_logins_total',
     help: 'Logins by outcome',
     labelNames: ['outcome'],
-    registers,
+    registers: [registry],
   })
+  // Each series exists from the start, so that the first event is an increase.
+  for (const outcome of OUTCOMES) logins.inc({ outcome }, 0)
+  return (action) => countOutcome(action, (outcome) => logins.inc({ outcome }))
+}
+
+/** Counts the steps of password resets by outcome. */
+export function createResetCounter(registry: Registry) {
   const resets = new Counter({
     name: 'latchkey_password_resets_total',
     help: 'Steps of password resets by outcome; a request for an unknown e-mail succeeds too',
     labelNames: ['step', 'outcome'],
-    registers,
+    registers: [registry],
   })
-  for (const outcome of OUTCOMES) {
-    logins.inc({ outcome }, 0)
-    for (const step of RESET_STEPS) resets.inc({ step, outcome }, 0)
-  }
-  return {
-    countLogin: countWith((outcome) => logins.inc({ outcome })),
-    countReset: (step) => countWith((outcome) => resets.inc({ step, outcome })),
-  }
+  for (const step of RESET_STEPS) for (const outcome of OUTCOMES) resets.inc({ step, outcome }, 0)
+  return <Result>(step: ResetStep, action: Promise<Result>): Promise<Result> =>
+    countOutcome(action, (outcome) => resets.inc({ step, outcome }))
 }
 
-const countWith =
-  (count: (outcome: Outcome) => void): CountAction =>
-  async (action) => {
-    try {
-      const result = await action
-      count('succeeded')
-      return result
-    } catch (error) {
-      count(outcomeOf(error))
-      throw error
-    }
+async function countOutcome<Result>(
+  action: Promise<Result>,
+  count: (outcome: Outcome) => void,
+): Promise<Result> {
+  try {
+    const result = await action
+    count('succeeded')
+    return result
+  } catch (error) {
+    count(outcomeOf(error))
+    throw error
   }
+}
 
 function outcomeOf(error: unknown): Outcome {
   if (!(error instanceof AppError) || error.code === 'unavailable') return 'failed'

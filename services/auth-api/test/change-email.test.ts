@@ -330,19 +330,22 @@ describe('one and the same refusal', () => {
 })
 
 describe('a change that fails', () => {
-  it.each(['user-set-email', 'reset-end-all', 'property-insert', 'outbox-insert', 'email-change-use'])(
-    'on its way at %s leaves everything as it was, and the code usable',
-    async (statement) => {
-      const { user, token, email, code } = await aChange()
-      database.failing = statement
-      const failed = await confirm(token, code).finally(() => {
-        database.failing = undefined
-      })
-      expect(failed.statusCode).toBe(500)
-      expect(await read(token)).toMatchObject({ email: user.email, pendingEmail: email })
-      expect((await confirm(token, code)).statusCode).toBe(200)
-    },
-  )
+  it.each([
+    'user-set-email',
+    'password_reset-end-all',
+    'property-insert',
+    'outbox-insert',
+    'email_change-use',
+  ])('on its way at %s leaves everything as it was, and the code usable', async (statement) => {
+    const { user, token, email, code } = await aChange()
+    database.failing = statement
+    const failed = await confirm(token, code).finally(() => {
+      database.failing = undefined
+    })
+    expect(failed.statusCode).toBe(500)
+    expect(await read(token)).toMatchObject({ email: user.email, pendingEmail: email })
+    expect((await confirm(token, code)).statusCode).toBe(200)
+  })
 
   it('on its way at the mail stores no change', async () => {
     const token = await aToken(app, await aUser(app))

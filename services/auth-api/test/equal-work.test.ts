@@ -61,7 +61,7 @@ const expectEqual = (work: Record<string, string[]>, name: string): void => {
 // How long each takes is measured by `npm run bench:timing`.
 describe('an e-mail causes the same statements, whoever has it', () => {
   it('when a reset is requested', async () => {
-    expectEqual(await workFor(async () => undefined, request), 'reset-insert')
+    expectEqual(await workFor(async () => undefined, request), 'password_reset-insert')
   })
 
   it.each([
@@ -82,6 +82,6 @@ describe('an e-mail causes the same statements, whoever has it', () => {
   ])('when $state is confirmed or used', async ({ prepare }) => {
     const calls = [confirm, (email: string) => confirm(email), setPassword]
     const weak = (email: string, token: string) => setPassword(email, token, 'short')
-    for (const call of [...calls, weak]) expectEqual(await workFor(prepare, call), 'reset-newest')
+    for (const call of [...calls, weak]) expectEqual(await workFor(prepare, call), 'password_reset-newest')
   })
 })

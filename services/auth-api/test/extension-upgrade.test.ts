@@ -28,7 +28,6 @@ const CENTRAL_FILES = [
   'k8s/overlays/prod/settings/kustomization.yaml',
   'services/auth-api/Dockerfile',
   'services/auth-api/src/app.ts',
-  'services/auth-api/src/app-routes.ts',
   'shared/mail-outbox/mail-templates.ts',
   'shared/settings/definitions.ts',
   'vitest.config.ts',

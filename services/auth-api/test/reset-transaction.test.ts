@@ -37,7 +37,7 @@ async function statusWhile(statement: string, call: () => Promise<number>): Prom
 }
 
 describe('a new password', () => {
-  it.each(['user-set-password', 'property-delete', 'property-insert', 'reset-end-all'])(
+  it.each(['user-set-password', 'property-delete', 'property-insert', 'password_reset-end-all'])(
     'changes nothing when %s fails, and can be set again',
     async (statement) => {
       const user = await aUser(app)
@@ -51,7 +51,7 @@ describe('a new password', () => {
 })
 
 describe('a reset request', () => {
-  it.each(['reset-close-older', 'outbox-insert'])('stores nothing when %s fails', async (statement) => {
+  it.each(['password_reset-insert', 'outbox-insert'])('stores nothing when %s fails', async (statement) => {
     const { email } = await aUser(app)
     const ask = async () => (await post('/login/resetrequest', { email })).statusCode
     expect(await statusWhile(statement, ask)).toBe(500)

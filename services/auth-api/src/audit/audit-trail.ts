@@ -3,7 +3,7 @@ import { type AuditEvent, type AuditEventName, isOpenEvent } from '@latchkey/sha
 import { createAuditRepository, type DatedEvent } from '@latchkey/shared/audit/audit-repository.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Transaction } from '@latchkey/shared/database/database.ts'
-import type { FastifyBaseLogger } from 'fastify'
+import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
 import { createEventCounts } from './event-counts.ts'
 
@@ -21,12 +21,12 @@ export interface AuditTrail {
 
 export interface AuditTrailDependencies {
   db: Pick<Database, 'transaction'>
-  logger: Pick<FastifyBaseLogger, 'info' | 'warn'>
+  logger: Pick<Logger, 'info' | 'warn'>
   registry: Registry
   clock: Clock
   /** Default 1,000. */
   flushMs?: number
-  /** In which equal events are counted. Default 60,000. */
+  /** Equal events within this time are written once, with their count. Default 60,000. */
   windowMs?: number
 }
 

@@ -1,16 +1,20 @@
+import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
 import type { AuditEvent } from '@latchkey/shared/audit/audit-events.ts'
 import type { Transaction } from '@latchkey/shared/database/database.ts'
-import type { FastifyRequest } from 'fastify'
-import { addressKey } from '../limits/limit-keys.ts'
 import type { AuditTrail } from './audit-trail.ts'
 
 /** What happened in a request. */
 export type RequestEvent = Pick<AuditEvent, 'name' | 'userid' | 'reason'>
 
-/** The audit trail of one request. */
-export interface RequestAudit {
+/** Where the events of a request come from. */
+export interface RequestOrigin {
   /** The client's: an IPv4 address or an IPv6 /64. */
   address: string
+  requestId: string
+}
+
+/** The audit trail of one request. */
+export interface RequestAudit extends Pick<RequestOrigin, 'address'> {
   /** Records an event soon. Returns at once and never throws. */
   report(event: RequestEvent): void
   /** Records an event in the transaction that it is about. */
@@ -18,14 +22,25 @@ export interface RequestAudit {
 }
 
 /** Adds to each event where its request came from. */
-export function createRequestAudit(
+export const createRequestAudit = (
   trail: Pick<AuditTrail, 'report' | 'write'>,
-  request: FastifyRequest,
-): RequestAudit {
-  const from = { address: addressKey(request), requestId: request.id }
-  return {
-    address: from.address,
-    report: (event) => trail.report({ ...event, ...from }),
-    write: (transaction, event) => trail.write(transaction, { ...event, ...from }),
+  origin: RequestOrigin,
+): RequestAudit => ({
+  address: origin.address,
+  report: (event) => trail.report({ ...event, ...origin }),
+  write: (transaction, event) => trail.write(transaction, { ...event, ...origin }),
+})
+
+/** Runs `work`; reports `event` when it throws `code`. */
+export async function reportRefusal<Result>(
+  audit: Pick<RequestAudit, 'report'>,
+  { code, ...event }: RequestEvent & { code: ErrorCode },
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof AppError && error.code === code) audit.report(event)
+    throw error
   }
 }

@@ -1,7 +1,6 @@
 import { createHmac, createSecretKey } from 'node:crypto'
 import { normalizeIP } from '@fastify/rate-limit'
 import { fold } from '@latchkey/shared/users/fold.ts'
-import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { boundedTo } from '../bounded-cache.ts'
 
@@ -18,7 +17,7 @@ const DISCONNECTED = 'disconnected'
 const remembered = new LRUCache<string, string>(boundedTo(10_000))
 
 /** The address that a client counts as: an IPv4 address or an IPv6 /64. */
-export function addressKey({ ip = DISCONNECTED }: FastifyRequest): string {
+export function addressKey({ ip = DISCONNECTED }: { ip?: string }): string {
   const known = remembered.get(ip)
   if (known !== undefined) return known
   const key = normalizeIP(ip.replace(PORT, '$1$2'), IPV6_SUBNET)

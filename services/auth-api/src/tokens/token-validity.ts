@@ -1,5 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock, MonotonicClock } from '@latchkey/shared/clock.ts'
+import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { isIssuedAfterValidFrom, roleOf, type User } from '@latchkey/shared/users/user.ts'
 import { LRUCache } from 'lru-cache'
 import type { RequestAudit } from '../audit/request-audit.ts'
@@ -105,7 +106,10 @@ export const isCurrent = (status: TokenStatus, claims: Claims): status is TokenS
   !status.user.deletedAt &&
   isIssuedAfterValidFrom(status.user, claims)
 
-/** The user of a token, as both are in the database now; throws `invalid_token` when the token has ended. */
+/** Returns the user of a token, as both are in the database now; throws `invalid_token` when the token has ended. */
+export type RequireValid = (db: Queryable, claims: Claims) => Promise<User>
+
+/** Does what `RequireValid` says, by `revocations`. */
 export async function requireValid(
   revocations: Pick<RevocationRepository, 'findStatus'>,
   claims: Claims,

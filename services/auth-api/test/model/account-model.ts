@@ -244,8 +244,6 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
         isConfirmed: false,
         isUsed: false,
       }
-      for (const older of resets.filter(({ email }) => email === reset.email))
-        if (isOpen(older) && byCreation(older, reset) < 0) older.expiresAt = time.now
       resets.push(reset)
     },
 

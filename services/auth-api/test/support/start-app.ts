@@ -20,9 +20,9 @@ import { Registry } from 'prom-client'
 import { onTestFailed, TestRunner } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.ts'
 import { buildApp } from '../../src/app.ts'
-import type { AppDependencies } from '../../src/app-parts.ts'
 import { openAuditTrail } from '../../src/audit/audit-trail.ts'
 import { type Config, parseConfig } from '../../src/config.ts'
+import type { AppDependencies } from '../../src/core.ts'
 
 export interface TestApp extends AsyncDisposable {
   server: FastifyInstance

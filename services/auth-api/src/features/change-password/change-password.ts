@@ -1,22 +1,22 @@
 import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
+import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
-import type { Caller, Claims } from '../../tokens/claims.ts'
+import type { EndCodes } from '../../one-time-codes/code-tables.ts'
+import type { Caller } from '../../tokens/claims.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
-import type { TokenValidity } from '../../tokens/token-validity.ts'
-import type { PasswordClient } from './password-client.ts'
+import type { RequireValid, TokenValidity } from '../../tokens/token-validity.ts'
 
 export interface ChangePasswordDependencies {
   db: Pick<Database, 'transaction'> & Queryable
-  usersOf: (transaction: Queryable) => UserRepository
-  /** Ends every code that was mailed to the user. */
-  endCodes: (transaction: Queryable, userid: string, now: Date) => Promise<void>
-  /** The user of a token; throws `invalid_token` when the token has ended. */
-  requireValid: (db: Queryable, claims: Claims) => Promise<User>
+  usersIn: (transaction: Queryable) => UserRepository
+  endCodes: EndCodes
+  requireValid: RequireValid
+  passwords: Pick<PasswordHasher, 'hash'>
   notify: SendNotice
   validity: Pick<TokenValidity, 'forget'>
   issueToken: IssueToken
@@ -36,12 +36,13 @@ export type ChangePassword = ReturnType<typeof createChangePassword>
  * Throws `password_refused` with `violations`, `wrong_password`, and `invalid_token` when the token has ended.
  */
 export function createChangePassword(dependencies: ChangePasswordDependencies) {
-  const { db, usersOf, endCodes, requireValid, notify, validity, issueToken, policy, clock } = dependencies
+  const { db, usersIn, endCodes, requireValid, passwords, notify } = dependencies
+  const { validity, issueToken, policy, clock } = dependencies
 
-  /** Of two changes at the same time the second finds that its token has ended. */
+  /** Concurrent changes: the second fails, because the first has ended its token. */
   const store = ({ claims, audit }: Caller, passwordHash: string): Promise<User> =>
     db.transaction(async (transaction) => {
-      const users = usersOf(transaction)
+      const users = usersIn(transaction)
       await users.lock(claims.sub)
       const user = await requireValid(transaction, claims)
       const { userid } = user
@@ -54,15 +55,17 @@ export function createChangePassword(dependencies: ChangePasswordDependencies) {
       return (await users.findById(userid)) ?? user
     })
 
+  /** `requireCurrent` throws unless the client has sent the user's current password. */
   return async (
     caller: Caller,
-    { currentPassword, password }: PasswordChange,
-    client: PasswordClient,
+    { password }: PasswordChange,
+    requireCurrent: (user: User) => Promise<void>,
   ): Promise<IssuedToken> => {
     // Cheaper than the hash of a guess, and says nothing about the current password.
     requirePolicy(password, policy)
-    await client.verify(await requireValid(db, caller.claims), currentPassword)
-    const passwordHash = await client.hash(password)
+    await requireCurrent(await requireValid(db, caller.claims))
+    const client = { address: caller.audit.address, trust: 'known' } as const
+    const passwordHash = await passwords.hash(password, client)
     const readAt = toNumericDate(clock())
     const user = await store(caller, passwordHash)
     validity.forget(caller.claims)

@@ -10,7 +10,7 @@ export interface LogOutDependencies {
   endSession: EndSession
   validity: Pick<TokenValidity, 'forget'>
   transaction: Database['transaction']
-  usersOf: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById' | 'setProperty'>
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById' | 'setProperty'>
   /** Throws `invalid_token` when the token has ended. */
   requireValid: (db: Queryable, claims: Claims) => Promise<unknown>
   clock: Clock
@@ -23,7 +23,7 @@ export type LogOut = ReturnType<typeof createLogOut>
  * `invalid_token` when the token has ended itself.
  */
 export function createLogOut(dependencies: LogOutDependencies) {
-  const { endSession, validity, transaction, usersOf, requireValid, clock } = dependencies
+  const { endSession, validity, transaction, usersIn, requireValid, clock } = dependencies
 
   async function endOneSession({ claims, audit }: Caller): Promise<void> {
     await endSession(claims)
@@ -34,7 +34,7 @@ export function createLogOut(dependencies: LogOutDependencies) {
   const endAllSessions = ({ claims, audit }: Caller): Promise<void> =>
     transaction(async (db) => {
       const { sub: userid, iat: issuedAt } = claims
-      const users = usersOf(db)
+      const users = usersIn(db)
       await users.lock(userid)
       await requireValid(db, claims)
       await endTokens(users, userid, clock(), { issuedAt })

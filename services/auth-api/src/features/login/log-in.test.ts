@@ -11,6 +11,7 @@ const GUESS = { username: 'ada@example.com', password: 'guess' }
 const DEPENDENCIES = {
   replaceHash: async () => undefined,
   reportUnusableHash: () => undefined,
+  noticeFailedLogin: () => undefined,
   issueToken: () => {
     throw new Error('No token for a refused login')
   },

@@ -14,6 +14,8 @@ export interface LogInDependencies {
   passwords: Pick<PasswordHasher, 'verify' | 'refuseWhenFull'>
   /** Called where no password can match; `reason` is a predicate of the stored hash. */
   reportUnusableHash: (userid: string, reason: string) => void
+  /** Called for every refused login; its user is undefined where the name is unknown. */
+  noticeFailedLogin: (username: string, userid: string | undefined, address: string) => void
   issueToken: IssueToken
   field: LoginField
   clock: Clock
@@ -36,6 +38,7 @@ export function createLogIn({
   replaceHash,
   passwords,
   reportUnusableHash,
+  noticeFailedLogin,
   issueToken,
   field,
   clock,
@@ -55,6 +58,7 @@ export function createLogIn({
       reportUnusableHash(user.userid, verification.unusable)
     if (!user || user.deletedAt || !verification.matches) {
       audit.report({ name: 'login.refused', userid: user?.userid, reason: reasonOf(user) })
+      noticeFailedLogin(username, user?.userid, client.address)
       throw new AppError('invalid_credentials', 'The username or the password is wrong')
     }
     if (verification.rehashed) await replaceHash(user.userid, user.passwordHash, verification.rehashed)

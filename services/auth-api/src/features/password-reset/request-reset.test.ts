@@ -16,7 +16,7 @@ async function variablesFor(user: User | undefined, ttlSeconds: number) {
   const requestReset = createRequestReset({
     users: { findByLogin: async () => user },
     transaction: (work) => work(aTransaction()),
-    resetsOf: () => ({ insert: async () => undefined, closeOlder: async () => 0 }),
+    resetsIn: () => ({ insert: async () => undefined }),
     mails: { accept, acceptDecoy },
     secrets: createCodeSecrets('reset', new Uint8Array(64)),
     ttlSeconds,

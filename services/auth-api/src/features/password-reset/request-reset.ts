@@ -8,14 +8,14 @@ import { languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
-import { endOnQuantum } from '../../one-time-codes/end-on-quantum.ts'
 import { issueCode, lifetimeOf } from '../../one-time-codes/issue-code.ts'
+import { roundUpDuration } from '../../round-up-duration.ts'
 import type { ResetRepository } from './reset-repository.ts'
 
 export interface RequestResetDependencies {
   users: Pick<UserRepository, 'findByLogin'>
   transaction: Database['transaction']
-  resetsOf: (transaction: Queryable) => Pick<ResetRepository, 'insert' | 'closeOlder'>
+  resetsIn: (transaction: Queryable) => Pick<ResetRepository, 'insert'>
   mails: Mails
   secrets: Pick<CodeSecrets, 'newToken' | 'newCode' | 'hash' | 'hashOfNothing'>
   ttlSeconds: number
@@ -29,7 +29,7 @@ export type RequestReset = ReturnType<typeof createRequestReset>
  * the same work and the same rows, but no mail. The mail goes to the address in the user's row, not to `email`.
  */
 export function createRequestReset(dependencies: RequestResetDependencies) {
-  const { users, transaction, resetsOf, mails, secrets, ttlSeconds, clock } = dependencies
+  const { users, transaction, resetsIn, mails, secrets, ttlSeconds, clock } = dependencies
 
   async function findUser(email: string): Promise<User | undefined> {
     const user = await users.findByLogin('email', email)
@@ -48,13 +48,8 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
       email: fold(email),
       tokenHash: secrets.hash(id, token),
     }
-    // Sent together: none of them reads what another has written.
     await transaction((db) =>
-      Promise.all([
-        resetsOf(db).insert(reset, now),
-        resetsOf(db).closeOlder(reset.email, id, now),
-        acceptMail(db, user, { code, email, expiresAt }),
-      ]),
+      Promise.all([resetsIn(db).insert(reset, now), acceptMail(db, user, { code, email, expiresAt })]),
     )
     audit.report({ name: 'reset.requested', userid: user?.userid })
     return token
@@ -75,5 +70,5 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
   }
 
   return (email: string, audit: Pick<RequestAudit, 'report'>): Promise<string> =>
-    endOnQuantum(() => request(email, audit))
+    roundUpDuration(() => request(email, audit))
 }

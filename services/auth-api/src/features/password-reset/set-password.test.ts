@@ -4,7 +4,7 @@ import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { describe, expect, it } from 'vitest'
-import type { Reset } from './reset-repository.ts'
+import type { Reset } from '../../one-time-codes/code-tables.ts'
 import { createSetPassword } from './set-password.ts'
 
 const NOW = 1_700_000_000_000
@@ -50,7 +50,11 @@ async function set(situation: Situation = {}) {
   const setPassword = createSetPassword({
     resets: {
       findNewest: async (email) =>
-        email !== CONFIRMED.email ? undefined : 'reset' in situation ? situation.reset : CONFIRMED,
+        email.toLowerCase() !== CONFIRMED.email
+          ? undefined
+          : 'reset' in situation
+            ? situation.reset
+            : CONFIRMED,
       countHash: (id, maximum, now) => step(`count ${id} up to ${maximum} at ${now.getTime()}`, isCounted),
     },
     users: { findById: (userid) => step('find', userid === ADA.userid ? users[0] : undefined) },
@@ -60,22 +64,21 @@ async function set(situation: Situation = {}) {
     attempts: 5,
     clock: () => NOW,
     transaction: (work) => work(aTransaction()),
-    usersOf: (db) => ({
+    usersIn: (db) => ({
       ...createUserRepository(db),
       lock: (userid) => step(`lock ${userid}`, isLocked),
       findById: (userid) => step('find again', userid === ADA.userid ? users[1] : undefined),
       setPassword: (userid, hash) => step(`store ${hash} of ${userid}`, 1),
       setProperty: () => step('end tokens', undefined),
     }),
-    resetsOf: () => ({ use: (id, now) => step(`use ${id} at ${now.getTime()}`, isFirst) }),
+    resetsIn: () => ({ use: (id, now) => step(`use ${id} at ${now.getTime()}`, isFirst) }),
     notify: (_db, { email }, { template }, address) =>
       step(`${template} of ${address} to ${email}`, undefined),
     endCodes: (_db, userid, now) => step(`end codes of ${userid} at ${now.getTime()}`, undefined),
   })
   const given = { email: 'ADA@example.com', token: 'the token', password: 'long enough' }
-  const client = { address: '192.0.2.1', trust: 'new' } as const
   const write = (_: unknown, { name }: { name: string }) => step(`write ${name}`, undefined)
-  const outcome = await setPassword(given, client, { write, address: client.address }).catch((error) =>
+  const outcome = await setPassword(given, { write, address: '192.0.2.1' }).catch((error) =>
     error instanceof AppError ? error.code : Promise.reject(error),
   )
   return { outcome, steps }

@@ -1,7 +1,6 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
-import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
@@ -10,17 +9,17 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
-import { resetRefused } from './reset-refused.ts'
-import type { Reset, ResetRepository } from './reset-repository.ts'
+import type { EndCodes, Reset } from '../../one-time-codes/code-tables.ts'
+import { resetRefused } from './confirm-code.ts'
+import type { ResetRepository } from './reset-repository.ts'
 
 export interface SetPasswordDependencies {
   transaction: Database['transaction']
   users: Pick<UserRepository, 'findById'>
-  usersOf: (transaction: Queryable) => UserRepository
+  usersIn: (transaction: Queryable) => UserRepository
   resets: Pick<ResetRepository, 'findNewest' | 'countHash'>
-  resetsOf: (transaction: Queryable) => Pick<ResetRepository, 'use'>
-  /** Ends every code that was mailed to the user. */
-  endCodes: (transaction: Queryable, userid: string, now: Date) => Promise<void>
+  resetsIn: (transaction: Queryable) => Pick<ResetRepository, 'use'>
+  endCodes: EndCodes
   notify: SendNotice
   secrets: Pick<CodeSecrets, 'isHashOf'>
   passwords: Pick<PasswordHasher, 'hash'>
@@ -49,9 +48,9 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
   const {
     transaction,
     users,
-    usersOf,
+    usersIn,
     resets,
-    resetsOf,
+    resetsIn,
     endCodes,
     notify,
     secrets,
@@ -63,7 +62,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
 
   /** Refuses what it can before the password is hashed, which is expensive. */
   async function findUsable(email: string, token: string): Promise<Reset> {
-    const reset = await resets.findNewest(fold(email))
+    const reset = await resets.findNewest(email)
     if (!reset) throw resetRefused()
     // All are computed: a decoy, which is never confirmed, takes the same work. The user is read for confirmed resets only.
     const checks = [
@@ -78,29 +77,29 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
   }
 
   /** The database counts before the password is hashed, so that concurrent calls cannot exceed the maximum. */
-  async function hashCounted(reset: Reset, password: string, client: HashClient): Promise<string> {
+  async function hashCounted(reset: Reset, password: string, address: string): Promise<string> {
     if (!(await resets.countHash(reset.id, attempts + MAX_HASHES, new Date(clock())))) throw resetRefused()
-    return passwords.hash(password, client)
+    // The token of a confirmed reset came from the owner's mailbox.
+    return passwords.hash(password, { address, trust: 'known' })
   }
 
   /** Returns the user whose reset it is. */
   async function useReset(db: Queryable, reset: Reset, now: Date): Promise<User> {
-    const user = await usersOf(db).findById(reset.userid)
-    if (!isTheirs(reset, user) || !(await resetsOf(db).use(reset.id, now))) throw resetRefused()
+    const user = await usersIn(db).findById(reset.userid)
+    if (!isTheirs(reset, user) || !(await resetsIn(db).use(reset.id, now))) throw resetRefused()
     return user
   }
 
   return async (
     { email, token, password }: NewPassword,
-    client: HashClient,
     audit: Pick<RequestAudit, 'write' | 'address'>,
   ): Promise<string> => {
     const reset = await findUsable(email, token)
     const { userid } = reset
     requirePolicy(password, policy)
-    const passwordHash = await hashCounted(reset, password, client)
+    const passwordHash = await hashCounted(reset, password, audit.address)
     await transaction(async (db) => {
-      const users = usersOf(db)
+      const users = usersIn(db)
       // Always the user's row first: two resets of one user then wait for each other instead of deadlocking.
       if (!(await users.lock(userid))) throw resetRefused()
       const now = clock()

@@ -1,10 +1,11 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import { boundedText } from '@latchkey/shared/users/storable-text.ts'
-import { LANGUAGES, MAX_LENGTH } from '@latchkey/shared/users/user.ts'
+import { LANGUAGES, MAX_LENGTH, type User } from '@latchkey/shared/users/user.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { sixDigitCode } from '../../one-time-codes/code-schemas.ts'
 import { Profile, toProfile } from './profile.ts'
 import type { ProfileRecord } from './profile-repository.ts'
 
@@ -25,17 +26,22 @@ const ProfileUpdate = z
 
 export type ProfileUpdate = z.output<typeof ProfileUpdate>
 
+const EmailConfirmation = z
+  .object({ code: sixDigitCode() }, 'must be a JSON object')
+  .meta({ id: 'EmailConfirmation', examples: [{ code: '123456' }] })
+
 export interface ProfileRoutesOptions {
   findProfile: (userid: string) => Promise<ProfileRecord | undefined>
   /** The names of the properties that a profile shows; `*` for all but internal ones. */
   shownProperties: readonly string[]
   /** `request` identifies the client, whose refused changes of e-mail are limited. */
   updateProfile: (request: FastifyRequest, change: ProfileUpdate) => Promise<ProfileRecord | undefined>
+  confirmEmailChange: (request: FastifyRequest, code: string) => Promise<User>
 }
 
 export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async (
   app,
-  { findProfile, shownProperties, updateProfile },
+  { findProfile, shownProperties, updateProfile, confirmEmailChange },
 ) => {
   app.get(
     '/profile',
@@ -68,6 +74,25 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async 
       },
     },
     async (request) => present(await updateProfile(request, request.body), shownProperties),
+  )
+
+  app.post(
+    '/profile/confirmemail',
+    {
+      auth: 'authenticated',
+      problems: ['email_change_refused', 'email_taken'],
+      schema: {
+        operationId: 'confirmEmail',
+        summary: 'Confirm the new e-mail by the code of its mail',
+        description:
+          'Only where EMAIL_CHANGE is `confirmed`. Ends open password resets and all tokens but the one of this request. RESET_ATTEMPTS wrong codes end the change.',
+        tags: ['profile'],
+        body: EmailConfirmation,
+        response: { 200: Profile },
+      },
+    },
+    async (request) =>
+      toProfile({ user: await confirmEmailChange(request, request.body.code) }, shownProperties),
   )
 }
 

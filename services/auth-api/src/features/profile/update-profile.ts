@@ -13,8 +13,8 @@ export interface ProfileChange {
 
 export interface UpdateProfileDependencies {
   transaction: Database['transaction']
-  usersOf: (transaction: Queryable) => UserRepository
-  profilesOf: (transaction: Queryable) => ProfileRepository
+  usersIn: (transaction: Queryable) => UserRepository
+  profilesIn: (transaction: Queryable) => ProfileRepository
   /** The user of a token; throws `invalid_token` when the token has ended. */
   requireValid: (transaction: Queryable, claims: Claims) => Promise<User>
   /** Changes the e-mail, or begins to; throws `email_taken`. */
@@ -29,14 +29,14 @@ export type UpdateProfile = ReturnType<typeof createUpdateProfile>
  * `email_taken`, and `invalid_token` when the token has ended.
  */
 export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
-  const { transaction, usersOf, profilesOf, requireValid, changeEmail, clock } = dependencies
+  const { transaction, usersIn, profilesIn, requireValid, changeEmail, clock } = dependencies
 
   return (caller: Caller, { name, email, language }: ProfileChange): Promise<ProfileRecord | undefined> =>
     transaction(async (db) => {
-      const users = usersOf(db)
+      const users = usersIn(db)
       const { claims } = caller
       const userid = claims.sub
-      const find = () => profilesOf(db).find(userid, new Date(clock()))
+      const find = () => profilesIn(db).find(userid, new Date(clock()))
       // Either locks the user, so there is one update at a time: no key of users_property prevents two languages.
       const locked = name === undefined ? users.lock(userid) : users.setName(userid, name)
       // A replica remembers tokens as valid for REVOCATION_CACHE. For one that has ended, the change is rolled back.

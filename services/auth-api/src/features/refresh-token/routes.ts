@@ -3,11 +3,14 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { TokenResponse } from '../../tokens/token-response.ts'
 
-export interface TokenRoutesOptions {
+export interface RefreshTokenRoutesOptions {
   refreshToken: (request: FastifyRequest) => Promise<IssuedToken>
 }
 
-export const tokenRoutes: FastifyPluginAsyncZod<TokenRoutesOptions> = async (app, { refreshToken }) => {
+export const refreshTokenRoutes: FastifyPluginAsyncZod<RefreshTokenRoutesOptions> = async (
+  app,
+  { refreshToken },
+) => {
   app.post(
     '/refreshtoken',
     {

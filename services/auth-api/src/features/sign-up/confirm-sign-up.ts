@@ -4,19 +4,17 @@ import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { LANGUAGE_PROPERTY, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
-import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
+import type { CheckCode } from '../../one-time-codes/check-code.ts'
+import type { CodeRepository } from '../../one-time-codes/code-repository.ts'
+import type { SignUp } from '../../one-time-codes/code-tables.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
-import { signUpRefused } from './sign-up-refused.ts'
-import type { PendingSignUp, SignUpRepository } from './sign-up-repository.ts'
 
 export interface ConfirmSignUpDependencies {
   transaction: Database['transaction']
-  usersOf: (transaction: Queryable) => Pick<UserRepository, 'insert' | 'setProperty' | 'findById'>
-  signUps: Pick<SignUpRepository, 'findNewest' | 'countAttempt'>
-  signUpsOf: (transaction: Queryable) => Pick<SignUpRepository, 'remove'>
-  secrets: Pick<CodeSecrets, 'isHashOf'>
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'insert' | 'setProperty' | 'findById'>
+  signUpsIn: (transaction: Queryable) => Pick<CodeRepository<SignUp>, 'use'>
+  checkCode: CheckCode<SignUp>
   issueToken: IssueToken
-  attempts: number
   clock: Clock
 }
 
@@ -26,7 +24,7 @@ export interface SignUpConfirmation {
   code: string
   /** The token of the sign-up. Without it the newest sign-up of the e-mail is confirmed, which may be that of a stranger. */
   token?: string | undefined
-  /** In place of the one of the sign-up, which may be taken. */
+  /** A username chosen now, if the one of the sign-up is taken. */
   username?: string | undefined
 }
 
@@ -37,23 +35,13 @@ export type ConfirmSignUp = ReturnType<typeof createConfirmSignUp>
  * the code, and `username_taken`, after which the sign-up can be confirmed under another username.
  */
 export function createConfirmSignUp(dependencies: ConfirmSignUpDependencies) {
-  const { transaction, usersOf, signUps, signUpsOf, secrets, issueToken, attempts, clock } = dependencies
+  const { transaction, usersIn, signUpsIn, checkCode, issueToken, clock } = dependencies
 
-  async function findConfirmed({ email, code, token }: SignUpConfirmation): Promise<PendingSignUp> {
-    const pending = await signUps.findNewest(email)
-    if (!pending) throw signUpRefused()
-    if (token !== undefined && !secrets.isHashOf(pending.tokenHash, pending.id, token)) throw signUpRefused()
-    // The database counts before the code is compared, so that concurrent guesses cannot exceed `attempts`.
-    if (!(await signUps.countAttempt(pending.id, attempts, new Date(clock())))) throw signUpRefused()
-    if (!secrets.isHashOf(pending.codeHash, pending.id, code)) throw signUpRefused()
-    return pending
-  }
-
-  const createUser = (pending: PendingSignUp, username: string, audit: Pick<RequestAudit, 'write'>) =>
+  const createUser = (pending: SignUp, username: string, audit: Pick<RequestAudit, 'write'>) =>
     transaction(async (db): Promise<User> => {
-      // Of two confirmations at the same time, the second finds no row.
-      if (!(await signUpsOf(db).remove(pending.id, new Date(clock())))) throw signUpRefused()
-      const users = usersOf(db)
+      // Concurrent confirmations: the second finds no row.
+      if (!(await signUpsIn(db).use(pending.id, new Date(clock())))) throw signUpRefused()
+      const users = usersIn(db)
       const { name = null, email, passwordHash, language } = pending
       const userid = await users.insert({ name, email, username, passwordHash, role: null })
       await users.setProperty(userid, LANGUAGE_PROPERTY, language)
@@ -64,7 +52,7 @@ export function createConfirmSignUp(dependencies: ConfirmSignUpDependencies) {
     })
 
   return async (given: SignUpConfirmation, audit: Pick<RequestAudit, 'write'>): Promise<IssuedToken> => {
-    const pending = await findConfirmed(given)
+    const pending = await checkCode(given.email, given)
     const readAt = toNumericDate(clock())
     const username = given.username ?? pending.username
     return issueToken(await createUser(pending, username, audit).catch(asRefusal), readAt)
@@ -76,3 +64,6 @@ function asRefusal(error: unknown): never {
   if (error instanceof AppError && error.code === 'email_taken') throw signUpRefused()
   throw error
 }
+
+/** One error for every reason: the reason would only help an attacker. */
+export const signUpRefused = () => new AppError('signup_refused', 'Invalid or expired code; sign up again')

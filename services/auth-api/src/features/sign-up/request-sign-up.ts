@@ -1,25 +1,25 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
 import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import { accountOf } from '@latchkey/shared/mail-outbox/mail-notices.ts'
-import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
 import { fold } from '@latchkey/shared/users/fold.ts'
 import type { Language, User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { CodeRepository } from '../../one-time-codes/code-repository.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
-import { endOnQuantum } from '../../one-time-codes/end-on-quantum.ts'
+import type { SignUp } from '../../one-time-codes/code-tables.ts'
 import { issueCode, lifetimeOf } from '../../one-time-codes/issue-code.ts'
 import { tellOwner } from '../../one-time-codes/tell-owner.ts'
-import { domainRefused } from './sign-up-refused.ts'
-import type { SignUpRepository } from './sign-up-repository.ts'
+import { roundUpDuration } from '../../round-up-duration.ts'
 
 export interface RequestSignUpDependencies {
   transaction: Database['transaction']
-  usersOf: (transaction: Queryable) => Pick<UserRepository, 'findByLogin'>
-  signUpsOf: (transaction: Queryable) => Pick<SignUpRepository, 'insert'>
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'findByLogin'>
+  signUpsIn: (transaction: Queryable) => Pick<CodeRepository<SignUp>, 'insert'>
   mails: Mails
   secrets: Pick<CodeSecrets, 'newToken' | 'newCode' | 'hash' | 'hashOfNothing'>
   passwords: Pick<PasswordHasher, 'hash'>
@@ -30,18 +30,12 @@ export interface RequestSignUpDependencies {
   clock: Clock
 }
 
-export interface SignUp {
+export interface SignUpRequest {
   name?: string | undefined
   email: string
   username: string
   password: string
   language?: Language | undefined
-}
-
-/** The client of one request. */
-export interface SignUpClient extends HashClient {
-  /** Counts the mail that the request causes; throws `rate_limited` beyond the limit. */
-  limit: (email: string) => Promise<void>
 }
 
 export type RequestSignUp = ReturnType<typeof createRequestSignUp>
@@ -53,17 +47,17 @@ export type RequestSignUp = ReturnType<typeof createRequestSignUp>
  * sign up.
  */
 export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
-  const { transaction, usersOf, signUpsOf, secrets, passwords, policy, domains, ttlSeconds, clock } =
+  const { transaction, usersIn, signUpsIn, secrets, passwords, policy, domains, ttlSeconds, clock } =
     dependencies
 
-  async function store(signUp: SignUp, passwordHash: string): Promise<string> {
+  async function store(signUp: SignUpRequest, passwordHash: string): Promise<string> {
     const now = new Date(clock())
     const token = secrets.newToken()
     const { name, email, username, language = 'en' } = signUp
     await transaction(async (db) => {
-      const owner = await usersOf(db).findByLogin('email', email)
+      const owner = await usersIn(db).findByLogin('email', email)
       const { code, stored } = issueCode(secrets, { isDecoy: owner !== undefined, now, ttlSeconds })
-      await signUpsOf(db).insert(
+      await signUpsIn(db).insert(
         {
           ...stored,
           name,
@@ -93,17 +87,19 @@ export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
     return mails.accept(db, { template: 'sign-up', to: email, language, variables, expiresAt })
   }
 
+  /** `limit` counts the mail that the request causes; it throws `rate_limited` beyond the limit. */
   return async (
-    signUp: SignUp,
-    client: SignUpClient,
-    audit: Pick<RequestAudit, 'report'>,
+    signUp: SignUpRequest,
+    audit: Pick<RequestAudit, 'report' | 'address'>,
+    limit: (email: string) => Promise<void>,
   ): Promise<string> => {
     // What depends on the request alone, and is cheap, is refused before anything is counted or hashed.
     if (!isAllowed(signUp.email, domains)) throw domainRefused()
     requirePolicy(signUp.password, policy)
-    await client.limit(signUp.email)
+    await limit(signUp.email)
+    const client = { address: audit.address, trust: 'new' } as const
     const passwordHash = await passwords.hash(signUp.password, client)
-    const token = await endOnQuantum(() => store(signUp, passwordHash))
+    const token = await roundUpDuration(() => store(signUp, passwordHash))
     audit.report({ name: 'signup.requested' })
     return token
   }
@@ -112,3 +108,7 @@ export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
 const isAllowed = (email: string, domains: readonly string[]): boolean =>
   domains.length === 0 ||
   domains.some((domain) => fold(email.slice(email.lastIndexOf('@') + 1)) === fold(domain))
+
+/** Says nothing about an e-mail but its domain. */
+const domainRefused = () =>
+  new AppError('signup_refused', 'Sign-up is not open to e-mail addresses of this domain')

@@ -9,7 +9,7 @@ import { requestToken, sixDigitCode } from '../../one-time-codes/code-schemas.ts
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { TokenResponse } from '../../tokens/token-response.ts'
 import type { SignUpConfirmation } from './confirm-sign-up.ts'
-import type { SignUp } from './request-sign-up.ts'
+import type { SignUpRequest } from './request-sign-up.ts'
 
 const EMAIL = 'ada@example.com'
 const TOKEN = 'kq3t0bV7mYb8bFZ1Cw2nUj5xTg9rQeLs4hPzVdMi6oA'
@@ -60,7 +60,7 @@ const SignUpConfirmationBody = z
 
 export interface SignUpRoutesOptions {
   /** `request` identifies the client, whose requests are limited. */
-  requestSignUp: (signUp: SignUp, request: FastifyRequest) => Promise<string>
+  requestSignUp: (signUp: SignUpRequest, request: FastifyRequest) => Promise<string>
   confirmSignUp: (given: SignUpConfirmation, request: FastifyRequest) => Promise<IssuedToken>
 }
 

@@ -1,7 +1,7 @@
 import { DEMO_PASSWORD, DEMO_USERS } from '@latchkey/shared/users/demo-users.ts'
 
-/** What runs, and where. */
-export interface Parts {
+/** What the page shows: what runs, and where. */
+export interface StartPage {
   environment: string
   /** The address under which the page was requested. */
   url: string
@@ -19,8 +19,8 @@ const STYLE = `
   pre { padding: .75rem; overflow-x: auto; border: 1px solid; border-radius: 4px }`
 
 /** The page of `/` in dev and test, for a developer who has just started Latchkey. */
-export function renderStartPage(parts: Parts): string {
-  const rows = listParts(parts).map(([term, details]) => `<dt>${term}</dt><dd>${details}</dd>`)
+export function renderStartPage(page: StartPage): string {
+  const rows = listAddresses(page).map(([term, details]) => `<dt>${term}</dt><dd>${details}</dd>`)
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -32,18 +32,18 @@ export function renderStartPage(parts: Parts): string {
 </head>
 <body>
 <h1>Latchkey runs</h1>
-<p>A login and token service, in the environment ${escapeHtml(parts.environment)}.</p>
+<p>A login and token service, in the environment ${escapeHtml(page.environment)}.</p>
 <dl>
 ${rows.join('\n')}
 </dl>
 <h2>Log in</h2>
-<pre>${escapeHtml(firstCommand(parts))}</pre>
+<pre>${escapeHtml(firstCommand(page))}</pre>
 </body>
 </html>
 `
 }
 
-function listParts({ inboxUrl, metricsPort, url }: Parts): string[][] {
+function listAddresses({ inboxUrl, metricsPort, url }: StartPage): string[][] {
   const metrics = metricsPort > 0 && URL.parse(`http://${URL.parse(url)?.hostname}:${metricsPort}/metrics`)
   return [
     ['API', '<a href="docs">/docs</a>, to try requests; <a href="openapi.json">/openapi.json</a>'],
@@ -53,7 +53,7 @@ function listParts({ inboxUrl, metricsPort, url }: Parts): string[][] {
   ]
 }
 
-function firstCommand({ url, loginField }: Parts): string {
+function firstCommand({ url, loginField }: StartPage): string {
   const body = JSON.stringify({ username: DEMO_USERS[1][loginField], password: DEMO_PASSWORD })
   return `curl -s ${url}/login -H 'Content-Type: application/json' \\\n  -d '${body}'`
 }

@@ -12,51 +12,69 @@ import {
   findPublishedPasswords,
 } from '@latchkey/shared/users/published-password.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import type { Config } from './config.ts'
-import { createDatabaseCheck } from './features/health/check-database.ts'
+import type { Config } from '../../config.ts'
 
 export interface AppReadinessDependencies {
   db: Database
   passwords: PasswordHasher
   queue: Pick<MailQueue, 'ping'>
   /** Called when the service must not run on this database. */
-  refuse?: (reason: Error) => void
+  refuse?: ((reason: Error) => void) | undefined
   failures: Failures
   clock: Clock
 }
 
+const PING = { name: 'health-ping', text: 'select 1 as ok' }
 const QUEUE_CHECK_HOLDS_MS = 5_000
 
 /** What auth-api needs before it takes requests. */
 export function createAppReadiness(config: Config, dependencies: AppReadinessDependencies): Readiness {
-  const { db, queue, failures, clock } = dependencies
-  const migrator = createMigrator(db)
+  const { queue, failures, clock } = dependencies
+  // Without it every login succeeds, and mail waits in the outbox.
+  const checkQueue = async () => (await queue.ping()) ?? 'ok'
   return createReadiness(
+    { database: createDatabaseCheck(config, dependencies) },
     {
-      database: createDatabaseCheck(db, {
-        migrator,
-        acceptSchema: async () => refuseFor(await findSharedAccounts(migrator), dependencies),
-        acceptUsers: async () => refuseFor(await findDemoUsers(config, dependencies), dependencies),
-      }),
-    },
-    {
-      // Without it every login succeeds, and mail waits in the outbox.
-      optional: {
-        queue: rememberingSuccess(async () => (await queue.ping()) ?? 'ok', QUEUE_CHECK_HOLDS_MS, clock),
-      },
+      optional: { queue: rememberingSuccess(checkQueue, QUEUE_CHECK_HOLDS_MS, clock) },
       failures,
       clock,
     },
   )
 }
 
-/** Two accounts that one login opens. */
+/** Passes when the database answers, has every migration of this release and, asked once, is accepted. */
+function createDatabaseCheck(config: Config, dependencies: AppReadinessDependencies) {
+  const { db, refuse } = dependencies
+  const migrator = createMigrator(db)
+  let isAccepted = false
+
+  /** Ends the service where `fault` says why it must not run. */
+  function refuseFor(fault: string | undefined): void {
+    if (fault === undefined) return
+    const reason = new Error(fault)
+    refuse?.(reason)
+    throw reason
+  }
+
+  return async (): Promise<string> => {
+    await db.query(PING)
+    if (isAccepted) return 'ok'
+    refuseFor(await findSharedAccounts(migrator))
+    const isMigrated = (await migrator.status()).every(({ appliedAt }) => appliedAt !== undefined)
+    if (!isMigrated) return 'migrations pending'
+    refuseFor(await findDemoUsers(config, dependencies))
+    isAccepted = true
+    return 'ok'
+  }
+}
+
+/** Describes accounts that one login opens. */
 async function findSharedAccounts(migrator: Migrator): Promise<string | undefined> {
   const shared = await migrator.findSharedAccounts()
   return shared.length === 0 ? undefined : describeSharedAccounts(shared)
 }
 
-/** Accounts whose password everybody can read. */
+/** Describes accounts whose password everybody can read. */
 async function findDemoUsers(
   { environment }: Config,
   { db, passwords }: AppReadinessDependencies,
@@ -64,12 +82,4 @@ async function findDemoUsers(
   if (hasDemoUsers(environment)) return undefined
   const accounts = await findPublishedPasswords({ users: createUserRepository(db), passwords })
   return accounts.length === 0 ? undefined : describePublishedPasswords(accounts, environment)
-}
-
-/** Ends the service where `fault` says why it must not run. */
-function refuseFor(fault: string | undefined, { refuse }: AppReadinessDependencies): void {
-  if (fault === undefined) return
-  const reason = new Error(fault)
-  refuse?.(reason)
-  throw reason
 }

@@ -2,15 +2,15 @@ import { aTransaction } from '@latchkey/shared/database/test/a-transaction.ts'
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { expect, it } from 'vitest'
-import type { EmailChange } from './change-repository.ts'
-import { createRequestChange } from './request-change.ts'
+import type { EmailChange } from '../../one-time-codes/code-tables.ts'
+import { createRequestEmailChange } from './request-email-change.ts'
 
 /** What is stored for a change to an address that `owner` has. */
 async function storedFor(owner: User | undefined): Promise<EmailChange[]> {
   const stored: EmailChange[] = []
-  const requestChange = createRequestChange({
-    usersOf: () => ({ findByLogin: async () => owner }),
-    changesOf: () => ({ insert: async (change) => void stored.push(change), endAll: async () => 0 }),
+  const requestChange = createRequestEmailChange({
+    usersIn: () => ({ findByLogin: async () => owner }),
+    changesIn: () => ({ insert: async (change) => void stored.push(change) }),
     mails: { accept: async () => 'id', acceptDecoy: async () => 'id' },
     secrets: {
       newCode: () => '123456',

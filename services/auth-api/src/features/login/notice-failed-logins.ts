@@ -6,15 +6,15 @@ import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import type { FastifyBaseLogger } from 'fastify'
 import { LRUCache } from 'lru-cache'
+import type { Logger } from 'pino'
 
-export interface FailedLoginsDependencies {
+export interface FailedLoginNoticeDependencies {
   transaction: Database['transaction']
-  usersOf: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById'>
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById'>
   notify: SendNotice
   mails: Pick<Mails, 'acceptDecoy'>
-  logger: Pick<FastifyBaseLogger, 'warn'>
+  logger: Pick<Logger, 'warn'>
   clock: Clock
 }
 
@@ -26,6 +26,8 @@ export interface FailedLogin {
   address: string
 }
 
+export type NoticeFailedLogin = (failed: FailedLogin) => void
+
 /** Refused logins of an account, on one replica and within a day, that cause a notice. */
 export const MANY_FAILED_LOGINS = 20
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -33,29 +35,31 @@ const DAY_MS = 24 * 60 * 60 * 1000
 const MAX_ACCOUNTS = 10_000
 
 /**
- * Creates the function that counts a refused login, and tells the user after many of them, at most once a day. Returns at
- * once and never throws. An unknown name causes the same statements and the same rows, but no mail: what a notice
+ * Creates the function that counts a refused login, and mails the user after many of them, at most once a day. It returns
+ * at once and never throws. An unknown name causes the same statements and the same rows, but no mail: what a notice
  * costs must not reveal who has an account.
  */
-export function createFailedLogins(dependencies: FailedLoginsDependencies) {
-  const { transaction, usersOf, logger } = dependencies
+export function createFailedLoginNotice(dependencies: FailedLoginNoticeDependencies): NoticeFailedLogin {
+  const { transaction, usersIn, logger } = dependencies
   const counts = new LRUCache<string, number>({ max: MAX_ACCOUNTS, ttl: DAY_MS })
 
-  const run = (failed: FailedLogin): Promise<void> =>
+  const notice = (failed: FailedLogin): Promise<void> =>
     transaction(async (db) => {
       const userid = failed.userid ?? randomUUID()
-      const users = usersOf(db)
+      const users = usersIn(db)
       // Replicas take turns, and the second of them finds the event of the first.
       await users.lock(userid)
       const user = await users.findById(userid)
       await noticeOnceADay(db, { ...failed, userid }, user?.deletedAt ? undefined : user, dependencies)
     })
 
-  return (failed: FailedLogin): void => {
+  return (failed) => {
     const count = (counts.get(failed.account) ?? 0) + 1
     counts.set(failed.account, count % MANY_FAILED_LOGINS, { noUpdateTTL: true })
     if (count < MANY_FAILED_LOGINS) return
-    run(failed).catch((error) => logger.warn({ err: error }, 'a notice of failed logins could not be stored'))
+    notice(failed).catch((error) =>
+      logger.warn({ err: error }, 'a notice of failed logins could not be stored'),
+    )
   }
 }
 
@@ -63,7 +67,7 @@ async function noticeOnceADay(
   db: Transaction,
   { userid, address }: FailedLogin & { userid: string },
   user: User | undefined,
-  { notify, mails, clock }: FailedLoginsDependencies,
+  { notify, mails, clock }: FailedLoginNoticeDependencies,
 ): Promise<void> {
   const trail = createAuditRepository(db)
   const now = clock()

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { expect, it } from 'vitest'
-import { endOnQuantum, refuseOnQuantum } from './end-on-quantum.ts'
+import { roundUpDuration, roundUpRefusal } from './round-up-duration.ts'
 
 const REFUSAL = new AppError('invalid_credentials', 'wrong')
 const refuse = () => Promise.reject(REFUSAL)
@@ -22,16 +22,16 @@ async function durationOf(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start
 }
 
-/** Less than the quantum, by what a timer may be early. */
-const ALMOST_QUANTUM_MS = 23
+/** Less than a step, by what a timer may be early. */
+const ALMOST_A_STEP_MS = 23
 
 it.each([
-  { what: 'a result', work: () => endOnQuantum(succeed) },
-  { what: 'a failure', work: () => endOnQuantum(() => Promise.reject(new Error('failed'))) },
-  { what: 'a refusal', work: () => refuseOnQuantum('invalid_credentials', refuse) },
-])('delays $what to the quantum', async ({ work }) => {
+  { what: 'a result', work: () => roundUpDuration(succeed) },
+  { what: 'a failure', work: () => roundUpDuration(() => Promise.reject(new Error('failed'))) },
+  { what: 'a refusal', work: () => roundUpRefusal('invalid_credentials', refuse) },
+])('delays $what to the next step', async ({ work }) => {
   expect(await settlesAtOnce(work)).toBe(false)
-  expect(await durationOf(work)).toBeGreaterThan(ALMOST_QUANTUM_MS)
+  expect(await durationOf(work)).toBeGreaterThan(ALMOST_A_STEP_MS)
 })
 
 it.each([
@@ -39,10 +39,10 @@ it.each([
   { what: 'another refusal', work: () => Promise.reject(new AppError('overloaded', 'busy')) },
   { what: 'a fault', work: () => Promise.reject(new Error('failed')) },
 ])('delays refusals only, not $what', async ({ work }) => {
-  expect(await settlesAtOnce(() => refuseOnQuantum('invalid_credentials', work))).toBe(true)
+  expect(await settlesAtOnce(() => roundUpRefusal('invalid_credentials', work))).toBe(true)
 })
 
 it('passes on the result and the refusal', async () => {
-  expect(await refuseOnQuantum('invalid_credentials', succeed)).toBe('a token')
-  await expect(refuseOnQuantum('invalid_credentials', refuse)).rejects.toBe(REFUSAL)
+  expect(await roundUpRefusal('invalid_credentials', succeed)).toBe('a token')
+  await expect(roundUpRefusal('invalid_credentials', refuse)).rejects.toBe(REFUSAL)
 })

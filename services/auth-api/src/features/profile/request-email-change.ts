@@ -5,29 +5,29 @@ import { accountOf } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import { languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { CodeRepository } from '../../one-time-codes/code-repository.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
+import { type EmailChange, endEmailChanges } from '../../one-time-codes/code-tables.ts'
 import { issueCode, lifetimeOf } from '../../one-time-codes/issue-code.ts'
 import { tellOwner } from '../../one-time-codes/tell-owner.ts'
-import type { ChangeRepository } from './change-repository.ts'
 
-export interface RequestChangeDependencies {
-  usersOf: (transaction: Queryable) => Pick<UserRepository, 'findByLogin'>
-  changesOf: (transaction: Queryable) => Pick<ChangeRepository, 'insert' | 'endAll'>
+export interface RequestEmailChangeDependencies {
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'findByLogin'>
+  changesIn: (transaction: Queryable) => Pick<CodeRepository<EmailChange>, 'insert'>
   mails: Mails
   secrets: Pick<CodeSecrets, 'newCode' | 'hash' | 'hashOfNothing'>
   ttlSeconds: number
   clock: Clock
 }
 
-export type RequestChange = ReturnType<typeof createRequestChange>
+export type RequestEmailChange = ReturnType<typeof createRequestEmailChange>
 
 /**
- * Creates the function that mails a code to the new address of a user, and ends the earlier changes. An address that
- * another user has causes the same work and the same rows: its owner gets a mail that says so, and no code confirms the
+ * Creates the function that mails a code to the new address of a user, and ends the earlier changes. An address that another user has causes the same work and the same rows: its owner gets a mail that says so, and no code confirms the
  * change.
  */
-export function createRequestChange(dependencies: RequestChangeDependencies) {
-  const { usersOf, changesOf, mails, secrets, ttlSeconds, clock } = dependencies
+export function createRequestEmailChange(dependencies: RequestEmailChangeDependencies) {
+  const { usersIn, changesIn, mails, secrets, ttlSeconds, clock } = dependencies
 
   function acceptMail(
     transaction: Transaction,
@@ -53,12 +53,11 @@ export function createRequestChange(dependencies: RequestChangeDependencies) {
     email: string,
     audit: Pick<RequestAudit, 'write'>,
   ): Promise<void> => {
-    const owner = await usersOf(transaction).findByLogin('email', email)
+    const owner = await usersIn(transaction).findByLogin('email', email)
     const now = new Date(clock())
     const { code, stored } = issueCode(secrets, { isDecoy: owner !== undefined, now, ttlSeconds })
-    const changes = changesOf(transaction)
-    await changes.endAll(user.userid, now)
-    await changes.insert({ ...stored, userid: user.userid, email }, now)
+    await endEmailChanges(transaction, user.userid, now)
+    await changesIn(transaction).insert({ ...stored, userid: user.userid, email }, now)
     await acceptMail(transaction, { user, owner, email }, { code, expiresAt: stored.expiresAt })
     await audit.write(transaction, { name: 'email.change_requested', userid: user.userid })
   }

@@ -23,7 +23,7 @@ import { buildMetricsServer } from './metrics-server.ts'
 import { createRequestTracing } from './plugins/trace-requests.ts'
 import { createHashWaits } from './service-metrics.ts'
 
-/** The parts of auth-api, in the order in which they are opened. */
+/** Opens auth-api: its settings, clients and servers, in this order. They are closed in the reverse order. */
 export async function openParts(lifecycle: Lifecycle): Promise<void> {
   const context = await openContext(lifecycle, {
     name: 'auth-api',

@@ -5,18 +5,18 @@ import { fold } from '@latchkey/shared/users/fold.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
+import type { EndCodes } from '../../one-time-codes/code-tables.ts'
 import type { Caller } from '../../tokens/claims.ts'
 
-export interface MakeEmailChangeDependencies {
-  usersOf: (transaction: Queryable) => Pick<UserRepository, 'findById' | 'setEmail' | 'setProperty'>
-  /** Ends every code that was mailed to the user. */
-  endCodes: (transaction: Queryable, userid: string, now: Date) => Promise<void>
+export interface ApplyEmailChangeDependencies {
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'findById' | 'setEmail' | 'setProperty'>
+  endCodes: EndCodes
   notify: SendNotice
   clock: Clock
 }
 
 /** Changes the e-mail of a token's user inside a transaction that has locked the user. */
-export type MakeEmailChange = (
+export type ApplyEmailChange = (
   transaction: Transaction,
   user: User,
   email: string,
@@ -24,14 +24,17 @@ export type MakeEmailChange = (
 ) => Promise<void>
 
 /**
- * Another e-mail ends the codes that were mailed to the user and every token but the caller's, and the old address gets a
- * notice. Throws `email_taken`.
+ * Creates the function that changes an e-mail. Another mailbox ends the codes that were mailed to the user and every token
+ * but the caller's, and the old address gets a notice. Throws `email_taken`.
  */
-export function createMakeEmailChange(dependencies: MakeEmailChangeDependencies): MakeEmailChange {
-  const { usersOf, endCodes, notify, clock } = dependencies
-
+export function createApplyEmailChange({
+  usersIn,
+  endCodes,
+  notify,
+  clock,
+}: ApplyEmailChangeDependencies): ApplyEmailChange {
   return async (transaction, user, email, { claims, audit }) => {
-    const users = usersOf(transaction)
+    const users = usersIn(transaction)
     await users.setEmail(user.userid, email)
     if (isSameMailbox(user, email)) return
     const now = clock()

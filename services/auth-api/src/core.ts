@@ -1,0 +1,97 @@
+import { type Clock, type MonotonicClock, monotonicClock } from '@latchkey/shared/clock.ts'
+import type { Database } from '@latchkey/shared/database/database.ts'
+import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
+import { createFailures, type Failures } from '@latchkey/shared/health/failures.ts'
+import { createMails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
+import type { MailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
+import { createNotices } from '@latchkey/shared/mail-outbox/mail-notices.ts'
+import { MAIL_TEMPLATES, type MailTemplates } from '@latchkey/shared/mail-outbox/mail-templates.ts'
+import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { FastifyPluginCallback } from 'fastify'
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { Registry } from 'prom-client'
+import type { AuditTrail } from './audit/audit-trail.ts'
+import { createRequestAudit, type RequestAudit } from './audit/request-audit.ts'
+import type { Config } from './config.ts'
+import { addressKey } from './limits/limit-keys.ts'
+import { createLimits } from './limits/limits.ts'
+import { createRequireCurrentPassword } from './require-current-password.ts'
+import type { Caller, Claims } from './tokens/claims.ts'
+import { createTokens } from './tokens/tokens.ts'
+
+/** What has been opened for the app, which closes none of it. */
+export interface AppDependencies {
+  db: Database
+  passwords: PasswordHasher
+  dispatcher: MailDispatcher
+  queue: Pick<MailQueue, 'ping'>
+  audit: Pick<AuditTrail, 'report' | 'write'>
+  logger: Logger
+  /** Default: none. */
+  extensions?: readonly ConfiguredExtension[]
+  /** Where all replicas count limits together. */
+  limitStore?: Redis | undefined
+  /** Creates a span for each request; absent when traces are off. */
+  traceRequests?: FastifyPluginCallback | undefined
+  /** Called when the service must not run on this database. */
+  refuse?: (reason: Error) => void
+  /** Where the caller reports the failures of what it gave. Default: only the requests report theirs. */
+  failures?: Failures
+  clock?: Clock
+  monotonic?: MonotonicClock
+  registry?: Registry
+}
+
+export type Core = Awaited<ReturnType<typeof createCore>>
+
+interface Request {
+  ip: string
+  id: string
+}
+
+/** Creates what features are made of. Each feature takes from it what its use cases need. */
+export async function createCore(config: Config, dependencies: AppDependencies) {
+  const { db, passwords, logger, limitStore, audit, dispatcher } = dependencies
+  const { clock = Date.now, monotonic = monotonicClock, registry = new Registry() } = dependencies
+  const { failures = createFailures(clock) } = dependencies
+  const sealer = createSealer(config.mail.secret)
+  const createMailsOf = <Templates extends MailTemplates>(templates: Templates) =>
+    createMails({ templates, sealer, dispatcher, clock })
+  const mails = createMailsOf(MAIL_TEMPLATES)
+  const limits = createLimits(config, { limitStore, logger })
+  const transaction: Database['transaction'] = (work) => db.transaction(work)
+  const auditOf = (request: Request): RequestAudit =>
+    createRequestAudit(audit, { address: addressKey(request), requestId: request.id })
+  return {
+    clock,
+    logger,
+    registry,
+    failures,
+    db,
+    transaction,
+    users: createUserRepository(db),
+    usersIn: createUserRepository,
+    passwords,
+    tokens: await createTokens(config.tokens, { db, clock, monotonic }),
+    limits,
+    requireCurrentPassword: createRequireCurrentPassword({
+      passwords,
+      limitLogin: limits.limitLogin,
+      field: config.login.field,
+    }),
+    createMailsOf,
+    mails,
+    notify: createNotices(mails, clock),
+    /** The audit trail of one request. */
+    auditOf,
+    /** The sender of a request with a token. */
+    callerOf: (request: Request & { jwt: Claims }): Caller => ({
+      claims: request.jwt,
+      audit: auditOf(request),
+    }),
+  }
+}

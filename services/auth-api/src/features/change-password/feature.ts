@@ -1,0 +1,32 @@
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
+import { endCodes } from '../../one-time-codes/code-tables.ts'
+import { createChangePassword } from './change-password.ts'
+import { changePasswordRoutes } from './routes.ts'
+
+/** Adds `PUT /profile/password`. */
+export async function addChangePassword(app: FastifyInstance, config: Config, core: Core): Promise<void> {
+  const { db, usersIn, passwords, notify, clock, requireCurrentPassword } = core
+  const { requireValid, validity, issueToken } = core.tokens
+  const changePassword = createChangePassword({
+    db,
+    usersIn,
+    endCodes,
+    requireValid,
+    passwords,
+    notify,
+    validity,
+    issueToken,
+    policy: config.policy,
+    clock,
+  })
+  await app.register(changePasswordRoutes, {
+    changePassword(request, change) {
+      const caller = core.callerOf(request)
+      return changePassword(caller, change, (user) =>
+        requireCurrentPassword(user, change.currentPassword, { request, audit: caller.audit }),
+      )
+    },
+  })
+}

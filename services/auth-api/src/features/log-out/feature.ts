@@ -1,0 +1,14 @@
+import type { FastifyInstance } from 'fastify'
+import type { Core } from '../../core.ts'
+import { createLogOut } from './log-out.ts'
+import { logOutRoutes } from './routes.ts'
+
+/** Adds `POST /logout`. */
+export async function addLogOut(app: FastifyInstance, core: Core): Promise<void> {
+  const { transaction, usersIn, clock } = core
+  const { endSession, validity, requireValid } = core.tokens
+  const logOut = createLogOut({ endSession, validity, transaction, usersIn, requireValid, clock })
+  await app.register(logOutRoutes, {
+    logOut: (request, options) => logOut(core.callerOf(request), options),
+  })
+}

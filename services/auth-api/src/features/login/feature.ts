@@ -1,0 +1,50 @@
+import { DEMO_PASSWORD, DEMO_USERS, hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
+import { roundUpRefusal } from '../../round-up-duration.ts'
+import { createLoginCounter } from '../../service-metrics.ts'
+import { type Credentials, createLogIn } from './log-in.ts'
+import { createFailedLoginNotice } from './notice-failed-logins.ts'
+import { loginRoutes } from './routes.ts'
+
+/** Adds `POST /login`. */
+export async function addLogin(app: FastifyInstance, config: Config, core: Core): Promise<void> {
+  const { transaction, users, usersIn, passwords, tokens, mails, notify, logger, registry, clock } = core
+  const { limitLogin, accountKey } = core.limits
+  const count = createLoginCounter(registry)
+  const noticeFailedLogin = createFailedLoginNotice({ transaction, usersIn, notify, mails, logger, clock })
+  const logIn = createLogIn({
+    users,
+    replaceHash: (userid, oldHash, newHash) =>
+      transaction((db) => usersIn(db).replaceHash(userid, oldHash, newHash)),
+    passwords,
+    reportUnusableHash: (userid, reason) =>
+      logger.warn({ userid }, `stored hash cannot be verified: it ${reason}`),
+    noticeFailedLogin(username, userid, address) {
+      if (config.notices.failedLogins === 'on')
+        noticeFailedLogin({ account: accountKey(username), userid, address })
+    },
+    issueToken: tokens.issueToken,
+    field: config.login.field,
+    clock,
+  })
+  await app.register(loginRoutes, {
+    logIn(credentials, request) {
+      const limited = () =>
+        limitLogin(request, credentials.username, (client) =>
+          logIn(credentials, client, core.auditOf(request)),
+        )
+      // Whether the user exists shows neither in the answer nor in its time.
+      return count(roundUpRefusal('invalid_credentials', limited))
+    },
+  })
+}
+
+/** The credentials of a demo user where there are demo users, as an example to try. */
+export function demoLogin({ environment, login }: Config): Credentials | undefined {
+  const user = DEMO_USERS.find(({ role }) => role === 'user')
+  return user && hasDemoUsers(environment)
+    ? { username: user[login.field], password: DEMO_PASSWORD }
+    : undefined
+}

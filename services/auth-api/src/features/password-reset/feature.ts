@@ -1,0 +1,70 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { reportRefusal } from '../../audit/request-audit.ts'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
+import { createCodeCheck } from '../../one-time-codes/check-code.ts'
+import { createCodeSecrets } from '../../one-time-codes/code-secrets.ts'
+import { endCodes } from '../../one-time-codes/code-tables.ts'
+import { createResetCounter } from '../../service-metrics.ts'
+import { createConfirmCode, resetRefused } from './confirm-code.ts'
+import { createRequestReset } from './request-reset.ts'
+import { createResetRepository } from './reset-repository.ts'
+import { passwordResetRoutes } from './routes.ts'
+import { createSetPassword } from './set-password.ts'
+
+/** Adds the three steps of a password reset. */
+export async function addPasswordReset(app: FastifyInstance, config: Config, core: Core): Promise<void> {
+  const { db, transaction, users, usersIn, passwords, mails, notify, clock, auditOf } = core
+  const { ttlSeconds, attempts } = config.reset
+  const resets = createResetRepository(db)
+  const resetsIn = createResetRepository
+  const secrets = createCodeSecrets('reset', config.tokens.secret, config.tokens.previousSecret)
+  const requestReset = createRequestReset({
+    users,
+    transaction,
+    resetsIn,
+    mails,
+    secrets,
+    ttlSeconds,
+    clock,
+  })
+  const checkCode = createCodeCheck({ codes: resets, secrets, attempts, refusal: resetRefused, clock })
+  const confirmCode = createConfirmCode({ checkCode, resets, secrets, clock })
+  const setPassword = createSetPassword({
+    transaction,
+    users,
+    usersIn,
+    resets,
+    resetsIn,
+    endCodes,
+    notify,
+    secrets,
+    passwords,
+    policy: config.policy,
+    attempts,
+    clock,
+  })
+
+  const count = createResetCounter(core.registry)
+  const reportRefused = <Result>(request: FastifyRequest, reason: string, work: () => Promise<Result>) =>
+    reportRefusal(auditOf(request), { code: 'reset_refused', name: 'reset.refused', reason }, work)
+
+  async function request(email: string, from: FastifyRequest): Promise<string> {
+    await core.limits.limitResets(from, email)
+    return requestReset(email, auditOf(from))
+  }
+
+  await app.register(passwordResetRoutes, {
+    requestReset: (email, from) => count('requested', request(email, from)),
+    confirmCode: (given, from) =>
+      count(
+        'confirmed',
+        reportRefused(from, 'code', () => confirmCode(given, auditOf(from))),
+      ),
+    setPassword: (given, from) =>
+      count(
+        'completed',
+        reportRefused(from, 'token', () => setPassword(given, auditOf(from))),
+      ),
+  })
+}

@@ -1,0 +1,99 @@
+import type { Queryable } from '@latchkey/shared/database/database.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { reportRefusal } from '../../audit/request-audit.ts'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
+import { createCodeCheck } from '../../one-time-codes/check-code.ts'
+import { createCodeRepository } from '../../one-time-codes/code-repository.ts'
+import { createCodeSecrets } from '../../one-time-codes/code-secrets.ts'
+import { EMAIL_CHANGES, endCodes } from '../../one-time-codes/code-tables.ts'
+import { wrongPassword } from '../../require-current-password.ts'
+import { roundUpDuration } from '../../round-up-duration.ts'
+import { type ApplyEmailChange, createApplyEmailChange, isSameMailbox } from './apply-email-change.ts'
+import { createConfirmEmailChange, emailChangeRefused } from './confirm-email-change.ts'
+import { createProfileRepository, type ProfileRecord } from './profile-repository.ts'
+import { createRequestEmailChange } from './request-email-change.ts'
+import { type ProfileUpdate, profileRoutes } from './routes.ts'
+import { createUpdateProfile } from './update-profile.ts'
+
+/** Adds the profile, its update, and the confirmation of a new e-mail. */
+export async function addProfile(app: FastifyInstance, config: Config, core: Core): Promise<void> {
+  const { db, transaction, usersIn, mails, notify, clock, callerOf, requireCurrentPassword } = core
+  const { limitEmailChanges, limitEmailChangesTo, limitTakenEmails } = core.limits
+  const { requireValid } = core.tokens
+  const { ttlSeconds, attempts } = config.reset
+  const isConfirmed = config.profile.emailChange === 'confirmed'
+
+  const changesIn = (queryable: Queryable) => createCodeRepository(queryable, EMAIL_CHANGES)
+  const secrets = createCodeSecrets('email', config.tokens.secret, config.tokens.previousSecret)
+  const requestEmailChange = createRequestEmailChange({
+    usersIn,
+    changesIn,
+    mails,
+    secrets,
+    ttlSeconds,
+    clock,
+  })
+  const applyEmailChange = createApplyEmailChange({ usersIn, endCodes, notify, clock })
+  const changeEmail: ApplyEmailChange = (db, user, email, caller) =>
+    isConfirmed && !isSameMailbox(user, email)
+      ? requestEmailChange(db, user, email, caller.audit)
+      : applyEmailChange(db, user, email, caller)
+  const updateProfile = createUpdateProfile({
+    transaction,
+    usersIn,
+    profilesIn: createProfileRepository,
+    requireValid,
+    changeEmail,
+    clock,
+  })
+  const confirmEmailChange = createConfirmEmailChange({
+    transaction,
+    usersIn,
+    changesIn,
+    checkCode: createCodeCheck({
+      codes: changesIn(db),
+      secrets,
+      attempts,
+      refusal: emailChangeRefused,
+      clock,
+    }),
+    requireValid,
+    applyEmailChange,
+    clock,
+  })
+
+  /** An e-mail that has to be confirmed requires the current password; otherwise guesses of taken ones are limited. */
+  async function update(
+    request: FastifyRequest,
+    { currentPassword, ...change }: ProfileUpdate,
+  ): Promise<ProfileRecord | undefined> {
+    const caller = callerOf(request)
+    const { email } = change
+    const updated = () => updateProfile(caller, change)
+    if (email === undefined) return updated()
+    if (!isConfirmed) return limitTakenEmails(request, caller.claims.sub, updated)
+    const user = await requireValid(db, caller.claims)
+    if (isSameMailbox(user, email)) return updated()
+    if (currentPassword === undefined)
+      throw wrongPassword('Send the current password as currentPassword to change the e-mail')
+    await requireCurrentPassword(user, currentPassword, { request, audit: caller.audit })
+    await limitEmailChanges(request, user.userid)
+    await limitEmailChangesTo(request, email)
+    // Whether the e-mail is taken shows neither in the answer nor in its time.
+    return roundUpDuration(updated)
+  }
+
+  await app.register(profileRoutes, {
+    findProfile: (userid) => createProfileRepository(db).find(userid, new Date(clock())),
+    updateProfile: update,
+    confirmEmailChange(request, code) {
+      const caller = callerOf(request)
+      const event = { name: 'email.change_refused', userid: caller.claims.sub } as const
+      return reportRefusal(caller.audit, { code: 'email_change_refused', ...event }, () =>
+        confirmEmailChange(caller, code),
+      )
+    },
+    shownProperties: config.profile.properties,
+  })
+}

@@ -1,0 +1,21 @@
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
+import { createRefreshToken } from './refresh-token.ts'
+import { refreshTokenRoutes } from './routes.ts'
+
+/** Adds `POST /refreshtoken`. */
+export async function addRefreshToken(app: FastifyInstance, config: Config, core: Core): Promise<void> {
+  const { revocations, endReused, validity, issueToken } = core.tokens
+  const { refreshWindowSeconds, sessionLifetimeSeconds } = config.tokens
+  const refreshToken = createRefreshToken({
+    revocations,
+    endReused,
+    validity,
+    issueToken,
+    refreshWindowSeconds,
+    sessionLifetimeSeconds,
+    clock: core.clock,
+  })
+  await app.register(refreshTokenRoutes, { refreshToken: (request) => refreshToken(core.callerOf(request)) })
+}

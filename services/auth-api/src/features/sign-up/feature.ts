@@ -1,0 +1,53 @@
+import type { Queryable } from '@latchkey/shared/database/database.ts'
+import type { FastifyInstance } from 'fastify'
+import { reportRefusal } from '../../audit/request-audit.ts'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
+import { createCodeCheck } from '../../one-time-codes/check-code.ts'
+import { createCodeRepository } from '../../one-time-codes/code-repository.ts'
+import { createCodeSecrets } from '../../one-time-codes/code-secrets.ts'
+import { SIGN_UPS } from '../../one-time-codes/code-tables.ts'
+import { createConfirmSignUp, signUpRefused } from './confirm-sign-up.ts'
+import { createRequestSignUp } from './request-sign-up.ts'
+import { signUpRoutes } from './routes.ts'
+
+/** Adds the two steps of a sign-up, where SIGN_UP is `on`. */
+export async function addSignUp(app: FastifyInstance, config: Config, core: Core): Promise<void> {
+  if (config.signUp.isOpen !== 'on') return
+  const { db, transaction, usersIn, passwords, mails, clock, auditOf } = core
+  const { ttlSeconds, attempts } = config.reset
+  const signUpsIn = (queryable: Queryable) => createCodeRepository(queryable, SIGN_UPS)
+  const secrets = createCodeSecrets('signup', config.tokens.secret, config.tokens.previousSecret)
+  const requestSignUp = createRequestSignUp({
+    transaction,
+    usersIn,
+    signUpsIn,
+    mails,
+    secrets,
+    passwords,
+    policy: config.policy,
+    domains: config.signUp.domains,
+    ttlSeconds,
+    clock,
+  })
+  const checkCode = createCodeCheck({
+    codes: signUpsIn(db),
+    secrets,
+    attempts,
+    refusal: signUpRefused,
+    clock,
+  })
+  const { issueToken } = core.tokens
+  const confirmSignUp = createConfirmSignUp({ transaction, usersIn, signUpsIn, checkCode, issueToken, clock })
+
+  await app.register(signUpRoutes, {
+    requestSignUp: (given, request) =>
+      requestSignUp(given, auditOf(request), (email) => core.limits.limitSignUps(request, email)),
+    confirmSignUp(given, request) {
+      const audit = auditOf(request)
+      return reportRefusal(audit, { code: 'signup_refused', name: 'signup.refused' }, () =>
+        confirmSignUp(given, audit),
+      )
+    },
+  })
+}

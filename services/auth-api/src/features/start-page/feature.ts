@@ -1,0 +1,30 @@
+import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../../config.ts'
+import { renderStartPage } from './render-start-page.ts'
+
+const INDEX = {
+  name: 'Latchkey',
+  description: 'A login and token service',
+  documentation: '/docs',
+  openapi: '/openapi.json',
+  health: '/health/ready',
+}
+
+/** The page has no scripts and loads nothing. */
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
+
+/** Adds `GET /`: a page for developers where there are demo users, an index in JSON elsewhere. */
+export function addStartPage(app: FastifyInstance, { environment, mail, http, login }: Config): void {
+  app.get('/', { schema: { hide: true } }, async (request, reply) => {
+    if (!hasDemoUsers(environment)) return INDEX
+    const page = renderStartPage({
+      environment,
+      url: `${request.protocol}://${request.host}`,
+      inboxUrl: mail.inboxUrl,
+      metricsPort: http.metricsPort,
+      loginField: login.field,
+    })
+    return reply.type('text/html; charset=utf-8').header('content-security-policy', POLICY).send(page)
+  })
+}

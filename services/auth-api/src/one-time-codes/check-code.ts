@@ -1,0 +1,42 @@
+import type { AppError } from '@latchkey/shared/app-error.ts'
+import type { Clock } from '@latchkey/shared/clock.ts'
+import type { CodeRepository, StoredCode } from './code-repository.ts'
+import type { CodeSecrets } from './code-secrets.ts'
+
+export interface CodeCheckDependencies<Code> {
+  codes: Pick<CodeRepository<Code>, 'findNewest' | 'countAttempt'>
+  secrets: Pick<CodeSecrets, 'isHashOf'>
+  /** Codes that may be tried. */
+  attempts: number
+  /** Creates the one error for every fault: the reason would only help an attacker. */
+  refusal: () => AppError
+  clock: Clock
+}
+
+export interface GivenCode {
+  /** Six digits. */
+  code: string
+  /** The token of the request. Without it the newest code is checked, whoever requested it. */
+  token?: string | undefined
+}
+
+export type CheckCode<Code> = (key: string, given: GivenCode) => Promise<Code>
+
+/** Creates the function that checks a mailed code, and returns its row. The caller has still to use the row. */
+export function createCodeCheck<Code extends StoredCode & { tokenHash?: string }>({
+  codes,
+  secrets,
+  attempts,
+  refusal,
+  clock,
+}: CodeCheckDependencies<Code>): CheckCode<Code> {
+  return async (key, { code, token }) => {
+    const stored = await codes.findNewest(key)
+    if (!stored) throw refusal()
+    if (token !== undefined && !secrets.isHashOf(stored.tokenHash ?? '', stored.id, token)) throw refusal()
+    // The database counts before the code is compared, so that concurrent guesses cannot exceed `attempts`.
+    if (!(await codes.countAttempt(stored.id, attempts, new Date(clock())))) throw refusal()
+    if (!secrets.isHashOf(stored.codeHash, stored.id, code)) throw refusal()
+    return stored
+  }
+}

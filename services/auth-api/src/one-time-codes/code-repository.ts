@@ -1,0 +1,108 @@
+import type { Queryable, SqlValue, Statement } from '@latchkey/shared/database/database.ts'
+
+/** What the row of every mailed code has. */
+export interface StoredCode {
+  id: string
+  codeHash: string
+  expiresAt: Date
+}
+
+interface CodeRow {
+  id: unknown
+  code_hash: string
+  expires_at: Date
+}
+
+/** What distinguishes one table of mailed codes from the others. The strings are SQL. */
+interface TableDefinition<Code, Row> {
+  name: string
+  /** The column by which codes are found. */
+  key: string
+  /** The value of that column for a user id or an e-mail. */
+  toKey: (text: string, db: Queryable) => SqlValue
+  /** The columns that only this table has. */
+  columns: readonly (keyof Row & string)[]
+  /** The values of those columns in a new row. */
+  toValues: (code: Code, db: Queryable) => readonly SqlValue[]
+  /** Adds to what every row has what those columns say. */
+  fromRow: (row: Row, code: StoredCode, db: Queryable) => Code
+  /** The rows among which the newest is searched. Default: all. */
+  isFindable?: string
+  /** The state in which a code may be tried. */
+  isOpen?: string
+  /** The state in which a row may be used. */
+  isUsable?: string
+  /** What uses a row, at the time `$2`. */
+  use: string
+}
+
+export interface CodeTable<Code, Row> extends TableDefinition<Code, Row> {
+  readonly statements: Readonly<Record<'insert' | 'findNewest' | 'countAttempt' | 'use', Statement>>
+}
+
+export function defineCodeTable<Code, Row>(table: TableDefinition<Code, Row>): CodeTable<Code, Row> {
+  const { name, key, columns, isFindable = 'true', isOpen = 'true', isUsable = 'true', use } = table
+  const placeholders = columns.map((_, index) => `$${index + 5}`)
+  return {
+    ...table,
+    statements: {
+      insert: {
+        name: `${name}-insert`,
+        text: `insert into ${name} (id, code_hash, created_at, expires_at, ${columns.join(', ')})
+          values ($1, $2, $3, $4, ${placeholders.join(', ')})`,
+      },
+      findNewest: {
+        name: `${name}-newest`,
+        text: `select id, code_hash, expires_at, ${columns.join(', ')} from ${name}
+          where ${key} = $1 and ${isFindable} order by created_at desc, id desc limit 1`,
+      },
+      countAttempt: {
+        name: `${name}-count-attempt`,
+        text: `update ${name} set attempts = attempts + 1
+          where id = $1 and attempts < $2 and expires_at > $3 and ${isOpen}`,
+      },
+      use: {
+        name: `${name}-use`,
+        text: `${use} where id = $1 and expires_at > $2 and ${isUsable}`,
+      },
+    },
+  }
+}
+
+export interface CodeRepository<Code> {
+  insert(code: Code, now: Date): Promise<void>
+  /**
+   * The newest code of a user or an e-mail; it may have expired. Only the newest is valid: a request replaces the earlier
+   * ones, and of two concurrent requests only one is the newest.
+   */
+  findNewest(key: string): Promise<Code | undefined>
+  /** Counts an attempt; false when none is left or the code has ended. */
+  countAttempt(id: string, maximum: number, now: Date): Promise<boolean>
+  /** Ends a code by its use; true for the one call that does. */
+  use(id: string, now: Date): Promise<boolean>
+}
+
+/** The codes of one table. Given a transaction, it works inside that transaction. */
+export function createCodeRepository<Code extends StoredCode, Row extends object>(
+  db: Queryable,
+  { statements, toKey, toValues, fromRow }: CodeTable<Code, Row>,
+): CodeRepository<Code> {
+  const changesOne = async (statement: Statement, id: string, ...values: SqlValue[]): Promise<boolean> =>
+    (await db.execute(statement, [db.toUuidValue(id), ...values])) === 1
+
+  return {
+    async insert(code, now) {
+      const { id, codeHash, expiresAt } = code
+      const values = [codeHash, now, expiresAt, ...toValues(code, db)]
+      await db.execute(statements.insert, [db.toUuidValue(id), ...values])
+    },
+    async findNewest(key) {
+      const [row] = await db.query<CodeRow & Row>(statements.findNewest, [toKey(key, db)])
+      if (!row) return undefined
+      const { id, code_hash: codeHash, expires_at: expiresAt } = row
+      return fromRow(row, { id: db.fromUuidValue(id), codeHash, expiresAt }, db)
+    },
+    countAttempt: (id, maximum, now) => changesOne(statements.countAttempt, id, maximum, now),
+    use: (id, now) => changesOne(statements.use, id, now),
+  }
+}

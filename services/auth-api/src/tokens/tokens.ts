@@ -1,0 +1,45 @@
+import type { Clock, MonotonicClock } from '@latchkey/shared/clock.ts'
+import type { Database } from '@latchkey/shared/database/database.ts'
+import type { Config } from '../config.ts'
+import type { Caller } from './claims.ts'
+import { createEndSession } from './end-session.ts'
+import { createTokenIssuer, importSigningKey } from './issue-token.ts'
+import { createRevocationRepository } from './revocation-repository.ts'
+import { createTokenValidity, type RequireValid, requireValid } from './token-validity.ts'
+import { createTokenVerifier } from './verify-token.ts'
+
+export interface TokensDependencies {
+  db: Database
+  clock: Clock
+  /** Not the wall clock: set back, it would prolong what is remembered. */
+  monotonic: MonotonicClock
+}
+
+export type Tokens = Awaited<ReturnType<typeof createTokens>>
+
+/** Creates what issues, verifies, checks and ends tokens. */
+export async function createTokens(
+  { secret, previousSecret, issuer, lifetimeSeconds, revocationCacheSeconds: cacheSeconds }: Config['tokens'],
+  { db, clock, monotonic }: TokensDependencies,
+) {
+  const key = await importSigningKey(secret)
+  const keys = previousSecret ? [key, await importSigningKey(previousSecret)] : [key]
+  const revocations = createRevocationRepository(db)
+  const endSession = createEndSession({ revocations, lifetimeSeconds, clock })
+  /** Ends the session of a token that is used after it was refreshed: two clients have it. */
+  const endReused = async ({ claims, audit }: Caller): Promise<void> => {
+    await endSession(claims)
+    audit.report({ name: 'token.reused', userid: claims.sub })
+  }
+  const requireValidIn: RequireValid = (queryable, claims) =>
+    requireValid(createRevocationRepository(queryable), claims, clock())
+  return {
+    issueToken: createTokenIssuer({ key, issuer, lifetimeSeconds }),
+    verifier: createTokenVerifier({ keys, issuer, clock }),
+    validity: createTokenValidity({ revocations, endReused, cacheSeconds, clock, monotonic }),
+    requireValid: requireValidIn,
+    revocations,
+    endSession,
+    endReused,
+  }
+}
