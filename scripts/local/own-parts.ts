@@ -2,7 +2,6 @@ import { join, resolve } from 'node:path'
 import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import getPort from 'get-port'
-import { adoptEarlierData } from './embedded/earlier-data.ts'
 import { type EmbeddedServer, startEmbeddedPostgres } from './embedded/postgres.ts'
 import { EXIT_PORT_TAKEN } from './exit-port-taken.ts'
 import { type ServiceProcess, startService } from './service-process.ts'
@@ -71,7 +70,6 @@ export function dataDirOf(environment: Environment): string {
 }
 
 async function startPostgres(given: Environment, stops: Stop[]): Promise<EmbeddedServer> {
-  await adoptEarlierData(dataDirOf(given))
   const server = await startEmbeddedPostgres({
     dataDir: dataDirOf(given),
     database: 'latchkey',

@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
@@ -323,33 +323,17 @@ describe('npm start', () => {
     expect(await refused.exited).toBe(1)
   })
 
-  describe('with the database of an earlier release, which all environments shared', () => {
+  describe('on a port that it chooses', () => {
     let start: Start
-    let root: string
     beforeAll(async () => {
-      root = join(dataDir, 'earlier')
-      await mkdir(root)
-      await rename(join(dataDir, 'dev', 'postgres'), join(root, 'postgres'))
+      start = npmStart({ PORT: '0', ...WITHOUT_INBOX })
+      await start.untilReady()
     })
     afterAll(() => start?.[Symbol.asyncDispose]())
 
-    it('keeps it for dev alone', async () => {
-      await using inTest = npmStart({ DATA_DIR: root, APP_ENV: 'test', ...WITHOUT_INBOX })
-      expect(await inTest.exited).toBe(1)
-      const command = /^ {2}to use it in test: {2}(.+)$/m.exec(inTest.output())?.[1]
-      expect(command).toBe(`mkdir -p '${root}/test' && mv '${root}/postgres' '${root}/test/'`)
-      expect(existsSync(join(root, 'postgres', 'data', 'PG_VERSION'))).toBe(true)
-
-      start = npmStart({ DATA_DIR: root, PORT: '0', ...WITHOUT_INBOX })
-      await start.untilReady()
-      expect(start.output()).toContain(`from ${root}/postgres to ${root}/dev/postgres`)
-      const profile = (await (await logIn({ password: NEW_PASSWORD, api: apiOf(start) })).json()) as Profile
-      expect(profile.data.name, 'what an earlier test changed').toBe('Changed')
-    })
-
     it('names the issuer by PORT, and gives admins the address of the API', async () => {
       const issuer = `http://localhost:${new URL(apiOf(start)).port}`
-      const inEnvironment = `. '${join(root, 'dev', 'environment')}'`
+      const inEnvironment = `. '${adminFileOf(start)}'`
       expect(await asAdmin(`${inEnvironment} && echo "$API_SERVER"`)).toBe(`${issuer}\n`)
       const body = JSON.stringify({ username: 'admin@example.com', password: DEMO_PASSWORD })
       const answer = await asAdmin(

@@ -1,19 +1,19 @@
-import { mkdirSync, realpathSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { errorMessage } from '@latchkey/shared/error-message.ts'
 import getPort from 'get-port'
 import pg from 'pg'
-import { openCluster } from './cluster.ts'
-import { acquireLauncherLock } from './launcher-lock.ts'
-import { stopLeftoverServer } from './leftover-server.ts'
+import { openCluster, removeDrafts } from './cluster.ts'
 import { findPostgresBinaries } from './postgres-binaries.ts'
-import { PortTakenError, type Postmaster, type PostmasterOptions, startPostmaster } from './postmaster.ts'
+import { type Postmaster, type PostmasterOptions, startPostmaster } from './postmaster.ts'
 import { chooseServerAccount } from './server-account.ts'
 
 const PREFERRED_PORT = 54_329
 const SUPERUSER = 'latchkey'
 const HOST = '127.0.0.1'
-const MAX_PORT_ATTEMPTS = 5
+/** Within this time the server of a launcher that was killed begins to stop. */
+const GRACE_MS = 1_000
 
 export interface EmbeddedPostgresOptions {
   /** Latchkey's data folder, created when missing. The cluster is in its subfolder `postgres`. */
@@ -28,83 +28,77 @@ export interface EmbeddedPostgresOptions {
   settings?: Record<string, string>
 }
 
-export interface EmbeddedServer extends AsyncDisposable {
+export interface EmbeddedServer extends Postmaster, AsyncDisposable {
   /** Contains the generated password: do not print it. */
   url: string
   port: number
-  /** Resolves when the server has ended: with undefined after `stop()`, else with PostgreSQL's last lines. */
-  exited: Promise<Error | undefined>
-  /** Fast shutdown: ends open connections and leaves no process behind. May be called twice. */
-  stop(): Promise<void>
 }
 
 /**
- * Starts PostgreSQL on 127.0.0.1 from the binaries in node_modules, after stopping what a killed launcher left behind.
- * Throws when another launcher runs on the data folder, or with PostgreSQL's last lines.
+ * Starts PostgreSQL on 127.0.0.1 from the binaries in node_modules; the server ends with this process, however that
+ * ends. Throws when another server runs on the data folder, or with PostgreSQL's last lines.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedServer> {
-  const { port = PREFERRED_PORT, database, log = () => {}, settings } = options
-  const dataDir = prepareDataDir(options.dataDir)
-  const lock = await acquireLauncherLock(dataDir)
-  try {
-    const binaries = await findPostgresBinaries()
-    const account = await chooseServerAccount(dataDir, binaries)
-    const cluster = await openCluster({ dataDir, superuser: SUPERUSER, binaries, account, log })
-    const { dataDirectory } = cluster
-    await stopLeftoverServer({ dataDirectory, account, log })
+  const { port: preferredPort = PREFERRED_PORT, database, log = () => {}, settings } = options
+  const dataDir = createDataDir(options.dataDir)
+  const binaries = await findPostgresBinaries()
+  const account = await chooseServerAccount(dataDir, binaries)
+  const { dataDirectory, password } = await openCluster({ dataDir, superuser: SUPERUSER, binaries, account })
+  await refuseRunningServer({ dataDirectory, binaries, account }, dataDir)
 
-    const postmaster = await startOnFreePort({ dataDirectory, port, binaries, account, log, settings })
-    const urlOf = (name: string) =>
-      `postgres://${SUPERUSER}:${cluster.password}@${HOST}:${postmaster.port}/${encodeURIComponent(name)}`
-    const stop = once(async () => {
-      await postmaster.stop()
-      await stopLeftoverServer({ dataDirectory, account, log })
-      lock.release()
-    })
-    await ensureDatabase(database, urlOf('postgres')).catch(async (cause: unknown) => {
-      await stop()
-      throw new Error(
-        `The embedded PostgreSQL could not open the database "${database}": ${errorMessage(cause)}`,
-        {
-          cause,
-        },
-      )
-    })
-    lock.announce(postmaster.port)
-    return {
-      url: urlOf(database),
-      port: postmaster.port,
-      exited: postmaster.exited,
-      stop,
-      [Symbol.asyncDispose]: stop,
-    }
-  } catch (error) {
-    lock.release()
-    throw error
-  }
+  const port = await getPort({ port: preferredPort, host: HOST })
+  if (port !== preferredPort) log(`Port ${preferredPort} is taken; PostgreSQL listens on ${port}`)
+  const { exited, stop } = await startPostmaster({ dataDirectory, port, binaries, account, log, settings })
+  removeDrafts(dataDir)
+  const urlOf = (name: string) =>
+    `postgres://${SUPERUSER}:${password}@${HOST}:${port}/${encodeURIComponent(name)}`
+  await ensureDatabase(database, urlOf('postgres')).catch(async (cause: unknown) => {
+    await stop()
+    const reason = errorMessage(cause)
+    throw new Error(`The embedded PostgreSQL could not open the database "${database}": ${reason}`, { cause })
+  })
+  return { url: urlOf(database), port, exited, stop, [Symbol.asyncDispose]: stop }
 }
 
-/** Creates the folder. Resolves links, because a server is recognised by the real path of its working directory. */
-function prepareDataDir(dataDir: string): string {
+function createDataDir(dataDir: string): string {
   const path = resolve(dataDir)
   try {
     mkdirSync(path, { recursive: true })
-    return realpathSync(path)
+    return path
   } catch (cause) {
     throw new Error(`The data folder ${path} (DATA_DIR) cannot be created: ${errorMessage(cause)}`, { cause })
   }
 }
 
-/** Another process may take the port before the server does: then the next one, as get-port offers none twice. */
-async function startOnFreePort(options: PostmasterOptions): Promise<Postmaster> {
-  for (let attempt = 1; ; attempt++) {
-    const port = await getPort({ port: options.port, host: HOST })
-    if (port !== options.port) options.log(`Port ${options.port} is taken; PostgreSQL listens on ${port}`)
-    try {
-      return await startPostmaster({ ...options, port })
-    } catch (error) {
-      if (!(error instanceof PortTakenError) || attempt === MAX_PORT_ATTEMPTS) throw error
+/** Waits for the server of a launcher that was killed, which stops by itself, and throws when another one runs. */
+async function refuseRunningServer(
+  { dataDirectory, binaries, account }: Pick<PostmasterOptions, 'dataDirectory' | 'binaries' | 'account'>,
+  dataDir: string,
+): Promise<void> {
+  const begun = Date.now()
+  const isRunning = () =>
+    account.run(binaries.pg_ctl, ['status', '--pgdata', dataDirectory]).then(
+      () => true,
+      () => false,
+    )
+  while (await isRunning()) {
+    const [pid, , , port, , , , state = ''] = readPostmasterFile(dataDirectory)
+    if (Date.now() - begun > GRACE_MS && !state.startsWith('stopping')) {
+      throw new Error(
+        `Latchkey is already running on the data folder ${dataDir} (PostgreSQL with pid ${pid} on port ${port}). ` +
+          'Stop it first, or set another DATA_DIR.',
+      )
     }
+    await sleep(50)
+  }
+}
+
+/** The lines in which a server says what it is: the first is its pid, the fourth its port, the eighth its state. */
+function readPostmasterFile(dataDirectory: string): string[] {
+  try {
+    return readFileSync(join(dataDirectory, 'postmaster.pid'), 'utf8').split('\n')
+  } catch {
+    return [] // It has ended by now.
   }
 }
 
@@ -117,13 +111,5 @@ async function ensureDatabase(database: string, maintenanceUrl: string): Promise
     if (rowCount === 0) await client.query(`CREATE DATABASE ${client.escapeIdentifier(database)}`)
   } finally {
     await client.end()
-  }
-}
-
-function once(action: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined
-  return () => {
-    running ??= action()
-    return running
   }
 }

@@ -1,13 +1,18 @@
-import type { ChildProcess } from 'node:child_process'
-import { createLastLines, readLines } from './last-lines.ts'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 import type { ServerAccount } from './server-account.ts'
 
 const READY = 'database system is ready to accept connections'
-/** A fast shutdown writes a checkpoint. One that takes longer than this does not end by itself. */
-const FAST_SHUTDOWN_MS = 30_000
-/** After a kill -9 a child of the server may hold its stderr open. */
-const LAST_LINES_WAIT_MS = 200
+const KEPT_LINES = 12
+
+/** Runs the server until its own standard input is closed, which happens whenever and however the launcher ends. */
+const UNTIL_LAUNCHER_ENDS = `
+  exec 3<&0
+  "$@" 3<&- &
+  server=$!
+  { cat <&3 >/dev/null; kill -INT "$server"; } 2>/dev/null &
+  wait "$server"`
 
 export interface PostmasterOptions {
   dataDirectory: string
@@ -20,51 +25,44 @@ export interface PostmasterOptions {
 }
 
 export interface Postmaster {
-  port: number
-  /** Resolves with undefined after `stop()`, else with what happened. */
+  /** Resolves when the server has ended: with undefined after `stop()`, else with PostgreSQL's last lines. */
   exited: Promise<Error | undefined>
+  /** Fast shutdown: ends open connections and leaves no process behind. May be called twice. */
   stop(): Promise<void>
 }
 
-/** Another process listens on the port. */
-export class PortTakenError extends Error {}
-
 /** Starts the server and waits until it accepts connections; throws with the last lines that it wrote. */
 export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster> {
-  const { account, binaries, log, port } = options
-  const child = account.spawn(binaries.postgres, serverArguments(options), {
-    // In its own session: Ctrl-C in the terminal reaches the launcher only, which stops the server last.
-    detached: true,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const killWithLauncher = () => child.kill('SIGINT')
-  process.once('exit', killWithLauncher)
+  const { account, binaries, log } = options
+  const command = ['-c', UNTIL_LAUNCHER_ENDS, 'sh', binaries.postgres, ...serverArguments(options)]
+  // In its own session: Ctrl-C in the terminal reaches the launcher only, which stops the server last.
+  const child = account.spawn('/bin/sh', command)
 
-  const lastLines = createLastLines()
+  const lines: string[] = []
   const ready = Promise.withResolvers<void>()
-  readLines(child.stderr, (line) => {
-    lastLines.add(line)
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    lines.push(line)
+    lines.splice(0, lines.length - KEPT_LINES)
     log(line)
     if (line.includes(READY)) ready.resolve()
   })
 
   let isStopping = false
-  const exited = waitForEnd(child).then((how) => {
-    process.off('exit', killWithLauncher)
-    return isStopping ? undefined : new Error(`The embedded PostgreSQL ${how}${lastLines.quote()}`)
+  child.once('exit', () => child.stdin.end())
+  const exited = once(child, 'close').then(([code, signal]) => {
+    const said = lines.map((line) => `\n  ${line}`).join('')
+    return isStopping
+      ? undefined
+      : new Error(`The embedded PostgreSQL ended with ${signal ?? code}. PostgreSQL said:${said}`)
   })
   const failure = await Promise.race([ready.promise, exited])
-  if (failure) throw lastLines.includes('could not bind') ? new PortTakenError(failure.message) : failure
-
+  if (failure) throw failure
   return {
-    port,
     exited,
-    stop: async () => {
+    async stop() {
       isStopping = true
-      child.kill('SIGINT')
-      const timer = setTimeout(() => child.kill('SIGQUIT'), FAST_SHUTDOWN_MS)
+      child.stdin.end()
       await exited
-      clearTimeout(timer)
     },
   }
 }
@@ -89,20 +87,4 @@ function serverArguments({ dataDirectory, port, settings = {} }: PostmasterOptio
     ...settings,
   }
   return ['-D', dataDirectory, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
-}
-
-/** Waits for the process to end, and then for its last lines. */
-async function waitForEnd(child: ChildProcess): Promise<string> {
-  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  const how = await new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(`could not be started: ${error.message}`))
-    child.once('exit', (code, signal) =>
-      resolve(signal ? `was ended by ${signal}` : `ended with code ${code}`),
-    )
-  })
-  const { promise: late, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, LAST_LINES_WAIT_MS)
-  await Promise.race([closed, late])
-  clearTimeout(timer)
-  return how
 }
