@@ -4,7 +4,7 @@ import { join } from 'node:path'
 const NAMES = ['APP_ENV', 'API_SERVER', 'DATABASE_URL', 'QUEUE_URL', 'MAIL_URL'] as const
 
 /**
- * Writes the addresses of all parts to `<dataDir>/environment`, which an admin's shell reads. Mode 0600, because it
+ * Writes the addresses of all services to `<dataDir>/environment`, which an admin's shell reads. Mode 0600, because it
  * contains the password of the embedded database.
  */
 export function writeAdminEnvironment(

@@ -10,33 +10,32 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import { ENVIRONMENTS, writeCredentials } from '../release/credentials-file.ts'
 import { writeAdminEnvironment } from './admin-environment.ts'
 import { loadLaunchEnvironment } from './launch-settings.ts'
-import { dataDirOf, type Stop, startOwnParts } from './own-parts.ts'
+import { dataDirOf, type Stop, startLocalServices } from './local-services.ts'
 import { prepareDatabase } from './prepare-database.ts'
-import { refuseTakenPorts, withApiAddress, workerPort } from './service-ports.ts'
-import { type ServiceProcess, type StartService, startService } from './service-process.ts'
-import { startOnPort } from './start-on-free-ports.ts'
+import { environmentOfWorker, refuseTakenPorts, withApiAddress } from './service-ports.ts'
+import { type ServiceProcess, startService } from './service-process.ts'
 import { type Addresses, describeAddresses, fromRoot } from './welcome.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const OWN_PARTS_HINT =
+const LOCAL_SERVICES_HINT =
   'Without DATABASE_URL, QUEUE_URL and MAIL_URL in the environment npm start brings its own.'
 
 /**
- * Starts all of Latchkey and runs until a signal or until a part ends; returns the exit code. Stops every part that it
- * started, the last one first, however it ends.
+ * Starts all of Latchkey and runs until a signal or until a service ends; returns the exit code. Stops every service that
+ * it started, the last one first, however it ends. `nodeOptions` are those of auth-api and mailer-worker.
  */
 export async function launch(
   processEnvironment: NodeJS.ProcessEnv,
-  startOne: StartService = startService,
+  nodeOptions: readonly string[] = [],
 ): Promise<number> {
   const startedAt = performance.now()
   const signalled = untilSignal()
   const stops: Stop[] = []
   try {
-    const starting = start(processEnvironment, stops, startOne)
+    const starting = start(processEnvironment, stops, nodeOptions)
     const running = await Promise.race([starting, signalled])
     if (!running) {
-      // A part that is starting registers its stop once it has started.
+      // A service that is starting registers its stop once it has started.
       await starting.catch(() => undefined)
       return 0
     }
@@ -67,7 +66,7 @@ function untilSignal(): Promise<undefined> {
 }
 
 interface Running extends Addresses {
-  /** Resolves with the reason when a part ends by itself. */
+  /** Resolves with the reason when a service ends by itself. */
   ended: Promise<string>
 }
 
@@ -80,7 +79,7 @@ interface Refused {
 async function start(
   processEnvironment: NodeJS.ProcessEnv,
   stops: Stop[],
-  startOne: StartService,
+  nodeOptions: readonly string[],
 ): Promise<Running | Refused> {
   for (const name of ENVIRONMENTS) {
     if (await writeCredentials(CONFIG_DIR, name)) say(`Generated secrets: config/${name}/credentials.env`)
@@ -89,25 +88,32 @@ async function start(
   await refuseTakenPorts(settings)
   const given = await withApiAddress(settings)
 
-  const { environment, inbox, databaseEnded } = await startOwnParts(given, stops)
-  const services = startServices(environment, stops, startOne)
+  const { environment, inbox, databaseEnded } = await startLocalServices(given, stops)
+  const startOne = (name: string, serviceEnvironment: Environment) => {
+    const file = join(ROOT, 'services', name, 'src/main.ts')
+    const service = startService(name, file, serviceEnvironment, nodeOptions)
+    stops.push(service.stop)
+    return service
+  }
+  const api = startOne('auth-api', environment)
+  const services = [api, startOne('mailer-worker', await environmentOfWorker(environment))]
   const adminFile = given.DATABASE_URL ? undefined : writeAdminFile(environment, stops)
   // The services load meanwhile; they are ready once the tables exist.
   const accounts = await prepareDatabase(environment).catch((error: unknown) => {
     throw given.DATABASE_URL ? withHint(error) : error
   })
   if (accounts.length > 0) return describeRefusal(accounts, environment, adminFile)
-  const starting = [...services, ...(inbox ? [Promise.resolve(inbox)] : [])]
-  const [api, , page] = await Promise.all(starting.map(async (part) => readyOf(await part)))
-  const parts = await Promise.all(starting)
+  if (inbox) services.push(inbox)
+  await Promise.all(services.map(untilReady))
+  const { address = '' } = await api.ready
   return {
     environment,
-    api: api?.address ?? '',
-    inbox: page?.address,
+    api: address,
+    hasInbox: inbox !== undefined,
     adminFile,
     ended: Promise.race([
       databaseEnded,
-      ...parts.map(async ({ name, exited }) => `${name} ended with ${await exited}.`),
+      ...services.map(async ({ name, exited }) => `${name} ended with ${await exited}.`),
     ]),
   }
 }
@@ -119,38 +125,15 @@ function describeRefusal(accounts: User[], { APP_ENV = '' }: Environment, adminF
   return { refusal: `${reason}\n${how}`, isDatabaseOurs: true }
 }
 
-function startServices(
-  environment: Environment,
-  stops: Stop[],
-  startOne: StartService,
-): Promise<ServiceProcess>[] {
-  const api = startOne('auth-api', join(ROOT, 'services/auth-api/src/main.ts'), environment)
-  const workers: ServiceProcess[] = []
-  const worker = startOnPort(workerPort(environment), (port) => {
-    const process = startOne('mailer-worker', join(ROOT, 'services/mailer-worker/src/main.ts'), {
-      ...withoutSigningSecrets(environment),
-      METRICS_PORT: String(port),
-    })
-    workers.push(process)
-    return process
-  })
-  stops.push(async () => void (await Promise.all([api, ...workers].map(({ stop }) => stop()))))
-  return [Promise.resolve(api), worker]
-}
-
-/** mailer-worker issues no tokens, so it does not get the keys that sign them. */
-const withoutSigningSecrets = (environment: Environment): Environment =>
-  Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('JWT_SECRET')))
-
 /** A shell that read .data/environment still has the DATABASE_URL of a start that has ended. */
 function withHint(error: unknown): unknown {
   const isUnavailable = error instanceof AppError && error.code === 'unavailable'
-  return isUnavailable ? new Error(`${error.message}. ${OWN_PARTS_HINT}`, { cause: error }) : error
+  return isUnavailable ? new Error(`${error.message}. ${LOCAL_SERVICES_HINT}`, { cause: error }) : error
 }
 
-async function readyOf(service: ServiceProcess) {
+async function untilReady(service: ServiceProcess): Promise<void> {
   try {
-    return await service.ready
+    await service.ready
   } catch (cause) {
     const reason = errorMessage(cause)
     throw new Error(`${service.name} ${reason}; its own message is above.`, { cause })

@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import getPort from 'get-port'
@@ -24,21 +22,13 @@ export async function withApiAddress(environment: Environment): Promise<Environm
   return { ...withPort, ...parseSettings(['API_SERVER'], withPort) }
 }
 
-/** The port of mailer-worker's health and metrics. METRICS_PORT, if set, is the one of auth-api. */
-export function workerPort(environment: Environment): { port: number; isFree: () => Promise<boolean> } {
+/** The environment of mailer-worker: without the keys that sign tokens, and with METRICS_PORT, if set, left to auth-api. */
+export async function environmentOfWorker(environment: Environment): Promise<Environment> {
   const { HOST } = parseSettings(['HOST'], environment)
-  const { METRICS_PORT: port } = parseSettings(['METRICS_PORT'], {}, 'mailer-worker')
-  return { port, isFree: () => canListen(port, HOST) }
-}
-
-async function canListen(port: number, host: string): Promise<boolean> {
-  const server = createServer().listen(port, host)
-  try {
-    await once(server, 'listening')
-    return true
-  } catch {
-    return false
-  } finally {
-    server.close()
+  const { METRICS_PORT } = parseSettings(['METRICS_PORT'], {}, 'mailer-worker')
+  const others = Object.entries(environment).filter(([name]) => !name.startsWith('JWT_SECRET'))
+  return {
+    ...Object.fromEntries(others),
+    METRICS_PORT: String(await getPort({ port: METRICS_PORT, host: HOST })),
   }
 }

@@ -16,11 +16,14 @@ export interface ServiceProcess {
   stop(): Promise<void>
 }
 
-export type StartService = (name: string, file: string, environment: NodeJS.ProcessEnv) => ServiceProcess
-
 /** Runs a TypeScript file in its own process. The IPC channel ends it with this process, however that ends. */
-export function startService(name: string, file: string, environment: NodeJS.ProcessEnv): ServiceProcess {
-  const child = spawn(process.execPath, [file], {
+export function startService(
+  name: string,
+  file: string,
+  environment: NodeJS.ProcessEnv,
+  nodeOptions: readonly string[] = [],
+): ServiceProcess {
+  const child = spawn(process.execPath, [...nodeOptions, file], {
     env: environment,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     // Ctrl-C reaches only this process, which then stops its services one after the other.

@@ -6,18 +6,18 @@ const LOCAL = /^(?:127\.|localhost$|::1$)/
 const ROOT = join(import.meta.dirname, '..', '..')
 
 export interface Addresses {
-  /** With the address of every part. */
+  /** With the address of every service. */
   environment: Environment
   api: string
-  /** Undefined when MAIL_URL names another mail server. */
-  inbox: string | undefined
+  /** False when MAIL_URL names another mail server. */
+  hasInbox: boolean
   /** The file from which an admin's shell reads the environment; undefined when DATABASE_URL was given. */
   adminFile: string | undefined
 }
 
-/** What `npm start` prints once everything is ready: where each part is, without passwords of servers. */
+/** What `npm start` prints once everything is ready: where each service is, without passwords of servers. */
 export function describeAddresses(
-  { environment, api, inbox, adminFile }: Addresses,
+  { environment, api, hasInbox, adminFile }: Addresses,
   milliseconds: number,
 ): string {
   // A browser cannot open the address that stands for all interfaces.
@@ -28,11 +28,16 @@ export function describeAddresses(
     ['try it', `${url}/docs`],
     ['database', withoutPassword(environment.DATABASE_URL)],
     ['queue', withoutPassword(environment.QUEUE_URL)],
-    ['mail', inbox ? `${inbox} (every mail lands in this inbox)` : withoutPassword(environment.MAIL_URL)],
+    [
+      'mail',
+      hasInbox
+        ? `${environment.INBOX_URL} (every mail lands in this inbox)`
+        : withoutPassword(environment.MAIL_URL),
+    ],
     ...(hasDemoUsers(environment.APP_ENV) ? [['users', `${users}, password ${DEMO_PASSWORD}`]] : []),
     ...(adminFile ? [['admin', `. ${fromRoot(adminFile)} && npx scriptify run Users::list`]] : []),
   ]
-  const missing = hasDemoUsers(environment.APP_ENV) ? [] : findMissing({ environment, inbox, adminFile })
+  const missing = hasDemoUsers(environment.APP_ENV) ? [] : findMissing({ environment, hasInbox, adminFile })
   return `
 Latchkey is ready after ${milliseconds} ms (environment ${environment.APP_ENV}).
 
@@ -46,13 +51,13 @@ const formatRows = (rows: string[][]): string =>
   rows.map(([label = '', text]) => `  ${label.padEnd(14)}${text}`).join('\n')
 
 /** What `npm start` provides for a trial and no one should run an installation with: each setting and why. */
-function findMissing({ environment, inbox, adminFile }: Omit<Addresses, 'api'>): string[][] {
+function findMissing({ environment, hasInbox, adminFile }: Omit<Addresses, 'api'>): string[][] {
   const { HOST = '', API_SERVER = '' } = environment
   return [
     ...(adminFile
       ? [['DATABASE_URL', 'the embedded database has no backups and ends with this command']]
       : []),
-    ...(inbox ? [['MAIL_URL', 'no mail leaves this machine']] : []),
+    ...(hasInbox ? [['MAIL_URL', 'no mail leaves this machine']] : []),
     ...(LOCAL.test(HOST) ? [['HOST', `only this machine can connect to ${HOST}`]] : []),
     ...(API_SERVER.startsWith('http://')
       ? [['API_SERVER', 'clients need https, from a proxy in front of HOST and PORT']]

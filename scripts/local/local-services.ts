@@ -3,9 +3,7 @@ import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-sett
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import getPort from 'get-port'
 import { type EmbeddedServer, startEmbeddedPostgres } from './embedded/postgres.ts'
-import { EXIT_PORT_TAKEN } from './exit-port-taken.ts'
 import { type ServiceProcess, startService } from './service-process.ts'
-import { startOnFreePorts } from './start-on-free-ports.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
@@ -14,21 +12,22 @@ const INBOX_HOST = '127.0.0.1'
 const INBOX_SMTP_PORT = 1025
 const INBOX_WEB_PORT = 1080
 /** MailDev is third-party code: it gets no secret. */
-const INBOX_SETTINGS = ['PATH', 'TMPDIR', 'TEMP', 'SystemRoot', 'NODE_COMPILE_CACHE']
+const INBOX_SETTINGS = ['PATH', 'TMPDIR', 'TEMP', 'NODE_COMPILE_CACHE']
 
-/** Stops one part. */
+/** Stops one service. */
 export type Stop = () => Promise<void>
 
-export interface OwnParts {
-  /** The given environment with the address of every part. */
+export interface LocalServices {
+  /** The given environment with the addresses of the database, the queue and the inbox. */
   environment: Environment
+  /** Undefined when MAIL_URL names another mail server. */
   inbox: ServiceProcess | undefined
   /** Resolves with the reason when the embedded PostgreSQL ends by itself. */
   databaseEnded: Promise<string>
 }
 
-/** Starts the parts that no setting replaces: the embedded PostgreSQL and the mail inbox. */
-export async function startOwnParts(given: Environment, stops: Stop[]): Promise<OwnParts> {
+/** Starts what no setting replaces: the embedded PostgreSQL and the mail inbox. */
+export async function startLocalServices(given: Environment, stops: Stop[]): Promise<LocalServices> {
   const needsPostgres = !given.DATABASE_URL || !findSetting('QUEUE_URL', given)
   const starting = [
     needsPostgres ? startPostgres(given, stops) : undefined,
@@ -55,14 +54,6 @@ export async function startOwnParts(given: Environment, stops: Stop[]): Promise<
   }
 }
 
-interface Inbox {
-  inbox: ServiceProcess
-  /** Where it accepts mail. */
-  url: string
-  /** Where it shows mail. */
-  page: string
-}
-
 /** The absolute path of the environment's folder below DATA_DIR, which is relative to the repository. */
 export function dataDirOf(environment: Environment): string {
   const { DATA_DIR, APP_ENV } = parseSettings(['DATA_DIR', 'APP_ENV'], environment)
@@ -80,24 +71,23 @@ async function startPostgres(given: Environment, stops: Stop[]): Promise<Embedde
   return server
 }
 
-async function startInbox(given: Environment, stops: Stop[]): Promise<Inbox> {
-  let [url, page] = ['', '']
-  const inbox = await startOnFreePorts(
-    async () => {
-      // get-port offers no port twice.
-      const smtpPort = await getPort({ port: INBOX_SMTP_PORT, host: INBOX_HOST })
-      const webPort = await getPort({ port: INBOX_WEB_PORT, host: INBOX_HOST })
-      url = `smtp://${INBOX_HOST}:${smtpPort}`
-      page = `http://${INBOX_HOST}:${webPort}`
-      const process = startService('mail inbox', join(import.meta.dirname, 'mail-inbox.ts'), {
-        ...Object.fromEntries(INBOX_SETTINGS.map((name) => [name, given[name]])),
-        MAILDEV_SMTP_PORT: String(smtpPort),
-        MAILDEV_WEB_PORT: String(webPort),
-      })
-      stops.push(process.stop)
-      return process
-    },
-    async ({ exited }) => (await exited) === String(EXIT_PORT_TAKEN),
-  )
-  return { inbox, url, page }
+/** `url` is where the inbox accepts mail, `page` where it shows it. */
+async function startInbox(
+  given: Environment,
+  stops: Stop[],
+): Promise<{ inbox: ServiceProcess; url: string; page: string }> {
+  const smtpPort = await getPort({ port: INBOX_SMTP_PORT, host: INBOX_HOST })
+  const webPort = await getPort({ port: INBOX_WEB_PORT, host: INBOX_HOST })
+  const inbox = startService('mail inbox', join(import.meta.dirname, 'mail-inbox.ts'), {
+    ...Object.fromEntries(INBOX_SETTINGS.map((name) => [name, given[name]])),
+    MAILDEV_IP: INBOX_HOST,
+    MAILDEV_SMTP_PORT: String(smtpPort),
+    MAILDEV_WEB_PORT: String(webPort),
+  })
+  stops.push(inbox.stop)
+  return {
+    inbox,
+    url: `smtp://${INBOX_HOST}:${smtpPort}`,
+    page: `http://${INBOX_HOST}:${webPort}`,
+  }
 }
