@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { appendFile, mkdir, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { appendFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findFreePort } from '../../services/test/support/free-port.ts'
 import { findPages } from './broken-references.ts'
 import { ROOT } from './generated-pages.ts'
-import { openPasteTerminal } from './paste-terminal.ts'
+import { runPage, scriptOf } from './page-script.ts'
 import { commitAll, type PublishedCheckout, publishCheckout } from './published-checkout.ts'
 import { readSnippets } from './snippets.ts'
 
@@ -39,14 +39,16 @@ beforeAll(async () => {
   env = {
     PATH: process.env.PATH ?? '',
     HOME: process.env.HOME ?? '/tmp',
-    TERM: 'xterm',
     AUTH_API_PORT: `127.0.0.1:${await findFreePort()}`,
     MAILDEV_PORT: `127.0.0.1:${await findFreePort()}`,
     COMPOSE_PROJECT_NAME: NAME,
     LATCHKEY_VERSION: NAME,
   }
   // The pages go on with the files of these two.
-  for (const page of ['docs/how-to/import-users.md', 'docs/how-to/run-a-method.md']) await createFilesOf(page)
+  for (const page of ['docs/how-to/import-users.md', 'docs/how-to/run-a-method.md']) {
+    const files = readSnippets(ROOT, page).filter(({ plan }) => plan?.kind === 'write')
+    await runPage(['bash', '-c', scriptOf(files)], files, { cwd: clone, env })
+  }
 })
 afterAll(async () => {
   const remove = () =>
@@ -60,20 +62,14 @@ afterAll(async () => {
   await published[Symbol.asyncDispose]()
 })
 
-async function createFilesOf(page: string): Promise<void> {
-  for (const { plan, text } of readSnippets(ROOT, page)) {
-    if (plan?.kind !== 'write') continue
-    await mkdir(dirname(join(clone, plan.path)), { recursive: true })
-    await writeFile(join(clone, plan.path), text)
-  }
-}
-
 /** With the names and addresses of this installation beside others on the machine. */
-const asTyped = (text: string): string =>
+const asPasted = (text: string): string =>
   text
     .replaceAll(/(?:localhost|127\.0\.0\.1):8080/g, env.AUTH_API_PORT ?? '')
     .replaceAll('localhost:1080', env.MAILDEV_PORT ?? '')
     .replaceAll(/(latchkey\/[\w-]+):1\.0\.0/g, `$1:${NAME}`)
+    // There is no terminal.
+    .replaceAll(' -it ', ' -i ')
     .replaceAll('scriptify-state:', `${NAME}-state:`)
     .replaceAll(/(--name|stop -t 60|docker rm) reports/g, `$1 ${NAME}-reports`)
     .replaceAll('<commit>', 'HEAD~1')
@@ -93,23 +89,21 @@ it('follows every page that uses Docker', () => {
 
 it.each(PAGES)('%s does what it says', async (page) => {
   if (page.endsWith('upgrade.md')) await publishNextVersion()
-  await using terminal = await openPasteTerminal(clone, env)
-  for (const { text, plan } of readSnippets(ROOT, page)) {
-    if (plan?.kind !== 'run' || plan.on !== 'Docker') continue
-    let shown = ''
-    // `docker compose run` reads what is typed while it runs.
-    for (const command of asTyped(text)
-      .trimEnd()
-      .split(/(?<!\\)\n/))
-      shown += await terminal.enter(command, plan.input)
-    expect(shown).toContain(plan.shows)
-  }
+  const snippets = readSnippets(ROOT, page).filter(({ plan }) => plan?.kind === 'run' && plan.on === 'Docker')
+  await runPage(['bash', '-c', scriptOf(snippets, asPasted)], snippets, { cwd: clone, env })
   expect(await isAvailable()).toBe(true)
 })
 
 it('runs the PHP of docs/how-to/use-the-terminal.md', async () => {
   const php = readSnippets(ROOT, 'docs/how-to/use-the-terminal.md').find(({ language }) => language === 'php')
-  await using terminal = await openPasteTerminal(clone, env)
-  await terminal.paste('docker compose run --rm scriptify terminal --runtime php\n', /php> $/)
-  expect(await terminal.paste(php?.text ?? '', /php> $/)).toContain('admin@example.com')
+  const terminal = run(
+    'docker',
+    ['compose', 'run', '--rm', '-T', 'scriptify', 'terminal', '--runtime', 'php'],
+    {
+      cwd: clone,
+      env,
+    },
+  )
+  terminal.child.stdin?.end(php?.text)
+  expect((await terminal).stdout).toContain('admin@example.com')
 })
