@@ -5,15 +5,18 @@ import { Registry } from 'prom-client'
 import { readAlerts, renderPrometheusRule } from '../../monitoring/rules.ts'
 import { createMailMetrics } from '../../services/mailer-worker/src/mail-metrics.ts'
 import { registerQueueGauges } from '../../services/mailer-worker/src/queue-gauges.ts'
-import { formatAlerts } from './alerts.ts'
-import { formatAuditEvents } from './audit-events.ts'
 import { describeAuthApi } from './auth-api-app.ts'
 import { formatCommandLine } from './command-line.ts'
-import { formatOperations } from './endpoints.ts'
 import { replaceSection } from './markdown.ts'
-import { formatMetrics } from './metrics.ts'
-import { formatProblems, formatProtocolProblems } from './problems.ts'
-import { formatSettings } from './settings.ts'
+import {
+  formatAlerts,
+  formatAuditEvents,
+  formatMetrics,
+  formatOperations,
+  formatProblems,
+  formatProtocolProblems,
+  formatSettings,
+} from './tables.ts'
 
 export const ROOT: string = join(import.meta.dirname, '..', '..')
 

@@ -1,0 +1,117 @@
+import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
+import { AUDIT_EVENTS, type AuditEventName, isOpenEvent } from '@latchkey/shared/audit/audit-events.ts'
+import { SETTINGS } from '@latchkey/shared/settings/definitions.ts'
+import type { Setting } from '@latchkey/shared/settings/setting.ts'
+import type { Registry } from 'prom-client'
+import { z } from 'zod'
+import type { Alert } from '../../monitoring/rules.ts'
+import { parseConfig as parseAuthApi } from '../../services/auth-api/src/config.ts'
+import {
+  fromStatus,
+  PROBLEMS,
+  type Problem,
+  toProblem,
+} from '../../services/auth-api/src/plugins/problem-details.ts'
+import { parseConfig as parseMailerWorker } from '../../services/mailer-worker/src/config.ts'
+import { code, formatTable } from './markdown.ts'
+
+const SERVICES = [parseAuthApi, parseMailerWorker]
+/** Statuses that Fastify and Node answer before a route handles the request. */
+const PROTOCOL_STATUSES = [400, 404, 405, 408, 413, 415, 417, 431, 500]
+
+const Operation = z.object({
+  operationId: z.string(),
+  summary: z.string(),
+  security: z.array(z.unknown()),
+  responses: z.record(z.string(), z.unknown()),
+})
+const OpenapiDocument = z.object({ paths: z.record(z.string(), z.record(z.string(), Operation)) })
+
+/** The table of the settings. */
+export function formatSettings(): string {
+  const rows = Object.entries<Setting<unknown>>(SETTINGS).map(([name, setting]) => [
+    code(name),
+    setting.description,
+    defaultOf(setting),
+    setting.unit ?? '',
+    setting.example && setting.example !== setting.default ? code(setting.example) : '',
+    SERVICES.filter(({ names }) => names.some((known) => known === name))
+      .map(({ service }) => service)
+      .join(', '),
+  ])
+  return formatTable(['setting', 'meaning', 'default', 'unit', 'example', 'services'], rows)
+}
+
+function defaultOf({ default: fallback, schema }: Setting<unknown>): string {
+  if (fallback === undefined) return schema.safeParse(undefined).success ? '' : '**required**'
+  return typeof fallback === 'object' ? fallback.text : fallback
+}
+
+/** The table of the operations of an OpenAPI document. */
+export function formatOperations(openapi: unknown): string {
+  const rows = Object.entries(OpenapiDocument.parse(openapi).paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, { operationId, summary, security, responses }]) => [
+      code(`${method.toUpperCase()} ${path}`),
+      code(operationId),
+      summary,
+      security.length > 0 ? 'Bearer' : '',
+      Object.keys(responses)
+        .filter((status) => status < '400')
+        .join(', '),
+    ]),
+  )
+  return formatTable(['request', 'operation', 'purpose', 'token', 'success'], rows)
+}
+
+/** The table of the problem types of Latchkey's own errors. */
+export const formatProblems = (): string =>
+  formatTypes(Object.keys(PROBLEMS).map((name) => toProblem(new AppError(name as ErrorCode, ''))))
+
+/** The table of the problem types that only a status describes. */
+export const formatProtocolProblems = (): string =>
+  formatTypes(PROTOCOL_STATUSES.map((status) => fromStatus(status)))
+
+const formatTypes = (problems: readonly Problem[]): string =>
+  formatTable(
+    ['type', 'status', 'title'],
+    problems.map(({ type, status, title }) => [code(type), String(status), title]),
+  )
+
+/** The table of the events of the audit trail. */
+export function formatAuditEvents(): string {
+  const names = Object.keys(AUDIT_EVENTS) as AuditEventName[]
+  const rows = names.map((name) => [
+    code(name),
+    isOpenEvent(name) ? 'yes' : '',
+    AUDIT_EVENTS[name].description,
+  ])
+  return formatTable(['event', 'open', 'meaning'], rows)
+}
+
+/** The table of the metrics of a registry. Nothing is collected. */
+export function formatMetrics(registry: Registry): string {
+  const rows = registry
+    .getMetricsAsArray()
+    .map(({ name, type, help, ...metric }) => [code(name), String(type), labelsOf(metric), help])
+    .toSorted(([a = ''], [b = '']) => a.localeCompare(b))
+  return formatTable(['metric', 'type', 'labels', 'meaning'], rows)
+}
+
+/** prom-client declares no `labelNames` on what `getMetricsAsArray` returns. */
+function labelsOf(metric: object): string {
+  const names = 'labelNames' in metric && Array.isArray(metric.labelNames) ? metric.labelNames : []
+  return names.map((name) => code(String(name))).join(', ')
+}
+
+/** The table of the alerts. */
+export const formatAlerts = (alerts: readonly Alert[]): string =>
+  formatTable(
+    ['alert', 'severity', 'after', 'what it means', 'what to do'],
+    alerts.map(({ alert, labels, annotations, ...rule }) => [
+      code(alert),
+      labels.severity,
+      rule.for ?? 'at once',
+      annotations.summary,
+      annotations.action,
+    ]),
+  )
