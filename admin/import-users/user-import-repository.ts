@@ -1,5 +1,5 @@
 import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
-import { inPowersOfTwo, insertRows, prepared } from '@latchkey/shared/database/insert-rows.ts'
+import { insertRows } from '@latchkey/shared/database/insert-rows.ts'
 import type { UserProperty } from '@latchkey/shared/users/user.ts'
 
 /** A user with its future id; the hash is stored as it is. Texts are NFC. */
@@ -28,24 +28,26 @@ interface HolderRow {
   is_deleted: boolean | number
 }
 
+const findHolders = (field: 'username' | 'email'): Statement => ({
+  name: `user-holders-${field}`,
+  text: ({ caselessIn }) =>
+    `select userid, username, email, deleted_at is not null as is_deleted from users where ${caselessIn(field, '$1')}`,
+})
+const FIND_HOLDERS = { username: findHolders('username'), email: findHolders('email') }
+
 /** Many users in few statements. Given a transaction, it works inside that transaction. */
 export function createUserImportRepository(db: Queryable) {
   return {
     /** Ignores case. Deleted users keep their names. */
     async findHolders(field: 'username' | 'email', values: readonly string[]): Promise<Holder[]> {
-      const found: Holder[] = []
-      for (const some of inPowersOfTwo(values)) {
-        const rows = await db.query<HolderRow>(findHolders(field, some.length), some)
-        found.push(
-          ...rows.map((row) => ({
-            userid: db.fromUuidValue(row.userid),
-            username: row.username,
-            email: row.email,
-            isDeleted: Boolean(row.is_deleted),
-          })),
-        )
-      }
-      return found
+      if (values.length === 0) return []
+      const rows = await db.query<HolderRow>(FIND_HOLDERS[field], [values])
+      return rows.map((row) => ({
+        userid: db.fromUuidValue(row.userid),
+        username: row.username,
+        email: row.email,
+        isDeleted: Boolean(row.is_deleted),
+      }))
     },
 
     /** Throws the driver's error when a user violates a unique index. Needs a transaction, which then stores none. */
@@ -66,12 +68,3 @@ export function createUserImportRepository(db: Queryable) {
     },
   }
 }
-
-const findHolders = (field: 'username' | 'email', count: number): Statement =>
-  prepared(`user-holders-${field}-${count}`, () => {
-    const select = 'select userid, username, email, deleted_at is not null as is_deleted from users'
-    const numbers = Array.from({ length: count }, (_, index) => `$${index + 1}`)
-    return {
-      text: ({ caseless }) => `${select} where ${caseless(field)} in (${numbers.map(caseless).join(', ')})`,
-    }
-  })

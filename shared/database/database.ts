@@ -9,11 +9,19 @@ export interface Statement {
 }
 
 export type SqlValue = string | number | boolean | Date | Uint8Array | null
+/** One value, or a list for a statement with `isIn` or `caselessIn`, or rows for one with `insertRows`. */
+export type SqlParameter = SqlValue | readonly SqlValue[] | readonly (readonly SqlValue[])[]
 
 /** The pieces of SQL in which databases differ. */
 export interface SqlFragments {
   /** A column or value in the form in which the database compares it by index, without regard to case. */
   caseless(expression: string): string
+  /** Whether a column has one of the values of a list. */
+  isIn(column: string, placeholder: string): string
+  /** The same without regard to case, by the index of `caseless(column)`. */
+  caselessIn(column: string, placeholder: string): string
+  /** The end of an `insert` of many rows, from `values` on; `toRows` gives its parameter. */
+  rowsOf(table: string, columns: readonly string[], placeholder: string): string
   /** Ends a `select` that locks its rows until the transaction ends. */
   readonly forUpdate: string
   /** Ends an `insert` that leaves a row with the same `key`, its primary key, as it is. */
@@ -38,6 +46,8 @@ export interface Dialect {
   toUuidValue(uuid: string): SqlValue
   /** The canonical lower-case text of a UUID that a query returned. */
   fromUuidValue(value: unknown): string
+  /** The parameter for `rowsOf`. */
+  toRows(columns: readonly string[], rows: readonly (readonly SqlValue[])[]): SqlParameter
   /** Loads the driver and opens a pool; connects at the first statement, and again after any loss. */
   open(url: string, options: DatabaseOptions): Promise<Database>
 }
@@ -59,9 +69,9 @@ export interface DriverErrors {
 /** What runs statements: the pool or one transaction. Throws `unavailable` and `invalid_input`. */
 export interface Queryable extends Pick<Dialect, 'toUuidValue' | 'fromUuidValue'> {
   readonly dialect: Dialect
-  query<Row extends object>(statement: Statement, values?: readonly SqlValue[]): Promise<Row[]>
+  query<Row extends object>(statement: Statement, values?: readonly SqlParameter[]): Promise<Row[]>
   /** Runs a statement that changes rows; returns how many rows it matched. */
-  execute(statement: Statement, values?: readonly SqlValue[]): Promise<number>
+  execute(statement: Statement, values?: readonly SqlParameter[]): Promise<number>
 }
 
 export interface Transaction extends Queryable {
@@ -104,6 +114,14 @@ export interface DatabaseOptions {
   /** Receives the error of a connection that broke while it was idle. */
   onConnectionError?: (error: Error) => void
 }
+
+/**
+ * Time limit on the server for a statement whose client waits for `clientTimeoutMs`, in milliseconds. The server has to
+ * stop first: a statement that waits for a lock does not notice that its client has gone, and each new connection would
+ * add another one.
+ */
+export const serverTimeoutMs = (clientTimeoutMs: number): number =>
+  Math.max(clientTimeoutMs - 1_000, Math.ceil(clientTimeoutMs / 2))
 
 /** The defaults of `DatabaseOptions`. */
 export const DEFAULT_OPTIONS = { poolSize: 10, statementTimeoutMs: 15_000, connectTimeoutMs: 3_000 } as const

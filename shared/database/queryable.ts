@@ -1,10 +1,10 @@
-import type { Dialect, DriverErrors, Queryable, SqlValue, Statement } from './database.ts'
+import type { Dialect, DriverErrors, Queryable, SqlParameter, Statement } from './database.ts'
 import { translating } from './to-app-error.ts'
 
 /** A driver's own way to run a prepared statement. */
 export interface Driver {
-  query(statement: SqlText, values: readonly SqlValue[]): Promise<object[]>
-  execute(statement: SqlText, values: readonly SqlValue[]): Promise<number>
+  query(statement: SqlText, values: readonly SqlParameter[]): Promise<object[]>
+  execute(statement: SqlText, values: readonly SqlParameter[]): Promise<number>
 }
 
 /** A statement in the words of one dialect. */
@@ -25,7 +25,7 @@ export function createQueryable(
     dialect,
     toUuidValue: dialect.toUuidValue,
     fromUuidValue: dialect.fromUuidValue,
-    query: <Row extends object>(statement: Statement, values: readonly SqlValue[] = []) =>
+    query: <Row extends object>(statement: Statement, values: readonly SqlParameter[] = []) =>
       // The caller names the row's type; nothing checks it.
       translating(() => driver.query(resolve(statement), values) as Promise<Row[]>, translate),
     execute: (statement, values = []) =>

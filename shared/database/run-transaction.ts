@@ -35,3 +35,24 @@ async function repeatOnConflict<Result>(work: () => Promise<Result>, errors: Dri
     }
   }
 }
+
+/**
+ * Why a transaction takes no further statement: the first one that failed, or its end. A later statement would run outside
+ * of the transaction, or in that of another request.
+ */
+export function createRefusal() {
+  let reason: { error: unknown } | undefined
+  return {
+    /** Keeps the first reason, and returns it. */
+    refuse(error: unknown): unknown {
+      reason ??= { error }
+      return reason.error
+    },
+    /** Throws once there is a reason. */
+    check(): void {
+      if (reason) throw reason.error
+    },
+  }
+}
+
+export const transactionEnd = (): Error => new Error('The transaction has ended')

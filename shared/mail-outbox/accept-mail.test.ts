@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, expectTypeOf, it, vi } from 'vitest'
 import { z } from 'zod'
-import type { SqlValue, Statement, Transaction } from '../database/database.ts'
+import type { SqlParameter, Statement, Transaction } from '../database/database.ts'
 import { postgres } from '../database/postgres/dialect.ts'
 import { createMails, type Mail, type Mails } from './accept-mail.ts'
 import { MAIL_TEMPLATES, wholeNumber } from './mail-templates.ts'
@@ -19,7 +19,7 @@ const reset = {
 
 /** A transaction that keeps what is written, and commits by hand. */
 function aTransaction() {
-  const written: { statement: string; values: readonly SqlValue[] }[] = []
+  const written: { statement: string; values: readonly SqlParameter[] }[] = []
   const registered: (() => void)[] = []
   const transaction: Transaction = {
     dialect: postgres,

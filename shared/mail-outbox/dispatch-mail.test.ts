@@ -4,8 +4,8 @@ import { createMailDispatcher } from './dispatch-mail.ts'
 const job = { to: 'a@example.com', subject: '', template: 't', language: 'en', variables: 'x', expiresAt: '' }
 
 const anOutbox = () => ({
-  markDispatched: vi.fn(async (_ids: readonly string[]) => undefined),
-  removeAll: vi.fn(async (_ids: readonly string[]) => undefined),
+  markDispatched: vi.fn(async (_ids: readonly string[]) => 1),
+  removeAll: vi.fn(async (_ids: readonly string[]) => 1),
 })
 const markedBy = ({ markDispatched }: ReturnType<typeof anOutbox>) =>
   markDispatched.mock.calls.flatMap(([ids]) => ids)
@@ -15,8 +15,8 @@ describe('dispatching a mail', () => {
     const calls: string[] = []
     const queue = { add: async () => void calls.push('add') }
     const outbox = {
-      markDispatched: async () => void calls.push('mark'),
-      removeAll: async () => void calls.push('remove'),
+      markDispatched: async () => calls.push('mark'),
+      removeAll: async () => calls.push('remove'),
     }
     const dispatcher = createMailDispatcher({ outbox, queue })
     dispatcher.dispatch('id', job)

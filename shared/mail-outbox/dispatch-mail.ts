@@ -82,8 +82,8 @@ export function createMailDispatcher({
 }
 
 /** Collects ids for a while, and runs `work` on all of them; a call settles as its work does. */
-function createCollector(closing: AbortSignal, work: (ids: readonly string[]) => Promise<void>) {
-  let collected: { ids: string[]; done: Promise<void> } | undefined
+function createCollector(closing: AbortSignal, work: (ids: readonly string[]) => Promise<unknown>) {
+  let collected: { ids: string[]; done: Promise<unknown> } | undefined
 
   function begin() {
     const ids: string[] = []
@@ -94,7 +94,7 @@ function createCollector(closing: AbortSignal, work: (ids: readonly string[]) =>
     return { ids, done: wait(COLLECT_MS, undefined, { signal: closing }).then(end, end) }
   }
 
-  return (id: string): Promise<void> => {
+  return (id: string): Promise<unknown> => {
     collected ??= begin()
     collected.ids.push(id)
     return collected.done

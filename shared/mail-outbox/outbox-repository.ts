@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { Queryable, Statement } from '../database/database.ts'
-import { inPowersOfTwo, prepared } from '../database/insert-rows.ts'
 import type { MailJob } from '../mail-queue/mail-job.ts'
 
 const INSERT: Statement = {
@@ -26,17 +25,14 @@ const FIND_OLDEST: Statement = {
   text: 'select created_at from mail_outbox where expires_at > created_at order by created_at limit 1',
 }
 
-const markDispatched = (count: number): Statement =>
-  prepared(`outbox-mark-dispatched-${count}`, () => ({
-    text: `update mail_outbox set dispatched_at = $1 where id in (${placeholders(2, count)})`,
-  }))
-const removeAll = (count: number): Statement =>
-  prepared(`outbox-remove-${count}`, () => ({
-    text: `delete from mail_outbox where id in (${placeholders(1, count)})`,
-  }))
-
-const placeholders = (first: number, count: number): string =>
-  Array.from({ length: count }, (_, index) => `$${first + index}`).join(', ')
+const MARK_DISPATCHED: Statement = {
+  name: 'outbox-mark-dispatched',
+  text: ({ isIn }) => `update mail_outbox set dispatched_at = $1 where ${isIn('id', '$2')}`,
+}
+const REMOVE_ALL: Statement = {
+  name: 'outbox-remove-all',
+  text: ({ isIn }) => `delete from mail_outbox where ${isIn('id', '$1')}`,
+}
 
 interface OutboxRow {
   id: unknown
@@ -96,16 +92,11 @@ export function createOutboxRepository(db: Queryable) {
     },
 
     /** Records that the queue has the mails. */
-    async markDispatched(ids: readonly string[], now: Date): Promise<void> {
-      for (const some of inPowersOfTwo(ids.map(db.toUuidValue)))
-        await db.execute(markDispatched(some.length), [now, ...some])
-    },
+    markDispatched: (ids: readonly string[], now: Date): Promise<number> =>
+      db.execute(MARK_DISPATCHED, [now, ids.map(db.toUuidValue)]),
 
     /** Deletes the rows of several mails. */
-    async removeAll(ids: readonly string[]): Promise<void> {
-      for (const some of inPowersOfTwo(ids.map(db.toUuidValue)))
-        await db.execute(removeAll(some.length), some)
-    },
+    removeAll: (ids: readonly string[]): Promise<number> => db.execute(REMOVE_ALL, [ids.map(db.toUuidValue)]),
 
     /** Whether the mail is still to be sent. */
     has: async (id: string): Promise<boolean> => (await db.query(FIND, [db.toUuidValue(id)])).length > 0,

@@ -36,6 +36,7 @@ function aSweep(rows: OutboxEntry[], add = vi.fn(async (_id: string) => undefine
     },
     markDispatched: async (ids: readonly string[], now: Date) => {
       for (const row of rows) if (ids.includes(row.id)) row.dispatchedAt = now
+      return ids.length
     },
     remove: async (id: string) => {
       const index = rows.findIndex((row) => row.id === id)

@@ -10,7 +10,7 @@ import {
 } from 'bullmq'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { serverTimeoutMs } from '../database/server-timeout.ts'
+import { serverTimeoutMs } from '../database/database.ts'
 import { MAIL_QUEUE } from './mail-job.ts'
 
 interface ErrorEmitter {

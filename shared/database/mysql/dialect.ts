@@ -9,6 +9,9 @@ export const mysql: Dialect = {
   sql: {
     // The collation of the columns ignores case; lower() would keep the index from being used.
     caseless: (expression) => expression,
+    isIn: (column, placeholder) => `${column} in (${placeholder})`,
+    caselessIn: (column, placeholder) => `${column} in (${placeholder})`,
+    rowsOf: (_, __, placeholder) => `values ${placeholder}`,
     forUpdate: 'for update',
     // Not `insert ignore`, which ignores other faults too.
     keepExisting: (key) => `on duplicate key update ${key} = ${key}`,
@@ -62,6 +65,7 @@ export const mysql: Dialect = {
     Buffer.from(value as Uint8Array)
       .toString('hex')
       .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
+  toRows: (_, rows) => rows,
   async open(url, options) {
     const { openMysql } = await import('./open.ts')
     return openMysql(mysql, url, options)

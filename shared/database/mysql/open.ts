@@ -1,11 +1,16 @@
 import mysql from 'mysql2/promise'
-import { type Database, type DatabaseOptions, DEFAULT_OPTIONS, type Dialect } from '../database.ts'
+import {
+  type Database,
+  type DatabaseOptions,
+  DEFAULT_OPTIONS,
+  type Dialect,
+  type SqlParameter,
+  type SqlValue,
+} from '../database.ts'
 import { createQueryable, type Driver } from '../queryable.ts'
-import { runTransaction } from '../run-transaction.ts'
+import { createRefusal, runTransaction, transactionEnd } from '../run-transaction.ts'
 import { toAppError, toFinalError, translating } from '../to-app-error.ts'
-import { createRefusal } from '../transaction-refusal.ts'
 import { openPool, type Pool, SESSION, type Step } from './pool.ts'
-import { toPositional } from './positional.ts'
 
 /** Time that a second migration waits for the first. */
 const LOCK_TIMEOUT_SECONDS = 300
@@ -70,18 +75,32 @@ const createDriver = (run: Step): Driver => ({
     }),
 })
 
+/** MySQL's placeholders have no numbers: each `$2` becomes a `?`, or one for each value of a list or of rows. */
+function toPositional(text: string, values: readonly SqlParameter[]): [sql: string, values: SqlValue[]] {
+  const ordered: SqlValue[] = []
+  const placeholdersFor = (value: SqlParameter): string => {
+    if (Array.isArray(value))
+      return value
+        .map((each) => (Array.isArray(each) ? `(${placeholdersFor(each)})` : placeholdersFor(each)))
+        .join(', ')
+    ordered.push(value as SqlValue)
+    return '?'
+  }
+  const sql = text.replace(/\$(\d+)/g, (_, number) => placeholdersFor(values[Number(number) - 1] ?? null))
+  return [sql, ordered]
+}
+
 const transact = <Result>(pool: Pool, work: (step: Step) => Promise<Result>): Promise<Result> =>
   pool.use(async (step) => {
     const refusal = createRefusal()
-    const inTransaction = inOrder(step, refusal)
     await step((connection) => connection.beginTransaction())
     try {
-      const result = await work(inTransaction)
-      refusal.end()
+      const result = await work(inOrder(step, refusal))
+      refusal.refuse(transactionEnd())
       await step((connection) => connection.commit())
       return result
     } catch (error) {
-      refusal.end()
+      refusal.refuse(transactionEnd())
       // A broken connection cannot roll back, and need not: the server does.
       await step((connection) => connection.rollback()).catch(() => undefined)
       throw error
@@ -90,16 +109,16 @@ const transact = <Result>(pool: Pool, work: (step: Step) => Promise<Result>): Pr
 
 /**
  * Runs the steps of a transaction one after the other, and none after one that failed or after the end: a deadlock ends the
- * transaction on the server, and a later statement would be a transaction of its own.
+ * transaction on the server, and a later statement would be a transaction by itself.
  */
-function inOrder(step: Step, refusal: ReturnType<typeof createRefusal>): Step {
+function inOrder(step: Step, { check, refuse }: ReturnType<typeof createRefusal>): Step {
   let previous: Promise<unknown> = Promise.resolve()
   return (work) => {
     const result = previous.then(() => {
-      refusal.check()
+      check()
       return step(work)
     })
-    previous = result.catch(refusal.record)
+    previous = result.catch(refuse)
     return result
   }
 }

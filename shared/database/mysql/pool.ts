@@ -1,12 +1,14 @@
 import { Socket } from 'node:net'
 import mysql from 'mysql2/promise'
 import { within } from '../../within.ts'
-import type { DatabaseOptions, PoolUsage } from '../database.ts'
-import { serverTimeoutMs } from '../server-timeout.ts'
+import { type DatabaseOptions, type PoolUsage, serverTimeoutMs } from '../database.ts'
 import { READ_ONLY } from './read-only.ts'
 
 /** Times in UTC; a value that does not fit is refused instead of being cut. */
 export const SESSION = `set time_zone = '+00:00', sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES')`
+
+/** More than Latchkey has statements. */
+const MAX_PREPARED = 200
 
 /** mysql2's own code for a server that takes too long. */
 const TIMED_OUT = 'PROTOCOL_SEQUENCE_TIMEOUT'
@@ -30,6 +32,8 @@ export function openPool(connection: mysql.ConnectionOptions, options: PoolOptio
     connectionLimit: options.poolSize,
     maxIdle: options.poolSize,
     enableKeepAlive: true,
+    // A list of another length is another statement, and a server has room for 16,382.
+    maxPreparedStatements: MAX_PREPARED,
   })
   prepareSessions(pool, options)
   const usage = { inUse: 0, waiting: 0 }

@@ -7,6 +7,11 @@ export const postgres: Dialect = {
   protocols: ['postgres', 'postgresql'],
   sql: {
     caseless: (expression) => `lower(${expression})`,
+    isIn: (column, placeholder) => `${column} = any(${placeholder})`,
+    caselessIn: (column, placeholder) =>
+      `lower(${column}) in (select lower(listed) from unnest(${placeholder}::text[]) as listed)`,
+    rowsOf: (table, columns, placeholder) =>
+      `select ${columns.join(', ')} from json_populate_recordset(null::${table}, ${placeholder})`,
     forUpdate: 'for update',
     keepExisting: (key) => `on conflict (${key}) do nothing`,
     // The trigger on `users` reads it.
@@ -36,6 +41,8 @@ export const postgres: Dialect = {
   },
   toUuidValue: (uuid) => uuid,
   fromUuidValue: String,
+  toRows: (columns, rows) =>
+    JSON.stringify(rows.map((row) => Object.fromEntries(columns.map((column, at) => [column, row[at]])))),
   async open(url, options) {
     const { openPostgres } = await import('./open.ts')
     return openPostgres(postgres, url, options)

@@ -1,11 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
 import pgPromise, { type IDatabase, type IResultExt, type ITask } from 'pg-promise'
-import { type Database, type DatabaseOptions, DEFAULT_OPTIONS, type Dialect } from '../database.ts'
+import {
+  type Database,
+  type DatabaseOptions,
+  DEFAULT_OPTIONS,
+  type Dialect,
+  serverTimeoutMs,
+} from '../database.ts'
 import { createQueryable, type Driver } from '../queryable.ts'
-import { runTransaction } from '../run-transaction.ts'
-import { serverTimeoutMs } from '../server-timeout.ts'
+import { createRefusal, runTransaction, transactionEnd } from '../run-transaction.ts'
 import { toAppError, toFinalError, translating } from '../to-app-error.ts'
-import { createRefusal } from '../transaction-refusal.ts'
 
 /** `timestamp` columns of an adopted database contain UTC, as ours do; `pg` would read them as local time. */
 const TIMESTAMP_OID = 1114
@@ -48,7 +52,7 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
                 const driver = createDriver(sendIn(task, refusal))
                 return await work({ ...createQueryable(dialect, driver, toAppError), afterCommit })
               } finally {
-                refusal.end()
+                refusal.refuse(transactionEnd())
               }
             }),
           ),
@@ -144,15 +148,13 @@ function collectTurns(pool: IDatabase<object>): Send {
 
 /** Runs a statement in a transaction, and none after one that failed or after the end. */
 const sendIn =
-  (task: ITask<object>, refusal: ReturnType<typeof createRefusal>): Send =>
+  (task: ITask<object>, { check, refuse }: ReturnType<typeof createRefusal>): Send =>
   async (query) => {
-    refusal.check()
-    try {
-      return await task.result(query)
-    } catch (error) {
+    check()
+    return task.result(query).catch((error) => {
       // What was sent behind a statement that failed fails with "current transaction is aborted".
-      throw refusal.record(error)
-    }
+      throw refuse(error)
+    })
   }
 
 /** Sends all statements at once. Each one settles by itself; throws the error of one that was not answered. */

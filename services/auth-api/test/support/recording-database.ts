@@ -1,9 +1,9 @@
-import type { Queryable, SqlValue, Statement } from '@latchkey/shared/database/database.ts'
+import type { Queryable, SqlParameter, Statement } from '@latchkey/shared/database/database.ts'
 import type { TestDatabase } from '../../../test/support/test-database.ts'
 
 export interface RecordingDatabase extends TestDatabase {
   /** What was sent so far, in its order; a test may empty it. */
-  sent: { statement: Statement; values: readonly SqlValue[] }[]
+  sent: { statement: Statement; values: readonly SqlParameter[] }[]
   /** The names of the statements so far. */
   names(): string[]
   /** The name of a statement that fails, if any. */
@@ -14,7 +14,7 @@ export interface RecordingDatabase extends TestDatabase {
 export function recording(database: TestDatabase): RecordingDatabase {
   const { db } = database
   const recorded = <Given extends Queryable>(given: Given): Given => {
-    const record = (statement: Statement, values: readonly SqlValue[] = []) => {
+    const record = (statement: Statement, values: readonly SqlParameter[] = []) => {
       recordingDatabase.sent.push({ statement, values })
       if (statement.name === recordingDatabase.failing) throw new Error(`${statement.name} fails`)
     }

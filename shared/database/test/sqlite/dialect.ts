@@ -6,6 +6,11 @@ export const sqlite: Dialect = {
   protocols: ['sqlite'],
   sql: {
     caseless: (expression) => `lower(${expression})`,
+    isIn: (column, placeholder) => `${column} in (select value from json_each(${placeholder}))`,
+    caselessIn: (column, placeholder) =>
+      `lower(${column}) in (select lower(value) from json_each(${placeholder}))`,
+    rowsOf: (_, columns, placeholder) =>
+      `select ${columns.map((_, at) => `value ->> ${at}`).join(', ')} from json_each(${placeholder})`,
     forUpdate: '', // A transaction locks the whole database.
     keepExisting: (key) => `on conflict (${key}) do nothing`,
     keepUpdatedAt: { statement: 'update latchkey_session set keep_updated_at = 1', assignment: '' },
@@ -23,6 +28,7 @@ export const sqlite: Dialect = {
   },
   toUuidValue: (uuid) => uuid,
   fromUuidValue: String,
+  toRows: (_, rows) => rows,
   async open(url) {
     const { openSqlite } = await import('./open.ts')
     return openSqlite(sqlite, url)

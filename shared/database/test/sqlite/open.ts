@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
-import type { Database, Dialect, SqlValue } from '../../database.ts'
+import type { Database, Dialect, SqlParameter } from '../../database.ts'
 import { createQueryable, type Driver } from '../../queryable.ts'
 import { runTransaction } from '../../run-transaction.ts'
 import { toAppError, toFinalError } from '../../to-app-error.ts'
@@ -60,12 +60,13 @@ const createDriver = (connection: DatabaseSync): Driver => ({
   },
 })
 
-const named = (values: readonly SqlValue[]): Record<string, SQLInputValue> =>
+const named = (values: readonly SqlParameter[]): Record<string, SQLInputValue> =>
   Object.fromEntries(values.map((value, index) => [`$${index + 1}`, toInput(value)]))
 
-function toInput(value: SqlValue): SQLInputValue {
+function toInput(value: SqlParameter): SQLInputValue {
   if (value instanceof Date) return value.toISOString()
-  return typeof value === 'boolean' ? Number(value) : value
+  if (Array.isArray(value)) return JSON.stringify(value)
+  return typeof value === 'boolean' ? Number(value) : (value as SQLInputValue)
 }
 
 const dateColumns = (statement: StatementSync): string[] =>
