@@ -82,18 +82,6 @@ describe.concurrent('the node terminal', () => {
     }
   })
 
-  it('edits the last statement in the editor, and says when that fails', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'scriptify-editor-'))
-    const editor = join(folder, 'editor')
-    writeFileSync(editor, '#!/bin/sh\nsed -i s/1/40/ "$2"; ls -l "$2" | cut -c1-10', { mode: 0o755 })
-    await using terminal = await openTerminal([], { VISUAL: `${editor} --wait` })
-    await terminal.enter('1 + 2')
-    expect(await terminal.enter('.edit')).toMatch(/-rw-------\n40 \+ 2\n+=> 42/)
-    writeFileSync(editor, '#!/bin/sh\nexit 3', { mode: 0o755 })
-    expect(await terminal.enter('.edit')).toContain('ended with 3: nothing was run')
-    expect(await terminal.enter('.history')).toContain('40 + 2')
-  })
-
   it('ends in one line when the preload lets no new process start', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
     writeFileSync(

@@ -297,31 +297,17 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     })
   })
 
-  it('shows code and values in colours, in 20 columns, and gives a long value to the pager', async () => {
+  it('shows values in colours, in 20 columns', async () => {
     // Under CI, Node shows colours only where they are forced.
-    const env = {
-      NO_COLOR: undefined,
-      CI: '1',
-      FORCE_COLOR: '1',
-      PAGER: 'head -n 2; echo paged',
-      LC_ALL: 'C',
-    }
+    const env = { NO_COLOR: undefined, CI: '1', FORCE_COLOR: '1', LC_ALL: 'C' }
     await using terminal = await openTerminal(['--no-preload'], env, { cols: 20, rows: 12 })
     const screen = watchScreen(terminal)
-    const shows = (color: number, ...texts: string[]) =>
-      vi.waitFor(() => expect(screen.inColor(color)).toEqual(texts), { timeout: 60_000, interval: 20 })
-    terminal.type('["漢", fn($x) => 1]) // )')
-    await shows(5, 'fn')
-    await shows(2, '"漢"')
-    await shows(1, ')')
-    terminal.type(`${'\x1b[D'.repeat(6)}`)
-    await shows(6, '[', ']')
-    terminal.type('\x1b[C\x7f\r')
-    // The value is coloured as what is typed.
-    await shows(2, '"漢"', '"漢"')
+    terminal.type('["漢", "字", "漢字"]\r')
     await terminal.see(/php> $/)
-    const shown = await terminal.enter('range(1, 30);')
-    expect(shown).toMatch(/=> \[\n {5}1,\npaged\n/)
+    await vi.waitFor(() => expect(screen.inColor(2)).toEqual(['"漢"', '"字"', '"漢字"']), {
+      timeout: 60_000,
+      interval: 20,
+    })
   })
 
   it('writes nothing but text where it is dumb, runs nothing that is not UTF-8, and leaves at die with code 0', async () => {

@@ -33,7 +33,7 @@ interface TypistOptions {
   rows?: number
 }
 
-/** Starts a program on a pseudo-terminal. Long values are not paged, unless `env` names a pager. */
+/** Starts a program on a pseudo-terminal. */
 export function startTypist(
   file: string,
   args: string[],
@@ -45,7 +45,7 @@ export function startTypist(
     cols,
     rows,
     cwd,
-    env: definedOnly({ ...process.env, PAGER: 'cat', ...env }),
+    env: definedOnly({ ...process.env, ...env }),
   })
   const state: { seen: string; code?: number } = { seen: '' }
   pty.onData((data) => {

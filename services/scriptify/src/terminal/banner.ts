@@ -1,11 +1,10 @@
+import { styleText } from 'node:util'
 import { findForeignLocale } from './charset.ts'
 import type { History } from './history.ts'
-import { styleText } from './style-text.ts'
 import type { Opened, SessionSetup } from './worker/supervised-worker.ts'
 
 interface BannerFacts {
-  /** Undefined for a worker that is still starting. */
-  opened: Opened | undefined
+  opened: Opened
   environment: Record<string, string>
   history: Pick<History, 'problem'>
   isProduction: boolean
@@ -21,16 +20,16 @@ export function formatBanner(
   const locale = findForeignLocale(process.env)
   return [
     ...(isProduction ? [productionWarning(env)] : []),
-    `Scriptify terminal, ${backend.language} ${backend.version ?? opened?.version}, in ${rootdir}${env.APP_ENV ? `, APP_ENV=${env.APP_ENV}` : ''}`,
+    `Scriptify terminal, ${backend.language} ${opened.version}, in ${rootdir}${env.APP_ENV ? `, APP_ENV=${env.APP_ENV}` : ''}`,
     ...(backend.autoloader === undefined ? [] : [`Autoloader: ${backend.autoloader}`]),
     preload === undefined ? `No preload file (the default is ${backend.preload})` : `Preload: ${preload}`,
     ...(added === 0 ? [] : [`Environment variables loaded: ${added}`]),
-    ...(backend.name === 'php' && opened?.forks === false
+    ...(backend.name === 'php' && !opened.forks
       ? ['No copy by fork: after a crash, only plain variables come back']
       : []),
     ...(locale === undefined ? [] : [`${locale}: the terminal reads and writes UTF-8 only`]),
     ...(history.problem === undefined ? [] : [history.problem]),
-    ...(opened?.notes ?? []),
+    ...opened.notes,
     ...(setup.sandbox ? [SANDBOX] : []),
     '.help lists the commands; exit or Ctrl-D leaves',
   ].join('\n')

@@ -1,6 +1,3 @@
-import { performance } from 'node:perf_hooks'
-import { errorMessage } from '../cli/error-message.ts'
-import { isDotCommand } from './dot-command-line.ts'
 import type { History } from './history.ts'
 import type { Session } from './session.ts'
 
@@ -10,18 +7,14 @@ export interface DotCommandContext {
   /** The variables that --env and the service added. */
   environment: Record<string, string>
   evaluate(code: string): Promise<void>
-  /** Lets the user edit a text; throws when the editor fails. */
-  edit(text: string): Promise<string>
-  /** By the pager, when the text is long. */
-  print(text: string): Promise<void>
+  print(text: string): void
+  leave(): void
 }
-
-type Result = 'go on' | 'leave'
 
 interface DotCommand {
   usage: string
   effect: string
-  run(context: DotCommandContext, argument: string): Promise<Result | undefined> | Result | undefined
+  run(context: DotCommandContext, argument: string): Promise<void> | void
 }
 
 const SECRET_NAME = /pass|secret|token|key|credential|_url$/i
@@ -30,12 +23,11 @@ const COMMANDS: Record<string, DotCommand> = {
   help: {
     usage: '.help',
     effect: 'show this list',
-    run: async ({ print }) => {
-      await print(helpText())
-      return undefined
+    run: ({ print }) => {
+      print(helpText())
     },
   },
-  exit: { usage: '.exit', effect: 'leave, like exit, quit and Ctrl-D', run: () => 'leave' },
+  exit: { usage: '.exit', effect: 'leave, like exit, quit and Ctrl-D', run: ({ leave }) => leave() },
   clear: {
     usage: '.clear',
     effect: 'forget everything and start anew',
@@ -50,23 +42,21 @@ const COMMANDS: Record<string, DotCommand> = {
   history: {
     usage: '.history [text]',
     effect: 'list what was typed, or the entries that contain the text',
-    run: async ({ history, print }, text) => {
-      await print(
+    run: ({ history, print }, text) => {
+      print(
         history.entries
           .slice(0, 200)
           .filter((entry) => entry.includes(text))
           .reverse()
           .join('\n'),
       )
-      return undefined
     },
   },
   ls: {
     usage: '.ls',
     effect: 'list variables, functions and classes',
     run: async ({ session, print }) => {
-      await print(await session.list())
-      return undefined
+      print(await session.list())
     },
   },
   doc: {
@@ -85,28 +75,7 @@ const COMMANDS: Record<string, DotCommand> = {
     run: async ({ evaluate, print }, code) => {
       const begin = performance.now()
       await evaluate(code)
-      await print(`${(performance.now() - begin).toFixed(1)} ms`)
-      return undefined
-    },
-  },
-  edit: {
-    usage: '.edit',
-    effect: 'change the last statement in $EDITOR, and run it',
-    run: async ({ history, edit, evaluate, print }) => {
-      try {
-        const last = history.entries.find((entry) => !isDotCommand(entry)) ?? ''
-        const code = await edit(last)
-        if (code.trim() === '') {
-          await print('Nothing to run')
-          return undefined
-        }
-        process.stdout.write(`${code}\n`)
-        history.add(code)
-        await evaluate(code)
-      } catch (error) {
-        await print(errorMessage(error))
-      }
-      return undefined
+      print(`${(performance.now() - begin).toFixed(1)} ms`)
     },
   },
   db: {
@@ -114,31 +83,29 @@ const COMMANDS: Record<string, DotCommand> = {
     effect: 'list the tables of the executor’s database, or the columns of one and its rows',
     run: async ({ session, evaluate }, name) => {
       await evaluate(session.describeDatabase(name))
-      return undefined
     },
   },
   env: {
     usage: '.env',
     effect: 'list the environment variables of --env and the service, secrets hidden',
-    run: async ({ environment, print }) => {
+    run: ({ environment, print }) => {
       const shown = Object.entries(environment).map(
         ([name, value]) => `${name}=${SECRET_NAME.test(name) ? '********' : value}`,
       )
-      await print(shown.join('\n') || 'No environment variables were added')
-      return undefined
+      print(shown.join('\n') || 'No environment variables were added')
     },
   },
 }
 
+/** Tells whether the line is a dot command; `.5 + 1` and `...` are code. */
+export const isDotCommand = (line: string): boolean => /^\s*\.[a-z]+(\s|$)/.test(line)
+
 /** Runs a line such as `.help`. */
-export async function runDotCommand(line: string, context: DotCommandContext): Promise<Result> {
+export async function runDotCommand(line: string, context: DotCommandContext): Promise<void> {
   const [, name = '', argument = ''] = /^\s*\.([a-z]+)\s*([\s\S]*)$/.exec(line) ?? []
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (command === undefined) {
-    await context.print(`.${name} is not a command; .help lists them`)
-    return 'go on'
-  }
-  return (await command.run(context, argument.trim())) ?? 'go on'
+  if (command === undefined) return context.print(`.${name} is not a command; .help lists them`)
+  await command.run(context, argument.trim())
 }
 
 /** The commands' names with their dots, for completion. */
@@ -157,17 +124,16 @@ function helpText(): string {
 async function describe(
   { session, print }: DotCommandContext,
   { name, command }: { name: string; command: 'doc' | 'show' },
-): Promise<undefined> {
-  await print(
+): Promise<void> {
+  print(
     name === ''
       ? `.${command} needs the name of a function, class or method`
       : await session.describe(name, command === 'show'),
   )
 }
 
-async function restart({ session, print }: DotCommandContext, keep: boolean): Promise<Result> {
+async function restart({ session, print }: DotCommandContext, keep: boolean): Promise<void> {
   const { notes } = await session.restart({ keep })
-  for (const note of notes) await print(note)
-  await print(keep ? 'Reloaded' : 'Everything is forgotten')
-  return 'go on'
+  for (const note of notes) print(note)
+  print(keep ? 'Reloaded' : 'Everything is forgotten')
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import {
   accessSync,
   appendFileSync,
@@ -35,14 +36,9 @@ export interface History {
 }
 
 /** The history file of a project, one for each root directory and runtime; undefined for a user without a home. */
-export async function historyPath(
-  env: NodeJS.ProcessEnv,
-  rootdir: string,
-  runtime: string,
-): Promise<string | undefined> {
+export function historyPath(env: NodeJS.ProcessEnv, rootdir: string, runtime: string): string | undefined {
   const folder = xdgFolder(env, 'XDG_STATE_HOME')
   if (folder === undefined) return undefined
-  const { hash } = await import('node:crypto')
   const project = hash('sha256', rootdir).slice(0, 16)
   return join(folder, `history-${project}-${runtime}.jsonl`)
 }

@@ -12,18 +12,13 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** Of a session that is always busy. */
-async function anInterrupter() {
-  const session = { opened: Promise.resolve(), interrupt: vi.fn(), kill: vi.fn() }
-  const interrupter = createInterrupter(Promise.resolve(session), () => true)
-  // Until it knows that the session is open.
-  await vi.advanceTimersByTimeAsync(0)
-  return { ...interrupter, session }
-}
+const aSession = () => ({ interrupt: vi.fn(), kill: vi.fn() })
 
-it('says of a statement that goes on after Ctrl-C how to stop it, and kills it at the second', async () => {
-  const { interrupt, session } = await anInterrupter()
+it('says of a statement that goes on after Ctrl-C how to stop it, and kills it at the second', () => {
+  const session = aSession()
+  const { interrupt, signal } = createInterrupter(session)
   interrupt()
+  expect(signal.aborted).toBe(true)
   expect(session.interrupt).toHaveBeenCalledOnce()
   vi.advanceTimersByTime(AFTER_A_WHILE_MS)
   expect(process.stderr.write).toHaveBeenCalledExactlyOnceWith(
@@ -33,20 +28,12 @@ it('says of a statement that goes on after Ctrl-C how to stop it, and kills it a
   expect(session.kill).toHaveBeenCalledOnce()
 })
 
-it('says nothing of the next statement, which was interrupted later', async () => {
-  const { interrupt, reset } = await anInterrupter()
-  interrupt()
-  vi.advanceTimersByTime(AFTER_A_WHILE_MS / 2)
-  reset()
-  interrupt()
-  vi.advanceTimersByTime(AFTER_A_WHILE_MS / 2)
-  expect(process.stderr.write).not.toHaveBeenCalled()
-})
-
-it('says nothing of a statement that the second Ctrl-C has killed', async () => {
-  const { interrupt } = await anInterrupter()
-  interrupt()
-  interrupt()
+it('says nothing of a statement that has ended, or that the second Ctrl-C has killed', () => {
+  const [ended, killed] = [createInterrupter(aSession()), createInterrupter(aSession())]
+  ended.interrupt()
+  ended.end()
+  killed.interrupt()
+  killed.interrupt()
   vi.advanceTimersByTime(AFTER_A_WHILE_MS)
   expect(process.stderr.write).not.toHaveBeenCalled()
 })

@@ -1,23 +1,18 @@
-import { createInterface, emitKeypressEvents, type Interface, type Key, moveCursor } from 'node:readline'
-import { PassThrough } from 'node:stream'
-import { isDumb } from './has-colors.ts'
-import { createKeyHandler, type HandleKey } from './line-keys.ts'
-import { type PaintedLine, type PaintLine, paintReadline } from './painted-line.ts'
+import { clearScreenDown, createInterface, cursorTo, type Interface, moveCursor } from 'node:readline'
+import type { History } from './history.ts'
+import { createHistorySearch } from './history-search.ts'
+import { createKeys, type Paste, readKeys, setPasteMode } from './keys.ts'
 
-const PASTE_ON = '\x1b[?2004h'
-const PASTE_OFF = '\x1b[?2004l'
 const HISTORY_SIZE = 1000
 
 export interface LineEditorOptions {
-  /** Newest first. */
-  history: readonly string[]
+  /** What Up and Ctrl-R find: whole statements, and never a secret. */
+  history: Pick<History, 'entries'>
   /** The prompt of every line but the first. */
   continuation: string
-  /** Undefined shows the line as it is. */
-  paint: PaintLine | undefined
   /** One line, or all lines of a paste. */
   onEntry(text: string): void
-  /** Ctrl-C. */
+  /** Ctrl-C as a key; a dumb terminal sends the signal. */
   onInterrupt(): void
   /** Ctrl-D, or the end of the terminal. */
   onClose(): void
@@ -32,106 +27,117 @@ export interface LineEditor {
   /** Gives the keyboard to the code that runs, until the next prompt. */
   lendKeyboard(): void
   isEmpty(): boolean
-  /** Discards what was typed or pasted, and moves below it; `mark` is shown at its end. */
-  discard(mark: string): void
-  /** Paints the line anew. */
-  repaint(): void
-  setHistory(entries: readonly string[]): void
+  /** Discards what was typed or pasted, and moves below it; `suffix` is shown at its end. */
+  discard(suffix: string): void
   close(): void
 }
 
-/** Line editing, bracketed paste, recall and completion on the process's terminal. */
+/** A terminal that moves no cursor, such as the shell of Emacs: nothing but text and line ends may be written. */
+export const isDumb = (): boolean => process.env.TERM === 'dumb'
+
+/** Line editing, history and completion by readline on the process's terminal; a dumb one edits its lines itself. */
 export function createLineEditor(options: LineEditorOptions): LineEditor {
-  const { stdout: output } = process
-  const keys = createKeys()
-  const rl = openReadline(keys, options)
-  const painted = options.paint && paintReadline(rl, options.paint)
-  const paste = forwardKeys(keys, rl, { handle: createKeyHandler(rl), painted })
-  const keyboard = createKeyboard(rl)
-  const prompt = (text: string) => {
-    rl.setPrompt(text)
-    // The cursor stays behind what was typed while no prompt was shown.
-    rl.prompt(true)
-  }
-  setPasteMode(PASTE_ON)
-  rl.on('line', (typed) => {
-    painted?.pause()
-    // What is typed until the next prompt is shown without one.
-    rl.setPrompt('')
-    // readline separates the lines of a recalled statement by carriage returns.
-    const entry = paste.add(typed.replaceAll('\r', '\n'))
-    if (entry === undefined) prompt(options.continuation)
-    else options.onEntry(entry)
-  })
+  return isDumb() ? createDumbEditor(options) : createKeyEditor(options)
+}
+
+function createDumbEditor({ onEntry, onClose }: LineEditorOptions): LineEditor {
+  const { stdin: input, stdout: output } = process
+  const rl = createInterface({ input, output, terminal: false })
+  rl.on('line', onEntry)
+  rl.on('close', onClose)
   return {
     prompt(text) {
-      keyboard.takeBack()
-      prompt(text)
+      rl.setPrompt(text)
+      rl.prompt()
     },
     printAbove(text) {
-      clearLines(rl)
-      output.write(`${text}\n`)
-      rl.prompt(true)
+      output.write(`\n${text}\n`)
+      rl.prompt()
     },
-    lendKeyboard() {
-      // The next prompt shows it.
-      if (!keyboard.isLent() && rl.line !== '') clearLines(rl)
-      keyboard.lend()
-    },
-    isEmpty: () => rl.line === '' && !paste.isStarted(),
-    discard(mark) {
-      paste.drop()
-      painted?.finish()
-      rl.write(null, { ctrl: true, name: 'e' })
-      output.write(mark)
-      // Not in readline's types: moves below the line, and empties it.
-      Reflect.apply(Reflect.get(rl, 'clearLine'), rl, [])
-      // The next Up starts at the newest entry again.
-      Reflect.set(rl, 'historyIndex', -1)
-    },
-    // readline has no method for it.
-    setHistory: (entries) => void Reflect.set(rl, 'history', entries.slice(0, HISTORY_SIZE)),
-    repaint: () => painted?.update(),
+    lendKeyboard: () => void rl.pause(),
+    isEmpty: () => true,
+    // The terminal has shown ^C.
+    discard: () => void output.write('\n'),
     close: () => rl.close(),
   }
 }
 
-/** Removes the typed line from the screen; readline keeps it. */
-function clearLines(rl: Interface): void {
-  if (isDumb()) return void process.stdout.write('\n')
-  moveCursor(process.stdout, 0, -rl.getCursorPos().rows)
-  process.stdout.write('\r\x1b[J')
-  Reflect.set(rl, 'prevRows', 0)
-}
-
-/** A dumb terminal would show the sequence. */
-const setPasteMode = (sequence: string): void => void (isDumb() || process.stdout.write(sequence))
-
-/** Resets the terminal's modes; safe without an editor and more than once. */
-export function restoreTerminal(): void {
-  setPasteMode(PASTE_OFF)
-  if (process.stdin.isTTY) process.stdin.setRawMode(false)
-  process.stdin.pause()
-}
-
-/** What readline reads instead of the terminal: the keys that `forwardKeys` hands on. */
-function createKeys(): PassThrough {
-  // readline sets the mode of its input, also after Ctrl-Z and `fg`.
-  return Object.assign(new PassThrough(), { setRawMode: (mode: boolean) => process.stdin.setRawMode(mode) })
-}
-
-function openReadline(
-  keys: PassThrough,
-  { history, complete, onInterrupt, onClose }: LineEditorOptions,
-): Interface {
+function createKeyEditor(options: LineEditorOptions): LineEditor {
   const { stdin: input, stdout: output } = process
+  const keys = createKeys()
+  const { rl, recall, refill } = openReadline(keys, options)
+  const search = createHistorySearch({ rl, entries: options.history.entries, recall })
+  const paste = readKeys(keys, rl, search)
+  const line = createHideableLine(rl)
+  let isLent = false
+  let isDiscarding = false
+  const prompt = (text: string) => {
+    refill()
+    rl.setPrompt(text)
+    // The cursor stays behind what was typed while no prompt was shown.
+    line.show()
+  }
+  rl.on('line', (typed) => {
+    if (isDiscarding) return
+    // What is typed until the next prompt is shown without one.
+    rl.setPrompt('')
+    readEntry(typed, paste, { ...options, onPart: () => prompt(options.continuation) })
+  })
+  setPasteMode(true)
+  return {
+    prompt(text) {
+      if (isLent) {
+        isLent = false
+        input.setRawMode(true)
+        setPasteMode(true)
+        input.resume()
+        rl.resume()
+      }
+      prompt(text)
+    },
+    printAbove(text) {
+      line.hide()
+      output.write(`${text}\n`)
+      line.show()
+    },
+    lendKeyboard() {
+      if (isLent) return
+      isLent = true
+      if (rl.line !== '') line.hide()
+      rl.pause()
+      input.pause()
+      setPasteMode(false)
+      input.setRawMode(false)
+    },
+    isEmpty: () => rl.line === '' && !paste.isStarted(),
+    discard(suffix) {
+      paste.drop()
+      rl.write(null, { ctrl: true, name: 'e' })
+      output.write(suffix)
+      // Only Enter empties the line and leaves it on the screen.
+      isDiscarding = true
+      rl.write(null, { name: 'return' })
+      isDiscarding = false
+    },
+    close() {
+      setPasteMode(false)
+      rl.close()
+      input.setRawMode(false)
+      input.pause()
+    },
+  }
+}
+
+/** Opens readline; `recall` puts an entry into its empty line, and `refill` gives it the history as it is now. */
+function openReadline(keys: ReturnType<typeof createKeys>, options: LineEditorOptions) {
+  const { history, complete, onInterrupt, onClose } = options
+  let recalled = history.entries.slice(0, HISTORY_SIZE)
   const rl = createInterface({
     input: keys,
-    output,
+    output: process.stdout,
     terminal: true,
     historySize: HISTORY_SIZE,
-    history: history.slice(0, HISTORY_SIZE),
-    removeHistoryDuplicates: true,
+    history: recalled,
     completer: (line: string, answer: (error: Error | null, result: [string[], string]) => void) => {
       complete(line).then(
         ({ word, candidates }) => answer(null, [candidates, word]),
@@ -139,99 +145,57 @@ function openReadline(
       )
     },
   })
+  const refill = () => {
+    recalled.splice(0, recalled.length, ...history.entries.slice(0, HISTORY_SIZE))
+  }
+  // readline adds each line; the history has whole statements.
+  rl.on('history', (entries) => {
+    recalled = entries
+    refill()
+  })
   // A terminal that was closed accepts neither text nor settings; SIGHUP reports the same.
-  for (const stream of [rl, input, output]) stream.on('error', () => {})
+  for (const stream of [rl, process.stdin, process.stdout]) stream.on('error', () => {})
   rl.on('SIGINT', onInterrupt)
   rl.on('close', onClose)
   // The shell has switched it off while this process was stopped by Ctrl-Z.
-  rl.on('SIGCONT', () => setPasteMode(PASTE_ON))
-  return rl
+  rl.on('SIGCONT', () => setPasteMode(true))
+  const recall = (entry: string) => {
+    // write() would submit the first of several lines: only the history has entries of more than one.
+    recalled.splice(0, recalled.length, ...recalled.map(() => entry))
+    rl.write(null, { ctrl: true, name: 'p' })
+    refill()
+  }
+  return { rl, recall, refill }
 }
 
-interface KeyReceivers {
-  handle: HandleKey
-  painted: PaintedLine | undefined
+/** Hands an entry on; the lines of a paste are one, which ends with the user's Enter like a typed one. */
+function readEntry(
+  typed: string,
+  paste: Paste,
+  { onEntry, onPart }: Pick<LineEditorOptions, 'onEntry'> & { onPart(): void },
+): void {
+  // readline separates the lines of a recalled statement by carriage returns.
+  const entry = paste.add(typed.replaceAll('\r', '\n'))
+  if (entry === undefined) onPart()
+  else onEntry(entry)
 }
 
-/**
- * Gives readline the keys of the terminal, and a bracketed paste in one piece: key by key, each would cost as much as the
- * line is long. The lines of a paste are one entry; the last one ends with the user's Enter, like a typed one.
- */
-function forwardKeys(keys: PassThrough, rl: Interface, { handle, painted }: KeyReceivers) {
-  const { stdin: input } = process
-  let pasted: string[] | undefined
-  let lines: string[] | undefined
-  let isPasting = false
-  const insert = (text: string) => {
-    lines = []
-    isPasting = true
-    rl.write(text)
-    isPasting = false
-  }
-  const receive = (text: string | undefined, key: Key) => {
-    if (key.name === 'return' || key.name === 'enter') painted?.finish()
-    // readline stops the process, and the shell may know no pastes.
-    if (key.ctrl && key.name === 'z') setPasteMode(PASTE_OFF)
-    if (!handle(text, key)) keys.emit('keypress', text, key)
-  }
-  input.on('keypress', (text: string | undefined, key: Key) => {
-    if (key.name === 'paste-start') pasted = []
-    else if (pasted !== undefined && key.ctrl && key.name === 'c') {
-      pasted = undefined
-      keys.emit('keypress', text, key)
-    } else if (key.name === 'paste-end') {
-      insert((pasted ?? []).join(''))
-      pasted = undefined
-    } else if (pasted !== undefined) pasted.push(withoutControls(text ?? ''))
-    else receive(text, key)
-    painted?.update()
-  })
-  input.on('end', () => rl.close())
-  emitKeypressEvents(input, rl)
-  input.resume()
+/** The typed line, which can be removed from the screen for a while; readline keeps it. */
+function createHideableLine(rl: Interface) {
+  const { stdout: output } = process
+  let hiddenRows = 0
   return {
-    isStarted: () => lines !== undefined,
-    drop: () => {
-      pasted = undefined
-      lines = undefined
+    hide() {
+      hiddenRows = rl.getCursorPos().rows
+      moveCursor(output, 0, -hiddenRows)
+      cursorTo(output, 0)
+      clearScreenDown(output)
     },
-    /** Gives the entry that the line completes; undefined while a paste goes on. */
-    add(line: string): string | undefined {
-      if (lines !== undefined && isPasting) {
-        lines.push(line)
-        return undefined
-      }
-      const entry = [...(lines ?? []), line].join('\n')
-      lines = undefined
-      return entry
-    },
-  }
-}
-
-/** What a terminal would obey must not be shown; code has no use for it. */
-const withoutControls = (text: string): string => text.replaceAll(/[^\P{Cc}\t\n\r]/gu, '')
-
-/** The keyboard belongs to the editor (raw mode) or to the code that runs (the terminal's own line mode). */
-function createKeyboard(rl: Interface) {
-  const { stdin: input } = process
-  let isLent = false
-  return {
-    isLent: () => isLent,
-    lend() {
-      if (isLent) return
-      isLent = true
-      rl.pause()
-      input.pause()
-      setPasteMode(PASTE_OFF)
-      input.setRawMode(false)
-    },
-    takeBack() {
-      if (!isLent) return
-      isLent = false
-      input.setRawMode(true)
-      setPasteMode(PASTE_ON)
-      input.resume()
-      rl.resume()
+    show() {
+      // readline draws it from as many rows above the cursor as it has had.
+      output.write('\n'.repeat(hiddenRows))
+      hiddenRows = 0
+      rl.prompt(true)
     },
   }
 }

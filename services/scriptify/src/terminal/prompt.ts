@@ -1,22 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { styleText } from 'node:util'
 import type { RuntimeName } from '../classes/choose-runtime.ts'
+import { dotCommandNames } from './dot-commands.ts'
 import type { History } from './history.ts'
-import { createInterrupter } from './interrupter.ts'
-import { createLineEditor, restoreTerminal } from './line-editor.ts'
-import { createLinePainter } from './line-painter.ts'
-import { createSerialQueue } from './serial-queue.ts'
+import { createInterrupter, type Interrupter } from './interrupter.ts'
+import { createLineEditor } from './line-editor.ts'
 import type { Session } from './session.ts'
 import { createStatementReader } from './statement-reader.ts'
-import { styleText } from './style-text.ts'
 
 /** readline ignores every key, Ctrl-C too, until it has the candidates. */
 const COMPLETION_MS = 1000
 
 export interface Prompt {
+  /** Resolves when the user leaves; rejects when an entry fails. */
+  left: Promise<void>
   /** Prints a message without damaging the line that is being typed. */
   notify(text: string): void
-  /** Shows the prompt at once, and runs until the user leaves. */
-  run(session: Promise<Session>): Promise<void>
   /** Resets the terminal; safe at any time. */
   restore(): void
 }
@@ -29,107 +28,69 @@ export interface PromptOptions {
   isProduction: boolean
 }
 
-/** The prompt of a session, and what the terminal needs before and after it. */
-export function createPrompt(options: PromptOptions): Prompt {
-  let loop: PromptLoop | undefined
-  let isOver = false
-  const restore = () => {
-    if (isOver) return
-    isOver = true
-    loop?.close()
-    restoreTerminal()
-  }
-  return {
-    restore,
-    notify(text) {
-      if (loop === undefined || loop.isBusy() || isOver) process.stderr.write(`${text}\n`)
-      else loop.printAbove(text)
-    },
-    async run(session) {
-      loop = startLoop(session, options)
-      try {
-        await loop.left
-      } finally {
-        restore()
-      }
-    },
-  }
-}
-
-interface PromptLoop {
-  /** Resolves when the user leaves; rejects when an entry fails. */
-  left: Promise<void>
-  isBusy(): boolean
-  printAbove(text: string): void
-  close(): void
-}
-
-/** Reads entries and evaluates them one after another. */
-function startLoop(session: Promise<Session>, options: PromptOptions): PromptLoop {
+/** Shows a prompt, reads entries and evaluates them one after another. */
+export function createPrompt(session: Session, options: PromptOptions): Prompt {
   const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>()
   const [first, continuation] = promptTexts(options)
-  const showPrompt = () => editor.prompt(reader.isStarted() ? continuation : first)
-  const entries = createSerialQueue((entry: string) => {
-    interrupter.reset()
-    return reader.read(entry)
-  }, showPrompt)
-  let runsProgram = false
-  // Ctrl-C in the pager or the editor is theirs.
-  const interrupter = createInterrupter(session, () => entries.isBusy() && !runsProgram)
-  const editor = createLineEditor({
-    history: options.history.entries,
-    continuation,
-    onEntry: (entry) => void entries.add(entry).catch(fail),
-    paint: createLinePainter({
-      runtime: options.runtime,
-      before: () => reader.pending(),
-      onLoaded: () => editor.repaint(),
-    }),
-    onInterrupt() {
-      // A busy worker, such as one that runs a timer of an earlier statement, does not look at the line.
-      if (entries.isBusy()) return void interrupter.interrupt()
-      const wasEmpty = editor.isEmpty() && !reader.isStarted()
-      reader.discard()
-      editor.discard(wasEmpty ? '' : '^C')
-      if (wasEmpty) process.stdout.write('(Ctrl-D or exit leaves)\n')
-      showPrompt()
-    },
-    onClose() {
-      // Ctrl-D leaves the cursor behind the prompt.
-      if (!entries.isBusy()) process.stdout.write('\n')
-      leave()
-    },
-    complete: (line) => complete(session, line, { isStarted: reader.isStarted() }),
-  })
+  const waiting: string[] = []
+  /** What Ctrl-C is for; undefined while no entry is handled. */
+  let running: Interrupter | undefined
+  let isOver = false
   const reader = createStatementReader({
     ...options,
     session,
     leave,
-    isCancelled: () => interrupter.isCancelled(),
-    onEvaluate: () => {
-      interrupter.reset()
-      editor.lendKeyboard()
-    },
-    async runProgram(run) {
-      editor.lendKeyboard()
-      runsProgram = true
-      try {
-        return await run()
-      } finally {
-        runsProgram = false
-      }
-    },
-    onRemember: () => editor.setHistory(options.history.entries),
+    onEvaluate: () => editor.lendKeyboard(),
   })
-  process.on('SIGINT', interrupter.interrupt)
+  const showPrompt = () => editor.prompt(reader.isStarted() ? continuation : first)
+  const add = async (added: string) => {
+    waiting.push(added)
+    if (running !== undefined) return
+    for (let entry = waiting.shift(); entry !== undefined && !isOver; entry = waiting.shift()) {
+      running = createInterrupter(session)
+      await reader.read(entry, running.signal)
+      running.end()
+    }
+    running = undefined
+    if (!isOver) showPrompt()
+  }
+  /**
+   * Ctrl-C: a key while a line is edited, a signal while code has the keyboard. At the prompt it discards what was typed, or
+   * says how to leave. While an entry is handled, the first asks the worker to stop, and the second kills the worker; see
+   * `Interrupter`, and `SupervisedWorker` for a worker that starts.
+   */
+  const onInterrupt = () => {
+    if (running !== undefined) return running.interrupt()
+    const wasEmpty = editor.isEmpty() && !reader.isStarted()
+    reader.discard()
+    editor.discard(wasEmpty ? '' : '^C')
+    if (wasEmpty) process.stdout.write('(Ctrl-D or exit leaves)\n')
+    showPrompt()
+  }
+  const editor = createLineEditor({
+    history: options.history,
+    continuation,
+    onEntry: (entry) => void add(entry).catch(fail),
+    onInterrupt,
+    onClose() {
+      // Ctrl-D leaves the cursor behind the prompt.
+      if (running === undefined) process.stdout.write('\n')
+      leave()
+    },
+    complete: (line) => complete(session, line, { isStarted: reader.isStarted() }),
+  })
+  process.on('SIGINT', onInterrupt)
   showPrompt()
   return {
     left,
-    isBusy: entries.isBusy,
-    printAbove: editor.printAbove,
-    close() {
-      process.off('SIGINT', interrupter.interrupt)
-      entries.close()
+    notify(text) {
+      if (running !== undefined || isOver) process.stderr.write(`${text}\n`)
+      else editor.printAbove(text)
+    },
+    restore() {
+      if (isOver) return
+      isOver = true
+      process.off('SIGINT', onInterrupt)
       editor.close()
     },
   }
@@ -141,16 +102,15 @@ function promptTexts({ runtime, isProduction }: PromptOptions): [first: string, 
 }
 
 async function complete(
-  session: Promise<Session>,
+  session: Session,
   line: string,
   { isStarted }: { isStarted: boolean },
 ): Promise<{ word: string; candidates: string[] }> {
   if (!isStarted && /^\.[a-z]*$/.test(line)) {
-    const { dotCommandNames } = await import('./dot-commands.ts')
     return { word: line, candidates: dotCommandNames().filter((name) => name.startsWith(line)) }
   }
   return Promise.race([
-    session.then((opened) => opened.complete(line)),
+    session.complete(line),
     sleep(COMPLETION_MS, { word: '', candidates: [] }, { ref: false }),
   ])
 }

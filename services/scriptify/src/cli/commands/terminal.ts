@@ -1,7 +1,7 @@
-import { Command } from 'commander'
-import { addOptions } from './add-options.ts'
-import type { OptionValues } from './plain-line.ts'
-import { TERMINAL_OPTIONS, toTerminalOptions } from './terminal-options.ts'
+import { Command, Option } from 'commander'
+import { RUNTIME_NAMES } from '../../classes/choose-runtime.ts'
+import type { TerminalOptions } from '../../terminal/start-terminal.ts'
+import { collect } from './collect.ts'
 
 const EXAMPLES = `
 Exit codes: 0 ok, 1 a statement failed, 2 wrong usage, 3 not found, 4 not permitted, 5 php missing or too old
@@ -15,13 +15,26 @@ Examples:
 
 /** `scriptify terminal`: an interactive session in php or TypeScript, or a script from a pipe. */
 export function createTerminalCommand(): Command {
-  const command = new Command('terminal')
+  return new Command('terminal')
     .description('open an interactive terminal, or run statements from a pipe')
     .argument('[service]', 'load the environment of this installed service')
-  return addOptions(command, TERMINAL_OPTIONS)
+    .addOption(new Option('--runtime <name>', 'language (default: the project’s)').choices(RUNTIME_NAMES))
+    .option('-p, --preload <file>', 'run this file first (default: templates/scriptify/scriptify.{php,ts})')
+    .option('--no-preload', 'run no file first')
+    .option('-e, --env <NAME=VALUE>', 'set an environment variable; repeatable', collect)
+    .option('-r, --rootdir <dir>', 'the project’s folder (default: this folder)')
+    .option('-x, --execute <code>', 'evaluate this code, print its value, and exit')
+    .option('--keep-going', 'in a script, continue after a failed statement')
+    .option('--print', 'in a script, print the value of the last statement')
+    .option('--no-fork', 'keep no sleeping copy of the php process (for gRPC, Xdebug, threads)')
+    .option('--no-history', 'neither read nor write the history file')
+    .addOption(
+      new Option('--sandbox', 'roll back at the end what the preload’s executor writes').conflicts('write'),
+    )
+    .option('--write', 'with APP_ENV=prod: let qq() write without asking')
     .addHelpText('after', EXAMPLES)
-    .action(async (service: string | undefined, values: OptionValues) => {
+    .action(async (service: string | undefined, options: TerminalOptions) => {
       const { startTerminal } = await import('../../terminal/start-terminal.ts')
-      process.exitCode = await startTerminal(toTerminalOptions(service, values))
+      process.exitCode = await startTerminal(service, options)
     })
 }

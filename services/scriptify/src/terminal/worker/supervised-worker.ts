@@ -1,7 +1,7 @@
+import { styleText } from 'node:util'
 import { CliError } from '../../cli/cli-error.ts'
 import { EXIT } from '../../cli/exit-codes.ts'
-import { hasColors } from '../has-colors.ts'
-import type { TerminalBackend } from '../terminal-backend.ts'
+import type { TerminalBackend } from '../backend.ts'
 import type { Answer, AnswerOf, OpeningStep, WorkerRequest } from './protocol.ts'
 import type { SessionMemory } from './session-memory.ts'
 import { WorkerDied } from './worker-channel.ts'
@@ -261,6 +261,9 @@ function workerEvents(
     },
   }
 }
+
+/** Whether a stream is written in colours, by Node's rule: FORCE_COLOR, else NO_COLOR, else a terminal other than TERM=dumb. */
+const hasColors = (stream: NodeJS.WriteStream): boolean => styleText('red', ' ', { stream }) !== ' '
 
 function describeStep(
   step: OpeningStep | undefined,

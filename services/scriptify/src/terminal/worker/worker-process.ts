@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { Duplex, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { WorkerCommand } from '../terminal-backend.ts'
+import type { WorkerCommand } from '../backend.ts'
 import type { OpeningStep } from './protocol.ts'
 import { openChannel, type WorkerChannel, WorkerDied, type WorkerNews } from './worker-channel.ts'
 import { GRACE_MS, killQuietly, type WorkerLife, watchLife } from './worker-life.ts'

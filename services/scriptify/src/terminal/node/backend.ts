@@ -2,24 +2,21 @@ import { fileURLToPath } from 'node:url'
 import { findBootloader } from '../../classes/bootloader.ts'
 import { readMemoryLimit } from '../../classes/memory-limit.ts'
 import { COMPILE_CACHE, QUIET } from '../../classes/node/node-options.ts'
-import type { TerminalBackend, TerminalOptions } from '../terminal-backend.ts'
+import type { BackendOptions, TerminalBackend } from '../backend.ts'
 
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
 /** Without a limit, a growing array takes all of the machine's memory before it fails. */
 const DEFAULT_HEAP_MEGABYTES = 512
 
 /** Evaluates in the same Node that runs the terminal. */
-export function terminalBackend({ rootdir, env }: Pick<TerminalOptions, 'rootdir' | 'env'>): TerminalBackend {
+export function nodeBackend({ rootdir, env }: Pick<BackendOptions, 'rootdir' | 'env'>): TerminalBackend {
   const limit = readMemoryLimit(env)
   const megabytes = limit === undefined ? DEFAULT_HEAP_MEGABYTES : limit.megabytes
   return {
     name: 'node',
     language: 'Node',
-    version: process.versions.node,
     preload: 'templates/scriptify/scriptify.ts',
     autoloader: findBootloader(rootdir, env, 'node'),
-    // Such as `--require`, which runs code in every process.
-    startsSilently: !env.NODE_OPTIONS,
     worker: {
       file: process.execPath,
       args: [

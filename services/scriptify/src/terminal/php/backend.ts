@@ -3,14 +3,14 @@ import { readMemoryLimit } from '../../classes/memory-limit.ts'
 import { findAutoloader } from '../../classes/php/find-autoloader.ts'
 import { askPhp, findPhp } from '../../classes/php/find-php.ts'
 import { iniOptions } from '../../classes/php/ini-options.ts'
-import type { TerminalBackend, TerminalOptions } from '../terminal-backend.ts'
+import type { BackendOptions, TerminalBackend } from '../backend.ts'
 
 const WORKER = fileURLToPath(new URL('terminal-worker.php', import.meta.url))
 /** Endless recursion takes gigabytes in seconds without a limit; with this one it fails in a tenth of a second. */
 const DEFAULT_MEMORY_LIMIT = '256M'
 
 /** Evaluates in an installed php; throws a CliError (5) if there is none. */
-export async function terminalBackend({ rootdir, env, fork }: TerminalOptions): Promise<TerminalBackend> {
+export async function phpBackend({ rootdir, env, fork }: BackendOptions): Promise<TerminalBackend> {
   const file = await findPhp(env)
   const settings = [
     `memory_limit=${readMemoryLimit(env)?.text ?? DEFAULT_MEMORY_LIMIT}`,
@@ -19,11 +19,8 @@ export async function terminalBackend({ rootdir, env, fork }: TerminalOptions): 
   return {
     name: 'php',
     language: 'PHP',
-    version: undefined,
     preload: 'templates/scriptify/scriptify.php',
     autoloader: findAutoloader(rootdir, env),
-    // An extension that cannot be loaded is reported by php itself.
-    startsSilently: false,
     worker: {
       file,
       args: [...iniOptions(settings), WORKER, ...(fork ? [] : ['--no-fork'])],

@@ -1,6 +1,6 @@
 import type { RuntimeName } from '../classes/choose-runtime.ts'
 
-export interface TerminalOptions {
+export interface BackendOptions {
   rootdir: string
   env: NodeJS.ProcessEnv
   /** False keeps no sleeping copy of the worker (php only). */
@@ -11,14 +11,10 @@ export interface TerminalOptions {
 export interface TerminalBackend {
   name: RuntimeName
   language: 'Node' | 'PHP'
-  /** Undefined where the worker has to be asked. */
-  version: string | undefined
   /** The preload file that is loaded when none is named; relative to rootdir. */
   preload: string
   /** Absolute path of the file that loads the project's classes, if there is one. */
   autoloader: string | undefined
-  /** Whether the worker prints nothing while it starts, as far as it loads no file of the project. */
-  startsSilently: boolean
   /** The program that evaluates, started with the protocol's socket as fd 3. */
   worker: WorkerCommand
   /** Called when a worker dies before its first step; throws a CliError (5) if the language is missing or too old. */
