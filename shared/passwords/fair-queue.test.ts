@@ -21,67 +21,67 @@ describe('the fair queue', () => {
   it.each([
     {
       what: 'takes the calls of one address in their order',
-      calls: ['new a', 'new a', 'new a'],
+      calls: ['other a', 'other a', 'other a'],
       taken: ['a0', 'a1', 'a2'],
       refused: [],
     },
     {
       what: 'takes one call of each address in turn',
-      calls: ['new a', 'new a', 'new a', 'new b', 'new b'],
+      calls: ['other a', 'other a', 'other a', 'other b', 'other b'],
       taken: ['a0', 'b3', 'a1', 'b4', 'a2'],
       refused: [],
     },
     {
       what: 'takes one call of each lane in turn',
-      calls: ['failed a', 'failed b', 'failed c', 'new d', 'new e', 'known f'],
-      taken: ['f5', 'd3', 'a0', 'e4', 'b1', 'c2'],
+      calls: ['other a', 'other b', 'other c', 'known d', 'known e'],
+      taken: ['d3', 'a0', 'e4', 'b1', 'c2'],
       refused: [],
     },
     {
       what: 'refuses the next call without room',
-      calls: ['new a', 'new b', 'new c', 'new d', 'new e', 'new f', 'new g'],
+      calls: ['other a', 'other b', 'other c', 'other d', 'other e', 'other f', 'other g'],
       taken: ['a0', 'b1', 'c2', 'd3', 'e4', 'f5'],
       refused: ['g6'],
     },
     {
       what: 'refuses the newest call of the address with the most for an address with fewer',
-      calls: ['new a', 'new a', 'new a', 'new a', 'new b', 'new b', 'new c', 'new c', 'new c'],
+      calls: [
+        'other a',
+        'other a',
+        'other a',
+        'other a',
+        'other b',
+        'other b',
+        'other c',
+        'other c',
+        'other c',
+      ],
       taken: ['a0', 'b4', 'c6', 'a1', 'b5', 'c7'],
       refused: ['a3', 'a2', 'c8'],
     },
     {
       what: 'refuses the call of no address but the one with the most',
-      calls: ['new a', 'new b', 'new b', 'new b', 'new b', 'new c', 'new d'],
+      calls: ['other a', 'other b', 'other b', 'other b', 'other b', 'other c', 'other d'],
       taken: ['a0', 'b1', 'c5', 'd6', 'b2', 'b3'],
       refused: ['b4'],
     },
     {
-      what: 'refuses a call of a worse trusted client for one of a better',
-      calls: [
-        'failed a',
-        'failed b',
-        'failed c',
-        'failed d',
-        'new e',
-        'known f',
-        'new g',
-        'known h',
-        'failed i',
-      ],
-      taken: ['f5', 'e4', 'c2', 'h7', 'g6', 'd3'],
-      refused: ['a0', 'b1', 'i8'],
+      what: 'refuses a call of another client for one of a known client',
+      calls: ['other a', 'other b', 'other c', 'other d', 'other e', 'known f', 'known g', 'other h'],
+      taken: ['f5', 'b1', 'g6', 'c2', 'd3', 'e4'],
+      refused: ['a0', 'h7'],
     },
     {
-      what: 'keeps the calls of better trusted clients when a worse trusted one has none left',
-      calls: ['known a', 'known a', 'known a', 'known a', 'known a', 'known a', 'new b', 'failed c'],
+      what: 'keeps the calls of known clients when others have none left',
+      calls: ['known a', 'known a', 'known a', 'known a', 'known a', 'known a', 'other b'],
       taken: ['a0', 'a1', 'a2', 'a3', 'a4', 'a5'],
-      refused: ['b6', 'c7'],
+      refused: ['b6'],
     },
   ])('$what', ({ calls, taken, refused }) => {
     expect(run(6, calls)).toEqual({ taken, refused })
   })
 
   it('without places refuses each call', () => {
-    expect(run(0, ['known a', 'new b'])).toEqual({ taken: [], refused: ['a0', 'b1'] })
+    expect(run(0, ['known a', 'other b'])).toEqual({ taken: [], refused: ['a0', 'b1'] })
   })
 })

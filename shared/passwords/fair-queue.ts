@@ -1,7 +1,5 @@
-/** How far a client is trusted, best first: it has logged in to this account before; nothing is known; a login failed recently. */
-const TRUST = ['known', 'new', 'failed'] as const
-
-export type ClientTrust = (typeof TRUST)[number]
+/** Whether a client has logged in to this account from this address before. */
+export type ClientTrust = 'known' | 'other'
 
 /** The client for whom a password is hashed. */
 export interface HashClient {
@@ -12,23 +10,20 @@ export interface HashClient {
 }
 
 /**
- * Calls that wait, at most `limit`. There is a lane for each trust. The lanes take turns, and within a lane the addresses: an address with many
- * calls delays the others by one call each. Without room, a call of a better trusted client, or of an address with fewer calls,
- * takes the place of another one.
+ * Calls that wait, at most `limit`. Known clients have a lane, and all others. The lanes take turns, and within a lane the
+ * addresses: an address with many calls delays the others by one call each. Without room, a call of a known client takes the
+ * place of one of another client, and a call of an address with fewer calls that of one in the same lane with more.
  */
 export function createFairQueue<Call>(limit: number) {
-  const lanes = TRUST.map((trust) => ({ trust, ...createLane<Call>() }))
-  const turns = [...lanes]
+  const lanes = { known: createLane<Call>(), other: createLane<Call>() }
+  let next: ClientTrust = 'known'
   let size = 0
 
   /** The lane that loses a call for one more of `client`; undefined where that call is refused. */
   function findLoser({ address, trust }: HashClient) {
-    for (const lane of lanes.toReversed()) {
-      const isSame = lane.trust === trust
-      if (lane.longest() > (isSame ? lane.count(address) + 1 : 0)) return lane
-      if (isSame) return undefined
-    }
-    return undefined
+    if (trust === 'known' && !lanes.other.isEmpty()) return lanes.other
+    const lane = lanes[trust]
+    return lane.longest() > lane.count(address) + 1 ? lane : undefined
   }
 
   return {
@@ -37,11 +32,12 @@ export function createFairQueue<Call>(limit: number) {
 
     /** Adds a call; returns the call that has to be refused for it, which may be `call` itself. */
     add(call: Call, client: HashClient): Call | undefined {
-      const loser = size < limit ? undefined : findLoser(client)
-      if (size >= limit && !loser) return call
+      const isFull = size >= limit
+      const loser = isFull ? findLoser(client) : undefined
+      if (isFull && !loser) return call
       const dropped = loser?.drop()
-      if (!loser) size++
-      lanes.find(({ trust }) => trust === client.trust)?.add(client.address, call)
+      if (!dropped) size++
+      lanes[client.trust].add(client.address, call)
       return dropped
     },
 
@@ -50,14 +46,16 @@ export function createFairQueue<Call>(limit: number) {
 
     /** Removes the call whose turn it is. */
     take(): Call | undefined {
-      const lane = turns.find((each) => !each.isEmpty())
-      if (!lane) return undefined
-      turns.push(...turns.splice(turns.indexOf(lane), 1))
+      if (size === 0) return undefined
       size--
-      return lane.take()
+      const lane = lanes[next].isEmpty() ? otherThan(next) : next
+      next = otherThan(lane)
+      return lanes[lane].take()
     },
   }
 }
+
+const otherThan = (trust: ClientTrust): ClientTrust => (trust === 'known' ? 'other' : 'known')
 
 /** The calls of one lane by address. The addresses are in the order of their turns. */
 function createLane<Call>() {

@@ -30,7 +30,7 @@ describe('the queue of hashes', () => {
       queueLimit: 4,
       onStarted,
     })
-    const client = { address: '192.0.2.1', trust: 'new' } as const
+    const client = { address: '192.0.2.1', trust: 'other' } as const
     const left = vi.fn(() => true)
     const calls = [{}, { hasLeft: left }, { hasLeft: () => false }, { hasLeft: left }].map((rest) =>
       passwords.hash('c0rrect-Horse!', { ...client, ...rest }),
@@ -44,7 +44,7 @@ describe('the queue of hashes', () => {
 
   it('refuses in advance a call that it would refuse', async () => {
     const passwords = createPasswordHasher({ scheme: 'argon2id', concurrency: 1, queueLimit: 1 })
-    const client = { address: '192.0.2.1', trust: 'new' } as const
+    const client = { address: '192.0.2.1', trust: 'other' } as const
     const hash = () => passwords.hash('c0rrect-Horse!', client)
     const ask = () => passwords.refuseWhenFull(client)
     const overloaded = expect.objectContaining({ code: 'overloaded' })

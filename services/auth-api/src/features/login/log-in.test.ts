@@ -6,7 +6,7 @@ import { createLogIn } from './log-in.ts'
 
 const USER = ada()
 
-const CLIENT = { address: '192.0.2.1', trust: 'new' } as const
+const CLIENT = { address: '192.0.2.1', trust: 'other' } as const
 const GUESS = { username: 'ada@example.com', password: 'guess' }
 const DEPENDENCIES = {
   replaceHash: async () => undefined,

@@ -97,7 +97,7 @@ export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
     if (!isAllowed(signUp.email, domains)) throw domainRefused()
     requirePolicy(signUp.password, policy)
     await limit(signUp.email)
-    const client = { address: audit.address, trust: 'new' } as const
+    const client = { address: audit.address, trust: 'other' } as const
     const passwordHash = await passwords.hash(signUp.password, client)
     const token = await roundUpDuration(() => store(signUp, passwordHash))
     audit.report({ name: 'signup.requested' })
