@@ -19,12 +19,11 @@ import { addProfile } from './features/profile/feature.ts'
 import { addRefreshToken } from './features/refresh-token/feature.ts'
 import { addSignUp } from './features/sign-up/feature.ts'
 import { addStartPage } from './features/start-page/feature.ts'
-import { limitRequests } from './limits/limit-requests.ts'
-import { warnOfProxy } from './limits/warn-of-proxy.ts'
 import { authenticate } from './plugins/authenticate.ts'
 import { ownRefusals } from './plugins/client-errors.ts'
 import { crossOrigin } from './plugins/cross-origin.ts'
 import { jsonBody } from './plugins/json-body.ts'
+import { limitRequests } from './plugins/limit-requests.ts'
 import { metrics } from './plugins/metrics.ts'
 import { openapi } from './plugins/openapi/openapi.ts'
 import { problemDetails } from './plugins/problem-details.ts'
@@ -44,7 +43,6 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const { db, passwords, registry, failures, clock, limits, auditOf } = core
   const { verifier, validity } = core.tokens
   const { corsOrigins, publicUrl, trustedProxies } = config.http
-  const { requestsPerMinute } = config.limits
   const readiness = createAppReadiness(config, { ...dependencies, failures, clock })
   // Gauges that query the database come last, or they count their own queries as waiting.
   registerServiceGauges(registry, {
@@ -67,9 +65,8 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await server.register(metrics, { registry })
   // Before anything that refuses a request: a page can read a refusal only with these headers.
   await server.register(crossOrigin, { origins: corsOrigins })
-  await server.register(warnOfProxy)
   // Before the content-type gate: what that refuses counts as a request.
-  await server.register(limitRequests, { counter: limits.requestCounter, requestsPerMinute })
+  await server.register(limitRequests, { limitRequest: limits.limitRequest })
   await server.register(ownRefusals)
   await server.register(jsonBody)
   await server.register(authenticate, { verifier, validity, auditOf, roles: declaredRoles(extensions) })

@@ -1,6 +1,5 @@
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { countRows } from '../../test/support/test-database.ts'
 import { aToken, aUser, bearer, logIn, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
@@ -46,7 +45,13 @@ async function aConfirmedReset(email: string): Promise<string> {
 
 const otherThan = (code: string) => (code === '000000' ? '000001' : '000000')
 
-const count = (from: string) => countRows(app.database.db, from)
+const count = async (table: string): Promise<number> => {
+  const [row] = await app.database.db.query<{ n: number | string }>({
+    name: `test-count-${table}`,
+    text: `select count(*) as n from ${table}`,
+  })
+  return Number(row?.n)
+}
 
 const expectRefused = (response: Awaited<ReturnType<typeof confirm>>) => {
   const { instance: _instance, ...body } = response.json()

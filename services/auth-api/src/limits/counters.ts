@@ -1,39 +1,99 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import { rootReason } from '@latchkey/shared/root-reason.ts'
 import type { Redis } from 'ioredis'
-import { type Counted, createMemoryCounter } from './memory-counter.ts'
-import type { RedisPause } from './redis-pause.ts'
-import { createSharedCounts } from './shared-counts.ts'
+import { LRUCache } from 'lru-cache'
+import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
 
-/** Counts events by a key in windows of fixed length, which begin with a key's first event. */
+/** The events of a key in the current window. */
+export interface Counted {
+  count: number
+  retryAfterSeconds: number
+}
+
+/** Counts events by a key in windows of fixed length. A window begins with the first event of its key. */
 export interface Counter {
   count(key: string): Promise<Counted>
   /** Like `count`, without counting. */
   read(key: string): Promise<Counted>
 }
 
-/** Creates the counter called `name`; its window is in milliseconds. */
-export type CreateCounter = (name: string, windowMs: number) => Counter
+/** Creates the counter called `name`. */
+export type CreateCounter = (name: string, windowSeconds: number) => Counter
+
+export interface LimitLogger {
+  info(message: string): void
+  warn(details: object, message: string): void
+}
+
+/** An attacker may invent any number of keys. Further ones push the oldest out of memory. */
+const KEYS_IN_MEMORY = 100_000
+/** A policy compares counts with its own limit, so the library's is never reached. */
+const OPTIONS = { keyPrefix: 'latchkey-limit', points: Number.MAX_SAFE_INTEGER, duration: 60 }
 
 /**
- * Opens counters. All replicas count together in Redis, if there is one. Each process also counts in memory, which is used
- * alone without Redis, or while Redis is unavailable or slow.
+ * Opens counters. All replicas count together in Redis, if there is one. Each process counts in memory too, and the larger
+ * count is the answer: nothing that a process has counted is reset when Redis is emptied, hangs or refuses to write. (The
+ * library's insurance limiter would begin with zero, and would not be read while Redis only refuses to write.)
  */
-export function openCounters(redis: Redis | undefined, unlessPaused: RedisPause): CreateCounter {
-  const shared = redis && createSharedCounts(redis)
+export function openCounters(redis: Redis | undefined, logger: LimitLogger): CreateCounter {
+  const memory = new RateLimiterMemory(OPTIONS)
+  const keep = boundKeys(memory)
+  const shared =
+    redis && new RateLimiterRedis({ ...OPTIONS, storeClient: redis, rejectIfRedisNotReady: true })
+  const outages = createOutageLog(logger)
 
-  return (name, windowMs) => {
-    const countHere = createMemoryCounter(windowMs)
-
-    async function run(key: string, increment: boolean): Promise<Counted> {
-      // Counted in memory too: emptying Redis or slowing it down resets nothing that this process has counted.
-      const here = countHere(key, increment)
+  return (name, windowSeconds) => ({
+    async count(key) {
       const named = `${name}:${key}`
-      const everywhere =
-        shared && (await unlessPaused(() => (increment ? shared.count(named, windowMs) : shared.read(named))))
-      return everywhere && everywhere.current >= here.current ? everywhere : here
-    }
-    return {
-      count: (key) => run(key, true),
-      read: (key) => run(key, false),
-    }
+      const countIn = (limiter: RateLimiterMemory | RateLimiterRedis) =>
+        limiter.penalty(named, 1, { customDuration: windowSeconds })
+      keep(named)
+      const here = await countIn(memory)
+      const everywhere = shared && (await countIn(shared).then(outages.end, outages.report))
+      return larger(here, everywhere)
+    },
+    async read(key) {
+      const named = `${name}:${key}`
+      const here = await memory.get(named)
+      const everywhere = shared && (await shared.get(named).catch(outages.report))
+      return larger(here, everywhere)
+    },
+  })
+}
+
+/** Returns a function that is told each key a limiter counts, and deletes the oldest of too many. */
+export function boundKeys(limiter: RateLimiterMemory): (key: string) => void {
+  const keys = new LRUCache<string, true>({
+    max: KEYS_IN_MEMORY,
+    dispose: (_value, key) => void limiter.delete(key),
+  })
+  return (key) => void keys.set(key, true)
+}
+
+function larger(here: RateLimiterRes | null, everywhere: RateLimiterRes | null | undefined): Counted {
+  const largest = (everywhere?.consumedPoints ?? 0) >= (here?.consumedPoints ?? 0) ? everywhere : here
+  // The timer that deletes a window may be late.
+  if (!largest || largest.msBeforeNext <= 0) return { count: 0, retryAfterSeconds: 1 }
+  return { count: largest.consumedPoints, retryAfterSeconds: Math.ceil(largest.msBeforeNext / 1000) }
+}
+
+/** Logs when Redis fails first, and when it counts again. */
+function createOutageLog(logger: LimitLogger) {
+  let isFailing = false
+  return {
+    report(error: unknown): undefined {
+      const message = 'Redis is unavailable or slow: this process counts limits on its own'
+      if (!isFailing) logger.warn({ reason: rootReason(error) }, message)
+      isFailing = true
+    },
+    end<Result>(result: Result): Result {
+      if (isFailing) logger.info('limits are counted in Redis again')
+      isFailing = false
+      return result
+    },
   }
 }
+
+/** The refusal of a client that has reached a limit. */
+export const tooManyRequests = ({ retryAfterSeconds }: Pick<Counted, 'retryAfterSeconds'>): AppError =>
+  new AppError('rate_limited', 'Too many requests; try again later', { retryAfterSeconds })

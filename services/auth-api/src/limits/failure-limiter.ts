@@ -1,22 +1,12 @@
 import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
-import { tooManyWaiting } from '@latchkey/shared/passwords/password-hasher.ts'
-import type { FastifyRequest } from 'fastify'
-import type { CreateCounter } from './counters.ts'
-import { addressKey, pairKey } from './limit-keys.ts'
-import { createPendingAttempts, type EarlierAttempts, type PendingAttempt } from './pending-attempts.ts'
-import {
-  createRecentFailures,
-  type FailureKeys,
-  isWithinLimit,
-  type RecentFailures,
-  secondsUntilAllowed,
-} from './recent-failures.ts'
-import { tooManyRequests } from './too-many-requests.ts'
+import { createAttemptTurns, createMutexes } from './attempt-turns.ts'
+import { type Counted, type CreateCounter, tooManyRequests } from './counters.ts'
+import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
 
 export interface FailureLimiterOptions {
-  /** Of the counters. */
+  /** Prefix of the names of the counters. */
   name: string
-  /** What an attempt throws when it fails; other errors are not counted. */
+  /** The errors that count as failures. */
   failures: readonly ErrorCode[]
   createCounter: CreateCounter
   accountKey: (account: string) => string
@@ -27,68 +17,59 @@ export interface FailureLimiterOptions {
 }
 
 /**
- * Runs an attempt unless too many have failed, and counts it when it fails. `attempt` receives the earlier failures;
- * without a limit it receives undefined. Throws `rate_limited`, and `overloaded` when too many attempts of the address
- * wait.
+ * Runs an attempt unless too many have failed, and counts it when it fails. Throws `rate_limited`, and `overloaded` when too
+ * many attempts of the address wait.
  */
 export type LimitFailures = <Result>(
-  request: FastifyRequest,
+  request: LimitedRequest,
   account: string,
-  attempt: (failed: RecentFailures | undefined) => Promise<Result>,
+  attempt: () => Promise<Result>,
 ) => Promise<Result>
 
-const NO_EARLIER_ATTEMPTS: EarlierAttempts = new Map()
+const MINUTE = 60
 
-/** Limits failures by address and by account. Attempts that may still succeed wait for earlier ones. */
+/**
+ * Limits failures by address and by account. Beyond its limit an account accepts one failure a minute from each address:
+ * guesses from many addresses are slowed down, and the owner, at an address without a failure, gets in.
+ */
 export function createFailureLimiter(options: FailureLimiterOptions): LimitFailures {
-  const {
-    name,
-    failures: counted,
-    createCounter,
-    accountKey,
-    failedLoginsPerMinute: limit,
-    waitingLogins,
-  } = options
-  if (limit === 0) return (_request, _account, attempt) => attempt(undefined)
-  const failures = createRecentFailures(name, createCounter)
-  const pending = createPendingAttempts(limit)
+  const { name, failures, createCounter, accountKey, failedLoginsPerMinute: limit, waitingLogins } = options
+  if (limit === 0) return (_request, _account, attempt) => attempt()
+  const addresses = createCounter(`${name}-address`, MINUTE)
+  const accounts = createCounter(`${name}-account`, MINUTE)
+  const pairs = createCounter(`${name}-pair`, MINUTE)
+  const readFailures = (address: string) => addresses.read(address)
+  const inTurn = createAttemptTurns({ limit, maxWaiting: waitingLogins, readFailures })
+  const oneAtATime = createMutexes()
 
-  return async (request, account, attempt) => {
-    const keys = failureKeys(addressKey(request), accountKey(account))
-    const mayWait = pending.count(keys.address) < limit + waitingLogins
-    const begun = pending.begin(Object.values(keys))
-    try {
-      return await attempt(await admit(keys, begun, mayWait))
-    } catch (error) {
-      if (error instanceof AppError && counted.includes(error.code)) await failures.count(keys)
-      throw error
-    } finally {
-      begun.end()
-    }
-  }
+  return async (request, accountName, attempt) => {
+    const address = addressKey(request)
+    const account = accountKey(accountName)
+    const pair = pairKey(address, account)
 
-  /** Resolves when the attempt may begin, with the failures that were counted until then. */
-  async function admit(
-    keys: FailureKeys,
-    attempt: PendingAttempt,
-    mayWait: boolean,
-  ): Promise<RecentFailures> {
-    for (;;) {
-      // Read before the counters, so that an attempt that ends meanwhile is counted at least once.
-      const earlier = attempt.earlier()
-      const failed = await failures.read(keys)
-      const mayBegin = (earlier: EarlierAttempts) => isWithinLimit(failed, keys, earlier, limit)
-      if (mayBegin(earlier)) return failed
-      if (!mayBegin(NO_EARLIER_ATTEMPTS)) throw tooManyRequests(secondsUntilAllowed(failed, limit))
-      // In a longer queue every client would have given up before its password is hashed.
-      if (!mayWait) throw tooManyWaiting()
-      await attempt.until(mayBegin)
+    /** Throws where the limit of the address or that of the account is reached, with the time when the last of both ends. */
+    async function refuseLimited(ofAddress: Counted): Promise<void> {
+      const limits = ofAddress.count < limit ? [] : [ofAddress]
+      if ((await accounts.read(account)).count >= limit) {
+        const ofPair = await pairs.read(pair)
+        if (ofPair.count > 0) limits.push(ofPair)
+      }
+      if (limits.length === 0) return
+      throw tooManyRequests({ retryAfterSeconds: Math.max(...limits.map((each) => each.retryAfterSeconds)) })
     }
+
+    return inTurn(address, (ofAddress) =>
+      // From many addresses at once, an account accepts fewer failures than twice its limit, and one from each address.
+      oneAtATime(pair, async () => {
+        await refuseLimited(ofAddress)
+        try {
+          return await attempt()
+        } catch (error) {
+          if (error instanceof AppError && failures.includes(error.code))
+            await Promise.all([addresses.count(address), accounts.count(account), pairs.count(pair)])
+          throw error
+        }
+      }),
+    )
   }
 }
-
-const failureKeys = (address: string, account: string): FailureKeys => ({
-  address,
-  account,
-  pair: pairKey(address, account),
-})

@@ -1,27 +1,35 @@
-import type { FastifyRequest } from 'fastify'
-import type { CreateCounter } from './counters.ts'
-import { addressKey, pairKey } from './limit-keys.ts'
+import type { Redis } from 'ioredis'
+import { LRUCache } from 'lru-cache'
+import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
 
-/** From which addresses logins to an account have succeeded. */
+/** The addresses from which logins to an account have succeeded. */
 export interface KnownClients {
-  remember(request: FastifyRequest, account: string): Promise<void>
-  has(request: FastifyRequest, account: string): Promise<boolean>
+  remember(request: LimitedRequest, account: string): Promise<void>
+  has(request: LimitedRequest, account: string): Promise<boolean>
 }
 
-const REMEMBERED_MS = 30 * 24 * 60 * 60 * 1000
+const REMEMBERED_SECONDS = 30 * 24 * 60 * 60
+const CLIENTS_IN_MEMORY = 50_000
 
-/** Remembers for 30 days, in Redis where limits are counted there, else in this process. */
+/** Remembers for 30 days, in this process and, where there is Redis, for all replicas. Without Redis each process knows its own. */
 export function createKnownClients(
-  createCounter: CreateCounter,
+  redis: Redis | undefined,
   accountKey: (account: string) => string,
 ): KnownClients {
-  const successes = createCounter('known', REMEMBERED_MS)
-  const keyOf = (request: FastifyRequest, account: string) =>
+  const here = new LRUCache<string, true>({ max: CLIENTS_IN_MEMORY, ttl: REMEMBERED_SECONDS * 1000 })
+  const keyOf = (request: LimitedRequest, account: string) =>
     pairKey(addressKey(request), accountKey(account))
+  const redisKey = (key: string) => `latchkey-limit:known:${key}`
+
   return {
     async remember(request, account) {
-      await successes.count(keyOf(request, account))
+      const key = keyOf(request, account)
+      here.set(key, true)
+      await redis?.set(redisKey(key), 1, 'EX', REMEMBERED_SECONDS).catch(() => undefined)
     },
-    has: async (request, account) => (await successes.read(keyOf(request, account))).current > 0,
+    async has(request, account) {
+      const key = keyOf(request, account)
+      return here.has(key) || (await redis?.exists(redisKey(key)).catch(() => 0)) === 1
+    },
   }
 }

@@ -1,31 +1,31 @@
 import { createHmac, createSecretKey } from 'node:crypto'
-import { normalizeIP } from '@fastify/rate-limit'
+import { isIP } from 'node:net'
 import { fold } from '@latchkey/shared/users/fold.ts'
-import { LRUCache } from 'lru-cache'
-import { boundedTo } from '../bounded-cache.ts'
+import ipaddr from 'ipaddr.js'
 
-/** The smallest network that a provider gives to one customer. */
-const IPV6_SUBNET = 64
-/** Some gateways add the port to an address in X-Forwarded-For, so that each connection would count as a client. */
-const PORT = /^(?:\[([^\]]+)\]|([\d.]+)):\d+$/
-/** A longer one is not an address: a proxy forwards any text. */
-const MAX_REMEMBERED_LENGTH = 64
-/** Clients that disconnect at once have no address any more: all of them count as one. */
-const DISCONNECTED = 'disconnected'
-
-/** Parsing an address takes longer than looking it up. */
-const remembered = new LRUCache<string, string>(boundedTo(10_000))
-
-/** The address that a client counts as: an IPv4 address or an IPv6 /64. */
-export function addressKey({ ip = DISCONNECTED }: { ip?: string }): string {
-  const known = remembered.get(ip)
-  if (known !== undefined) return known
-  const key = normalizeIP(ip.replace(PORT, '$1$2'), IPV6_SUBNET)
-  if (ip.length <= MAX_REMEMBERED_LENGTH) remembered.set(ip, key)
-  return key
+/** What the limits read of a request. */
+export interface LimitedRequest {
+  ip: string
+  raw: { socket: { destroyed: boolean } }
 }
 
-/** Creates the keys of accounts, which are keyed hashes: the counters hold no name in clear. */
+/** Some gateways add the port to an address in X-Forwarded-For, so that each connection would count as a client. */
+const PORT = /^(?:\[([^\]]+)\]|([\d.]+)):\d+$/
+/** A client that has disconnected has no address, and a proxy forwards any text as one. All of these count as one client. */
+const UNKNOWN = 'unknown'
+
+/** The address that a client counts as: IPv4, or the /64 of IPv6, the smallest network that a provider gives to a customer. */
+export function addressKey({ ip = '' }: Pick<LimitedRequest, 'ip'>): string {
+  const text = ip.replace(PORT, '$1$2')
+  const version = isIP(text)
+  if (version !== 6) return version === 4 ? text : UNKNOWN
+  // An IPv4-mapped address becomes IPv4.
+  const address = ipaddr.process(text)
+  if (!(address instanceof ipaddr.IPv6)) return address.toString()
+  return new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0]).toString()
+}
+
+/** Creates the keys of accounts, which are keyed hashes: no counter contains a name. */
 export function createAccountKey(secret: Uint8Array): (account: string) => string {
   // Bytes would be imported for each hash, which takes longer than the hash.
   const key = createSecretKey(createHmac('sha256', secret).update('latchkey rate limit').digest())

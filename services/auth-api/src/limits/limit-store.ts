@@ -1,15 +1,17 @@
-import type { FastifyBaseLogger } from 'fastify'
 import { Redis } from 'ioredis'
 
 /** A command that takes longer counts as failed. */
 const COMMAND_TIMEOUT_MS = 250
-/** A connection without any answer for this time is closed: TCP needs a quarter of an hour to detect the loss. */
-const SOCKET_TIMEOUT_MS = 5_000
+/**
+ * A connection without any answer for this time is closed, and commands fail at once: each would otherwise wait for its
+ * timeout. TCP needs a quarter of an hour to detect the loss.
+ */
+const SOCKET_TIMEOUT_MS = 1_000
 
 /** Opens the Redis in which limits are counted, if the queue is in Redis. No request waits for a Redis that is unavailable. */
 export function openLimitStore(
   queueUrl: string,
-  logger: Pick<FastifyBaseLogger, 'debug'>,
+  logger: { debug(details: object, message: string): void },
 ): Redis | undefined {
   if (!/^rediss?:/.test(queueUrl)) return undefined
   const redis = new Redis(queueUrl, {

@@ -1,9 +1,7 @@
-import type { ClientTrust, HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
-import type { FastifyRequest } from 'fastify'
+import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import { createFailureLimiter, type FailureLimiterOptions } from './failure-limiter.ts'
 import type { KnownClients } from './known-clients.ts'
-import { addressKey } from './limit-keys.ts'
-import type { RecentFailures } from './recent-failures.ts'
+import { addressKey, type LimitedRequest } from './limit-keys.ts'
 
 export interface LoginLimiterOptions extends Omit<FailureLimiterOptions, 'name' | 'failures'> {
   knownClients: KnownClients
@@ -14,7 +12,7 @@ export interface LoginLimiterOptions extends Omit<FailureLimiterOptions, 'name' 
  * wrong. Throws `rate_limited`, and `overloaded` when too many logins of the address wait.
  */
 export type LimitLogin = <Result>(
-  request: FastifyRequest,
+  request: LimitedRequest,
   account: string,
   logIn: (client: HashClient) => Promise<Result>,
 ) => Promise<Result>
@@ -24,18 +22,9 @@ export function createLoginLimiter({ knownClients, ...options }: LoginLimiterOpt
   const failures = ['invalid_credentials', 'wrong_password'] as const
   const limitFailures = createFailureLimiter({ ...options, name: 'login', failures })
 
-  async function trustOf(
-    request: FastifyRequest,
-    account: string,
-    failed: RecentFailures | undefined,
-  ): Promise<ClientTrust> {
-    if (failed && failed.address.current > 0) return 'failed'
-    return (await knownClients.has(request, account)) ? 'known' : 'new'
-  }
-
   return (request, account, logIn) =>
-    limitFailures(request, account, async (failed) => {
-      const trust = await trustOf(request, account, failed)
+    limitFailures(request, account, async () => {
+      const trust = (await knownClients.has(request, account)) ? 'known' : 'other'
       // Under an overload clients give up and come back. What nobody waits for delays the others.
       const hasLeft = () => request.raw.socket.destroyed
       const result = await logIn({ address: addressKey(request), trust, hasLeft })

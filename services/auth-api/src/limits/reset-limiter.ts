@@ -1,11 +1,9 @@
-import type { FastifyRequest } from 'fastify'
-import type { CreateCounter } from './counters.ts'
+import { type Counted, type CreateCounter, tooManyRequests } from './counters.ts'
 import type { KnownClients } from './known-clients.ts'
-import { addressKey, pairKey } from './limit-keys.ts'
-import { tooManyRequests } from './too-many-requests.ts'
+import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
 
 export interface ResetLimiterOptions {
-  /** Of the counters. */
+  /** Prefix of the names of the counters. */
   name: string
   createCounter: CreateCounter
   accountKey: (account: string) => string
@@ -15,57 +13,45 @@ export interface ResetLimiterOptions {
 }
 
 /** Counts a reset request; throws `rate_limited` beyond the limit. */
-export type LimitReset = (request: FastifyRequest, account: string) => Promise<void>
+export type LimitReset = (request: LimitedRequest, account: string) => Promise<void>
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
+const MINUTE = 60
+const HOUR = 60 * MINUTE
 /** Beyond its limit an account is granted one reset from each further address, up to this multiple of the limit. */
 const CEILING_FACTOR = 3
 
-/** Limits reset requests by address and by account, so that neither floods a mailbox nor locks its owner out. */
+/**
+ * Limits reset requests by address and by account. An attacker who spends the limit of an account must not keep its owner
+ * from asking. So each further address is granted one reset up to a ceiling, without which an attacker with many addresses
+ * would flood the mailbox. And an address that is known for the account has a limit that no other address can spend.
+ */
 export function createResetLimiter(options: ResetLimiterOptions): LimitReset {
-  const { name: counters, createCounter, accountKey, knownClients, resetRequests } = options
-  if (resetRequests === 0) return async () => undefined
-  const ofAddresses = createCounter(`${counters}-address`, MINUTE_MS)
-  const limitAccount = createAccountLimiter(options)
+  const { name, createCounter, accountKey, knownClients, resetRequests: limit } = options
+  if (limit === 0) return async () => undefined
+  const addresses = createCounter(`${name}-address`, MINUTE)
+  const accounts = createCounter(`${name}-account`, HOUR)
+  const pairs = createCounter(`${name}-pair`, HOUR)
+  const ceiling = CEILING_FACTOR * limit
 
-  return async (request, name) => {
+  return async (request, accountName) => {
     const address = addressKey(request)
-    const ofAddress = await ofAddresses.count(address)
-    if (ofAddress.current > resetRequests) throw tooManyRequests(ofAddress.retryAfterSeconds)
-    const isKnown = await knownClients.has(request, name)
-    await limitAccount(address, accountKey(name), isKnown)
+    const account = accountKey(accountName)
+    const pair = pairKey(address, account)
+    requireAtMost(limit, await addresses.count(address))
+    if (await knownClients.has(request, accountName)) return requireAtMost(limit, await pairs.count(pair))
+
+    // A refused request does not count: one address could reach the ceiling with these.
+    const soFar = await accounts.read(account)
+    const isSpent = soFar.count >= limit
+    if (soFar.count >= ceiling || (isSpent && (await pairs.read(pair)).count > 0))
+      throw tooManyRequests(soFar)
+    // Checked again after counting, for requests that arrive at the same time.
+    const ofPair = await pairs.count(pair)
+    if (isSpent && ofPair.count > 1) throw tooManyRequests(soFar)
+    requireAtMost(ceiling, await accounts.count(account))
   }
 }
 
-/**
- * Grants an account its limit, and then one reset from each further address up to a ceiling: an attacker who spends the
- * limit must not keep the owner from asking. An address that is known for the account has a limit for itself: no other
- * address can spend it. A refused request does not count: the account's hour might begin with it on this replica, when
- * all replicas together began it long before.
- */
-function createAccountLimiter({ name, createCounter, resetRequests }: ResetLimiterOptions) {
-  const ofAccounts = createCounter(`${name}-account`, HOUR_MS)
-  const ofPairs = createCounter(`${name}-pair`, HOUR_MS)
-  const ceiling = CEILING_FACTOR * resetRequests
-
-  async function limitKnown(pair: string): Promise<void> {
-    const ofPair = await ofPairs.count(pair)
-    if (ofPair.current > resetRequests) throw tooManyRequests(ofPair.retryAfterSeconds)
-  }
-
-  return async (address: string, account: string, isKnown: boolean): Promise<void> => {
-    const pair = pairKey(address, account)
-    if (isKnown) return limitKnown(pair)
-    const soFar = await ofAccounts.read(account)
-    const isSpent = soFar.current >= resetRequests
-    const isClosed = soFar.current >= ceiling
-    if (isClosed || (isSpent && (await ofPairs.read(pair)).current > 0))
-      throw tooManyRequests(soFar.retryAfterSeconds)
-    // Checked again after counting, for requests that arrive at the same time.
-    const ofPair = await ofPairs.count(pair)
-    if (isSpent && ofPair.current > 1) throw tooManyRequests(soFar.retryAfterSeconds)
-    const ofAccount = await ofAccounts.count(account)
-    if (ofAccount.current > ceiling) throw tooManyRequests(ofAccount.retryAfterSeconds)
-  }
+function requireAtMost(limit: number, counted: Counted): void {
+  if (counted.count > limit) throw tooManyRequests(counted)
 }

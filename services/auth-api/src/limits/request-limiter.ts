@@ -1,0 +1,45 @@
+import type { Redis } from 'ioredis'
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import { boundKeys, tooManyRequests } from './counters.ts'
+import { addressKey, type LimitedRequest } from './limit-keys.ts'
+
+/** Counts a request; throws `rate_limited` beyond the limit of its address. */
+export type LimitRequest = (request: Pick<LimitedRequest, 'ip'>) => Promise<void>
+
+/** A command of Redis for each request would take longer than the rest of many: a replica reports this share of the limit at once. */
+const REPORTS_PER_LIMIT = 20
+
+/**
+ * Limits the requests of an address in a minute. A replica counts in memory. Where there is Redis, it adds there what it has
+ * counted, and refuses the address once all replicas together have reached the limit: with several of them a client may
+ * send a twentieth of the limit more for each.
+ */
+export function createRequestLimiter(redis: Redis | undefined, requestsPerMinute: number): LimitRequest {
+  const options = { keyPrefix: 'latchkey-limit:requests', points: requestsPerMinute, duration: 60 }
+  const here = new RateLimiterMemory(options)
+  const keep = boundKeys(here)
+  const everywhere =
+    redis && new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true })
+  const reported = Math.ceil(requestsPerMinute / REPORTS_PER_LIMIT)
+
+  async function report(address: string): Promise<void> {
+    await everywhere?.consume(address, reported).catch((refusal) => {
+      // Otherwise Redis is unavailable, and each replica counts on its own.
+      if (refusal instanceof RateLimiterRes) void here.block(address, secondsOf(refusal))
+    })
+  }
+
+  return async (request) => {
+    const address = addressKey(request)
+    try {
+      const { consumedPoints, isFirstInDuration } = await here.consume(address)
+      if (isFirstInDuration) keep(address)
+      if (consumedPoints % reported === 0) void report(address)
+    } catch (refusal) {
+      if (refusal instanceof RateLimiterRes) throw tooManyRequests({ retryAfterSeconds: secondsOf(refusal) })
+      throw refusal
+    }
+  }
+}
+
+const secondsOf = ({ msBeforeNext }: RateLimiterRes): number => Math.max(1, Math.ceil(msBeforeNext / 1000))
