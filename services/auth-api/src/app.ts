@@ -3,8 +3,7 @@ import { registerDependencyGauge } from '@latchkey/shared/health/dependency-gaug
 import type { Readiness } from '@latchkey/shared/health/readiness.ts'
 import { registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { RequestEvent } from './audit/request-audit.ts'
+import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
 import { type AppDependencies, createCore } from './core.ts'
 import { createServer } from './create-server.ts'
@@ -54,13 +53,11 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   registerDependencyGauge(registry, readiness)
   registerOutboxAge(registry, { outbox: createOutboxRepository(db), clock })
 
-  const reportLimit = (request: FastifyRequest) => auditOf(request).report(limitReached(request))
-
   const server = createServer({ trustedProxies, logger: dependencies.logger })
   const owners = trackRouteOwners(server, 'Latchkey')
   // The plugins, in the order in which a request passes them. The first is around the work of all others.
   if (traceRequests) await server.register(traceRequests)
-  await server.register(problemDetails, { onLimit: reportLimit, onUnavailable: failures.report })
+  await server.register(problemDetails, { auditOf, onUnavailable: failures.report })
   await server.register(responseHeaders, { isDraining: readiness.isDraining })
   await server.register(metrics, { registry })
   // Before anything that refuses a request: a page can read a refusal only with these headers.
@@ -84,9 +81,3 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await addExtensions(server, extensions, owners, core)
   return { server, readiness }
 }
-
-const limitReached = ({ method, routeOptions, jwt }: FastifyRequest): RequestEvent => ({
-  name: 'limit.reached',
-  userid: jwt?.sub,
-  reason: `${method} ${routeOptions.url ?? 'unmatched'}`,
-})

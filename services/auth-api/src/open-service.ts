@@ -125,7 +125,7 @@ async function readSettings(environment: Environment) {
   const [config, extensions] = await parseBoth(
     () => {
       const config = parseConfig(environment)
-      refuseSmallPool(config.passwords.concurrency, Number(process.env.UV_THREADPOOL_SIZE))
+      refuseSmallPool(config.passwords.concurrency, Number(environment.UV_THREADPOOL_SIZE))
       return config
     },
     async () => configureExtensions(await loadExtensions(), environment),

@@ -4,6 +4,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import type { RequestAudit, RequestEvent } from '../audit/request-audit.ts'
 import { trackMethods } from './allowed-methods.ts'
 
 /** Imported, node:http would load its WebSocket, and with it all of undici: 14 MiB of memory. */
@@ -112,19 +113,20 @@ export function fromStatus(statusCode: number, code = ''): Problem {
 export interface ProblemDetailsOptions {
   /** Receives the failure of each request that a dependency could not serve. */
   onUnavailable?: (dependency: string, error: Error) => void
-  /** Receives a request that is refused because of a limit. */
-  onLimit?: (request: FastifyRequest) => void
+  /** Where a request that is refused because of a limit is reported. */
+  auditOf?: (request: FastifyRequest) => Pick<RequestAudit, 'report'>
 }
 
 /** Writes every error as RFC 9457 says, and logs those that are not the client's. */
 export const problemDetails = fp<ProblemDetailsOptions>(
-  async (app, { onLimit, onUnavailable }) => {
+  async (app, { auditOf, onUnavailable }) => {
     const allowedMethods = trackMethods(app)
 
     app.setErrorHandler((error: Error, request, reply) => {
       const problem = toProblem(error)
       if (problem.status >= 500) logFailure(request, error)
-      if (error instanceof AppError && error.code === 'rate_limited') onLimit?.(request)
+      if (error instanceof AppError && error.code === 'rate_limited')
+        auditOf?.(request).report(limitReached(request))
       if (error instanceof AppError && error.dependency) onUnavailable?.(error.dependency, error)
       if (error instanceof AppError && error.retryAfterSeconds)
         reply.header('retry-after', error.retryAfterSeconds)
@@ -142,6 +144,12 @@ export const problemDetails = fp<ProblemDetailsOptions>(
   },
   { name: 'problem-details' },
 )
+
+const limitReached = ({ method, routeOptions, jwt }: FastifyRequest): RequestEvent => ({
+  name: 'limit.reached',
+  userid: jwt?.sub,
+  reason: `${method} ${routeOptions.url ?? 'unmatched'}`,
+})
 
 /**
  * A flood of logins, or an outage, would become a flood of log lines. The metrics count refused logins; the log of

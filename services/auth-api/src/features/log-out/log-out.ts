@@ -2,17 +2,16 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
-import type { Caller, Claims } from '../../tokens/claims.ts'
+import type { Caller } from '../../tokens/claims.ts'
 import type { EndSession } from '../../tokens/end-session.ts'
-import type { TokenValidity } from '../../tokens/token-validity.ts'
+import type { RequireValid, TokenValidity } from '../../tokens/token-validity.ts'
 
 export interface LogOutDependencies {
   endSession: EndSession
   validity: Pick<TokenValidity, 'forget'>
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById' | 'setProperty'>
-  /** Throws `invalid_token` when the token has ended. */
-  requireValid: (db: Queryable, claims: Claims) => Promise<unknown>
+  requireValid: RequireValid
   clock: Clock
 }
 

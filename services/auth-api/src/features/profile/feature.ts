@@ -18,48 +18,17 @@ import { createUpdateProfile } from './update-profile.ts'
 
 /** Adds the profile, its update, and the confirmation of a new e-mail. */
 export async function addProfile(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { db, transaction, usersIn, mails, notify, clock, callerOf, requireCurrentPassword } = core
+  const { db, transaction, usersIn, clock, callerOf, requireCurrentPassword } = core
   const { limitEmailChanges, limitEmailChangesTo, limitTakenEmails } = core.limits
   const { requireValid } = core.tokens
-  const { ttlSeconds, attempts } = config.reset
   const isConfirmed = config.profile.emailChange === 'confirmed'
-
-  const changesIn = (queryable: Queryable) => createCodeRepository(queryable, EMAIL_CHANGES)
-  const secrets = createCodeSecrets('email', config.tokens.secret, config.tokens.previousSecret)
-  const requestEmailChange = createRequestEmailChange({
-    usersIn,
-    changesIn,
-    mails,
-    secrets,
-    ttlSeconds,
-    clock,
-  })
-  const applyEmailChange = createApplyEmailChange({ usersIn, endCodes, notify, clock })
-  const changeEmail: ApplyEmailChange = (db, user, email, caller) =>
-    isConfirmed && !isSameMailbox(user, email)
-      ? requestEmailChange(db, user, email, caller.audit)
-      : applyEmailChange(db, user, email, caller)
+  const { changeEmail, confirmEmailChange } = createEmailChange(config, core)
   const updateProfile = createUpdateProfile({
     transaction,
     usersIn,
     profilesIn: createProfileRepository,
     requireValid,
     changeEmail,
-    clock,
-  })
-  const confirmEmailChange = createConfirmEmailChange({
-    transaction,
-    usersIn,
-    changesIn,
-    checkCode: createCodeCheck({
-      codes: changesIn(db),
-      secrets,
-      attempts,
-      refusal: emailChangeRefused,
-      clock,
-    }),
-    requireValid,
-    applyEmailChange,
     clock,
   })
 
@@ -96,4 +65,38 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
     },
     shownProperties: config.profile.properties,
   })
+}
+
+/** Creates what changes an e-mail: at once, or by the code of a mail to the new address where EMAIL_CHANGE says so. */
+function createEmailChange({ profile, reset, tokens }: Config, core: Core) {
+  const { db, transaction, usersIn, mails, notify, clock } = core
+  const { ttlSeconds, attempts } = reset
+  const { requireValid } = core.tokens
+  const changesIn = (queryable: Queryable) => createCodeRepository(queryable, EMAIL_CHANGES)
+  const secrets = createCodeSecrets('email', tokens.secret, tokens.previousSecret)
+  const request = createRequestEmailChange({ usersIn, changesIn, mails, secrets, ttlSeconds, clock })
+  const apply = createApplyEmailChange({ usersIn, endCodes, notify, clock })
+  const checkCode = createCodeCheck({
+    codes: changesIn(db),
+    secrets,
+    attempts,
+    refusal: emailChangeRefused,
+    clock,
+  })
+  const changeEmail: ApplyEmailChange = (inTransaction, user, email, caller) =>
+    profile.emailChange === 'confirmed' && !isSameMailbox(user, email)
+      ? request(inTransaction, user, email, caller.audit)
+      : apply(inTransaction, user, email, caller)
+  return {
+    changeEmail,
+    confirmEmailChange: createConfirmEmailChange({
+      transaction,
+      usersIn,
+      changesIn,
+      checkCode,
+      requireValid,
+      applyEmailChange: apply,
+      clock,
+    }),
+  }
 }

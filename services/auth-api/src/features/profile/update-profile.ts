@@ -2,7 +2,8 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
 import { LANGUAGE_PROPERTY, type Language, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import type { Caller, Claims } from '../../tokens/claims.ts'
+import type { Caller } from '../../tokens/claims.ts'
+import type { RequireValid } from '../../tokens/token-validity.ts'
 import type { ProfileRecord, ProfileRepository } from './profile-repository.ts'
 
 export interface ProfileChange {
@@ -15,8 +16,7 @@ export interface UpdateProfileDependencies {
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => UserRepository
   profilesIn: (transaction: Queryable) => ProfileRepository
-  /** The user of a token; throws `invalid_token` when the token has ended. */
-  requireValid: (transaction: Queryable, claims: Claims) => Promise<User>
+  requireValid: RequireValid
   /** Changes the e-mail, or begins to; throws `email_taken`. */
   changeEmail: (transaction: Transaction, user: User, email: string, caller: Caller) => Promise<void>
   clock: Clock
