@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { ROOT } from './generated-pages.ts'
+import { ROOT } from './checkout.ts'
 
 /** The requirements of the levels 1 and 2 in each chapter of ASVS 5.0.0. */
 const REQUIREMENTS = [27, 11, 19, 10, 9, 35, 18, 7, 7, 29, 14, 9, 13, 9, 13, 16, 7]

@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
+import { listFiles } from './checkout.ts'
 import { anchorOf } from './markdown.ts'
 
 /** Folders and files of the root that a page may name in its text. */
@@ -8,16 +9,13 @@ const NAMED_FILE =
 const LINK = /!?\[[^\]]*\]\(([^)\s]+)\)/g
 /** A page of the documentation that code or configuration names. */
 const NAMED_PAGE = /\bdocs\/[\w./-]+\.md\b/g
-const SKIPPED = new Set(['node_modules', '.git', '.data', '.stryker-tmp', 'docs.test.ts'])
-/** Other tests create and remove such folders meanwhile: `k8s/.rendered-…`. */
-const TEMPORARY = /^\.\w+-/
 const TEXT_FILE = /\.(?:ts|php|json|ya?ml|env|sh|md)$|^Dockerfile$|^\.(?:env|gitignore)$/
 /** Files that do not exist before a reader creates them; the numbers of Latchkey's migrations are below 1000. */
 const CREATED_BY_READER = /^config\/(?:\w+|<\w+>)\/(?:credentials\.env|external\.ts)$|\/1000_/
 const CREATED_ON_PAGE = /Create `([^`]+)`/g
 
 /** Every page: the Markdown files of the repository, relative to `root`. */
-export const findPages = (root: string): string[] => findFiles(root).filter((path) => path.endsWith('.md'))
+export const findPages = (root: string): string[] => listFiles(root).filter((path) => path.endsWith('.md'))
 
 /** One line for each link, anchor or file name of `page` that leads nowhere. */
 export function findBrokenReferences(root: string, page: string): string[] {
@@ -34,7 +32,7 @@ export function findBrokenReferences(root: string, page: string): string[] {
 
 /** One line for each page that a file names and that does not exist. */
 export const findMissingPages = (root: string): string[] =>
-  findFiles(root)
+  listFiles(root)
     .filter((path) => TEXT_FILE.test(path.split('/').at(-1) ?? ''))
     .flatMap((path) =>
       (readFileSync(join(root, path), 'utf8').match(NAMED_PAGE) ?? [])
@@ -58,12 +56,3 @@ const withoutCodeBlocks = (text: string): string => text.replaceAll(/^ *```[\s\S
 
 const matchesOf = (text: string, pattern: RegExp): string[] =>
   [...text.matchAll(pattern)].map(([, match = '']) => match)
-
-function findFiles(root: string, folder = ''): string[] {
-  return readdirSync(join(root, folder), { withFileTypes: true })
-    .filter(({ name }) => !SKIPPED.has(name) && !TEMPORARY.test(name))
-    .flatMap((entry) => {
-      const path = join(folder, entry.name)
-      return entry.isDirectory() ? findFiles(root, path) : [path]
-    })
-}

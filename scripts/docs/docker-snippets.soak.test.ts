@@ -6,9 +6,8 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findFreePort } from '../../services/test/support/free-port.ts'
 import { findPages } from './broken-references.ts'
-import { ROOT } from './generated-pages.ts'
+import { commitAll, type PublishedCheckout, publishCheckout, ROOT } from './checkout.ts'
 import { runPage, scriptOf } from './page-script.ts'
-import { commitAll, type PublishedCheckout, publishCheckout } from './published-checkout.ts'
 import { readSnippets } from './snippets.ts'
 
 /** The first starts the services, the last replaces them by another version. */

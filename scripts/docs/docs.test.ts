@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { EXIT } from '../../services/scriptify/src/cli/exit-codes.ts'
 import { ENDPOINT_EXIT } from '../../services/scriptify/src/endpoint/endpoint-exit.ts'
 import { findBrokenReferences, findMissingPages, findPages } from './broken-references.ts'
-import { generatePages, ROOT } from './generated-pages.ts'
+import { ROOT } from './checkout.ts'
+import { generatePages } from './generated-pages.ts'
 
 const generated = await generatePages()
 const pages = findPages(ROOT)

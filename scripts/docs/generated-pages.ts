@@ -6,6 +6,7 @@ import { readAlerts, renderPrometheusRule } from '../../monitoring/rules.ts'
 import { createMailMetrics } from '../../services/mailer-worker/src/mail-metrics.ts'
 import { registerQueueGauges } from '../../services/mailer-worker/src/queue-gauges.ts'
 import { describeAuthApi } from './auth-api-app.ts'
+import { ROOT } from './checkout.ts'
 import { formatCommandLine } from './command-line.ts'
 import { replaceSection } from './markdown.ts'
 import {
@@ -17,8 +18,6 @@ import {
   formatProtocolProblems,
   formatSettings,
 } from './tables.ts'
-
-export const ROOT: string = join(import.meta.dirname, '..', '..')
 
 /** A page of the documentation with its generated sections as the code would have them, or a generated file. */
 export interface GeneratedPage {

@@ -4,9 +4,8 @@ import { afterAll, beforeAll, it } from 'vitest'
 import { findFreePort } from '../../services/test/support/free-port.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../services/test/support/test-database.ts'
 import { findPages } from './broken-references.ts'
-import { ROOT } from './generated-pages.ts'
+import { type PublishedCheckout, publishCheckout, ROOT } from './checkout.ts'
 import { runPage, scriptOf } from './page-script.ts'
-import { type PublishedCheckout, publishCheckout } from './published-checkout.ts'
 import { readSnippets } from './snippets.ts'
 
 /** The tutorial clones and installs. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { findPages } from './broken-references.ts'
-import { ROOT } from './generated-pages.ts'
+import { ROOT } from './checkout.ts'
 import { readSnippets } from './snippets.ts'
 
 const code = findPages(ROOT).flatMap((page) => readSnippets(ROOT, page))

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { generatePages, ROOT } from './generated-pages.ts'
+import { ROOT } from './checkout.ts'
+import { generatePages } from './generated-pages.ts'
 
 // Rewrites the generated sections of docs/ and of the READMEs from the code.
 for (const { path, current, expected } of await generatePages()) {

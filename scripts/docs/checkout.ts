@@ -1,11 +1,22 @@
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { cp, mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { ROOT } from './generated-pages.ts'
+
+export const ROOT: string = join(import.meta.dirname, '..', '..')
 
 const run = promisify(execFile)
+
+/** Every file of a checkout that git does not ignore, relative to its root. */
+export const listFiles = (root: string): string[] =>
+  execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+    .split('\n')
+    .filter((file) => file !== '' && existsSync(join(root, file)))
 
 export interface PublishedCheckout extends AsyncDisposable {
   /** What `git clone` takes. */
@@ -18,10 +29,7 @@ export interface PublishedCheckout extends AsyncDisposable {
 export async function publishCheckout(): Promise<PublishedCheckout> {
   const folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-clone-'))
   const published = await mkdtempDisposable(join(tmpdir(), 'latchkey-published-'))
-  const list = ['ls-files', '--cached', '--others', '--exclude-standard']
-  const { stdout } = await run('git', list, { cwd: ROOT })
-  for (const file of stdout.split('\n').filter(Boolean))
-    await cp(join(ROOT, file), join(published.path, file)).catch(() => undefined)
+  for (const file of listFiles(ROOT)) await cp(join(ROOT, file), join(published.path, file))
   await run('git', ['init', '-q', '-b', 'main'], { cwd: published.path })
   await commitAll(published.path, 'a version')
   return {
