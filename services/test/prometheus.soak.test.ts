@@ -1,53 +1,28 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readRules } from '../../monitoring/rules.ts'
-import { aUser, PASSWORD } from '../auth-api/test/support/start-app.ts'
-import { addressOf, type Service, startServiceProcess } from './support/auth-api-process.ts'
+import { PASSWORD } from '../auth-api/test/support/start-app.ts'
 import { findFreePort } from './support/free-port.ts'
 import { ROOT } from './support/images.ts'
 import { isInstalled } from './support/installed-program.ts'
-import { type Servers, startServers } from './support/mail-servers.ts'
-import { type Mailbox, openMailbox } from './support/mailbox.ts'
-import { openProducer, type Producer } from './support/producer.ts'
+import { type RunningServices, startServices } from './support/running-services.ts'
 import { waitFor } from './support/wait-for.ts'
-import { startWorkerProcess, type WorkerProcess } from './support/worker-process.ts'
 
 const hasPrometheus = isInstalled('prometheus', { requiredBy: 'REQUIRE_PROMTOOL' })
 
 describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-prometheus-'))
-  let servers: Servers
-  let mailbox: Mailbox
-  let store: Producer
-  let api: Service
-  let worker: WorkerProcess
+  let services: RunningServices
   let prometheus: ChildProcess
-  let origin: string
   let prometheusUrl: string
 
   beforeAll(async () => {
-    servers = await startServers('PostgreSQL alone')
-    mailbox = await openMailbox()
-    const mailSecret = randomBytes(32)
-    store = await openProducer(servers, mailSecret)
     const metricsPort = await findFreePort()
-    const settings = {
-      DATABASE_URL: servers.databaseUrl,
-      QUEUE_URL: servers.queueUrl,
-      MAIL_SECRET: mailSecret.toString('base64'),
-      // Every request comes from one address.
-      RATE_LIMIT_RESET: '0',
-    }
-    api = startServiceProcess({ ...settings, METRICS_PORT: String(metricsPort) })
-    origin = await addressOf(api)
-    worker = await startWorkerProcess({ ...settings, MAIL_URL: mailbox.url, OUTBOX_SWEEP: '1' })
-    await worker.ready()
+    services = await startServices('PostgreSQL alone', { api: { METRICS_PORT: String(metricsPort) } })
     const port = await findFreePort()
     prometheusUrl = `http://127.0.0.1:${port}`
     writeFileSync(
@@ -57,7 +32,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
         rule_files: [join(ROOT, 'monitoring', 'rules.yaml')],
         scrape_configs: [
           { job_name: 'auth-api', static_configs: [{ targets: [`127.0.0.1:${metricsPort}`] }] },
-          { job_name: 'mailer-worker', static_configs: [{ targets: [new URL(worker.url).host] }] },
+          { job_name: 'mailer-worker', static_configs: [{ targets: [new URL(services.worker.url).host] }] },
         ],
       }),
     )
@@ -76,11 +51,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
       prometheus.kill('SIGKILL')
       await once(prometheus, 'exit')
     }
-    await worker?.[Symbol.asyncDispose]()
-    await api?.[Symbol.asyncDispose]()
-    await store?.[Symbol.asyncDispose]()
-    await mailbox?.[Symbol.asyncDispose]()
-    await servers?.[Symbol.asyncDispose]()
+    await services?.[Symbol.asyncDispose]()
     rmSync(folder, { recursive: true, force: true })
   })
 
@@ -95,16 +66,10 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
   }
   const readValue = async (expr: string) =>
     Number((await query(expr)).data?.result[0]?.value[1] ?? Number.NaN)
-  const post = (path: string, body: object) =>
-    fetch(`${origin}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-
   it('shows a value for every panel of the dashboard while users log in and ask for mail', async () => {
     await waitFor(async () => (await query('up').catch(() => undefined))?.status === 'success')
-    const user = await aUser({ users: createUserRepository(store.db) })
+    const { newUser, origin, post } = services
+    const user = await newUser()
     const { panels: all }: { panels: { title: string; targets?: { expr: string }[] }[] } = JSON.parse(
       readFileSync(join(ROOT, 'k8s/components/monitoring/dashboard.json'), 'utf8'),
     )
@@ -138,8 +103,9 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
   })
 
   it('sees dead workers by the age of the oldest mail, which auth-api reports', async () => {
+    const { newUser, post, worker } = services
     await worker.kill('SIGKILL')
-    const user = await aUser({ users: createUserRepository(store.db) })
+    const user = await newUser()
     await post('/login/resetrequest', { email: user.email })
     await expect.poll(() => readValue('sum(up{job="mailer-worker"})'), { timeout: 60_000 }).toBe(0)
     await expect

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestUser } from '../auth-api/test/support/start-app.ts'
 import { hasDocker } from './servers/shared-server.ts'
 import { COMBINATIONS } from './support/mail-servers.ts'
-import { findLeaks, type ResetFlow, startResetFlow } from './support/reset-flow.ts'
+import { findLeaks, type RunningServices, startServices } from './support/running-services.ts'
 import { waitFor } from './support/wait-for.ts'
 
 /** How long a server is unavailable; by hand, 60 seconds at 20 requests a second. */
@@ -12,9 +12,9 @@ const OUTAGE_SECONDS = Number(process.env.OUTAGE_SECONDS ?? 6)
 const REQUESTS_PER_SECOND = Number(process.env.REQUESTS_PER_SECOND ?? 10)
 
 describe.skipIf(!hasDocker()).each(COMBINATIONS)('a forgotten password on %s', (combination) => {
-  let flow: ResetFlow
+  let flow: RunningServices
   beforeAll(async () => {
-    flow = await startResetFlow(combination)
+    flow = await startServices(combination)
   })
   afterAll(() => flow?.[Symbol.asyncDispose]())
 
@@ -66,7 +66,7 @@ describe.skipIf(!hasDocker()).each(COMBINATIONS)('a forgotten password on %s', (
   }
 })
 
-async function unsettled({ store }: ResetFlow): Promise<{ rows: number; jobs: number }> {
+async function unsettled({ store }: RunningServices): Promise<{ rows: number; jobs: number }> {
   const rows = await store.db.query({ name: 'find-outbox', text: 'select id from mail_outbox' })
   const { waiting, active, delayed } = await store.queue.counts()
   return { rows: rows.length, jobs: waiting + active + delayed }

@@ -3,14 +3,20 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'v
 import { PASSWORD } from '../auth-api/test/support/start-app.ts'
 import { hasDocker } from './servers/shared-server.ts'
 import type { Mailbox } from './support/mailbox.ts'
-import { type Answer, findLeaks, NEW_PASSWORD, type ResetFlow, startResetFlow } from './support/reset-flow.ts'
+import {
+  type Answer,
+  findLeaks,
+  NEW_PASSWORD,
+  type RunningServices,
+  startServices,
+} from './support/running-services.ts'
 import { waitFor } from './support/wait-for.ts'
 
 describe.skipIf(!hasDocker()).each(inject('combinations'))('a forgotten password on %s', (combination) => {
-  let flow: ResetFlow
+  let flow: RunningServices
   let mailbox: Mailbox
   beforeAll(async () => {
-    flow = await startResetFlow(combination)
+    flow = await startServices(combination)
     mailbox = flow.mailbox
   })
   afterAll(() => flow?.[Symbol.asyncDispose]())
@@ -51,34 +57,6 @@ describe.skipIf(!hasDocker()).each(inject('combinations'))('a forgotten password
       expect(known.status).toBe(200)
     }
     await mailbox.comeUp()
-  })
-
-  it('ends a reset after forty wrong codes at once', async () => {
-    const user = await flow.newUser()
-    const { body } = await flow.request(user.email)
-    const code = await flow.codeFor(user)
-    const wrong = Array.from({ length: 40 }, (_, index) =>
-      String((Number(code) + 1 + index) % 1_000_000).padStart(6, '0'),
-    )
-    const confirm = (guess: string) =>
-      flow.post('/login/confirmcode', { email: user.email, code: guess, token: body.token })
-    const statuses = await Promise.all(wrong.map(confirm))
-    expect(new Set(statuses.map(({ status }) => status))).toEqual(new Set([422]))
-    expect((await confirm(code)).status).toBe(422)
-  })
-
-  it('has one winner among eight that confirm, and among eight that set a password', async () => {
-    const user = await flow.newUser()
-    const { body } = await flow.request(user.email)
-    const code = await flow.codeFor(user)
-    const eight = (path: string, payload: object) =>
-      Promise.all(Array.from({ length: 8 }, () => flow.post(path, { email: user.email, ...payload })))
-    const winners = (answers: Answer[]) => answers.filter(({ status }) => status === 200).length
-    expect(winners(await eight('/login/confirmcode', { code, token: body.token }))).toBe(1)
-    expect(winners(await eight('/login/resetpassword', { token: body.token, password: NEW_PASSWORD }))).toBe(
-      1,
-    )
-    expect(await flow.logIn(user, NEW_PASSWORD)).toBe(200)
   })
 
   it('answers eight concurrent requests for one e-mail; only the newest code is valid', async () => {

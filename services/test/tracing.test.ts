@@ -3,16 +3,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { aUser, PASSWORD } from '../auth-api/test/support/start-app.ts'
+import { PASSWORD } from '../auth-api/test/support/start-app.ts'
 import { hasDocker } from './servers/shared-server.ts'
-import { addressOf, type Service, startServiceProcess } from './support/auth-api-process.ts'
-import { type Servers, startServers } from './support/mail-servers.ts'
-import { type Mailbox, openMailbox } from './support/mailbox.ts'
-import { openProducer, type Producer } from './support/producer.ts'
+import { type RunningServices, startServices } from './support/running-services.ts'
 import { waitFor } from './support/wait-for.ts'
-import { startWorkerProcess, type WorkerProcess } from './support/worker-process.ts'
 
 interface Span {
   service: string
@@ -64,51 +59,25 @@ async function openCollector() {
 const COMBINATION = inject('combinations').slice(-1)
 
 describe.skipIf(!hasDocker()).each(COMBINATION)('traces on %s', (combination) => {
-  const mailSecret = randomBytes(32).toString('base64')
   let collector: Awaited<ReturnType<typeof openCollector>>
-  let servers: Servers
-  let mailbox: Mailbox
-  let store: Producer
-  let api: Service
-  let worker: WorkerProcess
-  let origin: string
-
+  let services: RunningServices
   beforeAll(async () => {
     collector = await openCollector()
-    servers = await startServers(combination)
-    mailbox = await openMailbox()
-    store = await openProducer(servers, Buffer.from(mailSecret, 'base64'))
-    const settings = {
-      DATABASE_URL: servers.databaseUrl,
-      QUEUE_URL: servers.queueUrl,
-      MAIL_SECRET: mailSecret,
+    const both = {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
       OTEL_BSP_SCHEDULE_DELAY: '100',
+      LOG_LEVEL: 'info',
     }
-    api = startServiceProcess(settings)
-    origin = await addressOf(api)
-    worker = await startWorkerProcess({ ...settings, MAIL_URL: mailbox.url, OUTBOX_SWEEP: '1' })
-    await worker.ready()
+    services = await startServices(combination, { both })
   })
   afterAll(async () => {
-    await worker?.[Symbol.asyncDispose]()
-    await api?.[Symbol.asyncDispose]()
-    await store?.[Symbol.asyncDispose]()
-    await mailbox?.[Symbol.asyncDispose]()
-    await servers?.[Symbol.asyncDispose]()
+    await services?.[Symbol.asyncDispose]()
     await collector?.[Symbol.asyncDispose]()
   })
 
-  const post = (path: string, body: object, headers: Record<string, string> = {}) =>
-    fetch(`${origin}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    })
-  const newUser = () => aUser({ users: createUserRepository(store.db) })
-
-  it('follow a reset from the client through the queue to the mail', async () => {
+  it('follow a reset from the client through the queue to the mail, with statements and lines of the log', async () => {
+    const { mailbox, newUser, post, worker } = services
     const user = await newUser()
     const traceId = randomBytes(16).toString('hex')
     const caller = randomBytes(8).toString('hex')
@@ -129,13 +98,6 @@ describe.skipIf(!hasDocker()).each(COMBINATION)('traces on %s', (combination) =>
       'auth-api',
       'mailer-worker',
     ])
-  })
-
-  it('name the statements and the mail server, and each line of the log has the trace', async () => {
-    const user = await newUser()
-    const traceId = randomBytes(16).toString('hex')
-    const caller = randomBytes(8).toString('hex')
-    await post('/login/resetrequest', { email: user.email }, { traceparent: `00-${traceId}-${caller}-01` })
     const namesOf = (service: string) =>
       collector
         .spans()
@@ -159,16 +121,13 @@ describe.skipIf(!hasDocker()).each(COMBINATION)('traces on %s', (combination) =>
   })
 
   it('hold no e-mail, code, token, password or secret, whatever fails', async () => {
+    const { mailbox, newUser, origin, post, secrets, worker } = services
     const [user, refused] = [await newUser(), await newUser()]
     mailbox.answers.set(refused.email, [451, 550])
     const login = await post(`/login?email=${user.email}`, { username: user.email, password: PASSWORD })
-    const { token } = (await login.json()) as { token: string }
+    const { token } = login.body
     await fetch(`${origin}/profile?token=${token}`, { headers: { authorization: `Bearer ${token}` } })
-    const tokens = [token]
-    for (const { email } of [user, refused]) {
-      const answer = await post('/login/resetrequest', { email })
-      tokens.push(((await answer.json()) as { token: string }).token)
-    }
+    for (const { email } of [user, refused]) await post('/login/resetrequest', { email })
     await post('/login', { username: user.email, password: 'a wrong one' })
     await waitFor(() => mailbox.to(user.email).length > 0)
     await waitFor(async () => (await worker.metric('latchkey_mail_failed_total')) > 0, 60_000)
@@ -177,7 +136,7 @@ describe.skipIf(!hasDocker()).each(COMBINATION)('traces on %s', (combination) =>
     const all = () => collector.bodies.join('\n')
     await waitFor(() => all().includes('550 as the test wants'))
     const code = new RegExp(`(?<![0-9a-f.])${first}\\s?${second}(?![0-9a-f])`)
-    for (const secret of [user.email, refused.email, ...tokens, PASSWORD, 'a wrong one', mailSecret]) {
+    for (const secret of [user.email, refused.email, 'a wrong one', ...secrets]) {
       expect(all()).not.toContain(secret)
       expect(all()).not.toContain(encodeURIComponent(secret))
     }
@@ -185,16 +144,17 @@ describe.skipIf(!hasDocker()).each(COMBINATION)('traces on %s', (combination) =>
   })
 
   it('are the only export, and omit probes', async () => {
-    await fetch(`${origin}/health/ready`)
-    await fetch(`${origin}/openapi.json`)
+    await fetch(`${services.origin}/health/ready`)
+    await fetch(`${services.origin}/openapi.json`)
     await waitFor(() => collector.bodies.join('').includes('/openapi.json'))
     expect(collector.bodies.join('')).not.toContain('/health/')
     expect([...collector.paths]).toEqual(['/v1/traces'])
   })
 
   it('do not delay a stop while the collector is unreachable', async () => {
+    const { api, worker } = services
     await collector[Symbol.asyncDispose]()
-    await fetch(`${origin}/openapi.json`)
+    await fetch(`${services.origin}/openapi.json`)
     await waitFor(() => api.output().includes('traces cannot be collected'))
     expect(api.output()).not.toContain('    at ')
     expect(await worker.kill('SIGTERM')).toBe(0)

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
-import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { SignJWT } from 'jose'
@@ -14,7 +13,6 @@ import { aUser } from './support/start-app.ts'
 /** What clients may leave behind: the caches, which are bounded. */
 const MAX_LEFT_BYTES = 60 * 1024 * 1024
 const TOKENS = 30_000
-const CONNECTIONS = 10_000
 /** How much of what a client sends at the same time. */
 const CONCURRENCY = 20
 const REPORT_MEMORY = join(import.meta.dirname, 'support', 'report-memory.ts')
@@ -110,27 +108,4 @@ describe('a service', () => {
     await Promise.all(Array.from({ length: CONCURRENCY }, lane))
     await expectLittleLeft(before, `${TOKENS} tokens`)
   })
-
-  it(`keeps little of ${CONNECTIONS} connections that were idle`, async () => {
-    const before = await readMemory()
-    const sockets: Socket[] = []
-    const turns = Array.from({ length: CONNECTIONS }).values()
-    const lane = async () => {
-      for (const _ of turns) sockets.push(await anIdleConnection())
-    }
-    await Promise.all(Array.from({ length: CONCURRENCY }, lane))
-    console.log(`${CONNECTIONS} idle connections: ${inMegabytes(await readMemory())}`)
-    for (const socket of sockets) socket.destroy()
-    await expectLittleLeft(before, `${CONNECTIONS} connections`)
-  })
 })
-
-/** A connection on which one request was answered. */
-async function anIdleConnection(): Promise<Socket> {
-  const socket = connect(Number(origin.port), origin.hostname)
-  socket.on('error', () => undefined)
-  socket.write('GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n')
-  const [response] = await once(socket, 'data')
-  expect(String(response)).toContain('200 OK')
-  return socket
-}

@@ -206,18 +206,4 @@ describe('a refresh', () => {
     expect(await ping(token), 'the token itself').toBe(200)
     if (status === 401) expect(response.json().detail).toContain('log in again')
   })
-
-  it('is not bounded when SESSION_LIFETIME is 0', async () => {
-    await using unbounded = await startApp({ database, settings: { SESSION_LIFETIME: '0' } })
-    const now = Math.floor(Date.now() / 1000)
-    const token = await signToken(unbounded, await aUser(unbounded), {
-      claims: { exp: now + 200, auth_time: 1, sid: crypto.randomUUID() },
-    })
-    const response = await unbounded.server.inject({
-      method: 'POST',
-      url: '/refreshtoken',
-      headers: bearer(token),
-    })
-    expect(response.statusCode).toBe(200)
-  })
 })

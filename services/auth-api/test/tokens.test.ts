@@ -262,12 +262,6 @@ describe('a protected route', () => {
     )
   })
 
-  it('says what an Authorization header is to be', async () => {
-    const detailOf = async (headers: Record<string, string>) => (await ping(headers)).json().detail
-    expect(await detailOf({})).toBe('Send a token as Authorization: Bearer <token>')
-    expect(await detailOf({ authorization: '' })).toBe('The Authorization header holds no bearer token')
-  })
-
   it('accepts the scheme in any case, and any number of spaces after it', async () => {
     const token = await signToken(app, user)
     expect((await ping({ authorization: `Bearer   ${token}` })).statusCode).toBe(200)
@@ -428,13 +422,6 @@ describe('POST /refreshtoken', () => {
     const token = await signToken(app, user, { claims: { exp: now() + 200 } })
     const headers = { ...bearer(token), 'content-type': 'application/json' }
     expect((await app.server.inject({ method: 'POST', url: '/refreshtoken', headers })).statusCode).toBe(200)
-  })
-
-  it('refuses after the password was changed', async () => {
-    const changed = await aUser(app)
-    const token = await signToken(app, changed, { claims: { exp: now() + 200 } })
-    await app.users.setProperty(changed.userid, VALID_FROM_PROPERTY, String(now() + 2))
-    expect((await refresh(token)).statusCode).toBe(401)
   })
 })
 

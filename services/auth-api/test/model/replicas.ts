@@ -168,127 +168,83 @@ const TABLES = [
   'sign_up',
   'audit_event',
 ]
-const FIND_CHANGES: Statement = {
-  name: 'model-changes',
-  text: 'select id, userid, email, attempts, expires_at, used_at from email_change',
-}
 const FIND_MAILS: Statement = { name: 'model-mails', text: 'select id, payload from mail_outbox' }
 const FIND_REVOCATION: Statement = {
   name: 'model-revocation',
   text: 'select id from token_revocation where id = $1',
 }
-const FIND_USERS: Statement = {
-  name: 'model-users',
-  text: 'select userid, username, name, email, password, role, deleted_at from users',
-}
-const FIND_LANGUAGES: Statement = {
-  name: 'model-languages',
-  text: "select userid, value from users_property where name = 'language'",
-}
-const FIND_RESETS: Statement = {
-  name: 'model-resets',
-  text: 'select id, userid, email, attempts, expires_at, confirmed_at, used_at from password_reset',
+
+interface UserRow {
+  id: unknown
+  username: string
+  name: string | null
+  email: string
+  password: string
+  role: string | null
+  deleted_at: Date | null
 }
 
-const FIND_SIGN_UPS: Statement = {
-  name: 'model-sign-ups',
-  text: 'select id, email, username, attempts, expires_at from sign_up',
+/** A reset, a change of e-mail or a sign-up. */
+interface CodeRow {
+  id: unknown
+  userid: unknown
+  username: string
+  email: string
+  attempts: number
+  expires_at: Date
+  confirmed_at: Date | null
+  used_at: Date | null
 }
-const FIND_EVENTS: Statement = { name: 'model-events', text: 'select name, userid from audit_event' }
 
 /** The rows by their ids, as the model describes them. */
 async function readState({ db }: TestDatabase) {
-  const users = await db.query<{
-    userid: unknown
-    username: string
-    name: string | null
-    email: string
-    password: string
-    role: string | null
-    deleted_at: Date | null
-  }>(FIND_USERS)
-  const languages = await db.query<{ userid: unknown; value: string }>(FIND_LANGUAGES)
-  const resets = await db.query<{
-    id: unknown
-    userid: unknown
-    email: string
-    attempts: number
-    expires_at: Date
-    confirmed_at: Date | null
-    used_at: Date | null
-  }>(FIND_RESETS)
-  const changes = await db.query<{
-    id: unknown
-    userid: unknown
-    email: string
-    attempts: number
-    expires_at: Date
-    used_at: Date | null
-  }>(FIND_CHANGES)
-  const signUps = await db.query<{
-    id: unknown
-    email: string
-    username: string
-    attempts: number
-    expires_at: Date
-  }>(FIND_SIGN_UPS)
-  const events = await db.query<{ name: string; userid: unknown }>(FIND_EVENTS)
-  const mails = (await db.query<{ payload: string }>(FIND_MAILS)).map(
+  const read = <Row extends object>(columns: string, table: string) =>
+    db.query<Row>({ name: `model-${table}`, text: `select ${columns} from ${table}` })
+  const byId = <Row extends { id: unknown }, Shown>(rows: readonly Row[], show: (row: Row) => Shown) =>
+    new Map(rows.map((row) => [db.fromUuidValue(row.id), show(row)]))
+  const users = await read<UserRow>(
+    'userid as id, username, name, email, password, role, deleted_at',
+    'users',
+  )
+  const languages = await read<{ userid: unknown; value: string }>(
+    'userid, value',
+    "users_property where name = 'language'",
+  )
+  const code = 'id, email, attempts, expires_at'
+  const resets = await read<CodeRow>(`${code}, userid, confirmed_at, used_at`, 'password_reset')
+  const changes = await read<CodeRow>(`${code}, userid, used_at`, 'email_change')
+  const signUps = await read<CodeRow>(`${code}, username`, 'sign_up')
+  const events = await read<{ name: string; userid: unknown }>('name, userid', 'audit_event')
+  const mails = (await read<{ payload: string }>('payload', 'mail_outbox')).map(
     ({ payload }) => JSON.parse(payload) as MailJob,
   )
-  const languagesOf = (userid: string) =>
-    languages.filter((row) => db.fromUuidValue(row.userid) === userid).map(({ value }) => value)
+  const codeOf = ({ email, attempts, expires_at }: CodeRow) => ({
+    email,
+    attempts,
+    expiresAt: expires_at.getTime(),
+  })
   return {
-    users: new Map(
-      users.map(({ userid, username, name, email, password, role, deleted_at }) => {
-        const id = db.fromUuidValue(userid)
-        const language = languagesOf(id)
-        const passwordHash = password.trimEnd()
-        return [
-          id,
-          {
-            username,
-            name,
-            email,
-            passwordHash,
-            role: role ?? 'user',
-            isDeleted: deleted_at !== null,
-            language,
-          },
-        ]
-      }),
-    ),
-    resets: new Map(
-      resets.map(({ id, userid, email, attempts, expires_at, confirmed_at, used_at }) => [
-        db.fromUuidValue(id),
-        {
-          userid: db.fromUuidValue(userid),
-          email,
-          attempts,
-          expiresAt: expires_at.getTime(),
-          isConfirmed: confirmed_at !== null,
-          isUsed: used_at !== null,
-        },
-      ]),
-    ),
-    changes: new Map(
-      changes.map(({ id, userid, email, attempts, expires_at, used_at }) => [
-        db.fromUuidValue(id),
-        {
-          userid: db.fromUuidValue(userid),
-          email,
-          attempts,
-          expiresAt: expires_at.getTime(),
-          isUsed: used_at !== null,
-        },
-      ]),
-    ),
-    signUps: new Map(
-      signUps.map(({ id, email, username, attempts, expires_at }) => [
-        db.fromUuidValue(id),
-        { email, username, attempts, expiresAt: expires_at.getTime() },
-      ]),
-    ),
+    users: byId(users, ({ id, username, name, email, password, role, deleted_at }) => ({
+      ...{ username, name, email },
+      passwordHash: password.trimEnd(),
+      role: role ?? 'user',
+      isDeleted: deleted_at !== null,
+      language: languages
+        .filter(({ userid }) => db.fromUuidValue(userid) === db.fromUuidValue(id))
+        .map(({ value }) => value),
+    })),
+    resets: byId(resets, (row) => ({
+      ...codeOf(row),
+      userid: db.fromUuidValue(row.userid),
+      isConfirmed: row.confirmed_at !== null,
+      isUsed: row.used_at !== null,
+    })),
+    changes: byId(changes, (row) => ({
+      ...codeOf(row),
+      userid: db.fromUuidValue(row.userid),
+      isUsed: row.used_at !== null,
+    })),
+    signUps: byId(signUps, (row) => ({ ...codeOf(row), username: row.username })),
     events: events.map(({ name, userid }) => `${name} ${db.fromUuidValue(userid)}`).toSorted(),
     mails: mails
       .filter(({ to }) => !to.endsWith('.invalid'))

@@ -17,11 +17,13 @@ export interface Answer {
   headers: Record<string, string>
 }
 
-export interface ResetFlow extends AsyncDisposable {
+export interface RunningServices extends AsyncDisposable {
   servers: Servers
   mailbox: Mailbox
   store: Producer
   api: Service
+  /** The address of auth-api. */
+  origin: string
   /** The worker of now; a test that ends it starts the next one. */
   worker: WorkerProcess
   /** What earlier workers logged. */
@@ -29,7 +31,7 @@ export interface ResetFlow extends AsyncDisposable {
   /** Every code, token and password so far: none may be found anywhere. */
   secrets: string[]
   startWorker(settings?: Record<string, string>): Promise<WorkerProcess>
-  post(path: string, body: object): Promise<Answer>
+  post(path: string, body: object, headers?: Record<string, string>): Promise<Answer>
   request(email: string): Promise<Answer>
   logIn(user: TestUser, password: string): Promise<number>
   newUser(): Promise<TestUser>
@@ -40,7 +42,7 @@ export interface ResetFlow extends AsyncDisposable {
 }
 
 /** The secrets that are in clear in the database, in the queue or in a log; `known` has to be found there. */
-export async function findLeaks(flow: ResetFlow, known: string): Promise<string[]> {
+export async function findLeaks(flow: RunningServices, known: string): Promise<string[]> {
   const { servers, api, worker, logs, secrets } = flow
   const everything = [await servers.dump(), api.output(), worker.log(), ...logs].join('\n')
   expect(everything).toContain(known)
@@ -54,7 +56,10 @@ export async function findLeaks(flow: ResetFlow, known: string): Promise<string[
 }
 
 /** Both services as processes of their own, over HTTP and SMTP, on real servers. */
-export async function startResetFlow(combination: Combination): Promise<ResetFlow> {
+export async function startServices(
+  combination: Combination,
+  given: { both?: Record<string, string>; api?: Record<string, string> } = {},
+): Promise<RunningServices> {
   const mailSecret = randomBytes(32)
   const secrets = [PASSWORD, NEW_PASSWORD, mailSecret.toString('base64')]
   const logs: string[] = []
@@ -67,6 +72,7 @@ export async function startResetFlow(combination: Combination): Promise<ResetFlo
     QUEUE_URL: servers.queueUrl,
     MAIL_SECRET: mailSecret.toString('base64'),
     LOG_LEVEL: 'debug',
+    ...given.both,
   }
   const api = parts.use(
     startServiceProcess({
@@ -77,21 +83,22 @@ export async function startResetFlow(combination: Combination): Promise<ResetFlo
       RATE_LIMIT_RESET: '100000',
       RATE_LIMIT_LOGIN: '100000',
       RATE_LIMIT_REQUESTS: '1000000',
+      ...given.api,
     }),
   )
   const origin = await addressOf(api)
 
-  async function startWorker(given: Record<string, string> = {}): Promise<WorkerProcess> {
+  async function startWorker(more: Record<string, string> = {}): Promise<WorkerProcess> {
     const mail = { MAIL_URL: mailbox.url, OUTBOX_SWEEP: '1' }
-    const started = await startWorkerProcess({ ...settings, ...mail, ...given })
+    const started = await startWorkerProcess({ ...settings, ...mail, ...more })
     started.process.once('exit', () => logs.push(started.log()))
     return started
   }
 
-  async function post(path: string, body: object): Promise<Answer> {
+  async function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Answer> {
     const response = await fetch(`${origin}${path}`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     })
     const answer = (await response.json()) as Answer['body']
@@ -108,8 +115,8 @@ export async function startResetFlow(combination: Combination): Promise<ResetFlo
     return first + second
   }
 
-  const flow: ResetFlow = {
-    ...{ servers, mailbox, store, api, logs, secrets, startWorker, post, newUser, codeIn },
+  const flow: RunningServices = {
+    ...{ servers, mailbox, store, api, origin, logs, secrets, startWorker, post, newUser, codeIn },
     worker: await startWorker(),
     request: (email) => post('/login/resetrequest', { email }),
     logIn: async (user, password) => (await post('/login', { username: user.email, password })).status,
