@@ -3,7 +3,7 @@ import { AppError } from '../app-error.ts'
 import { createFairQueue, type HashClient } from './fair-queue.ts'
 import { type HashTask, runHashTask, type Verification } from './hash-task.ts'
 import { lowerPoolPriority } from './lower-priority.ts'
-import { ACCEPTED_BY_DEFAULT } from './scheme-names.ts'
+import { ACCEPTED_BY_DEFAULT } from './scheme.ts'
 import { getScheme } from './schemes.ts'
 
 export interface PasswordHasherOptions {

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { AppError } from '../app-error.ts'
 
 /** The specification's settings. REQUIRE_* are minimum counts; ALLOW_* are 1 or 0. */
@@ -18,6 +19,13 @@ export type PolicyRule = keyof PasswordPolicy | 'MAXIMUM_CHARS'
 
 /** Bounds the work that a password can cause; far longer than any that a person types. */
 export const MAXIMUM_CHARS = 256
+
+/** The schema of a new password. Its policy is checked later: it has a problem type of its own. */
+export const newPassword = () =>
+  z
+    .string('must be a string')
+    .refine((text) => text.isWellFormed(), 'must be whole characters')
+    .meta({ format: 'password', description: 'The new password.' })
 
 /** The rules that `password` breaks, in the order of the specification; none when it may be set. */
 export function findViolations(password: string, policy: PasswordPolicy): PolicyRule[] {

@@ -1,4 +1,4 @@
-import { newPassword } from '@latchkey/shared/passwords/new-password.ts'
+import { newPassword } from '@latchkey/shared/passwords/password-policy.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-import { newPassword } from '@latchkey/shared/passwords/new-password.ts'
+import { newPassword } from '@latchkey/shared/passwords/password-policy.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import { boundedText } from '@latchkey/shared/users/storable-text.ts'
 import { LANGUAGES, MAX_LENGTH } from '@latchkey/shared/users/user.ts'
