@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { AppError } from '../app-error.ts'
 import { createFairQueue, type HashClient } from './fair-queue.ts'
-import { type HashTask, runHashTask, type Verification } from './hash-task.ts'
 import { lowerPoolPriority } from './lower-priority.ts'
 import { ACCEPTED_BY_DEFAULT } from './scheme.ts'
 import { getScheme } from './schemes.ts'
+import { type Verification, verifyStored } from './verify-stored.ts'
 
 export interface PasswordHasherOptions {
   /** The scheme of new hashes, by its name in the registry. */
@@ -37,12 +37,9 @@ export interface HasherUsage {
 }
 
 interface Call {
-  task: HashTask
   client: HashClient
-  /** In milliseconds of `performance.now`. */
-  calledAt: number
-  resolve: (result: string | Verification) => void
-  reject: (error: unknown) => void
+  start(): void
+  reject(error: AppError): void
 }
 
 /** The threads of libuv's pool where UV_THREADPOOL_SIZE is not set. One is left to DNS, files and WebCrypto. */
@@ -54,9 +51,9 @@ const OPERATOR: HashClient = { address: '', trust: 'known' }
 export type PasswordHasher = ReturnType<typeof createPasswordHasher>
 
 /**
- * Hashes and verifies passwords in libuv's pool. Throws
- * `overloaded` for a call that finds neither a free thread nor a place in the queue, or loses its place to a call of
- * another client; see `createFairQueue`. A call whose client has left when its turn comes is not run.
+ * Hashes and verifies passwords in libuv's pool. Throws `overloaded` for a call that finds neither a free thread nor a place
+ * in the queue, or loses its place to a call of another client; see `createFairQueue`. A call whose client has left when its
+ * turn comes is not run.
  */
 export function createPasswordHasher({
   scheme,
@@ -70,30 +67,32 @@ export function createPasswordHasher({
   const running = new Set<Promise<unknown>>()
   let isClosed = false
 
-  function start({ task, calledAt, resolve, reject }: Call): void {
-    onStarted((performance.now() - calledAt) / 1000)
-    const result = runHashTask(task)
-    running.add(result)
-    // The caller's next call finds the thread free.
-    const free = () => {
-      running.delete(result)
-      for (let next = waiting.take(); next; next = waiting.take()) {
-        if (!next.client.hasLeft?.()) return start(next)
-        next.reject(nobodyWaits())
-      }
-    }
-    result.finally(free).then(resolve, reject)
-  }
-
-  const run = (task: HashTask, client: HashClient): Promise<string | Verification> =>
+  const run = <Result>(client: HashClient, work: () => Promise<Result>): Promise<Result> =>
     new Promise((resolve, reject) => {
-      const call = { task, client, calledAt: performance.now(), resolve, reject }
+      const calledAt = performance.now()
+      const start = () => {
+        onStarted((performance.now() - calledAt) / 1000)
+        const result = work()
+        running.add(result)
+        // The caller's next call finds the thread free.
+        result.finally(() => startNext(result)).then(resolve, reject)
+      }
       if (isClosed) return reject(stopping())
       // The pool's own queue stays empty: it has one order for all clients.
-      if (running.size < concurrency) start(call)
+      if (running.size < concurrency) start()
       // A password is not compared before its turn: the guess of a refused call would be neither counted nor slow.
-      else waiting.add(call, client)?.reject(tooManyWaiting())
+      else waiting.add({ client, start, reject }, client)?.reject(tooManyWaiting())
     })
+
+  function startNext(ended: Promise<unknown>): void {
+    running.delete(ended)
+    let next = waiting.take()
+    while (next?.client.hasLeft?.()) {
+      next.reject(nobodyWaits())
+      next = waiting.take()
+    }
+    next?.start()
+  }
 
   return {
     /** Loads the libraries, which the first calls would wait for, and prepares the pool. */
@@ -106,10 +105,10 @@ export function createPasswordHasher({
       if (running.size >= concurrency && !waiting.hasRoom(client)) throw tooManyWaiting()
     },
     hash: (password: string, client = OPERATOR): Promise<string> =>
-      run({ kind: 'hash', scheme, password }, client) as Promise<string>,
+      run(client, async () => getScheme(scheme).hash(password)),
     /** `stored` is undefined for an unknown user, which takes as long as a wrong password. */
     verify: (password: string, stored: string | undefined, client = OPERATOR): Promise<Verification> =>
-      run({ kind: 'verify', scheme, accepted: verified, password, stored }, client) as Promise<Verification>,
+      run(client, () => verifyStored(password, stored, { scheme, accepted: verified })),
     usage: (): HasherUsage => ({ running: running.size, waiting: waiting.size() }),
     /** Refuses the calls that wait, and every later one; returns when the others have ended. */
     async close(): Promise<void> {

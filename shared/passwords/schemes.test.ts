@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { runHashTask, type Verification } from './hash-task.ts'
 import { findSchemeName, getScheme, PASSWORD_SCHEMES } from './schemes.ts'
 import { PHP_HASHES } from './test/php-hashes.ts'
+import { verifyStored } from './verify-stored.ts'
 
 const PASSWORD = 'c0rrect-Horse!'
 const ALL = Object.keys(PASSWORD_SCHEMES)
@@ -11,7 +11,7 @@ const verify = (
   stored: string | undefined,
   scheme = 'argon2id',
   accepted: readonly string[] = ALL,
-) => runHashTask({ kind: 'verify', scheme, accepted, password, stored }) as Promise<Verification>
+) => verifyStored(password, stored, { scheme, accepted })
 
 describe('a hash of PHP', () => {
   const hashes = PHP_HASHES.flatMap(({ password, hashes }) =>

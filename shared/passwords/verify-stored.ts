@@ -1,14 +1,10 @@
 import { findSchemeName, getScheme } from './schemes.ts'
 
-export type HashTask = { kind: 'hash'; scheme: string; password: string } | VerifyTask
-
-export interface VerifyTask {
-  kind: 'verify'
+export interface VerificationOptions {
+  /** The scheme of new hashes, by its name in the registry. */
   scheme: string
   /** The schemes of stored hashes that may match, `scheme` among them. */
   accepted: readonly string[]
-  password: string
-  stored: string | undefined
 }
 
 /**
@@ -17,12 +13,15 @@ export interface VerifyTask {
  */
 export type Verification = { matches: false; unusable?: string } | { matches: true; rehashed?: string }
 
-/** Runs one task, whose steps follow one another: it uses one thread of libuv's pool at most. */
-export async function runHashTask(task: HashTask): Promise<string | Verification> {
-  return task.kind === 'hash' ? getScheme(task.scheme).hash(task.password) : verify(task)
-}
-
-async function verify({ scheme, accepted, password, stored }: VerifyTask): Promise<Verification> {
+/**
+ * Verifies a password by its stored hash, which is undefined for an unknown user. The steps follow one another: they use one
+ * thread of libuv's pool at most.
+ */
+export async function verifyStored(
+  password: string,
+  stored: string | undefined,
+  { scheme, accepted }: VerificationOptions,
+): Promise<Verification> {
   const unusable = stored === undefined ? undefined : findFault(stored, accepted)
   const own = stored === undefined || unusable ? undefined : findSchemeName(stored)
   if (own && stored && (await getScheme(own).verify(password, stored))) {
