@@ -12,7 +12,7 @@ const OURS = [...read('../docs/reference/metrics.md').matchAll(/^\| `(\w+)` \| (
   ([, name = '', type]) =>
     type === 'histogram' ? ['bucket', 'count', 'sum'].map((part) => `${name}_${part}`) : name,
 )
-/** Of Prometheus itself, of prom-client and of kube-state-metrics. */
+/** The metrics of Prometheus, prom-client and kube-state-metrics. */
 const OTHERS = [
   'up',
   'nodejs_eventloop_lag_p99_seconds',

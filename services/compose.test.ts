@@ -24,7 +24,7 @@ interface Mail {
 }
 
 describe.each(inject('composeProfiles'))('docker compose on %s', (profile) => {
-  /** For what knows no database. */
+  /** A test that does not depend on the kind of database. */
   const itOnce = it.runIf(profile === 'postgres')
   const project = `latchkey-test-${randomUUID().slice(0, 8)}`
   const compose = (...args: string[]) =>

@@ -61,7 +61,7 @@ afterAll(async () => {
   await published[Symbol.asyncDispose]()
 })
 
-/** With the names and addresses of this installation beside others on the machine. */
+/** Replaces names and addresses by those of this installation, which is beside others on the machine. */
 const asPasted = (text: string): string =>
   text
     .replaceAll(/(?:localhost|127\.0\.0\.1):8080/g, env.AUTH_API_PORT ?? '')

@@ -13,7 +13,7 @@ const [dumpPostgres = '', restorePostgres = '', dumpMysql = '', restoreMysql = '
   readSnippets(ROOT, 'docs/how-to/back-up-and-restore.md').map(({ text }) =>
     text.replaceAll(/latchkey\.(?:dump|sql)|secrets\.tar/g, '"$$BACKUP/$&"'),
   )
-/** On MySQL the page says what to replace. */
+/** The commands for a new host with MySQL: the page says what to replace. */
 const newHostOfMysql = newHost
   .replaceAll('secrets-postgres', 'secrets-mysql')
   .replaceAll('--wait postgres', '--wait mysql')

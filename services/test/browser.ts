@@ -18,7 +18,7 @@ export const hasBrowser = executablePath !== undefined
 if (!hasBrowser && process.env.REQUIRE_CHROMIUM === '1')
   throw new Error('REQUIRE_CHROMIUM=1, but there is no Chromium; install it, or name it in CHROMIUM')
 
-/** Of an action or a navigation: a page that takes three seconds of processor time takes minutes on a busy machine. */
+/** Timeout of an action or a navigation: a page that takes three seconds of processor time takes minutes on a busy machine. */
 const TIMEOUT_MS = 240_000
 
 /** Starts Chromium without a window. */

@@ -19,7 +19,7 @@ const SECRETS = {
   GRAFANA_PASSWORD: 'the-password-of-grafana',
 }
 
-/** As scripts/release/build-images.sh sets them. */
+/** The labels of the source, as scripts/release/build-images.sh sets them. */
 const SOURCES = {
   REVISION: '1ce0a3d',
   CREATED: '2026-01-02T03:04:05Z',

@@ -31,7 +31,7 @@ async function expectEqualLayers(rebuilt: string, image: string): Promise<void> 
   }
 }
 
-/** Without a cache where it matters: scriptify has every stage of the other two. */
+/** Builds an image under a strict umask, without a cache where it matters: scriptify has every stage of the other two. */
 async function buildUnderStrictUmask(service: string): Promise<string> {
   const checkout = await mkdtemp(join(tmpdir(), 'latchkey-umask-'))
   try {

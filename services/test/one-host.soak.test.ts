@@ -159,7 +159,7 @@ async function addUser({ inside }: ComposeProject): Promise<void> {
   await inside('postgres', `psql -qU latchkey <<'SQL'\n${insert}\nSQL`)
 }
 
-/** As an upgrade leaves a replica that is killed after compose has created the next container, and before it stops the present one. */
+/** Leaves a replica as an upgrade does that is killed after compose has created the next container, and before it stops the present one. */
 async function leaveHalfReplaced({ name, containersOf }: ComposeProject): Promise<void> {
   const [present = ''] = await containersOf('auth-api')
   const [{ Config }] = JSON.parse(await docker('inspect', present))

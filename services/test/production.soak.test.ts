@@ -5,7 +5,7 @@ import { startProject } from './support/compose-project.ts'
 import { ROOT } from './support/images.ts'
 import { openMailbox } from './support/mailbox.ts'
 
-/** By which a container reaches the mailbox of the test. */
+/** The compose file by which a container reaches the mailbox of the test. */
 const EXTRA_HOST = 'services/test/support/faults.compose.yml'
 
 /** The block of the page, with a mail server that exists. */

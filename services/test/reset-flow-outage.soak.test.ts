@@ -8,7 +8,7 @@ import { waitFor } from './support/wait-for.ts'
 
 /** How long a server is unavailable; by hand, 60 seconds at 20 requests a second. */
 const OUTAGE_SECONDS = Number(process.env.OUTAGE_SECONDS ?? 6)
-/** By default few enough for a machine that has other tests to run: an overloaded service rightly answers 503. */
+/** Requests a second; by default few enough for a machine that runs other tests, because an overloaded service rightly answers 503. */
 const REQUESTS_PER_SECOND = Number(process.env.REQUESTS_PER_SECOND ?? 10)
 
 describe.skipIf(!hasDocker()).each(COMBINATIONS)('a forgotten password on %s', (combination) => {

@@ -5,7 +5,7 @@ import { rootReason } from '../root-reason.ts'
 export interface Failed {
   /** Since the process started. */
   count: number
-  /** Of the newest one: for the log, never for a response. */
+  /** The reason of the newest failure, for the log and never for a response. */
   reason: string
   /** When the newest one was reported. */
   at: number

@@ -36,7 +36,7 @@ export type Readiness = ReturnType<typeof createReadiness>
 
 /** Each check runs at most once in this time, however many probes arrive. */
 const CHECK_INTERVAL_MS = 1_000
-/** Above the timeout of a queue, below the 5 s of every probe in images and manifests. */
+/** Longer than the timeout of a queue, and shorter than the 5 s of every probe in images and manifests. */
 const CHECK_TIMEOUT_MS = 4_000
 /** A probe must not fail because of a check that it can do without. */
 const OPTIONAL_CHECK_TIMEOUT_MS = 1_000

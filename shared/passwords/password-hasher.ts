@@ -23,10 +23,10 @@ export interface PasswordHasherOptions {
 export const tooManyWaiting = () =>
   new AppError('overloaded', 'Too many logins are waiting; try again shortly', { retryAfterSeconds: 1 })
 
-/** For a call whose client has left. Nobody receives it; the metrics count a login that waited too long. */
+/** The error of a call whose client has left. Nobody receives it; the metrics count a login that waited too long. */
 const nobodyWaits = () => new AppError('overloaded', 'The client has left', { retryAfterSeconds: 1 })
 
-/** For a call whose request may have been given up: another error would be logged as a fault. */
+/** The error of a call during a stop, whose request may have been given up: another one would be logged as a fault. */
 const stopping = () =>
   new AppError('overloaded', 'The service is stopping; try again shortly', { retryAfterSeconds: 1 })
 

@@ -12,7 +12,7 @@ export type RunInSpan = <Result>(
 ) => Promise<Result>
 
 export interface Tracing {
-  /** For BullMQ's `telemetry` option: the trace of a request continues in the worker that takes its job. */
+  /** BullMQ's `telemetry` option, by which the trace of a request continues in the worker that takes its job. */
   readonly bull: Telemetry
   readonly runInSpan: RunInSpan
   /** The ids of the current span, under the names that OpenTelemetry gives them in logs. */

@@ -5,7 +5,7 @@ export interface User {
   name: string | null
   email: string | null
   username: string
-  /** As stored: the hash of any known scheme. */
+  /** The stored hash, of any known scheme. */
   passwordHash: string
   role: string | null
   createdAt: Date | null

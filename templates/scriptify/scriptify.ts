@@ -125,7 +125,7 @@ function createExecutor() {
         {},
       )
     },
-    /** From now on closes a connection as soon as nothing runs on it. The terminal calls this at the end of a script. */
+    /** Closes each connection as soon as nothing runs on it. The terminal calls this at the end of a script. */
     close(): void {
       isClosing = true
       closeIfUnused()

@@ -21,7 +21,7 @@ export interface QueueConsumerOptions {
 export interface Takeover {
   /** A worker that has not renewed a job's lock for this long counts as dead. */
   lockMs: number
-  /** Between two searches for jobs of dead workers. */
+  /** Time between two searches for jobs of dead workers. */
   checkMs: number
 }
 

@@ -11,7 +11,7 @@ import type { SenderFactory, SenderRegistry } from './senders/sender.ts'
 
 export interface External {
   envelope: MailEnvelope
-  /** For the scheme of MAIL_URL. */
+  /** The factory of the sender for the scheme of MAIL_URL. */
   createSender: SenderFactory
 }
 

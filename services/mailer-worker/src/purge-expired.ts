@@ -2,7 +2,7 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
 
 const DAY_MS = 24 * 3_600_000
-/** For a day, admins can look up what was requested. */
+/** How long admins can look up what was requested: a day. */
 const KEEP_REQUESTS_MS = DAY_MS
 /** How far the clock of another process may be behind: for it, a token lives on that long. */
 const CLOCK_LEEWAY_MS = 60_000

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
 export interface RepeatedTaskOptions {
-  /** From the end of one run to the start of the next, in milliseconds. */
+  /** Time from the end of one run to the start of the next. */
   pauseMs: number
   work: () => Promise<unknown>
   /** Receives what a run rejects with, unless the one before it failed too; the next run follows all the same. */

@@ -29,7 +29,7 @@ export async function layerEntriesOf(image: string, index: number): Promise<stri
 const tar = async (...args: string[]): Promise<string> =>
   (await run('tar', args, { env: { ...process.env, TZ: 'UTC' }, maxBuffer: 64 * 1024 * 1024 })).stdout
 
-/** Of all layers above the first, which is Debian with Node.js and is the same in every image. */
+/** The bytes of all layers above the first, which is Debian with Node.js and is the same in every image. */
 export async function bytesAboveRuntime(image: string): Promise<number> {
   const sizes = await docker('history', '--human=false', '--format', '{{.Size}}', image)
   const ofLayers = sizes

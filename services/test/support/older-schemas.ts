@@ -104,7 +104,7 @@ const LATIN = {
     );`,
 }
 
-/** Before it had times of change, roles and properties. */
+/** The columns of a schema that had no times of change, roles and properties yet. */
 const FEWER_COLUMNS = {
   mysql: `
     create table users (

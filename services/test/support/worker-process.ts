@@ -8,7 +8,7 @@ const MAIN = join(import.meta.dirname, '../../mailer-worker/src/main.ts')
 
 export interface WorkerProcess {
   process: ChildProcess
-  /** Of its health and metrics. */
+  /** The address of its health and metrics. */
   url: string
   /** What it has logged. */
   log(): string

@@ -7,7 +7,7 @@ import { findEmailFolders } from './email-folders.ts'
 import type { Brand } from './mail-envelope.ts'
 
 const FALLBACK_LANGUAGE = 'en'
-/** For an `external.ts` that passes none. */
+/** The brand for an `external.ts` that passes none. */
 const DEFAULT_BRAND: Brand = { product: 'Latchkey', colour: '#3b5bdb' }
 
 export interface Rendered {

@@ -1,6 +1,6 @@
 /** One mail to one address. */
 export interface Mail {
-  /** With its angle brackets; the same at every attempt. */
+  /** The Message-ID with its angle brackets; the same at every attempt. */
   messageId: string
   from: string
   to: string
