@@ -58,9 +58,7 @@ describe.concurrent('the node terminal, before its worker is ready', () => {
   it('ends with 1, and says why, when the worker dies', async () => {
     await using terminal = await openHeldTerminal()
     process.kill(terminal.worker, 'SIGKILL')
-    await terminal.see(
-      /Something before the first line of code ended the process \(it was ended by SIGKILL\)/,
-    )
+    await terminal.see(/The process ended during start-up \(it was ended by SIGKILL\)/)
     expect(await terminal.exited).toBe(1)
   })
 })

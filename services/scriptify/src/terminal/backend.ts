@@ -18,7 +18,7 @@ export interface TerminalBackend {
   /** The program that evaluates, started with the protocol's socket as fd 3. */
   worker: WorkerCommand
   /** Called when a worker dies before its first step; throws a CliError (5) if the language is missing or too old. */
-  explainDeath?(): Promise<void>
+  describeCrash?(): Promise<void>
 }
 
 export interface WorkerCommand {

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import { findForeignLocale } from './charset.ts'
 import type { History } from './history.ts'
-import type { Opened, SessionSetup } from './worker/supervised-worker.ts'
+import type { Opened, SessionSetup } from './worker/supervisor.ts'
 
 interface BannerFacts {
   opened: Opened

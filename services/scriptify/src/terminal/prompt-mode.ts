@@ -4,7 +4,7 @@ import { openUntilSignal, PROMPT_SIGNALS, untilSignal } from './end-signals.ts'
 import { historyPath, openHistory } from './history.ts'
 import { createPrompt } from './prompt.ts'
 import { openSession } from './session.ts'
-import type { SessionSetup } from './worker/supervised-worker.ts'
+import type { SessionSetup } from './worker/supervisor.ts'
 
 export interface PromptModeOptions {
   /** The variables that --env and the service added. */

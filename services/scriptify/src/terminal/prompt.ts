@@ -4,7 +4,7 @@ import type { RuntimeName } from '../classes/choose-runtime.ts'
 import { dotCommandNames } from './dot-commands.ts'
 import type { History } from './history.ts'
 import { createInterrupter, type Interrupter } from './interrupter.ts'
-import { createLineEditor } from './line-editor.ts'
+import { createLineEditor, isDumb } from './line-editor.ts'
 import type { Session } from './session.ts'
 import { createStatementReader } from './statement-reader.ts'
 
@@ -79,7 +79,11 @@ export function createPrompt(session: Session, options: PromptOptions): Prompt {
     },
     complete: (line) => complete(session, line, { isStarted: reader.isStarted() }),
   })
-  process.on('SIGINT', onInterrupt)
+  // One for code that has just ended arrives late: only a dumb terminal sends a signal at the prompt.
+  const onSignal = () => {
+    if (running !== undefined || isDumb()) onInterrupt()
+  }
+  process.on('SIGINT', onSignal)
   showPrompt()
   return {
     left,
@@ -90,7 +94,7 @@ export function createPrompt(session: Session, options: PromptOptions): Prompt {
     restore() {
       if (isOver) return
       isOver = true
-      process.off('SIGINT', onInterrupt)
+      process.off('SIGINT', onSignal)
       editor.close()
     },
   }

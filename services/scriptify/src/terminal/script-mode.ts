@@ -3,7 +3,7 @@ import type { RuntimeName } from '../classes/choose-runtime.ts'
 import { EXIT } from '../cli/exit-codes.ts'
 import { openUntilSignal, SCRIPT_SIGNALS, untilSignal } from './end-signals.ts'
 import { type Outcome, openSession, type Session } from './session.ts'
-import type { SessionSetup } from './worker/supervised-worker.ts'
+import type { SessionSetup } from './worker/supervisor.ts'
 
 export interface ScriptOptions {
   /** Continues after a failed statement. */

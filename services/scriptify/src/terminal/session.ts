@@ -8,7 +8,7 @@ import {
   type SessionOptions,
   type SupervisedWorker,
   superviseWorker,
-} from './worker/supervised-worker.ts'
+} from './worker/supervisor.ts'
 
 export type Outcome =
   | { status: 'shown'; text: string }
@@ -55,11 +55,11 @@ export function openSession(options: SessionOptions): Session {
   opened.catch(() => {})
   return {
     opened,
-    isIncomplete: async (code) => (await worker.askAgain({ type: 'check', code })).incomplete,
+    isIncomplete: async (code) => (await worker.ask({ type: 'check', code })).incomplete,
     split: async (code) => (await worker.ask({ type: 'split', code })).statements,
     evaluate: (code, line = 1) => evaluate(worker, memory, { code, line }),
-    complete: (line) => worker.askAgain({ type: 'complete', line }),
-    list: async () => (await worker.askAgain({ type: 'list' })).text,
+    complete: (line) => worker.ask({ type: 'complete', line }),
+    list: async () => (await worker.ask({ type: 'list' })).text,
     describe: async (name, source) =>
       (await worker.describe({ type: 'describe', name, source })) ??
       `${name} cannot be described: loading it ended the process`,
@@ -118,6 +118,6 @@ function toOutcome({ ok, interrupted, error, shown }: Answer<'done'>): Outcome {
 async function restart(worker: SupervisedWorker, memory: SessionMemory, keep: boolean): Promise<Opened> {
   if (keep) memory.setSnapshot((await worker.ask({ type: 'snapshot' })).snapshot)
   else memory.forget()
-  await worker.stop()
+  await worker.close()
   return worker.start()
 }

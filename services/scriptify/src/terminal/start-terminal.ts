@@ -12,7 +12,7 @@ import { findProjectPreload, getPreload } from './preload.ts'
 import { runPromptMode } from './prompt-mode.ts'
 import { runScriptMode } from './script-mode.ts'
 import { readTerminalEnvironment } from './terminal-environment.ts'
-import type { SessionSetup } from './worker/supervised-worker.ts'
+import type { SessionSetup } from './worker/supervisor.ts'
 
 const BACKENDS: Record<RuntimeName, (options: BackendOptions) => TerminalBackend | Promise<TerminalBackend>> =
   {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { types } from 'node:util'
 import { exitOnClosedOutput } from '../../run/node/closed-output.ts'
-import type { Farewell, WorkerMessage, WorkerRequest } from '../worker/protocol.ts'
+import type { EndRequest, WorkerMessage, WorkerRequest } from '../worker/protocol.ts'
 import { completionsOf } from './completion.ts'
 import { describe, listVariables } from './describe.ts'
 import { createEvaluator, type Evaluation, ExitCalled } from './evaluator.ts'
@@ -18,7 +18,7 @@ import { defineGlobal, prepareGlobals } from './session-globals.ts'
 import { readSnapshot, takeSnapshot } from './snapshot.ts'
 import { hideOwnFrames } from './stack-frames.ts'
 
-type Numbered = (WorkerRequest | Farewell) & { id: number }
+type Numbered = (WorkerRequest | EndRequest) & { id: number }
 type Unnumbered<T> = T extends unknown ? Omit<T, 'id'> : never
 type Message = Unnumbered<WorkerMessage>
 type Done = Extract<Message, { type: 'done' }>

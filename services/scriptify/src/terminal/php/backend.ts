@@ -27,7 +27,7 @@ export async function phpBackend({ rootdir, env, fork }: BackendOptions): Promis
       fatalStatus: 255,
       hasInterruptPipe: false,
     },
-    async explainDeath() {
+    async describeCrash() {
       await askPhp(env)
     },
   }

@@ -3,23 +3,36 @@ import type { Duplex } from 'node:stream'
 import {
   type Answer,
   type AnswerOf,
-  type Farewell,
+  type EndRequest,
   isWorkerMessage,
   type WorkerMessage,
   type WorkerRequest,
 } from './protocol.ts'
 
 const NEWS = ['log', 'opening', 'exiting', 'dying', 'protected', 'restored'] as const
-/** A message that is not the answer to a request. */
+/** A message that answers no request. */
 export type WorkerNews = Extract<WorkerMessage, { type: (typeof NEWS)[number] }>
 
-/** The worker died before it answered; `isRestored` says whether its copy took over. */
-export class WorkerDied extends Error {
-  readonly isRestored: boolean
+/** What is known about the death of a worker's process. */
+export interface CrashReport {
+  reason: string
+  /** The exit status of a process that ended by itself. */
+  status: number | undefined
+  /** The signal that ended the process. */
+  signal: NodeJS.Signals | undefined
+  /** The last snapshot that the process managed to send. */
+  snapshot: string | undefined
+  /** The notes of the copy that took over; undefined if none did. */
+  restored: string[] | undefined
+}
 
-  constructor(isRestored: boolean) {
+/** The worker died before it answered; without a report it was closed. */
+export class WorkerDied extends Error {
+  readonly crash: CrashReport | undefined
+
+  constructor(crash?: CrashReport) {
     super('The worker died')
-    this.isRestored = isRestored
+    this.crash = crash
   }
 }
 
@@ -28,7 +41,7 @@ export interface WorkerChannel {
     request: Extract<WorkerRequest, { type: T }>,
   ): Promise<Answer<AnswerOf[T]>>
   /** Asks the worker to end, at once or when nothing is pending; it does not answer. */
-  say(farewell: Farewell['type']): void
+  say(type: EndRequest['type']): void
   /** Fails every request that has no answer yet. */
   rejectAll(error: WorkerDied): void
   close(): void
@@ -51,7 +64,7 @@ export function openChannel(socket: Duplex, onNews: (news: WorkerNews) => void):
   })
   return {
     ask<T extends WorkerRequest['type']>(request: Extract<WorkerRequest, { type: T }>) {
-      if (isClosed) return Promise.reject(new WorkerDied(false))
+      if (isClosed) return Promise.reject(new WorkerDied())
       const id = ++lastId
       return new Promise<Answer<AnswerOf[T]>>((resolve, reject) => {
         // The protocol pairs the answer's type with the request's; the id pairs the messages.

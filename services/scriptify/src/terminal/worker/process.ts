@@ -1,0 +1,175 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { Duplex, Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { WorkerCommand } from '../backend.ts'
+import { type CrashReport, openChannel, type WorkerChannel, WorkerDied, type WorkerNews } from './channel.ts'
+
+/** How often a copy is checked, which is no child of this process. */
+const CHECK_MS = 100
+/** How often a dead worker is checked, until its copy has taken over or nothing is left. */
+const DEAD_CHECK_MS = 20
+/** How long messages that a worker wrote before its death may still take to arrive. */
+const GRACE_MS = 300
+/** How long a live copy may take to replace its dead worker. */
+const TAKEOVER_MS = 10_000
+
+export interface WorkerProcess {
+  /** Asks the worker; rejects with WorkerDied if it dies before it answers. */
+  ask: WorkerChannel['ask']
+  /** Tells a worker of Ctrl-C that gets no signal, or cannot notice one while it computes. */
+  interrupt(): void
+  kill(): void
+  /** Lets the worker end by itself, once nothing is pending there. */
+  finish(): void
+  /** Asks the worker to end, and kills it if it does not; `onDeath` is not called. */
+  close(): Promise<void>
+}
+
+export interface WorkerOptions {
+  command: WorkerCommand
+  cwd: string
+  env: NodeJS.ProcessEnv
+  stdin: 'inherit' | 'ignore'
+  onNews(news: Extract<WorkerNews, { type: 'log' | 'opening' | 'exiting' }>): void
+  /** Called when the process that evaluates is dead and its copy has taken over, or nothing is left. */
+  onDeath(crash: CrashReport): void
+}
+
+/** Starts the process of a worker, and follows its copy when that takes over (php). */
+export function startWorker(options: WorkerOptions): WorkerProcess {
+  const { child, socket, interruptPipe } = spawnWorker(options)
+  const exited = untilExited(child)
+  /** The process that evaluates: the child itself, or the copy that took over after its death. */
+  let pid = child.pid ?? 0
+  let copy: number | undefined
+  let said: { reason?: string; snapshot?: string | undefined } = {}
+  /** The exit status that a script has announced. */
+  let announced: number | undefined
+  let isEnding = false
+  let isOver = false
+
+  const report = (crash: Partial<CrashReport>) => {
+    const { reason = crash.reason ?? 'its process died', snapshot } = said
+    const complete = { status: undefined, signal: undefined, restored: undefined, ...crash, reason, snapshot }
+    said = {}
+    options.onDeath(complete)
+    // A script that ends waits for no answer.
+    if (!isEnding) channel.rejectAll(new WorkerDied(complete))
+  }
+  const channel = openChannel(socket, (news) => {
+    switch (news.type) {
+      case 'protected':
+        copy = news.pid
+        return
+      case 'dying':
+        said = news
+        return
+      case 'restored':
+        pid = news.pid
+        copy = undefined
+        return report({ restored: news.notes })
+      case 'exiting':
+        announced = news.code
+        letEnd()
+        return options.onNews(news)
+      default:
+        return options.onNews(news)
+    }
+  })
+  const letEnd = () => {
+    isEnding = true
+    // A thread of the worker that still waits for Ctrl-C would keep the process from ending.
+    interruptPipe?.destroy()
+  }
+  const release = () => {
+    isOver = true
+    channel.close()
+    interruptPipe?.destroy()
+  }
+  const untilDead = async (watched: number) => {
+    if (watched === (child.pid ?? 0)) return void (await exited)
+    // Without a parent that reaps it, a dead copy looks alive forever; its socket is closed.
+    while (isAlive(watched) && !socket.closed) await sleep(CHECK_MS, undefined, { ref: false })
+  }
+  const untilReplaced = async (watched: number) => {
+    const diedAt = performance.now()
+    const patienceMs = () => (copy !== undefined && isAlive(copy) ? TAKEOVER_MS : GRACE_MS)
+    // A background process of the user may keep the socket open.
+    while (pid === watched && !socket.closed && performance.now() - diedAt < patienceMs())
+      await sleep(DEAD_CHECK_MS)
+  }
+  const watch = async () => {
+    let watched: number
+    do {
+      watched = pid
+      await untilDead(watched)
+      await untilReplaced(watched)
+    } while (pid !== watched)
+    if (isOver) return
+    release()
+    report({ status: announced, ...(watched === (child.pid ?? 0) && (await exited)) })
+  }
+  void watch()
+  return {
+    ask: channel.ask,
+    interrupt: () => void interruptPipe?.write('c'),
+    kill: () => killQuietly(pid),
+    finish() {
+      channel.say('finish')
+      letEnd()
+    },
+    async close() {
+      if (isOver) return
+      channel.say('bye')
+      isOver = true
+      await Promise.race([untilDead(pid), sleep(GRACE_MS)])
+      killQuietly(pid)
+      release()
+      channel.rejectAll(new WorkerDied())
+    },
+  }
+}
+
+function spawnWorker({ command, cwd, env, stdin }: WorkerOptions) {
+  // Not detached: the terminal must stay the session leader, or the death of a worker would hang it up.
+  const child = spawn(command.file, command.args, {
+    cwd,
+    env,
+    stdio: [stdin, 'inherit', 'inherit', 'pipe', command.hasInterruptPipe ? 'pipe' : 'ignore'],
+  })
+  const socket = child.stdio[3]
+  if (!(socket instanceof Duplex)) throw new Error('The socket to the worker is missing')
+  const interruptPipe = child.stdio[4] instanceof Writable ? child.stdio[4] : undefined
+  interruptPipe?.on('error', () => {})
+  return { child, socket, interruptPipe }
+}
+
+type Exit = Partial<Pick<CrashReport, 'status' | 'signal'>> & Pick<CrashReport, 'reason'>
+
+/** Resolves when the child has ended, or could not be started. */
+function untilExited(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve) => {
+    child.once('error', ({ message }) => resolve({ reason: message }))
+    child.once('exit', (status, signal) => {
+      if (signal === null) resolve({ status: status ?? undefined, reason: `it ended with status ${status}` })
+      else resolve({ signal, reason: `it was ended by ${signal}` })
+    })
+  })
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function killQuietly(pid: number): void {
+  try {
+    if (pid > 0) process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended already.
+  }
+}
