@@ -1,8 +1,8 @@
+import { rootReason } from '@latchkey/shared/app-error.ts'
 import { type FailedMail, type MailQueue, openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
-import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
-import { maskAddress, maskAddresses } from '@latchkey/shared/users/mask-address.ts'
+import { maskAddress, maskAddresses } from '@latchkey/shared/users/email-address.ts'
 import { formatFields, formatTable } from './console/columns.ts'
 import { parseWholeNumber } from './console/whole-number.ts'
 

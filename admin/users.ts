@@ -1,6 +1,6 @@
-import { declaredRoles } from '@latchkey/shared/extensions/declared-roles.ts'
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import { printable } from '@latchkey/shared/printable.ts'
+import { declaredRoles } from '@latchkey/shared/users/roles.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Database } from '@latchkey/shared/database/database.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { insertRows } from '@latchkey/shared/database/insert-rows.ts'
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { getScheme } from '@latchkey/shared/passwords/schemes.ts'
 import type { Line } from './bench.ts'
 import { HTTP_ROWS, type HttpRow } from './rows.ts'

@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import type { Database } from '@latchkey/shared/database/database.ts'
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { getScheme } from '@latchkey/shared/passwords/schemes.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { startNamedHost } from './run/hosts.ts'

@@ -1,6 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { type Queryable, violatedIndex } from '@latchkey/shared/database/database.ts'
-import { fold } from '@latchkey/shared/users/fold.ts'
+import { fold } from '@latchkey/shared/users/user.ts'
 import type { AdminContext } from '../admin-context.ts'
 import type { Fault } from '../fault.ts'
 import type { Candidate } from './parse-row.ts'

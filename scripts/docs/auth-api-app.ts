@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { configureExtensions } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { getExtension, SHIPPED_EXTENSION } from '@latchkey/shared/extensions/find-extensions.ts'
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'

@@ -1,5 +1,5 @@
+import { errorMessage } from '@latchkey/shared/app-error.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
-import { errorMessage } from '@latchkey/shared/error-message.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'

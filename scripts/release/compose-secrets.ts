@@ -1,7 +1,7 @@
 import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { errorMessage } from '@latchkey/shared/error-message.ts'
+import { errorMessage } from '@latchkey/shared/app-error.ts'
 import { generateSecret } from '@latchkey/shared/secrets/secret.ts'
 import { connectionsTo } from './deployed-secrets.ts'
 

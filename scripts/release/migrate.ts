@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import { errorMessage } from '@latchkey/shared/error-message.ts'
-import { ExtensionError } from '@latchkey/shared/extensions/extension-error.ts'
+import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { ExtensionError } from '@latchkey/shared/extensions/find-extensions.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
 import { ArgumentError } from '../../admin/console/whole-number.ts'
 import type { Migrations } from '../../admin/migrations.ts'

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { errorMessage } from '@latchkey/shared/error-message.ts'
+import { errorMessage } from '@latchkey/shared/app-error.ts'
 import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'
 import { ArgumentError, parseWholeNumber } from '../../admin/console/whole-number.ts'
 import { MAX_SECRET_BYTES, Secrets } from '../../admin/secrets.ts'

@@ -1,4 +1,4 @@
-import type { Dialect } from './database.ts'
+import type { Database, DatabaseOptions, Dialect } from './database.ts'
 import { mysql } from './mysql/dialect.ts'
 import { postgres } from './postgres/dialect.ts'
 
@@ -16,3 +16,7 @@ export function findDialect(url: string, dialects: readonly Dialect[] = DIALECTS
   const known = dialects.flatMap(({ protocols }) => protocols).map((name) => `${name}:`)
   throw new Error(`No database has URLs that start with ${protocol}, only ${known.join(', ')}`)
 }
+
+/** Loads the driver for `url` and opens a pool; connects at the first statement. */
+export const openDatabase = (url: string, options: DatabaseOptions = {}): Promise<Database> =>
+  findDialect(url).open(url, options)

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ExtensionError } from '../extensions/extension-error.ts'
-import { type ExtensionFolder, findExtensions, MIGRATIONS } from '../extensions/find-extensions.ts'
+import {
+  ExtensionError,
+  type ExtensionFolder,
+  findExtensions,
+  MIGRATIONS,
+} from '../extensions/find-extensions.ts'
 
 /** The folder `migrations/` of this checkout or image. */
 const MIGRATIONS_DIR = join(import.meta.dirname, '..', '..', 'migrations')

@@ -1,5 +1,5 @@
 import type { Umzug } from 'umzug'
-import { errorMessage } from '../error-message.ts'
+import { errorMessage } from '../app-error.ts'
 import type { Difference } from './adoption/adoption.ts'
 import { chooseFixes, inspectAccounts, inspectDatabase } from './adoption/inspect-database.ts'
 import type { Database, Queryable, Statement } from './database.ts'

@@ -1,7 +1,6 @@
-import { AppError } from '../app-error.ts'
-import { rootReason } from '../root-reason.ts'
+import { AppError, rootReason } from '../app-error.ts'
 import type { Database, DatabaseOptions } from './database.ts'
-import { openDatabase } from './open-database.ts'
+import { openDatabase } from './dialects.ts'
 
 /**
  * Runs the work of a command on the database that `url` names, and closes it. An operator sees which server cannot be

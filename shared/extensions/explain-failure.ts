@@ -1,8 +1,7 @@
 import { relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { errorMessage } from '../error-message.ts'
-import { ExtensionError } from './extension-error.ts'
-import type { ExtensionFolder } from './find-extensions.ts'
+import { errorMessage } from '../app-error.ts'
+import { ExtensionError, type ExtensionFolder } from './find-extensions.ts'
 
 /** Runs code of an extension; a failure becomes an `ExtensionError` that also says where in its folder it happened. */
 export async function explainFailure<Result>(

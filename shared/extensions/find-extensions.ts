@@ -1,6 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { ExtensionError } from './extension-error.ts'
 
 /** The folder `extensions/` of this checkout or image. */
 export const EXTENSIONS_DIR: string = join(import.meta.dirname, '..', '..', 'extensions')
@@ -24,6 +23,14 @@ export interface ExtensionFolder {
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 /** The record of a migration has 100 characters and begins with the name of its extension. */
 const MAX_NAME_LENGTH = 40
+
+/** Why an extension cannot be used, in one line that names it. */
+export class ExtensionError extends Error {
+  constructor(extension: string, reason: string, options?: ErrorOptions) {
+    super(`The extension ${extension} cannot be used: ${reason.replaceAll(/\s*\n\s*/g, ' ')}`, options)
+    this.name = 'ExtensionError'
+  }
+}
 
 /** The extensions below `root`, by name; throws `ExtensionError` for a folder that cannot be one. */
 export function findExtensions(root: string = EXTENSIONS_DIR): ExtensionFolder[] {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
@@ -6,10 +7,8 @@ import type { Setting } from '../settings/setting.ts'
 import { MAX_LENGTH } from '../users/user.ts'
 import { explainFailure } from './explain-failure.ts'
 import type { ExtensionRoutes, SettingDeclarations } from './extension.ts'
-import { ExtensionError } from './extension-error.ts'
-import { ENTRY, type ExtensionFolder, findExtensions } from './find-extensions.ts'
+import { EMAILS, ENTRY, ExtensionError, type ExtensionFolder, findExtensions } from './find-extensions.ts'
 import { refuseForeignNames } from './refuse-foreign-names.ts'
-import { refuseMissingTemplates } from './refuse-missing-templates.ts'
 
 /** The routes of any extension. */
 export type LoadedRoutes = ExtensionRoutes<SettingDeclarations, MailTemplates>
@@ -83,4 +82,15 @@ function parse<Value>({ name }: ExtensionFolder, schema: z.ZodType<Value>, given
   if (parsed.success) return parsed.data
   const faults = parsed.error.issues.map(({ path, message }) => [path.join('.'), message].join(' ').trim())
   throw new ExtensionError(name, faults.join('; '))
+}
+
+/** Throws `ExtensionError` for a mail without its English template, which other languages fall back to. */
+function refuseMissingTemplates(extensions: readonly (ExtensionFolder & { mails: MailTemplates })[]): void {
+  for (const { name, dir, mails } of extensions) {
+    const files = Object.keys(mails).flatMap((mail) =>
+      ['subject', 'html', 'text'].map((part) => join(EMAILS, 'en', `${mail}.${part}`)),
+    )
+    const missing = files.filter((file) => !existsSync(join(dir, file)))
+    if (missing.length > 0) throw new ExtensionError(name, `its mail templates lack ${missing.join(', ')}`)
+  }
 }

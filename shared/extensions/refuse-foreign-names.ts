@@ -1,8 +1,7 @@
 import { MAIL_TEMPLATES, type MailTemplates } from '../mail-outbox/mail-templates.ts'
 import { SETTINGS } from '../settings/definitions.ts'
 import type { SettingDeclarations } from './extension.ts'
-import { ExtensionError } from './extension-error.ts'
-import { mailPrefix, settingPrefix } from './find-extensions.ts'
+import { ExtensionError, mailPrefix, settingPrefix } from './find-extensions.ts'
 
 interface Named {
   name: string

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { ExtensionError } from '../extensions/extension-error.ts'
+import { ExtensionError } from '../extensions/find-extensions.ts'
 import { loadConfig } from '../settings/environment.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '../settings/settings-error.ts'
 import { createLogger } from '../telemetry/logger.ts'

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { errorMessage } from '../error-message.ts'
-import { onStopRequest } from './stop-signals.ts'
+import { errorMessage } from '../app-error.ts'
 
 // close-with-grace does not fit: a second signal ends its drain with exit code 1, and it knows no part that is half open.
 
@@ -96,4 +95,16 @@ function limitStop(reason: unknown, options: StopOptions | undefined): void {
     process.exit(1)
   }, options?.timeoutMs ?? DEFAULT_TIMEOUT_MS)
   timer.unref()
+}
+
+/**
+ * Reports each request to stop by its reason: `SIGTERM`, `SIGINT`, or `disconnect` when the process that spawned this
+ * one over IPC is gone, as `npm start` may be.
+ */
+function onStopRequest(stop: (reason: string) => void): void {
+  // Not `once`: without a listener a second signal ends the process in the middle of its stop.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal))
+  process.on('disconnect', () => stop('disconnect'))
+  // The parent process may be gone already. Without IPC `connected` is undefined.
+  if (process.connected === false) stop('disconnect')
 }

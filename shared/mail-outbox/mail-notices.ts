@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Clock } from '../clock.ts'
 import type { Transaction } from '../database/database.ts'
-import { maskAddress } from '../users/mask-address.ts'
+import { maskAddress } from '../users/email-address.ts'
 import { languageOf, type User } from '../users/user.ts'
 import type { Mails } from './accept-mail.ts'
 

@@ -1,5 +1,5 @@
 import type { Telemetry } from 'bullmq'
-import { within } from '../within.ts'
+import { within } from '../clock.ts'
 import { mailJobOptions } from './job-options.ts'
 import { MAIL_QUEUE, type MailJob } from './mail-job.ts'
 import { type BullQueue, type OpenQueue, openBullQueue } from './queue-backend.ts'

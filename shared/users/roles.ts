@@ -7,3 +7,9 @@ export const ROLES: readonly string[] = ['admin', 'user']
 /** `admin or editor` */
 export const formatRoles = (roles: readonly string[]): string =>
   new Intl.ListFormat('en', { type: 'disjunction' }).format(roles)
+
+/** The roles that routes of Latchkey and of its extensions may require. */
+export const declaredRoles = (extensions: readonly { roles: readonly string[] }[]): string[] => [
+  ...ROLES,
+  ...extensions.flatMap(({ roles }) => roles),
+]

@@ -1,7 +1,6 @@
 import { AppError } from '../app-error.ts'
 import { type Queryable, type Statement, violatedIndex } from '../database/database.ts'
-import { fold } from './fold.ts'
-import type { User, UserProperty } from './user.ts'
+import { fold, type User, type UserProperty } from './user.ts'
 
 export type LoginField = 'email' | 'username'
 

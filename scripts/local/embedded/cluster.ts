@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { errorMessage } from '@latchkey/shared/error-message.ts'
+import { errorMessage } from '@latchkey/shared/app-error.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 import type { ServerAccount } from './server-account.ts'
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errorMessage } from '@latchkey/shared/error-message.ts'
+import { errorMessage } from '@latchkey/shared/app-error.ts'
 import getPort from 'get-port'
 import pg from 'pg'
 import { openCluster, removeDrafts } from './cluster.ts'

@@ -1,5 +1,5 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { configureExtensions } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import { createFailures, type Failures } from '@latchkey/shared/health/failures.ts'

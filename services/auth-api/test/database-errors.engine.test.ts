@@ -1,4 +1,4 @@
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isPostgres } from '../../test/support/engine.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../test/support/test-database.ts'

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { fold } from '@latchkey/shared/users/fold.ts'
+import { fold } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'

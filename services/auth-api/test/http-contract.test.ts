@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aToken, aUser, bearer, startApp, type TestApp } from './support/start-app.ts'
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { readAllMigrations } from '@latchkey/shared/database/migration-files.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { describe, expect, it } from 'vitest'
 import { isPostgres } from '../../test/support/engine.ts'
 import { olderSchema } from '../../test/support/older-schemas.ts'

@@ -1,4 +1,4 @@
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import mysql from 'mysql2/promise'

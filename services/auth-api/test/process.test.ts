@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { errorMessage } from '@latchkey/shared/error-message.ts'
+import { errorMessage } from '@latchkey/shared/app-error.ts'
 import { ACCEPTED_BY_DEFAULT } from '@latchkey/shared/passwords/scheme.ts'
 import { getScheme } from '@latchkey/shared/passwords/schemes.ts'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'

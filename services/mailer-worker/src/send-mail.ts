@@ -1,5 +1,5 @@
+import { errorMessage } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
-import { errorMessage } from '@latchkey/shared/error-message.ts'
 import type { Sealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { Settlement } from '@latchkey/shared/mail-outbox/settle-mail.ts'
 import { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'

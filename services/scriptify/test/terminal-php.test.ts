@@ -1,5 +1,5 @@
 import type { Database } from '@latchkey/shared/database/database.ts'
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import type { StartedTestContainer } from 'testcontainers'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { sharedServer } from '../../test/servers/shared-server.ts'

@@ -1,6 +1,6 @@
 import type { Database } from '@latchkey/shared/database/database.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { MIGRATED_TEMPLATE } from './shared-server.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Database } from '@latchkey/shared/database/database.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
 import { MIGRATED_TEMPLATE } from '../servers/shared-server.ts'
 import { adminUrl, type Engine, engine, isPostgres } from './engine.ts'
 

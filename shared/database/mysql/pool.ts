@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import mysql from 'mysql2/promise'
-import { within } from '../../within.ts'
+import { within } from '../../clock.ts'
 import { type DatabaseOptions, type PoolUsage, serverTimeoutMs } from '../database.ts'
 import { READ_ONLY } from './read-only.ts'
 

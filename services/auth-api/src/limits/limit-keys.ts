@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey } from 'node:crypto'
 import { isIP } from 'node:net'
-import { fold } from '@latchkey/shared/users/fold.ts'
+import { fold } from '@latchkey/shared/users/user.ts'
 import ipaddr from 'ipaddr.js'
 
 /** What the limits read of a request. */

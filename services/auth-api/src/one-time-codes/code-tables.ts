@@ -1,6 +1,5 @@
 import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
-import { fold } from '@latchkey/shared/users/fold.ts'
-import type { Language } from '@latchkey/shared/users/user.ts'
+import { fold, type Language } from '@latchkey/shared/users/user.ts'
 import { defineCodeTable, type StoredCode } from './code-repository.ts'
 
 /** A requested password reset. */

@@ -1,7 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { ExtensionError } from '@latchkey/shared/extensions/extension-error.ts'
-import { EMAILS, findExtensions, mailPrefix } from '@latchkey/shared/extensions/find-extensions.ts'
+import {
+  EMAILS,
+  ExtensionError,
+  findExtensions,
+  mailPrefix,
+} from '@latchkey/shared/extensions/find-extensions.ts'
 
 const TEMPLATES_DIR = join(import.meta.dirname, '..', '..', '..', '..', 'templates', 'emails')
 

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorMessage } from '@latchkey/shared/error-message.ts'
+import { errorMessage } from '@latchkey/shared/app-error.ts'
 import Handlebars from 'handlebars'
 import { PermanentFailure } from '../permanent-failure.ts'
 import { findEmailFolders } from './email-folders.ts'

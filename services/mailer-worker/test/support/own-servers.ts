@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { hasDocker, MIGRATED_TEMPLATE, sharedServer } from '../../../test/servers/shared-server.ts'
 import type { Servers } from '../../../test/support/mail-servers.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { openDatabase } from '@latchkey/shared/database/open-database.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { createMails, type Mail } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { MAIL_TEMPLATES, type MailTemplates } from '@latchkey/shared/mail-outbox/mail-templates.ts'

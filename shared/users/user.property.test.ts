@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { anyCharacter } from '../test/any-character.ts'
-import { fold } from './fold.ts'
+import { fold } from './user.ts'
 
 /** Letters that are one another's case, with and without accents, in scripts that have case. */
 const PAIRS = [...'Aa Éé Öö Ññ Çç Ąą Øø Ωω Жж Ēē'.split(' '), 'A\u030aa\u030a', 'E\u0301e\u0301']
