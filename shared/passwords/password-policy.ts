@@ -1,5 +1,5 @@
-import { z } from 'zod'
 import { AppError } from '../app-error.ts'
+import { boundedString } from '../users/storable-text.ts'
 
 /** The specification's settings. REQUIRE_* are minimum counts; ALLOW_* are 1 or 0. */
 export const POLICY_SETTINGS = [
@@ -20,10 +20,15 @@ export type PolicyRule = keyof PasswordPolicy | 'MAXIMUM_CHARS'
 /** Bounds the work that a password can cause; far longer than any that a person types. */
 export const MAXIMUM_CHARS = 256
 
+/** A character may be typed as a letter and three marks, which NFC makes one again. */
+const TYPED_CHARS = 4 * MAXIMUM_CHARS
+
+/** The schema of a password to check. */
+export const givenPassword = () => boundedString(TYPED_CHARS).meta({ format: 'password' })
+
 /** The schema of a new password. Its policy is checked later: it has a problem type of its own. */
 export const newPassword = () =>
-  z
-    .string('must be a string')
+  boundedString(TYPED_CHARS)
     .refine((text) => text.isWellFormed(), 'must be whole characters')
     .meta({ format: 'password', description: 'The new password.' })
 

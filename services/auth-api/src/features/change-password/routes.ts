@@ -1,4 +1,4 @@
-import { newPassword } from '@latchkey/shared/passwords/password-policy.ts'
+import { givenPassword, newPassword } from '@latchkey/shared/passwords/password-policy.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -9,7 +9,7 @@ import type { PasswordChange } from './change-password.ts'
 const PasswordChangeBody = z
   .object(
     {
-      currentPassword: z.string('must be a string').min(1, 'must not be empty'),
+      currentPassword: givenPassword().min(1, 'must not be empty'),
       password: newPassword(),
     },
     'must be a JSON object',

@@ -1,4 +1,6 @@
-import { storableText } from '@latchkey/shared/users/storable-text.ts'
+import { givenPassword } from '@latchkey/shared/passwords/password-policy.ts'
+import { boundedText } from '@latchkey/shared/users/storable-text.ts'
+import { MAX_LENGTH } from '@latchkey/shared/users/user.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -6,13 +8,16 @@ import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { TokenResponse } from '../../tokens/token-response.ts'
 import type { Credentials } from './log-in.ts'
 
+/** A character of an e-mail may be typed as a letter and three marks. */
+const TYPED_CHARS = 4 * MAX_LENGTH.email
+
 const LoginBody = z
   .object(
     {
-      username: storableText()
+      username: boundedText(TYPED_CHARS)
         .min(1, 'must not be empty')
         .describe('The e-mail address or the username, as LOGIN_FIELD says.'),
-      password: z.string('must be a string').min(1, 'must not be empty').meta({ format: 'password' }),
+      password: givenPassword().min(1, 'must not be empty'),
     },
     'must be a JSON object',
   )

@@ -1,4 +1,5 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
+import { givenPassword } from '@latchkey/shared/passwords/password-policy.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import { boundedText } from '@latchkey/shared/users/storable-text.ts'
 import { LANGUAGES, MAX_LENGTH, type User } from '@latchkey/shared/users/user.ts'
@@ -14,8 +15,7 @@ const ProfileUpdate = z
     {
       name: boundedText(MAX_LENGTH.name).optional(),
       email: emailAddress().optional(),
-      currentPassword: z
-        .string('must be a string')
+      currentPassword: givenPassword()
         .optional()
         .describe('Required to change the e-mail where EMAIL_CHANGE is `confirmed`.'),
       language: z.enum(LANGUAGES, `must be one of ${LANGUAGES.join(', ')}`).optional(),
