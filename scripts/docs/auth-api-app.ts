@@ -38,7 +38,7 @@ export async function describeAuthApi(issuer = 'http://localhost:8080') {
     extensions: configureExtensions(await loadExtensions([getExtension(SHIPPED_EXTENSION)]), {}),
   })
   await server.ready()
-  const openapi: unknown = await server.describeApi()
+  const openapi: unknown = server.swagger()
   await server.close()
   await audit.close()
   await passwords.close()

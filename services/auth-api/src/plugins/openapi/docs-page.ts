@@ -53,7 +53,7 @@ export async function docsPage(app: FastifyInstance): Promise<void> {
 
   app.get('/docs', HIDDEN, (_request, reply) => reply.redirect('docs/'))
   // The page may only call its own origin, which API_SERVER need not be: 127.0.0.1 for localhost, another port.
-  app.get('/docs/json', HIDDEN, async () => ({ ...(await app.describeApi()), servers: [{ url: '../' }] }))
+  app.get('/docs/json', HIDDEN, async () => ({ ...app.swagger(), servers: [{ url: '../' }] }))
   app.get('/docs/swagger-initializer.js', HIDDEN, (_request, reply) =>
     reply.type(TYPES.js ?? '').send(INITIALIZER),
   )
