@@ -57,6 +57,17 @@ describe('the audit trail', () => {
     await expectEvents(user, ['reset.requested', 'reset.confirmed', 'password.reset'])
   })
 
+  it('has the refusals of codes and tokens, which name no user', async () => {
+    const email = `nobody-${crypto.randomUUID()}@example.com`
+    await send('POST', '/login/confirmcode', { email, code: '000000' })
+    await send('POST', '/login/resetpassword', { email, token: 'wrong', password: NEW_PASSWORD })
+    const refused = app.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'reset.refused')
+    expect(refused.map(({ reason, userid }) => [reason, userid])).toEqual([
+      ['code', undefined],
+      ['token', undefined],
+    ])
+  })
+
   it('has a change of the password, and a wrong current one', async () => {
     const user = await aUser(app)
     const token = await aToken(app, user)

@@ -196,6 +196,37 @@ describe('a change of e-mail', () => {
     expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(6)
     expect(statuses).toContain(429)
   })
+
+  it('mails a bounded number of codes an hour to one address, whoever requests them', async () => {
+    const email = anEmail()
+    const statuses = []
+    for (let request = 0; request < 10; request++) {
+      newAddress()
+      statuses.push((await change(await aToken(app, await aUser(app)), email)).statusCode)
+    }
+    expect(statuses.filter((status) => status === 200)).toHaveLength(9)
+    expect(statuses.at(-1)).toBe(429)
+  })
+
+  it('leaves at a multiple of 25 ms: a taken address takes another time than a free one', async () => {
+    const token = await aToken(app, await aUser(app))
+    const start = performance.now()
+    expect((await change(token, anEmail())).statusCode).toBe(200)
+    // A timer may be early by a millisecond.
+    expect(performance.now() - start).toBeGreaterThan(23)
+  })
+
+  it('ends the earlier ones, also those of the same moment', async () => {
+    app.setClock(Date.now())
+    for (let round = 0; round < 6; round++) {
+      newAddress()
+      const { token, code } = await aChange()
+      const email = anEmail()
+      await change(token, email)
+      expectRefused(await confirm(token, otherThan(code)))
+      expect((await confirm(token, (await mailTo(email)).opened.code ?? '')).statusCode).toBe(200)
+    }
+  })
 })
 
 describe('an e-mail that another user has', () => {
