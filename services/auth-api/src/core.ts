@@ -23,7 +23,7 @@ import { createRequireCurrentPassword } from './require-current-password.ts'
 import type { Caller, Claims } from './tokens/claims.ts'
 import { createTokens } from './tokens/tokens.ts'
 
-/** What has been opened for the app, which closes none of it. */
+/** What the app is given. Whoever opened it closes it. */
 export interface AppDependencies {
   db: Database
   passwords: PasswordHasher
@@ -31,15 +31,15 @@ export interface AppDependencies {
   queue: Pick<MailQueue, 'ping'>
   audit: Pick<AuditTrail, 'report' | 'write'>
   logger: Logger
-  /** Default: none. */
+  /** The extensions whose routes are added. Default: none. */
   extensions?: readonly ConfiguredExtension[]
-  /** Where all replicas count limits together. */
+  /** The Redis in which all replicas count limits together. */
   limitStore?: Redis | undefined
   /** Creates a span for each request; absent when traces are off. */
   traceRequests?: FastifyPluginCallback | undefined
   /** Called when the service must not run on this database. */
   refuse?: (reason: Error) => void
-  /** Where the caller reports the failures of what it gave. Default: only the requests report theirs. */
+  /** Collects failures of dependencies; the caller may report its own too. Default: one for the requests only. */
   failures?: Failures
   clock?: Clock
   monotonic?: MonotonicClock
@@ -86,9 +86,9 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     createMailsOf,
     mails,
     notify: createNotices(mails, clock),
-    /** The audit trail of one request. */
+    /** Returns the audit trail of one request. */
     auditOf,
-    /** The sender of a request with a token. */
+    /** Returns the sender of a request with a token. */
     callerOf: (request: Request & { jwt: Claims }): Caller => ({
       claims: request.jwt,
       audit: auditOf(request),

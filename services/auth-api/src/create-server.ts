@@ -11,13 +11,13 @@ import { fromStatus, sendProblem } from './plugins/problem-details.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 const REQUEST_TIMEOUT_MS = 30_000
-/** Node's default, half a minute, would double the request timeout. */
+/** With Node's default of half a minute the request timeout would double. */
 const CHECK_INTERVAL_MS = 1_000
-/** Longer than load balancers keep an idle connection, so that they close it first. */
+/** A connection stays open longer than load balancers keep it idle, so that they close it first. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000
 
 export interface ServerOptions {
-  /** Addresses and networks whose X-Forwarded-For counts. */
+  /** The addresses and networks whose X-Forwarded-For is believed. */
   trustedProxies: string[]
   logger: FastifyBaseLogger
   /** Time until a request must have arrived, its body included, in milliseconds. Default 30,000. */
@@ -66,6 +66,6 @@ export function createServer({
   return server
 }
 
-/** A client's id is used only when it can do no harm in a log or a header. */
+/** Returns a client's id only when it can do no harm in a log or a header. */
 const acceptedRequestId = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' && /^[\w.-]{8,64}$/.test(header) ? header : undefined

@@ -23,6 +23,7 @@ interface Client {
  */
 export type RequireCurrentPassword = (user: User, password: string, client: Client) => Promise<void>
 
+/** Creates the function that requires the current password of a user. */
 export const createRequireCurrentPassword =
   ({ passwords, limitLogin, field }: CurrentPasswordDependencies): RequireCurrentPassword =>
   (user, password, { request, audit }) =>

@@ -3,17 +3,17 @@ import type { PoolUsage } from '@latchkey/shared/database/database.ts'
 import type { HasherUsage } from '@latchkey/shared/passwords/password-hasher.ts'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-/** How an action ended. `refused` is the client's fault, `failed` is ours or the database's. */
+/** How an action ended: `refused` is the client's fault, `failed` is a fault of Latchkey or the database. */
 const OUTCOMES = ['succeeded', 'refused', 'limited', 'overloaded', 'failed'] as const
 type Outcome = (typeof OUTCOMES)[number]
 
 const RESET_STEPS = ['requested', 'confirmed', 'completed'] as const
 type ResetStep = (typeof RESET_STEPS)[number]
 
-/** Counts an action, whose result or error it passes on. */
+/** Counts an action by its outcome, and passes on its result or error. */
 type CountAction = <Result>(action: Promise<Result>) => Promise<Result>
 
-/** Counts logins by outcome. */
+/** Creates the function that counts a login. */
 export function createLoginCounter(registry: Registry): CountAction {
   const logins = new Counter({
     name: 'latchkey_logins_total',
@@ -26,7 +26,7 @@ export function createLoginCounter(registry: Registry): CountAction {
   return (action) => countOutcome(action, (outcome) => logins.inc({ outcome }))
 }
 
-/** Counts the steps of password resets by outcome. */
+/** Creates the function that counts a step of a password reset. */
 export function createResetCounter(registry: Registry) {
   const resets = new Counter({
     name: 'latchkey_password_resets_total',
@@ -59,7 +59,7 @@ function outcomeOf(error: unknown): Outcome {
   return error.code === 'overloaded' ? 'overloaded' : 'refused'
 }
 
-/** How long calls wait for a hashing thread. */
+/** Creates the histogram of the time that calls wait for a hashing thread. */
 export const createHashWaits = (registry: Registry): Histogram =>
   new Histogram({
     name: 'latchkey_hash_wait_seconds',
@@ -76,7 +76,7 @@ export interface GaugeSources {
   maxConnections: number
 }
 
-/** What the service counts itself, read at each scrape. */
+/** Registers what the service counts itself. It is read at each scrape. */
 export function registerServiceGauges(registry: Registry, sources: GaugeSources): void {
   const registers = [registry]
   new Counter({
@@ -117,7 +117,7 @@ interface States {
   read: () => Readonly<Record<string, number>>
 }
 
-/** A gauge with the label `state`. */
+/** Registers a gauge with the label `state`. */
 function registerStates(registry: Registry, { name, help, read }: States): void {
   new Gauge({
     name,

@@ -24,9 +24,9 @@ export interface AuditTrailDependencies {
   logger: Pick<Logger, 'info' | 'warn'>
   registry: Registry
   clock: Clock
-  /** Default 1,000. */
+  /** Time between two writes, in milliseconds. Default 1,000. */
   flushMs?: number
-  /** Equal events within this time are written once, with their count. Default 60,000. */
+  /** Equal events within this time are written once, with their count; in milliseconds. Default 60,000. */
   windowMs?: number
 }
 
@@ -37,7 +37,7 @@ const MAX_WAITING = 10_000
 /** Rows of one transaction. */
 const MAX_BATCH = 512
 
-/** What deserves attention at once. */
+/** Events that deserve attention at once: their log lines are warnings. */
 const WARNINGS: ReadonlySet<AuditEventName> = new Set(['token.reused'])
 
 /**
@@ -87,7 +87,7 @@ export function openAuditTrail(dependencies: AuditTrailDependencies): AuditTrail
   }
 }
 
-/** The rows that are not in the database yet. */
+/** Creates the store of the rows that are not in the database yet. */
 function createStore({ db, logger, registry }: AuditTrailDependencies) {
   const dropped = new Counter({
     name: 'latchkey_audit_dropped_total',
@@ -106,7 +106,7 @@ function createStore({ db, logger, registry }: AuditTrailDependencies) {
     }
   }
 
-  /** False when the batch has to be tried again. */
+  /** Stores a batch; returns false when it has to be tried again. */
   async function storeBatch(batch: readonly DatedEvent[]): Promise<boolean> {
     try {
       // Together: what is tried again must not be stored twice.
@@ -127,7 +127,7 @@ function createStore({ db, logger, registry }: AuditTrailDependencies) {
       if (waiting.length < MAX_WAITING) waiting.push(event)
       else dropped.inc()
     },
-    /** One flush at a time: a database that hangs is asked once. */
+    /** Stores what waits. There is one flush at a time: a database that hangs is asked once. */
     flush(): Promise<void> {
       flushing ??= storeAll().finally(() => {
         flushing = undefined

@@ -7,7 +7,7 @@ const MAX_PROVED = 10_000
 
 interface Counted {
   event: AuditEvent
-  /** Since it was recorded. */
+  /** Equal events since this one was recorded. */
   more: number
 }
 
@@ -37,7 +37,7 @@ export function createEventCounts() {
       const rest = [...open.values(), ...proved.values()].filter(({ more }) => more > 0)
       open.clear()
       proved.clear()
-      // Each of them had an id of its own.
+      // Each of them had another id.
       return rest.map(({ event, more }) => ({ ...event, requestId: undefined, count: more }))
     },
   }

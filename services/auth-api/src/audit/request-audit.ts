@@ -8,7 +8,7 @@ export type RequestEvent = Pick<AuditEvent, 'name' | 'userid' | 'reason'>
 
 /** Where the events of a request come from. */
 export interface RequestOrigin {
-  /** The client's: an IPv4 address or an IPv6 /64. */
+  /** The client's address: IPv4, or the /64 of IPv6. */
   address: string
   requestId: string
 }
@@ -31,7 +31,7 @@ export const createRequestAudit = (
   write: (transaction, event) => trail.write(transaction, { ...event, ...origin }),
 })
 
-/** Runs `work`; reports `event` when it throws `code`. */
+/** Runs `work`, and reports an event when it throws `code`. */
 export async function reportRefusal<Result>(
   audit: Pick<RequestAudit, 'report'>,
   { code, ...event }: RequestEvent & { code: ErrorCode },

@@ -6,7 +6,7 @@ import type { CodeSecrets } from './code-secrets.ts'
 export interface CodeCheckDependencies<Code> {
   codes: Pick<CodeRepository<Code>, 'findNewest' | 'countAttempt'>
   secrets: Pick<CodeSecrets, 'isHashOf'>
-  /** Codes that may be tried. */
+  /** Number of codes that may be tried. */
   attempts: number
   /** Creates the one error for every fault: the reason would only help an attacker. */
   refusal: () => AppError
@@ -14,9 +14,9 @@ export interface CodeCheckDependencies<Code> {
 }
 
 export interface GivenCode {
-  /** Six digits. */
+  /** The code of the mail: six digits. */
   code: string
-  /** The token of the request. Without it the newest code is checked, whoever requested it. */
+  /** The token of the request. Without it the newest code is checked, which somebody else may have requested. */
   token?: string | undefined
 }
 

@@ -1,6 +1,6 @@
 import type { Queryable, SqlValue, Statement } from '@latchkey/shared/database/database.ts'
 
-/** What the row of every mailed code has. */
+/** What the row of every mailed code contains. */
 export interface StoredCode {
   id: string
   codeHash: string
@@ -24,7 +24,7 @@ interface TableDefinition<Code, Row> {
   columns: readonly (keyof Row & string)[]
   /** The values of those columns in a new row. */
   toValues: (code: Code, db: Queryable) => readonly SqlValue[]
-  /** Adds to what every row has what those columns say. */
+  /** Adds what those columns say to what every row has. */
   fromRow: (row: Row, code: StoredCode, db: Queryable) => Code
   /** The rows among which the newest is searched. Default: all. */
   isFindable?: string
@@ -32,7 +32,7 @@ interface TableDefinition<Code, Row> {
   isOpen?: string
   /** The state in which a row may be used. */
   isUsable?: string
-  /** What uses a row, at the time `$2`. */
+  /** The begin of the statement that uses a row, at the time `$2`. */
   use: string
 }
 
@@ -40,6 +40,7 @@ export interface CodeTable<Code, Row> extends TableDefinition<Code, Row> {
   readonly statements: Readonly<Record<'insert' | 'findNewest' | 'countAttempt' | 'use', Statement>>
 }
 
+/** Writes the statements of a table. */
 export function defineCodeTable<Code, Row>(table: TableDefinition<Code, Row>): CodeTable<Code, Row> {
   const { name, key, columns, isFindable = 'true', isOpen = 'true', isUsable = 'true', use } = table
   const placeholders = columns.map((_, index) => `$${index + 5}`)
@@ -82,7 +83,7 @@ export interface CodeRepository<Code> {
   use(id: string, now: Date): Promise<boolean>
 }
 
-/** The codes of one table. Given a transaction, it works inside that transaction. */
+/** Creates the repository of one table. Given a transaction, it works inside that transaction. */
 export function createCodeRepository<Code extends StoredCode, Row extends object>(
   db: Queryable,
   { statements, toKey, toValues, fromRow }: CodeTable<Code, Row>,

@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, hkdfSync, randomBytes, randomInt, timingSa
 
 export type CodeSecrets = ReturnType<typeof createCodeSecrets>
 
-/** Each purpose has its own key: a code for one is none for another. */
+/** Each purpose has another key: a code for one purpose is not valid for another. */
 const PURPOSES = {
   reset: 'latchkey password reset',
   email: 'latchkey email change',
@@ -23,11 +23,11 @@ export function createCodeSecrets(
   const hashWithCurrent = createKeyedHash(info, current)
   const hashes = previous ? [hashWithCurrent, createKeyedHash(info, previous)] : [hashWithCurrent]
   return {
-    /** 256 random bits. */
+    /** Creates a token of 256 random bits. */
     newToken: (): string => randomBytes(32).toString('base64url'),
-    /** Six digits. */
+    /** Creates a code of six random digits. */
     newCode: (): string => String(randomInt(1_000_000)).padStart(6, '0'),
-    /** A value that is not the hash of any code. */
+    /** Creates a value that is not the hash of any code. */
     hashOfNothing: (): string => randomBytes(32).toString('hex'),
     hash: hashWithCurrent,
     isHashOf: (stored: string, id: string, value: string): boolean =>

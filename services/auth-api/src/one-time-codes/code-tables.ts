@@ -4,9 +4,9 @@ import { defineCodeTable, type StoredCode } from './code-repository.ts'
 
 /** A requested password reset. */
 export interface Reset extends StoredCode {
-  /** Random for an unknown e-mail. */
+  /** The user's id; a random one for an unknown e-mail. */
   userid: string
-  /** Folded. */
+  /** The e-mail, folded. */
   email: string
   tokenHash: string
   confirmedAt?: Date | undefined
@@ -21,7 +21,7 @@ interface ResetRow {
   used_at: Date | null
 }
 
-/** The code confirms a reset, and the confirmed reset is used. */
+/** The table of the resets: the code confirms a reset, and setting the password uses it. */
 export const RESETS = defineCodeTable<Reset, ResetRow>({
   name: 'password_reset',
   key: 'email',
@@ -52,6 +52,7 @@ interface EmailChangeRow {
   email: string
 }
 
+/** The table of the changes of e-mail. */
 export const EMAIL_CHANGES = defineCodeTable<EmailChange, EmailChangeRow>({
   name: 'email_change',
   key: 'userid',
@@ -85,6 +86,7 @@ interface SignUpRow {
   token_hash: string
 }
 
+/** The table of the sign-ups: the code deletes one. */
 export const SIGN_UPS = defineCodeTable<SignUp, SignUpRow>({
   name: 'sign_up',
   key: 'email_key',

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { CodeSecrets } from './code-secrets.ts'
 
 export interface CodeOptions {
-  /** The code is sent nowhere, and no guess may match it. */
+  /** True for a code that is sent nowhere, and that no guess may match. */
   isDecoy: boolean
   now: Date
   ttlSeconds: number
@@ -20,10 +20,10 @@ export function issueCode(
   return { code, stored: { id, codeHash: isDecoy ? unmatched : codeHash, expiresAt } }
 }
 
-/** Below this, whole minutes are too coarse for a mail. */
+/** A mail names a shorter lifetime in seconds: whole minutes would be too coarse. */
 const SHORT_TTL_SECONDS = 120
 
-/** How long a code works, as a mail says it: never longer than it does, unless that is less than a minute. */
+/** Returns the lifetime of a code as a mail names it: rounded down to minutes, but at least one. */
 export const lifetimeOf = (ttlSeconds: number): { minutes: number; seconds?: number } => ({
   minutes: Math.max(1, Math.floor(ttlSeconds / 60)),
   ...(ttlSeconds < SHORT_TTL_SECONDS ? { seconds: ttlSeconds } : {}),

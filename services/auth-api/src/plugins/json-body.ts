@@ -7,7 +7,7 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ 
 const refusal = (statusCode: number, code: string, message: string): FastifyError =>
   Object.assign(new Error(message), { statusCode, code, name: 'FastifyError' })
 
-/** The only content-type check, and the only parser behind it. */
+/** Adds the only check of content types, and the only parser. */
 export const jsonBody = fp(
   async (app) => {
     const parseJson = app.getDefaultJsonParser('error', 'error')

@@ -82,14 +82,14 @@ export function toProblem(error: Error): Problem {
   return fromStatus('statusCode' in error ? Number(error.statusCode) : 500, (error as FastifyError).code)
 }
 
-/** The problem of a type of an extension, without what is wrong with one request. */
+/** Returns the problem of an extension's type, without what is wrong with one request. */
 export const toProblemOf = ({ name, status, title }: ProblemType): Problem => ({
   type: typeOf(name),
   title,
   status,
 })
 
-/** Details of the refusals of Fastify and Node, whose own messages may repeat parts of the request. */
+/** Details of the refusals of Fastify and Node. Their own messages may repeat what the client sent. */
 const DETAILS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON',
   FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than 16 KiB',
@@ -102,7 +102,7 @@ const DETAILS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: 'The headers are larger than 16 KiB',
 }
 
-/** The problem of a status alone, for example of a refusal before a route is known. */
+/** Returns the problem of a status, for a refusal that has no error code. */
 export function fromStatus(statusCode: number, code = ''): Problem {
   const status = statusCode >= 400 && statusCode < 600 ? statusCode : 500
   const title = STATUS_CODES[status] ?? 'Error'
@@ -113,7 +113,7 @@ export function fromStatus(statusCode: number, code = ''): Problem {
 export interface ProblemDetailsOptions {
   /** Receives the failure of each request that a dependency could not serve. */
   onUnavailable?: (dependency: string, error: Error) => void
-  /** Where a request that is refused because of a limit is reported. */
+  /** Returns the audit trail of a request, to which a reached limit is reported. */
   auditOf?: (request: FastifyRequest) => Pick<RequestAudit, 'report'>
 }
 

@@ -14,7 +14,7 @@ export async function createRequestTracing(): Promise<FastifyPluginCallback> {
     // Errors belong to the log, which redacts secrets.
     recordExceptions: false,
     requestHook: (span, { method, routeOptions, url }) => {
-      // A path of no route would make a name of its own for each request.
+      // Otherwise each path without a route would be another name.
       span.updateName(`${method} ${routeOptions.url ?? 'unmatched'}`)
       // Clients may put a secret into the query.
       span.setAttribute('url.path', url.split('?', 1)[0] ?? '')

@@ -22,14 +22,14 @@ export const Claims = z.object({
   data: UserClaims,
 })
 
-/** What a refresh hands on to the next token. */
+/** What a refresh passes on to the next token. */
 export interface Session {
   sid: string
-  /** Seconds since the epoch. */
+  /** The time of the login, in seconds since the epoch. */
   authTime: number
 }
 
-/** The session of a token; a token without one begins its own. */
+/** Returns the session of a token; a token without one begins a session. */
 export const sessionOf = ({ jti, iat, sid = jti, auth_time = iat }: Claims): Session => ({
   sid,
   authTime: auth_time,

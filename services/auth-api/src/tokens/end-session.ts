@@ -4,7 +4,7 @@ import type { RevocationRepository } from './revocation-repository.ts'
 
 export interface EndSessionDependencies {
   revocations: Pick<RevocationRepository, 'endSession'>
-  /** Lifetime of a token. */
+  /** The lifetime of a token. */
   lifetimeSeconds: number
   clock: Clock
 }

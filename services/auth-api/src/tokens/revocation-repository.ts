@@ -6,9 +6,9 @@ import { type Claims, sessionOf } from './claims.ts'
 
 /** What the database knows about a token. */
 export interface TokenStatus {
-  /** Undefined for one that does not exist; the rest is then unknown. */
+  /** Undefined for a user that does not exist; the other members are then unknown. */
   user: User | undefined
-  /** From then on the token is refused, because it was refreshed. */
+  /** The token was refreshed, and is refused from this moment on. */
   refreshedUntil: Date | undefined
   hasSessionEnded: boolean
 }
@@ -40,7 +40,7 @@ const END_SESSION: Statement = {
 
 export type RevocationRepository = ReturnType<typeof createRevocationRepository>
 
-/** Tokens and sessions that ended before their time. */
+/** Creates the repository of the tokens and sessions that ended before they expired. */
 export function createRevocationRepository(db: Queryable) {
   /** Reads the user of a token and what has ended the token. */
   async function findStatus(claims: Claims): Promise<TokenStatus> {

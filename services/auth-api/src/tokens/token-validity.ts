@@ -14,9 +14,9 @@ export interface TokenValidityOptions {
   /** How long a token's status is remembered, in seconds. 0 reads it for each request. */
   cacheSeconds: number
   clock: Clock
-  /** Not the wall clock: set back, it would prolong what is remembered. */
+  /** Measures how old a remembered status is. The wall clock, set back, would prolong it. */
   monotonic: MonotonicClock
-  /** Tokens remembered at most. */
+  /** Number of tokens that are remembered at most. */
   maxTokens?: number
 }
 
@@ -24,7 +24,7 @@ export type TokenValidity = ReturnType<typeof createTokenValidity>
 
 /** What is remembered of a token. */
 interface Remembered extends Pick<TokenStatus, 'refreshedUntil'> {
-  /** Its user exists, its session has not ended, and the user's valid-from time leaves it valid. */
+  /** True while its user exists, its session has not ended, and the user's valid-from time leaves it valid. */
   isValid: boolean
   role: string
 }
@@ -72,7 +72,7 @@ export function createTokenValidity({
   const forget = ({ jti }: Claims): void => void remembered.delete(jti)
 
   return {
-    /** Checks so far, by where the status was found. */
+    /** Returns the number of checks so far, by where the status was found. */
     checks: (): Readonly<typeof checks> => checks,
 
     /** Resolves with the current claims; throws `invalid_token` when the token was revoked. */
@@ -88,7 +88,7 @@ export function createTokenValidity({
       return claims.data.role === role ? claims : { ...claims, data: { ...claims.data, role } }
     },
 
-    /** Reads the token again at its next request. */
+    /** Forgets a token, so that its next request reads its status again. */
     forget,
   }
 }
@@ -109,7 +109,7 @@ export const isCurrent = (status: TokenStatus, claims: Claims): status is TokenS
 /** Returns the user of a token, as both are in the database now; throws `invalid_token` when the token has ended. */
 export type RequireValid = (db: Queryable, claims: Claims) => Promise<User>
 
-/** Does what `RequireValid` says, by `revocations`. */
+/** Does what `RequireValid` says, with the time as a value. */
 export async function requireValid(
   revocations: Pick<RevocationRepository, 'findStatus'>,
   claims: Claims,

@@ -11,7 +11,7 @@ import { createTokenVerifier } from './verify-token.ts'
 export interface TokensDependencies {
   db: Database
   clock: Clock
-  /** Not the wall clock: set back, it would prolong what is remembered. */
+  /** Measures how old a remembered status is. The wall clock, set back, would prolong it. */
   monotonic: MonotonicClock
 }
 

@@ -10,7 +10,7 @@ export interface VerifyTokenOptions {
   keys: readonly SigningKey[]
   issuer: string
   clock: Clock
-  /** Verified tokens remembered at most. */
+  /** Number of verified tokens that are remembered at most. */
   maxTokens?: number
 }
 
@@ -46,7 +46,7 @@ export function createTokenVerifier({
 
 interface Expected {
   issuer: string
-  /** Milliseconds since the epoch. */
+  /** The current time in milliseconds since the epoch. */
   now: number
 }
 

@@ -9,7 +9,7 @@ import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
 
 export interface LogInDependencies {
   users: Pick<UserRepository, 'findByLogin'>
-  /** Stores a new hash of the same password, unless the stored one has changed since it was verified. */
+  /** Replaces the stored hash by a new one of the same password, unless it has changed since it was verified. */
   replaceHash: (userid: string, oldHash: string, newHash: string) => Promise<void>
   passwords: Pick<PasswordHasher, 'verify' | 'refuseWhenFull'>
   /** Called where no password can match; `reason` is a predicate of the stored hash. */

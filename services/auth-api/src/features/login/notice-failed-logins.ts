@@ -18,10 +18,11 @@ export interface FailedLoginNoticeDependencies {
   clock: Clock
 }
 
-/** A refused login; without a user where the name is unknown. */
+/** A refused login. */
 export interface FailedLogin {
   /** The key of the name that the login had. */
   account: string
+  /** Undefined where the name is unknown. */
   userid: string | undefined
   address: string
 }

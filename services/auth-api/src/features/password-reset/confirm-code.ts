@@ -15,7 +15,7 @@ export interface ConfirmCodeDependencies {
 
 export interface CodeConfirmation {
   email: string
-  /** Six digits. */
+  /** The code of the mail: six digits. */
   code: string
   /** The token of the reset request. Without it the newest reset of the e-mail is confirmed. */
   token?: string | undefined
@@ -35,5 +35,6 @@ export const createConfirmCode =
     return token
   }
 
+/** Creates the one error for every reason: the reason would only help an attacker. */
 export const resetRefused = () =>
   new AppError('reset_refused', 'Invalid or expired code or token; request a new one')

@@ -16,11 +16,11 @@ const COUNT_HASH: Statement = {
 
 export type ResetRepository = ReturnType<typeof createResetRepository>
 
-/** The password resets. Given a transaction, it works inside that transaction. */
+/** Creates the repository of password resets. Given a transaction, it works inside that transaction. */
 export const createResetRepository = (db: Queryable) => ({
   ...createCodeRepository(db, RESETS),
 
-  /** True for the one call that confirms it. */
+  /** Confirms a reset; true for the one call that does. */
   confirm: async (id: string, now: Date, tokenHash: string): Promise<boolean> =>
     (await db.execute(CONFIRM, [db.toUuidValue(id), now, tokenHash])) === 1,
 

@@ -23,7 +23,7 @@ export interface SetPasswordDependencies {
   secrets: Pick<CodeSecrets, 'isHashOf'>
   passwords: Pick<PasswordHasher, 'hash'>
   policy: PasswordPolicy
-  /** Codes that may be tried; they are counted together with the new passwords. */
+  /** Number of codes that may be tried; they are counted together with the new passwords. */
   attempts: number
   clock: Clock
 }
@@ -113,6 +113,6 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
   }
 }
 
-/** A reset belongs to the mailbox that it was sent to: a change of e-mail ends it. */
+/** Whether a reset belongs to the user's present mailbox: a change of e-mail ends it. */
 const isTheirs = (reset: Reset, user: User | undefined): user is User =>
   user !== undefined && !user.deletedAt && fold(user.email ?? '') === reset.email

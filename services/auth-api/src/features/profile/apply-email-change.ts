@@ -44,5 +44,5 @@ export function createApplyEmailChange({
   }
 }
 
-/** The case of an address does not make it another one. */
+/** Whether both addresses are one mailbox: their case does not matter. */
 export const isSameMailbox = (user: User, email: string): boolean => fold(user.email ?? '') === fold(email)

@@ -42,5 +42,6 @@ export function createConfirmEmailChange(dependencies: ConfirmEmailChangeDepende
   }
 }
 
+/** Creates the one error for every reason: the reason would only help an attacker. */
 export const emailChangeRefused = () =>
   new AppError('email_change_refused', 'Invalid or expired code; change the e-mail again')

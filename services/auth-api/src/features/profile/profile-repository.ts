@@ -2,10 +2,10 @@ import type { Queryable, Statement } from '@latchkey/shared/database/database.ts
 import type { User } from '@latchkey/shared/users/user.ts'
 import { toUsers, USER_COLUMNS, USER_TABLES, type UserRow } from '@latchkey/shared/users/user-repository.ts'
 
-/** A user with what their profile shows beyond the user. */
+/** A user and a pending change of their e-mail. */
 export interface ProfileRecord {
   user: User
-  /** The address that a mailed code has still to confirm. */
+  /** The address that is not confirmed yet. */
   pendingEmail?: string | undefined
 }
 
@@ -23,7 +23,7 @@ const FIND: Statement = {
 
 export type ProfileRepository = ReturnType<typeof createProfileRepository>
 
-/** Given a transaction, it works inside that transaction. */
+/** Creates the repository of profiles. Given a transaction, it works inside that transaction. */
 export function createProfileRepository(db: Queryable) {
   return {
     /** Reads a user and the pending change of e-mail, by one statement. */

@@ -17,7 +17,7 @@ export interface UpdateProfileDependencies {
   usersIn: (transaction: Queryable) => UserRepository
   profilesIn: (transaction: Queryable) => ProfileRepository
   requireValid: RequireValid
-  /** Changes the e-mail, or begins to; throws `email_taken`. */
+  /** Changes the e-mail, or mails a code that confirms it; throws `email_taken`. */
   changeEmail: (transaction: Transaction, user: User, email: string, caller: Caller) => Promise<void>
   clock: Clock
 }

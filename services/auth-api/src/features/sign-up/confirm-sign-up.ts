@@ -20,9 +20,9 @@ export interface ConfirmSignUpDependencies {
 
 export interface SignUpConfirmation {
   email: string
-  /** Six digits. */
+  /** The code of the mail: six digits. */
   code: string
-  /** The token of the sign-up. Without it the newest sign-up of the e-mail is confirmed, which may be that of a stranger. */
+  /** The token of the sign-up. Without it the newest sign-up of the e-mail is confirmed, which a stranger may have requested. */
   token?: string | undefined
   /** A username chosen now, if the one of the sign-up is taken. */
   username?: string | undefined
@@ -59,7 +59,7 @@ export function createConfirmSignUp(dependencies: ConfirmSignUpDependencies) {
   }
 }
 
-/** An e-mail that was taken since the sign-up is told by the mail to its owner only. */
+/** Hides from the client that the e-mail was taken since the sign-up: only a mail may tell its owner. */
 function asRefusal(error: unknown): never {
   if (error instanceof AppError && error.code === 'email_taken') throw signUpRefused()
   throw error

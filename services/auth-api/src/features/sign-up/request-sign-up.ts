@@ -92,7 +92,7 @@ export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
     audit: Pick<RequestAudit, 'report' | 'address'>,
     limit: (email: string) => Promise<void>,
   ): Promise<string> => {
-    // What depends on the request alone, and is cheap, is refused before anything is counted or hashed.
+    // What can be refused cheaply is refused before anything is counted or hashed.
     if (!isAllowed(signUp.email, domains)) throw domainRefused()
     requirePolicy(signUp.password, policy)
     await limit(signUp.email)

@@ -11,7 +11,7 @@ const INDEX = {
   health: '/health/ready',
 }
 
-/** The page has no scripts and loads nothing. */
+/** The content security policy of a page without scripts that loads nothing. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
 /** Adds `GET /`: a page for developers where there are demo users, an index in JSON elsewhere. */

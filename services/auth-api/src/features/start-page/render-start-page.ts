@@ -1,6 +1,6 @@
 import { DEMO_PASSWORD, DEMO_USERS } from '@latchkey/shared/users/demo-users.ts'
 
-/** What the page shows: what runs, and where. */
+/** What the page shows. */
 export interface StartPage {
   environment: string
   /** The address under which the page was requested. */

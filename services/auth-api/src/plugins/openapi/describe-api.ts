@@ -26,7 +26,7 @@ export function createApiDescription({ examples = {} }: ApiDescriptionOptions = 
     return { required: !isOptional, content }
   }
 
-  /** What replaces the parts of an operation for which @fastify/swagger has no place: headers, examples, references. */
+  /** Describes what @fastify/swagger has no place for: headers, examples, references. */
   function describeOperation(route: RouteOptions) {
     const body = route.schema?.body
     return {

@@ -17,7 +17,7 @@ declare module 'fastify' {
   }
 }
 
-/** What a problem of this code says, beyond its title. */
+/** The example of each code: what its problem says beside the title. */
 const EXAMPLES: Partial<Record<ErrorCode, { detail: string; members?: Record<string, unknown> }>> = {
   invalid_input: {
     detail: 'The body is not valid',

@@ -6,7 +6,7 @@ import { protocolRefusals, refusalsOf } from './refusals.ts'
 
 type Response = Record<string, unknown>
 
-/** Headers by the name of their component. */
+/** The headers by the name of their component. */
 const HEADERS = {
   RequestId: {
     description: 'The id of the request, as in the log and in `instance` of a problem.',
@@ -34,10 +34,10 @@ const REQUEST_ID = { 'X-Request-Id': headerAt('RequestId') }
 const RETRY_AFTER = { 'Retry-After': headerAt('RetryAfter') }
 const CHALLENGE = { 'WWW-Authenticate': headerAt('Challenge') }
 
-/** zod's types of a response without a body. */
+/** The types of zod that stand for a response without a body. */
 const BODILESS: ReadonlySet<string> = new Set(['null', 'undefined', 'void'])
 
-/** What each status says beside its body. */
+/** The headers of each status. */
 const HEADERS_OF: Readonly<Record<number, Record<string, unknown>>> = {
   401: CHALLENGE,
   403: CHALLENGE,
@@ -66,7 +66,7 @@ export function createResponses(schemas: NamedSchemas) {
   return {
     components,
     headers: HEADERS,
-    /** By status, and `default` for the refusals of the protocol. */
+    /** Describes the responses of a route by status, and the refusals of the protocol as `default`. */
     describe(route: RouteOptions): Record<string, Response> {
       const refusals = Map.groupBy(refusalsOf(route), ({ status }) => status)
       return {

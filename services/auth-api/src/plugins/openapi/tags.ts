@@ -3,7 +3,7 @@ interface Tag {
   description: string
 }
 
-/** In the order in which a user meets them. */
+/** The tags in the order in which a user meets them. */
 const FIRST: readonly Tag[] = [
   { name: 'login', description: 'From credentials to a token, and its end.' },
   { name: 'sign-up', description: 'A new account: a code by e-mail, and its confirmation.' },
@@ -20,7 +20,7 @@ const LAST: readonly Tag[] = [
   { name: 'health', description: 'What an orchestrator asks.' },
 ]
 
-/** The tags that are used, described. One of a further feature comes before the samples. */
+/** Describes the tags that are used. The tag of a further feature comes before the samples. */
 export function orderTags(used: readonly string[]): Tag[] {
   const known = [...FIRST, ...LAST]
   const others = [...new Set(used)].filter((name) => !known.some((tag) => tag.name === name))
