@@ -32,11 +32,11 @@ export const INTERNAL_PROPERTY_PREFIX = 'latchkey.'
 /** Tokens issued before this moment (whole seconds since the epoch) are refused. */
 export const VALID_FROM_PROPERTY = `${INTERNAL_PROPERTY_PREFIX}valid_from`
 
-/** The token that the last valid-from mark does not end. */
+/** The token that the last valid-from time does not end. */
 export const EXEMPT_TOKEN_PROPERTY = `${INTERNAL_PROPERTY_PREFIX}exempt_token`
 
-/** The exemption of a token from one mark: the next mark ends the token too. */
-export const exemptionOf = (mark: number, jti: string): string => `${mark} ${jti}`
+/** The exemption of a token from one valid-from time: the next one ends the token too. */
+export const exemptionOf = (validFrom: number, jti: string): string => `${validFrom} ${jti}`
 
 /** The user's first property called `name`. */
 export const findProperty = (user: Pick<User, 'properties'>, name: string): string | undefined =>
@@ -52,13 +52,13 @@ export function languageOf(user: Pick<User, 'properties'>): Language {
 export const validFromOf = (user: Pick<User, 'properties'>): number =>
   Number(findProperty(user, VALID_FROM_PROPERTY) ?? 0)
 
-/** Whether the user's valid-from mark leaves a token valid. `iat` is in seconds since the epoch. */
+/** Whether the user's valid-from time leaves a token valid. `iat` is in seconds since the epoch. */
 export function isIssuedAfterValidFrom(
   user: Pick<User, 'properties'>,
   { iat, jti }: { iat: number; jti: string },
 ): boolean {
-  const mark = validFromOf(user)
-  return iat >= mark || findProperty(user, EXEMPT_TOKEN_PROPERTY) === exemptionOf(mark, jti)
+  const validFrom = validFromOf(user)
+  return iat >= validFrom || findProperty(user, EXEMPT_TOKEN_PROPERTY) === exemptionOf(validFrom, jti)
 }
 
 /** The role that handlers check; an empty role is `user`. */

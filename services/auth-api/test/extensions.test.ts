@@ -138,10 +138,10 @@ describe('the routes of an extension', () => {
   })
 
   it.each([
-    { routes: `app.get('/x', { auth: 'admin' }, async () => 1)`, fault: /The route \/x has an auth marker/ },
+    { routes: `app.get('/x', { auth: 'admin' }, async () => 1)`, fault: /The route \/x has an auth option/ },
     {
       routes: `app.get('/x', { auth: { role: [] } }, async () => 1)`,
-      fault: /The route \/x has an auth marker/,
+      fault: /The route \/x has an auth option/,
     },
     {
       routes: `app.get('/x', { auth: { role: ['admin', 'edtor'] } }, async () => 1)`,

@@ -6,7 +6,7 @@ import { someClaims } from '../../test/support/claims.ts'
 import type { Claims } from '../tokens/claims.ts'
 import { importSigningKey } from '../tokens/issue-token.ts'
 import { createTokenVerifier } from '../tokens/verify-token.ts'
-import { type AuthMarker, authenticate } from './authenticate.ts'
+import { authenticate, type RouteGuard } from './authenticate.ts'
 
 /** A route with an `auth` that TypeScript would refuse, as JavaScript does not. */
 async function routeWith(auth: unknown): Promise<void> {
@@ -18,7 +18,7 @@ async function routeWith(auth: unknown): Promise<void> {
     auditOf: () => ({ address: '192.0.2.1', report: () => undefined, write: async () => undefined }),
     roles: ['user', 'admin'],
   })
-  app.get('/notes', { auth: auth as AuthMarker }, () => 'open')
+  app.get('/notes', { auth: auth as RouteGuard }, () => 'open')
   const response = await app.inject('/notes')
   expect(response.statusCode).toBe(500)
 }
@@ -33,9 +33,9 @@ describe('a route', () => {
     [{ role: [] }],
     [{ role: ['admin', ''] }],
     [{ roles: ['admin'] }],
-  ])('cannot be declared with the auth marker %j', async (auth) => {
+  ])('cannot be declared with the auth option %j', async (auth) => {
     await expect(routeWith(auth)).rejects.toThrow(
-      "The route /notes has an auth marker that is neither 'authenticated', 'signed' nor { role }",
+      "The route /notes has an auth option that is neither 'authenticated', 'signed' nor { role }",
     )
   })
 
@@ -47,7 +47,7 @@ describe('a route', () => {
   )
 
   it.each([['authenticated'], ['signed'], [{ role: 'user' }], [{ role: ['user', 'admin'] }]])(
-    'is closed with the auth marker %j',
+    'is closed with the auth option %j',
     async (auth) => {
       await expect(routeWith(auth)).resolves.toBeUndefined()
     },
@@ -65,7 +65,7 @@ const AS_ADMIN = { ...CLAIMS, data: { ...CLAIMS.data, role: 'admin' } }
 
 /** A request to a route with this marker: the code and message of its refusal, or the role, and the steps taken. */
 async function ask(
-  auth: AuthMarker | undefined,
+  auth: RouteGuard | undefined,
   authorization: string | undefined,
   /** What the database says of its user. */
   current: Claims = CLAIMS,

@@ -11,21 +11,21 @@ import type { TokenVerifier } from '../tokens/verify-token.ts'
  * What a route requires: any valid token, the token of a user who now has the role, or any of several, or a token with
  * a valid signature that has not expired. The handler of a `signed` route checks whether the token was revoked.
  */
-export type AuthMarker = 'authenticated' | 'signed' | { role: string | readonly string[] }
+export type RouteGuard = 'authenticated' | 'signed' | { role: string | readonly string[] }
 
 declare module 'fastify' {
   interface RouteShorthandOptions {
-    auth?: AuthMarker
+    auth?: RouteGuard
   }
   interface RouteOptions {
-    auth?: AuthMarker
+    auth?: RouteGuard
   }
   interface FastifyContextConfig {
     isProtected?: boolean
   }
   interface FastifyRequest {
     /**
-     * The payload of the caller's token, in routes with an `auth` marker; `jwt.data` is user id, name and role. The role
+     * The payload of the caller's token, in routes with the option `auth`; `jwt.data` is user id, name and role. The role
      * is the one that the user has now.
      */
     jwt: Claims
@@ -40,7 +40,7 @@ export interface AuthenticateOptions {
   roles: readonly string[]
 }
 
-/** Protects every route with an `auth` marker. All others are public, and ignore a token that is sent to them. */
+/** Protects every route with the option `auth`. All others are public, and ignore a token that is sent to them. */
 export const authenticate = fp<AuthenticateOptions>(
   async (app, { verifier, validity, auditOf, roles: declared }) => {
     app.decorateRequest('jwt', null as unknown as Claims)
@@ -58,11 +58,11 @@ export const authenticate = fp<AuthenticateOptions>(
       route.config = { ...route.config, isProtected: true }
     })
 
-    function createGuard(marker: AuthMarker, url: string): onRequestAsyncHookHandler {
-      const roles = marker === 'signed' ? undefined : requiredRoles(marker, url, declared)
+    function createGuard(required: RouteGuard, url: string): onRequestAsyncHookHandler {
+      const roles = required === 'signed' ? undefined : requiredRoles(required, url, declared)
       return async (request) => {
         const signed = await verifier.verify(bearerToken(request))
-        const claims = marker === 'signed' ? signed : await validity.check(signed, auditOf(request))
+        const claims = required === 'signed' ? signed : await validity.check(signed, auditOf(request))
         if (roles && !roles.includes(claims.data.role))
           throw new AppError('forbidden', `The role ${formatRoles(roles)} is required`)
         request.jwt = claims
@@ -73,16 +73,16 @@ export const authenticate = fp<AuthenticateOptions>(
 )
 
 function requiredRoles(
-  marker: Exclude<AuthMarker, 'signed'>,
+  required: Exclude<RouteGuard, 'signed'>,
   url: string,
   declared: readonly string[],
 ): readonly string[] | undefined {
-  if (marker === 'authenticated') return undefined
-  const roles = typeof marker === 'object' && marker !== null ? [marker.role ?? []].flat() : []
-  // A misspelt marker must not leave a route open, nor require an empty role.
+  if (required === 'authenticated') return undefined
+  const roles = typeof required === 'object' && required !== null ? [required.role ?? []].flat() : []
+  // A misspelt option must not leave a route open, nor require an empty role.
   if (roles.length === 0 || !roles.every(Boolean))
     throw new Error(
-      `The route ${url} has an auth marker that is neither 'authenticated', 'signed' nor { role }`,
+      `The route ${url} has an auth option that is neither 'authenticated', 'signed' nor { role }`,
     )
   const unknown = roles.find((role) => !declared.includes(role))
   if (unknown !== undefined)

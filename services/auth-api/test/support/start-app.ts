@@ -193,7 +193,7 @@ export async function aUser(
   return { userid, ...user }
 }
 
-/** Deletes a user as admins do, without a mark on the tokens. */
+/** Deletes a user as admins do, without ending the tokens. */
 export const softDelete = ({ database: { db } }: Pick<TestApp, 'database'>, { userid }: TestUser) =>
   db.execute(
     { name: 'test-delete', text: 'update users set deleted_at = current_timestamp where userid = $1' },

@@ -18,10 +18,10 @@ import { createRefreshToken } from './refresh-token.ts'
 const ADA = ada({ role: 'admin' })
 /** Issued by a login 500 s before. */
 const CLAIMS = someClaims({ sid: 'session', auth_time: 500 })
-const markedFrom = (mark: number, exempt?: string): User => ({
+const validFrom = (time: number, exempt?: string): User => ({
   ...ADA,
   properties: [
-    { name: VALID_FROM_PROPERTY, value: String(mark) },
+    { name: VALID_FROM_PROPERTY, value: String(time) },
     ...(exempt === undefined ? [] : [{ name: EXEMPT_TOKEN_PROPERTY, value: exempt }]),
   ],
 })
@@ -29,7 +29,7 @@ const markedFrom = (mark: number, exempt?: string): User => ({
 interface Situation {
   atSeconds?: number
   claims?: Claims
-  standing?: Partial<TokenStatus>
+  status?: Partial<TokenStatus>
   sessionLifetimeSeconds?: number
 }
 
@@ -37,7 +37,7 @@ interface Situation {
 async function refresh({
   atSeconds = 4_500,
   claims = CLAIMS,
-  standing,
+  status,
   sessionLifetimeSeconds = 0,
 }: Situation) {
   const steps: string[] = []
@@ -45,7 +45,7 @@ async function refresh({
     revocations: {
       async endRefreshed({ jti }, until) {
         steps.push(`end ${jti} at ${until.getTime()}`)
-        return { user: ADA, refreshedUntil: undefined, hasSessionEnded: false, ...standing }
+        return { user: ADA, refreshedUntil: undefined, hasSessionEnded: false, ...status }
       },
     },
     endReused: async (caller) => void steps.push(`end the session of ${caller.claims.jti}`),
@@ -116,29 +116,29 @@ describe('refreshing a token', () => {
     },
   )
 
-  it.each<{ why: string; standing: Partial<TokenStatus>; outcome?: string; steps?: string[] }>([
-    { why: 'of a user who is gone', standing: { user: undefined } },
-    { why: 'of a deleted user', standing: { user: { ...ADA, deletedAt: new Date(0) } } },
-    { why: 'of an ended session', standing: { hasSessionEnded: true } },
-    { why: 'issued before the mark', standing: { user: markedFrom(1_001) } },
+  it.each<{ why: string; status: Partial<TokenStatus>; outcome?: string; steps?: string[] }>([
+    { why: 'of a user who is gone', status: { user: undefined } },
+    { why: 'of a deleted user', status: { user: { ...ADA, deletedAt: new Date(0) } } },
+    { why: 'of an ended session', status: { hasSessionEnded: true } },
+    { why: 'issued before the valid-from time', status: { user: validFrom(1_001) } },
     {
       why: 'after its grace',
-      standing: { refreshedUntil: new Date(4_500_000) },
+      status: { refreshedUntil: new Date(4_500_000) },
       steps: ['end the session of one'],
     },
-  ])('is refused for a token $why', async ({ standing, steps = [] }) => {
-    expect(await refresh({ standing })).toEqual({ outcome: REVOKED, steps: [...ENDED, ...steps] })
+  ])('is refused for a token $why', async ({ status, steps = [] }) => {
+    expect(await refresh({ status })).toEqual({ outcome: REVOKED, steps: [...ENDED, ...steps] })
   })
 
-  it.each<{ why: string; standing: Partial<TokenStatus> }>([
-    { why: 'issued at the mark', standing: { user: markedFrom(1_000) } },
+  it.each<{ why: string; status: Partial<TokenStatus> }>([
+    { why: 'issued at the valid-from time', status: { user: validFrom(1_000) } },
     {
       why: 'that the valid-from time exempts',
-      standing: { user: markedFrom(2_000, exemptionOf(2_000, 'one')) },
+      status: { user: validFrom(2_000, exemptionOf(2_000, 'one')) },
     },
-    { why: 'in its grace', standing: { refreshedUntil: new Date(4_500_001) } },
-  ])('is possible for a token $why', async ({ standing }) => {
-    expect((await refresh({ standing })).outcome).toBe('new for admin')
+    { why: 'in its grace', status: { refreshedUntil: new Date(4_500_001) } },
+  ])('is possible for a token $why', async ({ status }) => {
+    expect((await refresh({ status })).outcome).toBe('new for admin')
   })
 })
 
@@ -174,8 +174,8 @@ describe('a new token', () => {
     expect(sessionOf((await issuedTo(ADA, session)).claims)).toEqual(session)
   })
 
-  it('is valid after a mark that is ahead, and has an empty name and the role of a user by default', async () => {
-    const { claims } = await issuedTo({ ...markedFrom(1_002), name: null, role: null })
+  it('is valid after a valid-from time that is ahead, and has an empty name and the role of a user by default', async () => {
+    const { claims } = await issuedTo({ ...validFrom(1_002), name: null, role: null })
     expect(claims).toMatchObject({ iat: 1_002, nbf: 1_000, exp: 4_600, data: { name: '', role: 'user' } })
   })
 })
