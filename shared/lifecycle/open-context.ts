@@ -8,8 +8,10 @@ import { startTracing, type Tracing } from '../telemetry/tracing.ts'
 import type { Lifecycle } from './run-service.ts'
 
 export interface ServiceOptions<Settings> {
-  /** In logs and traces. */
+  /** The name in logs and traces. */
   name: string
+  /** The environment of the process. */
+  environment: NodeJS.ProcessEnv
   /** Reads the service's settings from the environment; throws `SettingsError`. */
   readSettings: (environment: Record<string, string | undefined>) => Settings | Promise<Settings>
   /** Logged when requests or jobs outlast SHUTDOWN_GRACE. */
@@ -41,9 +43,9 @@ const LAG_SAMPLE_MS = 50
  */
 export async function openContext<Settings extends { config: CommonConfig }>(
   lifecycle: Lifecycle,
-  { name, readSettings, timeoutMessage }: ServiceOptions<Settings>,
+  { name, environment: given, readSettings, timeoutMessage }: ServiceOptions<Settings>,
 ): Promise<Settings & ServiceContext> {
-  const { environment, config: settings } = await readOrExit(readSettings)
+  const { environment, config: settings } = await readOrExit(readSettings, given)
   if (process.argv.includes(CHECK_SETTINGS)) process.exit()
   const { log, shutdown } = settings.config
   let tracing: Tracing | undefined
@@ -51,7 +53,12 @@ export async function openContext<Settings extends { config: CommonConfig }>(
   const timeoutMs = ((shutdown.delaySeconds ?? 0) + shutdown.graceSeconds) * 1000
   lifecycle.configureStop({ logger, timeoutMs, timeoutMessage })
   tracing = await lifecycle.open(
-    () => startTracing(name, environment, logger),
+    () => {
+      // The SDK reads its settings from the environment of the process, which has none of config/<env>/settings.env.
+      for (const [variable, value] of Object.entries(environment))
+        if (variable.startsWith('OTEL_') && value !== undefined) given[variable] ??= value
+      return startTracing(name, environment, logger)
+    },
     (tracing) => tracing?.stop(),
   )
   const registry = new Registry()
@@ -59,9 +66,12 @@ export async function openContext<Settings extends { config: CommonConfig }>(
   return { ...settings, logger, tracing, registry }
 }
 
-async function readOrExit<Settings>(readSettings: ServiceOptions<Settings>['readSettings']) {
+async function readOrExit<Settings>(
+  readSettings: ServiceOptions<Settings>['readSettings'],
+  given: NodeJS.ProcessEnv,
+) {
   try {
-    return await loadConfig(readSettings, process.env)
+    return await loadConfig(readSettings, given)
   } catch (error) {
     if (!(error instanceof SettingsError || error instanceof ExtensionError)) throw error
     process.stderr.write(`${error.message}\n`)

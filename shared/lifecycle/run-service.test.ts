@@ -17,12 +17,12 @@ const PRELUDE = `
   const part = (lifecycle, name, close = async () => undefined) =>
     lifecycle.open(() => say('open ' + name), async () => { await close(); say('close ' + name) })
   const never = new Promise((resolve) => setTimeout(resolve, 2 ** 30))
-  const run = (openParts) => runService(async () => ({ openParts }))
+  const run = (openService) => runService({}, async () => ({ openService }))
 `
 
-/** Runs `openParts` and calls `events` when their lines are written; gives all lines and the exit code. */
-async function run(openParts: string, events: Record<string, (child: ChildProcess) => void> = {}) {
-  const code = `${PRELUDE}\nawait run(async (lifecycle) => {${openParts}})`
+/** Runs `openService` and calls `events` when their lines are written; gives all lines and the exit code. */
+async function run(openService: string, events: Record<string, (child: ChildProcess) => void> = {}) {
+  const code = `${PRELUDE}\nawait run(async (lifecycle) => {${openService}})`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })

@@ -29,9 +29,9 @@ export interface Lifecycle {
 
 const DEFAULT_TIMEOUT_MS = 10_000
 
-/** The module that lists a service's parts. */
+/** The module that opens a service. */
 export interface ServiceModule {
-  openParts(lifecycle: Lifecycle): Promise<void>
+  openService(lifecycle: Lifecycle, environment: NodeJS.ProcessEnv): Promise<void>
 }
 
 /**
@@ -39,7 +39,10 @@ export interface ServiceModule {
  * signal counts at any moment, also while modules are loaded or a part is being opened; later signals change nothing.
  * Exits with 0 after a signal, and with 1 after a failure of a part or one that nothing catches.
  */
-export async function runService(load: () => Promise<ServiceModule>): Promise<void> {
+export async function runService(
+  environment: NodeJS.ProcessEnv,
+  load: () => Promise<ServiceModule>,
+): Promise<void> {
   const stop = new AbortController()
   const parts = new AsyncDisposableStack()
   let options: StopOptions | undefined
@@ -59,8 +62,8 @@ export async function runService(load: () => Promise<ServiceModule>): Promise<vo
   }
   const lifecycle = createLifecycle(parts, stop.signal, { configureStop, fail })
   try {
-    const { openParts } = await load()
-    await openParts(lifecycle)
+    const { openService } = await load()
+    await openService(lifecycle, environment)
   } catch (error) {
     // A start that a stop interrupted has not failed.
     if (!stop.signal.aborted) fail(error)

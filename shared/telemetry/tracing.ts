@@ -43,10 +43,6 @@ export async function startTracing(
   logger: Pick<Logger, 'warn'>,
 ): Promise<Tracing | undefined> {
   if (!wantsTraces(environment)) return undefined
-  // The SDK reads its settings from process.env, which does not contain those of config/<env>/settings.env.
-  for (const [name, value] of Object.entries(environment)) {
-    if (name.startsWith('OTEL_') && value !== undefined) process.env[name] ??= value
-  }
   const [{ api, core, NodeSDK, resources }, { BullMQOtel }] = await Promise.all([
     import('@opentelemetry/sdk-node'),
     import('bullmq-otel'),

@@ -24,9 +24,10 @@ import { createRequestTracing } from './plugins/trace-requests.ts'
 import { createHashWaits } from './service-metrics.ts'
 
 /** Opens auth-api: its settings, clients and servers, in this order. They are closed in the reverse order. */
-export async function openParts(lifecycle: Lifecycle): Promise<void> {
+export async function openService(lifecycle: Lifecycle, environment: NodeJS.ProcessEnv): Promise<void> {
   const context = await openContext(lifecycle, {
     name: 'auth-api',
+    environment,
     readSettings,
     timeoutMessage: 'requests were still in flight at the end of SHUTDOWN_GRACE',
   })

@@ -2,8 +2,7 @@ import { collectFaults } from '@latchkey/shared/settings/settings-error.ts'
 import { environments, SECRET } from '@latchkey/shared/settings/test/environments.ts'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { parseConfig } from './config.ts'
-import { parseSenderAddress } from './sender-address.ts'
+import { parseConfig, parseSenderAddress } from './config.ts'
 
 it('makes of any environment either a configuration or faults that name a setting and show no secret', () => {
   fc.assert(

@@ -1,5 +1,4 @@
 import { allOrNone, declareConfig, derived } from '@latchkey/shared/settings/declare-config.ts'
-import { parseSenderAddress } from './sender-address.ts'
 
 /** The settings of mailer-worker, grouped by what needs them; throws `SettingsError`. */
 export const parseConfig = declareConfig('mailer-worker', {
@@ -25,3 +24,17 @@ export const parseConfig = declareConfig('mailer-worker', {
 })
 
 export type Config = ReturnType<typeof parseConfig>
+
+const ADDRESS = String.raw`[^\s@<>"(),;\\]+@([^\s@<>"(),;\\]+)`
+/** RFC 5322: an address, or one in angle brackets after a display name, which may be quoted. */
+const MAILBOX = new RegExp(
+  `^\\s*(?:${ADDRESS}|(?:"(?:[^"\\\\]|\\\\.)*"|[^<>"(),;@\\\\]*)\\s*<${ADDRESS}>)\\s*$`,
+)
+
+/** The domain of the one address that `text` holds, with or without a display name. */
+export function parseSenderAddress(text: string): { domain: string } | undefined {
+  if (/\p{Cc}/u.test(text)) return undefined
+  const [, bare, bracketed] = MAILBOX.exec(text) ?? []
+  const domain = bare ?? bracketed
+  return domain === undefined ? undefined : { domain }
+}

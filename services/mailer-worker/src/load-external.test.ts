@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { readSnippets } from '../../../scripts/docs/snippets.ts'
 import { loadExternal } from './load-external.ts'
-import { PermanentFailure } from './permanent-failure.ts'
+import { PermanentFailure } from './senders/sender.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 

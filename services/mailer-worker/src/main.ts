@@ -1,3 +1,3 @@
 import { runService } from '@latchkey/shared/lifecycle/run-service.ts'
 
-await runService(() => import('./parts.ts'))
+await runService(process.env, () => import('./open-service.ts'))

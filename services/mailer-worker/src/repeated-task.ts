@@ -1,17 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { rootReason } from '@latchkey/shared/app-error.ts'
 
 export interface RepeatedTaskOptions {
-  /** Time from the end of one run to the start of the next. */
+  /** What the log says of the task: `sweeping the outbox`. */
+  name: string
+  /** The time from the end of one run to the start of the next, in milliseconds. */
   pauseMs: number
   work: () => Promise<unknown>
-  /** Receives what a run rejects with, unless the one before it failed too; the next run follows all the same. */
-  onError: (error: unknown) => void
-  /** Receives the number of runs that have failed, when one succeeds after them. */
-  onRecovery: (failed: number) => void
+  logger: { info(details: object, message: string): void; warn(details: object, message: string): void }
 }
 
-/** Runs `work` again and again, from `start` on. */
-export function createRepeatedTask({ pauseMs, work, onError, onRecovery }: RepeatedTaskOptions) {
+/**
+ * Runs `work` again and again, from `start` on. Logs one line when it begins to fail, and one when it succeeds again, with
+ * the number of runs that have failed: an outage takes many runs.
+ */
+export function createRepeatedTask({ name, pauseMs, work, logger }: RepeatedTaskOptions) {
   const stopping = new AbortController()
   let running: Promise<void> | undefined
   let failed = 0
@@ -20,10 +23,10 @@ export function createRepeatedTask({ pauseMs, work, onError, onRecovery }: Repea
     try {
       await work()
     } catch (error) {
-      if (failed++ === 0) onError(error)
+      if (failed++ === 0) logger.warn({ reason: rootReason(error) }, `${name} failed`)
       return
     }
-    if (failed > 0) onRecovery(failed)
+    if (failed > 0) logger.info({ failed }, `${name} succeeds again`)
     failed = 0
   }
 

@@ -4,8 +4,8 @@ import { UnrecoverableError } from 'bullmq'
 import { Registry } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
 import { createMailMetrics } from './mail-metrics.ts'
-import { PermanentFailure } from './permanent-failure.ts'
 import { createSendMail, type SendMailDependencies } from './send-mail.ts'
+import { PermanentFailure } from './senders/sender.ts'
 
 const sealer = createSealer(randomBytes(32))
 const NOW = Date.parse('2026-01-01T00:00:00Z')

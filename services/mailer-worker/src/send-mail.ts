@@ -6,8 +6,8 @@ import { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { UnrecoverableError } from 'bullmq'
 import type { Envelope, EnvelopeContext, MailEnvelope } from './envelope/mail-envelope.ts'
 import type { MailMetrics } from './mail-metrics.ts'
-import { PermanentFailure } from './permanent-failure.ts'
 import type { Sender } from './senders/sender.ts'
+import { PermanentFailure } from './senders/sender.ts'
 
 export interface SendMailDependencies {
   open: Sealer['open']

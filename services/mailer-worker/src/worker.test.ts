@@ -7,7 +7,7 @@ import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { parseConfig } from './config.ts'
-import { createNullSender } from './senders/null.ts'
+import { BUILT_IN_SENDERS } from './senders/built-in-senders.ts'
 import { buildWorker } from './worker.ts'
 
 /** Counts who connects, and says nothing to them. */
@@ -41,7 +41,7 @@ async function aWorker(queueUrl: string, settings: Record<string, string> = {}) 
   return buildWorker(config, {
     db: await openDatabase(config.database.url),
     queue: openMailQueue(queueUrl),
-    sender: createNullSender('null:', { concurrency: 1 }),
+    sender: BUILT_IN_SENDERS.null('null:', { concurrency: 1 }),
     envelope: () => ({ from: '', to: '', subject: '', html: '', text: '' }),
     logger,
     registry: new Registry(),

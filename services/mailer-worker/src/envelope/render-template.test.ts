@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { LANGUAGES } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it } from 'vitest'
-import { PermanentFailure } from '../permanent-failure.ts'
+import { PermanentFailure } from '../senders/sender.ts'
 import { createTemplateRenderer } from './render-template.ts'
 
 const render = createTemplateRenderer()

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorMessage } from '@latchkey/shared/app-error.ts'
 import Handlebars from 'handlebars'
-import { PermanentFailure } from '../permanent-failure.ts'
+import { PermanentFailure } from '../senders/sender.ts'
 import { findEmailFolders } from './email-folders.ts'
 import type { Brand } from './mail-envelope.ts'
 

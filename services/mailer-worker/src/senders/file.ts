@@ -3,8 +3,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createTransport } from 'nodemailer'
-import { toMessage } from './message.ts'
-import type { SenderFactory } from './sender.ts'
+import { type SenderFactory, toMessage } from './sender.ts'
 
 /** Writes each mail to the folder of `file:///…` as `<job id>.eml`; a repeat overwrites its own file. */
 export const createFileSender: SenderFactory = (url, { dkim }) => {

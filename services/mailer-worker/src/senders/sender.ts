@@ -1,3 +1,5 @@
+import type { SendMailOptions } from 'nodemailer'
+
 /** One mail to one address. */
 export interface Mail {
   /** The Message-ID with its angle brackets; the same at every attempt. */
@@ -28,3 +30,19 @@ export type SenderFactory = (url: string, options: SenderOptions) => Sender
 
 /** Senders by the scheme of MAIL_URL, without its colon. */
 export type SenderRegistry = Readonly<Record<string, SenderFactory>>
+
+/** No further attempt can send the mail. The message is kept with the failed job, so it must not contain a variable. */
+export class PermanentFailure extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'PermanentFailure'
+  }
+}
+
+/** Converts a mail to Nodemailer's message. */
+export function toMessage({ to, ...mail }: Mail): SendMailOptions {
+  // RFC 3834: prevents automatic replies.
+  const headers = { 'Auto-Submitted': 'auto-generated' }
+  // An address as an object is never parsed, so it cannot become a list.
+  return { ...mail, to: { name: '', address: to }, headers }
+}

@@ -8,8 +8,8 @@ import { pathToFileURL } from 'node:url'
 import PostalMime from 'postal-mime'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { describe, expect, it } from 'vitest'
-import { PermanentFailure } from '../permanent-failure.ts'
 import { createFileSender } from './file.ts'
+import { PermanentFailure } from './sender.ts'
 import { createSmtpSender } from './smtp.ts'
 
 const mail = {

@@ -1,7 +1,5 @@
 import { createTransport } from 'nodemailer'
-import { PermanentFailure } from '../permanent-failure.ts'
-import { toMessage } from './message.ts'
-import type { SenderFactory } from './sender.ts'
+import { PermanentFailure, type SenderFactory, toMessage } from './sender.ts'
 
 /** A server that hangs counts as unavailable. The last step may take long: servers scan a mail before they accept it. */
 const TIMEOUTS = {

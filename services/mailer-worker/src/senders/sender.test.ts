@@ -1,8 +1,8 @@
 import { createTransport } from 'nodemailer'
 import PostalMime from 'postal-mime'
 import { describe, expect, it } from 'vitest'
-import { toMessage } from './message.ts'
 import type { Mail } from './sender.ts'
+import { toMessage } from './sender.ts'
 
 const mail: Mail = {
   messageId: '<job-1@example.com>',

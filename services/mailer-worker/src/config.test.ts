@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseSenderAddress } from './sender-address.ts'
+import { parseSenderAddress } from './config.ts'
 
 it.each([
   { text: 'no-reply@example.com', domain: 'example.com' },

@@ -17,10 +17,15 @@ export const POOL_SIZE = 4
 /** The share of SHUTDOWN_GRACE in which mail that is being sent may finish. In the rest it goes back to the queue. */
 const GRACEFUL_SHARE = 0.7
 
-/** The parts of mailer-worker, in the order in which they are opened. */
-export async function openParts(lifecycle: Lifecycle, takeover?: Takeover): Promise<void> {
+/** Opens mailer-worker: its connections, its server, then its consumer. */
+export async function openService(
+  lifecycle: Lifecycle,
+  environment: NodeJS.ProcessEnv,
+  takeover?: Takeover,
+): Promise<void> {
   const { config, envelope, createSender, logger, tracing, registry } = await openContext(lifecycle, {
     name: 'mailer-worker',
+    environment,
     readSettings,
     timeoutMessage: 'a mail was still being sent at the end of SHUTDOWN_GRACE; it will be sent again',
   })
