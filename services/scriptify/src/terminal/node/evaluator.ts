@@ -48,6 +48,14 @@ export function createEvaluator(): Evaluator {
     isEvaluating = false
     return toEvaluation(answer, inspector)
   }
+  /**
+   * Stops the code that called process.exit(), as the process would have: no `catch` and no `finally` of it may run. Only V8
+   * can do that. It terminates this thread's code at the next turn of a loop, so there has to be one.
+   */
+  const stopNow = (): never => {
+    inspector.terminate()
+    for (;;);
+  }
   return {
     lexicalNames: inspector.lexicalNames,
     read: inspector.read,
@@ -69,8 +77,7 @@ export function createEvaluator(): Evaluator {
       abandon?.({ status: 'exited', code })
       // In a callback of the event loop a termination would corrupt Node's own stack of callbacks.
       if (!isEvaluating) throw new ExitCalled(code)
-      inspector.terminate()
-      for (;;); // Stopped at once; no catch of the script can prevent it.
+      return stopNow()
     },
   }
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkerCommand } from '../backend.ts'
 import { type CrashReport, openChannel, type WorkerChannel, WorkerDied, type WorkerNews } from './channel.ts'
 
-/** How often a copy is checked, which is no child of this process. */
+/** How often a copy is checked: it is not a child of this process. */
 const CHECK_MS = 100
 /** How often a dead worker is checked, until its copy has taken over or nothing is left. */
 const DEAD_CHECK_MS = 20
