@@ -49,7 +49,7 @@ describe.concurrent('the node terminal', () => {
     { why: 'endless recursion', line: '(function r() { r() })()', says: 'RangeError' },
     {
       why: 'exit in a library',
-      line: '(() => { try { process.exit(0) } catch {} })()',
+      line: '(() => { try { process.exit(0) } catch {} finally { console.log("went" + " on") } })()',
       says: 'process.exit(0) was called',
     },
     { why: 'exit with a code', line: 'process.exit(3)', says: 'process.exit(3) was called' },
@@ -77,7 +77,8 @@ describe.concurrent('the node terminal', () => {
     await terminal.enter('enum Suit { Hearts, Spades }')
     for (const { why, line, says } of ENDS) {
       terminal.type(`${line}\r`)
-      await terminal.see(new RegExp(`${says.replace(/[()]/g, '\\$&')}[\\s\\S]*node> $`))
+      const shown = await terminal.see(new RegExp(`${says.replace(/[()]/g, '\\$&')}[\\s\\S]*node> $`))
+      expect(shown, why).not.toContain('went on')
       expect(await terminal.enter('[kept.a[1], twice(4), Suit.Spades]'), why).toContain("=> [ 'é', 8, 1 ]")
     }
   })
