@@ -1,3 +1,4 @@
+import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { AdminContext } from '../admin-context.ts'
@@ -29,7 +30,7 @@ export function setAccountRole(
   })
 }
 
-/** Sets a password that satisfies the policy. Revokes every token issued so far. */
+/** Sets a password that satisfies the policy. Ends every token and every mailed code of the user. */
 export async function setAccountPassword(
   { db, clock, policy, hashPassword, notify }: AdminContext,
   login: string,
@@ -41,6 +42,7 @@ export async function setAccountPassword(
     const { userid } = user
     await users.setPassword(userid, passwordHash)
     await endTokens(users, userid, clock())
+    await endCodes(transaction, userid, new Date(clock()))
     await recordEvent(transaction, 'password.changed', userid, clock())
     await notify(transaction, user, { template: 'password-changed' }, undefined)
   })
@@ -60,12 +62,13 @@ export function setAccountProperty(
   })
 }
 
-/** Marks the user as deleted. Its tokens stay revoked: a restored user has to log in again. */
+/** Marks the user as deleted. Its tokens and codes stay ended: a restored user has to log in again. */
 export function deleteAccount({ db, clock }: AdminContext, login: string): Promise<User> {
   return changeAccount(db, login, async (users, user, transaction) => {
     if (user.deletedAt) throw new Error(`${user.username} is deleted already`)
     await users.softDelete(user.userid)
     await endTokens(users, user.userid, clock())
+    await endCodes(transaction, user.userid, new Date(clock()))
     await recordEvent(transaction, 'account.deleted', user.userid, clock())
   })
 }
@@ -74,14 +77,16 @@ export function restoreAccount({ db, clock }: AdminContext, login: string): Prom
   return changeAccount(db, login, async (users, user, transaction) => {
     if (!user.deletedAt) throw new Error(`${user.username} is not deleted`)
     await users.restore(user.userid)
+    await endCodes(transaction, user.userid, new Date(clock()))
     await recordEvent(transaction, 'account.restored', user.userid, clock())
   })
 }
 
-/** Revokes every token issued so far; the password stays. */
+/** Ends every token and every mailed code of the user; the password stays. */
 export function revokeTokens({ db, clock }: AdminContext, login: string): Promise<User> {
   return changeAccount(db, login, async (users, { userid }, transaction) => {
     await endTokens(users, userid, clock())
+    await endCodes(transaction, userid, new Date(clock()))
     await recordEvent(transaction, 'sessions.logged_out', userid, clock())
   })
 }

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { type DisposableTempDir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -213,5 +213,47 @@ describe('an import', () => {
     const hasBoth = error === undefined
     expect(summary).toBe(`Imported ${hasBoth ? 2 : 1}, already there 0, refused ${hasBoth ? 0 : 1}.`)
     expect(await find('weiss')).toBeDefined()
+  })
+})
+
+describe('the codes that a thief has had mailed', () => {
+  async function openCodesOf(userid: string): Promise<number> {
+    const counts = ['password_reset', 'email_change'].map(async (table) => {
+      const text = `select id from ${table} where userid = $1 and used_at is null`
+      const rows = await database.db.query({ name: `test-open-${table}`, text }, [
+        database.db.toUuidValue(userid),
+      ])
+      return rows.length
+    })
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+  }
+
+  /** A reset whose code is confirmed, so that only its token is asked for, and a change of e-mail. */
+  async function requestCodes(userid: string): Promise<void> {
+    const { db } = database
+    const insert = (table: string, columns: string[], values: (string | Date)[]) => {
+      const placeholders = columns.map((_, index) => `$${index + 3}`)
+      const text = `insert into ${table} (id, userid, ${columns.join(', ')}) values ($1, $2, ${placeholders.join(', ')})`
+      const ids = [db.toUuidValue(randomUUID()), db.toUuidValue(userid)]
+      return db.execute({ name: `test-insert-${table}`, text }, [...ids, ...values])
+    }
+    const [email, secret, later] = ['thief@example.com', '0'.repeat(64), new Date(NOW + 600_000)]
+    const reset = ['email', 'token_hash', 'code_hash', 'expires_at', 'confirmed_at']
+    await insert('password_reset', reset, [email, secret, secret, later, new Date(NOW)])
+    await insert('email_change', ['email', 'code_hash', 'expires_at'], [email, secret, later])
+  }
+
+  it.each([
+    { by: 'setPassword', takeBack: (login: string) => setAccountPassword(context, login, 'N3w-p4ssw0rd!') },
+    { by: 'delete', takeBack: (login: string) => deleteAccount(context, login) },
+    { by: 'restore', takeBack: (login: string) => restoreAccount(context, login), isDeleted: true },
+    { by: 'revoke', takeBack: (login: string) => revokeTokens(context, login) },
+  ])('are ended by $by', async ({ by, takeBack, isDeleted }) => {
+    const userid = await aUser(`taken-${by}`)
+    const other = await aUser(`other-${by}`)
+    if (isDeleted) await users().softDelete(userid)
+    for (const each of [userid, other]) await requestCodes(each)
+    await takeBack(`taken-${by}`)
+    expect([await openCodesOf(userid), await openCodesOf(other)]).toEqual([0, 2])
   })
 })

@@ -1,4 +1,3 @@
-import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
 import { fold, type Language } from '@latchkey/shared/users/user.ts'
 import { defineCodeTable, type StoredCode } from './code-repository.ts'
 
@@ -113,24 +112,3 @@ export const SIGN_UPS = defineCodeTable<SignUp, SignUpRow>({
   // Its row contains the hash of a password.
   use: 'delete from sign_up',
 })
-
-const END_RESETS: Statement = {
-  name: 'password_reset-end-all',
-  text: 'update password_reset set used_at = $2 where userid = $1 and used_at is null',
-}
-const END_EMAIL_CHANGES: Statement = {
-  name: 'email_change-end-all',
-  text: 'update email_change set used_at = $2 where userid = $1 and used_at is null',
-}
-
-/** Ends the requested changes of a user's e-mail. */
-export const endEmailChanges = (db: Queryable, userid: string, now: Date): Promise<number> =>
-  db.execute(END_EMAIL_CHANGES, [db.toUuidValue(userid), now])
-
-export type EndCodes = typeof endCodes
-
-/** Ends every code that was mailed to a user. */
-export async function endCodes(db: Queryable, userid: string, now: Date): Promise<void> {
-  await db.execute(END_RESETS, [db.toUuidValue(userid), now])
-  await endEmailChanges(db, userid, now)
-}

@@ -1,7 +1,7 @@
+import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
-import { endCodes } from '../../one-time-codes/code-tables.ts'
 import { createChangePassword } from './change-password.ts'
 import { changePasswordRoutes } from './routes.ts'
 

@@ -1,10 +1,10 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Queryable, Transaction } from '@latchkey/shared/database/database.ts'
 import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
+import type { EndCodes } from '@latchkey/shared/users/end-codes.ts'
 import { fold, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
-import type { EndCodes } from '../../one-time-codes/code-tables.ts'
 import type { Caller } from '../../tokens/claims.ts'
 
 export interface ApplyEmailChangeDependencies {
