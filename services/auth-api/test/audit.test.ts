@@ -7,9 +7,9 @@ import {
   aToken,
   aUser,
   bearer,
+  codeTo,
   logIn,
   PASSWORD,
-  queuedMails,
   startApp,
   type TestApp,
   type TestUser,
@@ -39,19 +39,12 @@ async function expectEvents({ userid }: Pick<TestUser, 'userid'>, names: readonl
   await expect.poll(find).toEqual(names)
 }
 
-async function codeFor(to: string): Promise<string> {
-  const find = async () =>
-    (await queuedMails(app)).findLast((mail) => mail.to === to && mail.variables.code)?.variables.code
-  await expect.poll(find).toBeDefined()
-  return (await find()) ?? ''
-}
-
 describe('the audit trail', () => {
   it('has each step of a password reset', async () => {
     const user = await aUser(app)
     const { email } = user
     const { token } = (await send('POST', '/login/resetrequest', { email })).json()
-    const code = await codeFor(email)
+    const code = await codeTo(app, email)
     await send('POST', '/login/confirmcode', { email, token, code })
     await send('POST', '/login/resetpassword', { email, token, password: NEW_PASSWORD })
     await expectEvents(user, ['reset.requested', 'reset.confirmed', 'password.reset'])
@@ -81,7 +74,7 @@ describe('the audit trail', () => {
     const token = await aToken(app, user)
     const email = `moved-${user.email}`
     await send('PUT', '/profile', { email, currentPassword: PASSWORD }, token)
-    const code = await codeFor(email)
+    const code = await codeTo(app, email)
     const wrong = code === '000000' ? '111111' : '000000'
     await send('POST', '/profile/confirmemail', { code: wrong }, token)
     await send('POST', '/profile/confirmemail', { code }, token)

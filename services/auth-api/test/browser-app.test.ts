@@ -2,11 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasBrowser, openBrowser, openPage } from '../../test/browser.ts'
-import { aToken, aUser, bearer, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, aUser, bearer, codeTo, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../../docs/examples/browser-app')
 const NEW_PASSWORD = 'an0ther-Horse!'
@@ -71,14 +70,6 @@ describe.skipIf(!hasBrowser)('the example of a browser app', () => {
   const statusOf = async (token = '') =>
     (await app.server.inject({ url: '/profile', headers: bearer(token) })).statusCode
 
-  /** The code of the only mail to an address. */
-  async function codeFor(email: string): Promise<string> {
-    const mails = () => [...app.queued.values()].filter(({ to }) => to === email)
-    await expect.poll(mails).toHaveLength(1)
-    const { code } = await createSealer(app.config.mail.secret).open(mails()[0]?.variables ?? '')
-    return String(code)
-  }
-
   it('logs in, refreshes its token by itself, lasts a reload and logs out', async () => {
     const user = await aUser(app)
     const page = await openExample()
@@ -132,7 +123,7 @@ describe.skipIf(!hasBrowser)('the example of a browser app', () => {
     await fieldOf(page, 'E-mail').fill(user.email)
     await page.getByRole('button', { name: 'Send me a code' }).click()
     await page.getByText('a code is on its way').waitFor()
-    await fieldOf(page, 'Code').fill(await codeFor(user.email))
+    await fieldOf(page, 'Code').fill(await codeTo(app, user.email))
     await page.getByRole('button', { name: 'Confirm' }).click()
     await fieldOf(page, 'New password').fill('short')
     await page.getByRole('button', { name: 'Set the password' }).click()
@@ -180,7 +171,7 @@ describe.skipIf(!hasBrowser)('the example of a browser app', () => {
     await page.reload()
     await page.getByText(`${user.email}, `).waitFor()
 
-    await fieldOf(page, 'Code').fill(await codeFor(email))
+    await fieldOf(page, 'Code').fill(await codeTo(app, email))
     await page.getByRole('button', { name: 'Confirm the e-mail' }).click()
     await page.getByText('The e-mail is changed').waitFor()
     await page.getByText(`${email}, `).waitFor()
@@ -202,7 +193,7 @@ describe.skipIf(!hasBrowser)('the example of a browser app', () => {
     await page.getByRole('button', { name: 'Sign up' }).click()
     await page.getByText(`a mail to ${email}`).waitFor()
 
-    await fieldOf(page, 'Code').fill(await codeFor(email))
+    await fieldOf(page, 'Code').fill(await codeTo(app, email))
     await page.getByRole('button', { name: 'Create the account' }).click()
     await page.getByText('already').waitFor()
     await fieldOf(page, 'Another username').fill(`g${username}`.slice(0, 20))

@@ -1,4 +1,3 @@
-import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createTestDatabase } from '../../test/support/test-database.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
@@ -7,6 +6,7 @@ import {
   aUser,
   bearer,
   logIn,
+  mailTo,
   PASSWORD,
   softDelete,
   startApp,
@@ -61,22 +61,13 @@ const otherThan = (code: string) => (code === '000000' ? '000001' : '000000')
 let names = 0
 const anEmail = () => `new${++names}-${crypto.randomUUID()}@example.com`
 
-/** The newest mail to an address, opened as mailer-worker opens it. */
-async function mailTo(to: string) {
-  const find = () => [...app.queued.values()].findLast((job) => job.to === to)
-  await expect.poll(find).toBeDefined()
-  const job = find()
-  if (!job) throw new Error('no mail')
-  return { ...job, opened: await createSealer(app.config.mail.secret).open(job.variables) }
-}
-
 /** A user with a requested change of e-mail. */
 async function aChange() {
   const user = await aUser(app)
   const token = await aToken(app, user)
   const email = anEmail()
   expect((await change(token, email)).statusCode).toBe(200)
-  return { user, token, email, code: (await mailTo(email)).opened.code ?? '' }
+  return { user, token, email, code: (await mailTo(app, email)).variables.code ?? '' }
 }
 
 const expectRefused = (response: Awaited<ReturnType<typeof confirm>>) => {
@@ -100,7 +91,7 @@ describe('a change of e-mail', () => {
     expect(requested.json()).toMatchObject({ email: user.email, pendingEmail: email })
     expect(await read(other)).toMatchObject({ email: user.email, pendingEmail: email })
 
-    const { template, language, opened, expiresAt } = await mailTo(email)
+    const { template, language, variables: opened, expiresAt } = await mailTo(app, email)
     expect({ template, language }).toEqual({ template: 'email-change', language: 'fr' })
     expect(opened).toMatchObject({ minutes: '10' })
     expect(opened.name, 'text of the user at an address of somebody else').toBeFalsy()
@@ -114,7 +105,7 @@ describe('a change of e-mail', () => {
     expect(await read(token)).toEqual(confirmed.json())
     expect((await logIn(app, email)).statusCode).toBe(200)
     expect((await logIn(app, user.email)).statusCode).toBe(401)
-    expect(await mailTo(user.email)).toMatchObject({ template: 'email-changed', language: 'fr' })
+    expect(await mailTo(app, user.email)).toMatchObject({ template: 'email-changed', language: 'fr' })
   })
 
   it('ends all other tokens and the open resets, and keeps the token that confirmed it', async () => {
@@ -254,9 +245,9 @@ describe('an e-mail that another user has', () => {
     expect(observed[0]).toEqual(observed[1])
     expect(observed[0]).toMatchObject({ statusCode: 200, pending: 'new' })
     expect(observed[0]?.work).toContain('outbox-insert')
-    const mail = await mailTo(owner.email)
-    expect(mail).toMatchObject({ template: 'email-in-use', language: 'pt', opened: { name: 'Owner' } })
-    expect(mail.opened).not.toHaveProperty('code')
+    const mail = await mailTo(app, owner.email)
+    expect(mail).toMatchObject({ template: 'email-in-use', language: 'pt', variables: { name: 'Owner' } })
+    expect(mail.variables).not.toHaveProperty('code')
   })
 
   it('gets no mail when that user is deleted', async () => {
@@ -264,7 +255,7 @@ describe('an e-mail that another user has', () => {
     await softDelete(app, owner)
     for (const email of [owner.email, anEmail()]) {
       expect((await change(token, email)).statusCode).toBe(200)
-      if (email !== owner.email) await mailTo(email)
+      if (email !== owner.email) await mailTo(app, email)
     }
     expect([...app.queued.values()].filter(({ to }) => to === owner.email)).toEqual([])
   })
@@ -296,7 +287,7 @@ describe('one and the same refusal', () => {
     const newer = anEmail()
     await change(token, newer)
     expectRefused(await confirm(token, code))
-    const second = (await mailTo(newer)).opened.code ?? ''
+    const second = (await mailTo(app, newer)).variables.code ?? ''
     expect((await confirm(token, second)).statusCode).toBe(200)
     expectRefused(await confirm(token, second))
   })
@@ -324,8 +315,8 @@ describe('one and the same refusal', () => {
         payload: { email: mine.user.email },
       })
     ).json()
-    await expect.poll(async () => (await mailTo(mine.user.email)).template).toBe('password-reset')
-    const resetCode = (await mailTo(mine.user.email)).opened.code ?? ''
+    await expect.poll(async () => (await mailTo(app, mine.user.email)).template).toBe('password-reset')
+    const resetCode = (await mailTo(app, mine.user.email)).variables.code ?? ''
     if (resetCode !== mine.code) {
       expectRefused(await confirm(mine.token, resetCode))
       const payload = { email: mine.user.email, token, code: mine.code }

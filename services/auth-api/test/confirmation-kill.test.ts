@@ -1,14 +1,15 @@
-import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
+import type { Statement } from '@latchkey/shared/database/database.ts'
 import { expect, it } from 'vitest'
 import { addressOf, startServiceProcess } from '../../test/support/auth-api-process.ts'
 import { queueUrl } from '../../test/support/engine.ts'
+import { countRows } from '../../test/support/test-database.ts'
 import {
   aToken,
   aUser,
   bearer,
+  codeTo,
   logIn,
   PASSWORD,
-  queuedMails,
   startApp,
   type TestApp,
 } from './support/start-app.ts'
@@ -88,12 +89,6 @@ async function aSignUp(app: TestApp) {
   return { url: '/signup/confirm', payload: { email, code: await codeTo(app, email) }, headers: {} }
 }
 
-async function codeTo(app: TestApp, email: string): Promise<string> {
-  const find = async () => (await queuedMails(app)).find(({ to }) => to === email)?.variables.code
-  await expect.poll(find).toBeDefined()
-  return (await find()) ?? ''
-}
-
 /** How many rows each table has, and the e-mails that are in use. */
 async function rowsOf({ database: { db } }: TestApp) {
   const counts = await Promise.all(TABLES.map(async (table) => [table, await countRows(db, table)] as const))
@@ -102,11 +97,6 @@ async function rowsOf({ database: { db } }: TestApp) {
     text: 'select email from users order by 1',
   })
   return { ...Object.fromEntries(counts), emails: users.map(({ email }) => email) }
-}
-
-async function countRows(db: Queryable, table: string): Promise<number> {
-  const count = { name: `kill-count-${table}`, text: `select count(*) as count from ${table}` }
-  return Number((await db.query<{ count: unknown }>(count))[0]?.count)
 }
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')

@@ -1,9 +1,11 @@
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { countRows } from '../../test/support/test-database.ts'
 import {
   aToken,
   aUser,
   bearer,
+  codeTo,
   logIn,
   PASSWORD,
   queuedMails,
@@ -28,18 +30,10 @@ async function failLogins(email: string, times: number, on = app): Promise<void>
 }
 
 /** The rows that many failed logins leave. */
-async function countRows(on = app): Promise<{ noticed: number; mails: number }> {
-  const { db } = on.database
-  const count = async (name: string, text: string) =>
-    Number((await db.query<{ found: number | string }>({ name, text }))[0]?.found)
-  return {
-    noticed: await count(
-      'test-noticed',
-      "select count(*) as found from audit_event where name = 'failed_logins.noticed'",
-    ),
-    mails: await count('test-mails', 'select count(*) as found from mail_outbox'),
-  }
-}
+const countAll = async ({ database: { db } } = app) => ({
+  noticed: await countRows(db, "audit_event where name = 'failed_logins.noticed'"),
+  mails: await countRows(db, 'mail_outbox'),
+})
 
 describe('a user is told', () => {
   it('that the password was changed, when, and from where, in their language', async () => {
@@ -72,9 +66,7 @@ describe('a user is told', () => {
     const { email } = await aUser(app)
     const post = (url: string, payload: object) => app.server.inject({ method: 'POST', url, payload })
     const { token } = (await post('/login/resetrequest', { email })).json()
-    const findCode = async () => (await queuedMails(app)).find(({ to }) => to === email)?.variables.code
-    await expect.poll(findCode).toBeDefined()
-    await post('/login/confirmcode', { email, token, code: await findCode() })
+    await post('/login/confirmcode', { email, token, code: await codeTo(app, email) })
     expect(await noticesTo(email)).toEqual([])
     await post('/login/resetpassword', { email, token, password: NEW_PASSWORD })
     await expect
@@ -115,7 +107,7 @@ describe('a user is told', () => {
     await using silent = await startApp({ settings: { NOTICE_FAILED_LOGINS: 'off' } })
     const user = await aUser(silent)
     await failLogins(user.email, 20, silent)
-    expect(await countRows(silent)).toEqual({ noticed: 0, mails: 0 })
+    expect(await countAll(silent)).toEqual({ noticed: 0, mails: 0 })
   })
 })
 
@@ -123,9 +115,9 @@ it('many failed logins leave the same rows for an unknown and a deleted user, an
   const deleted = await aUser(app)
   await softDelete(app, deleted)
   for (const email of ['nobody@example.com', deleted.email]) {
-    const before = await countRows()
+    const before = await countAll()
     await failLogins(email, 20)
-    await expect.poll(async () => (await countRows()).noticed).toBe(before.noticed + 1)
+    await expect.poll(async () => (await countAll()).noticed).toBe(before.noticed + 1)
     expect(await noticesTo(email)).toEqual([])
   }
 })

@@ -1,5 +1,6 @@
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { countRows } from '../../test/support/test-database.ts'
 import { aToken, aUser, bearer, logIn, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
@@ -45,13 +46,7 @@ async function aConfirmedReset(email: string): Promise<string> {
 
 const otherThan = (code: string) => (code === '000000' ? '000001' : '000000')
 
-const count = async (table: string): Promise<number> => {
-  const [row] = await app.database.db.query<{ n: number | string }>({
-    name: `test-count-${table}`,
-    text: `select count(*) as n from ${table}`,
-  })
-  return Number(row?.n)
-}
+const count = (from: string) => countRows(app.database.db, from)
 
 const expectRefused = (response: Awaited<ReturnType<typeof confirm>>) => {
   const { instance: _instance, ...body } = response.json()

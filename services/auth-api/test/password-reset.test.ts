@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { countRows } from '../../test/support/test-database.ts'
 import { startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
@@ -8,12 +9,6 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]())
 
 const email = 'a@example.com'
-const count = async (table: string): Promise<number> => {
-  const text = `select count(*) as rows_found from ${table}`
-  const [row] = await app.database.db.query<{ rows_found: number | string }>({ name: `test-${table}`, text })
-  return Number(row?.rows_found)
-}
-
 describe('bad input is answered 400 and writes nothing', () => {
   const oneAddress = { email: 'must be one e-mail address' }
   const sixDigits = { code: 'must be six digits' }
@@ -63,8 +58,9 @@ describe('bad input is answered 400 and writes nothing', () => {
     const response = await app.server.inject({ method: 'POST', url: `/login/${url}`, payload: body })
     expect(response.statusCode).toBe(400)
     const [{ path, message }] = response.json().errors
+    const { db } = app.database
     expect({ [path]: message }).toEqual(fault)
-    expect([await count('password_reset'), await count('mail_outbox')]).toEqual([0, 0])
+    expect([await countRows(db, 'password_reset'), await countRows(db, 'mail_outbox')]).toEqual([0, 0])
   })
 })
 

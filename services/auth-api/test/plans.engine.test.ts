@@ -8,8 +8,8 @@ import {
   aToken,
   aUser,
   bearer,
+  codeTo,
   PASSWORD,
-  queuedMails,
   startApp,
   type TestApp,
   type TestUser,
@@ -73,7 +73,7 @@ async function useEverything(): Promise<void> {
   await request('GET', '/profile', undefined, token)
   await request('PUT', '/profile', { name: 'Grace' }, token)
   await request('PUT', '/profile', { email: 'new@example.com', currentPassword: PASSWORD }, token)
-  await request('POST', '/profile/confirmemail', { code: await codeTo('new@example.com') }, token)
+  await request('POST', '/profile/confirmemail', { code: await codeTo(app, 'new@example.com') }, token)
   await resetPassword('new@example.com')
   const fresh = await tokenBy('new@example.com', NEW_PASSWORD)
   await request('PUT', '/profile/password', { currentPassword: NEW_PASSWORD, password: PASSWORD }, fresh)
@@ -89,7 +89,7 @@ const tokenBy = async (username: string, password: string): Promise<string> =>
 
 async function resetPassword(email: string): Promise<void> {
   const { token } = await request('POST', '/login/resetrequest', { email })
-  const code = await codeTo(email, 'password-reset')
+  const code = await codeTo(app, email, 'password-reset')
   const confirmed = await request('POST', '/login/confirmcode', { email, code, token })
   await request('POST', '/login/resetpassword', { email, token: confirmed.token, password: NEW_PASSWORD })
 }
@@ -97,7 +97,7 @@ async function resetPassword(email: string): Promise<void> {
 async function signUp(email: string): Promise<void> {
   const wanted = { email, username: 'fresh', password: NEW_PASSWORD }
   const { token } = await request('POST', '/signup', wanted, undefined, 202)
-  await request('POST', '/signup/confirm', { email, token, code: await codeTo(email) })
+  await request('POST', '/signup/confirm', { email, token, code: await codeTo(app, email) })
 }
 
 async function request(
@@ -111,15 +111,6 @@ async function request(
   const response = await app.server.inject({ method, url, headers, ...(payload && { payload }) })
   expect(response.statusCode, `${url} ${response.body}`).toBe(status)
   return response.body ? response.json() : {}
-}
-
-async function codeTo(email: string, template?: string): Promise<string> {
-  const find = async () =>
-    (await queuedMails(app)).find(
-      (mail) => mail.to === email && (template === undefined || mail.template === template),
-    )
-  await expect.poll(async () => (await find())?.variables.code).toBeDefined()
-  return (await find())?.variables.code ?? ''
 }
 
 const readsAll = (sent: Sent): Promise<boolean> =>

@@ -1,19 +1,13 @@
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { errorMessage } from '@latchkey/shared/app-error.ts'
 import { ACCEPTED_BY_DEFAULT } from '@latchkey/shared/passwords/scheme.ts'
 import { getScheme } from '@latchkey/shared/passwords/schemes.ts'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withAdminContext } from '../../../admin/admin-context.ts'
-import {
-  addressOf,
-  type Service,
-  serviceEnvironment,
-  startServiceProcess,
-} from '../../test/support/auth-api-process.ts'
+import { addressOf, type Service, startServiceProcess } from '../../test/support/auth-api-process.ts'
 import { isPostgres, queueUrl } from '../../test/support/engine.ts'
 import { olderSchema } from '../../test/support/older-schemas.ts'
 import {
@@ -21,7 +15,6 @@ import {
   createTestDatabase,
   type TestDatabase,
 } from '../../test/support/test-database.ts'
-import { parseConfig } from '../src/config.ts'
 import { aUser, PASSWORD, startApp, type TestUser } from './support/start-app.ts'
 
 let database: TestDatabase
@@ -143,50 +136,6 @@ const dropUniqueIndexes = (): string =>
     : 'alter table users drop index ix_email, drop index ix_username'
 
 describe.concurrent('settings', () => {
-  it.for([
-    { why: 'no JWT_SECRET', settings: { JWT_SECRET: '' }, says: /JWT_SECRET is missing.*npm run secret/ },
-    {
-      why: 'a short one',
-      settings: { JWT_SECRET: randomBytes(63).toString('base64') },
-      says: /JWT_SECRET decodes to 63 bytes, and at least 64/,
-    },
-    {
-      why: 'one that is not base64',
-      settings: { JWT_SECRET: 'correct horse battery staple '.repeat(4) },
-      says: /JWT_SECRET is not base64/,
-    },
-    {
-      why: 'one that is not random',
-      settings: { JWT_SECRET: Buffer.alloc(64).toString('base64') },
-      says: /JWT_SECRET repeats/,
-    },
-    { why: 'no DATABASE_URL', settings: { DATABASE_URL: '' }, says: /DATABASE_URL is missing/ },
-    {
-      why: 'an unknown database',
-      settings: { DATABASE_URL: 'oracle://scott:tiger@db/x' },
-      says: /DATABASE_URL must be a URL/,
-    },
-    {
-      why: 'hashes that the other system cannot read',
-      settings: { PASSWORD_HASH: 'argon2id', PASSWORD_HASH_SHARED: 'sha1' },
-      says: /PASSWORD_HASH is none of PASSWORD_HASH_SHARED: .*Set it to one of them/,
-    },
-    {
-      why: 'a scheme that does not exist',
-      settings: { PASSWORD_HASH_ACCEPTED: 'md5,sha256' },
-      says: /PASSWORD_HASH_ACCEPTED must be some of sha1, argon2id, bcrypt, argon2i/,
-    },
-    {
-      why: 'a proxy that is not an address',
-      settings: { TRUST_PROXY: '10.0.0.0/8x' },
-      says: /TRUST_PROXY must be addresses or networks/,
-    },
-  ])('with $why are refused, without their value', ({ settings, says }, { expect }) => {
-    const message = refusalOf(settings)
-    expect(message).toMatch(says)
-    for (const value of Object.values(settings).filter(Boolean)) expect(message).not.toContain(value)
-  })
-
   it('are all checked at once, and end the service with exit code 78 and a message', async ({ expect }) => {
     const settings = {
       JWT_SECRET: 'correct horse battery staple '.repeat(4),
@@ -225,16 +174,6 @@ describe.concurrent('settings', () => {
     expect(running.output()).toMatch(/"level":"warn".*PASSWORD_HASH=argon2id/)
   })
 })
-
-/** What a start with these settings prints. */
-function refusalOf(settings: Record<string, string>): string {
-  try {
-    parseConfig({ ...serviceEnvironment(), DATABASE_URL: database.url, QUEUE_URL: queue, ...settings })
-  } catch (error) {
-    return errorMessage(error)
-  }
-  return 'accepted'
-}
 
 /** NODE_OPTIONS that run `script` before the service does. */
 const runFirst = (script: string) => ({

@@ -1,8 +1,7 @@
-import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/support/test-database.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
-import { aUser, logIn, PASSWORD, startApp, type TestApp, type TestUser } from './support/start-app.ts'
+import { aUser, codeTo, logIn, PASSWORD, startApp, type TestApp, type TestUser } from './support/start-app.ts'
 
 let database: RecordingDatabase
 let app: TestApp
@@ -21,9 +20,7 @@ const setPassword = async (email: string, token: string) =>
 
 async function aConfirmedReset({ email }: TestUser): Promise<string> {
   const { token } = (await post('/login/resetrequest', { email })).json()
-  const findMail = () => [...app.queued.values()].find(({ to }) => to === email)
-  await expect.poll(findMail).toBeDefined()
-  const { code } = await createSealer(app.config.mail.secret).open(findMail()?.variables ?? '')
+  const code = await codeTo(app, email)
   return (await post('/login/confirmcode', { email, token, code })).json().token
 }
 

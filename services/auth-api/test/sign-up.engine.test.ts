@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { countRows } from '../../test/support/test-database.ts'
 import { aUser, logIn, queuedMails, softDelete, startApp, type TestApp } from './support/start-app.ts'
 
 const PASSWORD = 'N3w-p4ssw0rd!'
@@ -90,19 +91,19 @@ describe('a sign-up', () => {
 })
 
 describe('an e-mail that a user has', () => {
-  const countRows = async () => {
-    const find = { name: 'test-sign-ups', text: 'select count(*) as found from sign_up' }
-    return Number((await app.database.db.query<{ found: number | string }>(find))[0]?.found)
-  }
-
   it('is answered like a free one, with the same rows, and a mail to its owner', async () => {
     const owner = await aUser(app)
     const observed = []
     for (const email of [`${aName()}@example.com`, owner.email]) {
-      const before = await countRows()
+      const before = await countRows(app.database.db, 'sign_up')
       const { statusCode, headers, body } = await signUp(aName(), { email })
       const shape = Object.keys(JSON.parse(body))
-      observed.push({ statusCode, headers: Object.keys(headers), shape, rows: (await countRows()) - before })
+      observed.push({
+        statusCode,
+        headers: Object.keys(headers),
+        shape,
+        rows: (await countRows(app.database.db, 'sign_up')) - before,
+      })
     }
     expect(observed[1]).toEqual(observed[0])
     expect(observed[0]).toMatchObject({ statusCode: 202, shape: ['token'], rows: 1 })

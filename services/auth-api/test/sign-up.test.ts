@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { countRows } from '../../test/support/test-database.ts'
 import { aUser, queuedMails, startApp, type TestApp } from './support/start-app.ts'
 
 const PASSWORD = 'N3w-p4ssw0rd!'
@@ -6,16 +7,6 @@ const ADA = { email: 'ada@example.com', username: 'ada', password: PASSWORD }
 
 const post = (app: TestApp, url: string, payload: object, remoteAddress = '192.0.2.1') =>
   app.server.inject({ method: 'POST', url, payload, remoteAddress })
-const countRows = async ({ database: { db } }: TestApp) =>
-  Number(
-    (
-      await db.query<{ found: number | string }>({
-        name: 'test-sign-ups',
-        text: 'select count(*) as found from sign_up',
-      })
-    )[0]?.found,
-  )
-
 it('there is no sign-up unless SIGN_UP is on', async () => {
   await using app = await startApp()
   for (const url of ['/signup', '/signup/confirm']) expect((await post(app, url, ADA)).statusCode).toBe(404)
@@ -31,7 +22,7 @@ it('sign-up is bounded: by domain, by policy, and by limits that each e-mail and
   expect(weak.json()).toMatchObject({ status: 422, type: 'urn:latchkey:problem:password-refused' })
   for (const username of ['', ' ada', 'a'.repeat(21), 'a\u0007'])
     expect((await post(app, '/signup', { ...ADA, username })).statusCode).toBe(400)
-  expect(await countRows(app), 'nothing of that is stored or counted').toBe(0)
+  expect(await countRows(app.database.db, 'sign_up'), 'nothing of that is stored or counted').toBe(0)
 
   for (const email of ['ada@example.com', 'ADA@EXAMPLE.ORG'])
     expect((await post(app, '/signup', { ...ADA, email })).statusCode).toBe(202)

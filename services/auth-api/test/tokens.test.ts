@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
 import { SignJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   aToken,
   aUser,
@@ -95,6 +95,7 @@ const REFUSED: Record<string, () => Promise<string> | string> = {
   'the public issuer as secret': () =>
     rawToken(HEADER, goodClaims(), 'sha512', Buffer.from(app.config.tokens.issuer)),
   expired: () => signToken(app, user, { claims: { exp: now() - 1 } }),
+  'expired an hour ago': () => signToken(app, user, { claims: { exp: now() - 3600 } }),
   'expires now': () => signToken(app, user, { claims: { exp: now() } }),
   'not yet valid': () => signToken(app, user, { claims: { nbf: now() + 60 } }),
   'no exp': () => rawToken(HEADER, without('exp')),
@@ -207,6 +208,7 @@ const REFUSED: Record<string, () => Promise<string> | string> = {
 /** What a response says of a token, where that is more than that it is not valid. */
 const DETAILS: Record<string, string> = {
   expired: 'The token has expired',
+  'expired an hour ago': 'The token has expired',
   'expires now': 'The token has expired',
   'a user who does not exist': 'The token was revoked',
 }
@@ -366,18 +368,6 @@ describe('a protected route', () => {
       }
     } finally {
       app.setClock(undefined)
-    }
-  })
-
-  it('checks the signature of a token once', async () => {
-    const token = await signToken(app, user)
-    const verify = vi.spyOn(crypto.subtle, 'verify')
-    try {
-      for (const attempt of ['first', 'second', 'third'])
-        expect((await ping(bearer(token))).statusCode, attempt).toBe(200)
-      expect(verify).toHaveBeenCalledTimes(1)
-    } finally {
-      verify.mockRestore()
     }
   })
 })

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Database } from '@latchkey/shared/database/database.ts'
+import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { MIGRATED_TEMPLATE } from '../servers/shared-server.ts'
@@ -36,6 +36,13 @@ async function createDatabase(on: Engine, template?: string): Promise<TestDataba
       await runAsAdmin(on, 'drop', `${name}${force}`)
     },
   }
+}
+
+/** How many rows a table has, or those `where` says. */
+export async function countRows(db: Queryable, from: string): Promise<number> {
+  const text = `select count(*) as found from ${from}`
+  const [row] = await db.query<{ found: number | string }>({ name: `test-count ${from}`, text })
+  return Number(row?.found)
 }
 
 /** A connection of this worker to each engine: to open one costs as much as to create a database. */

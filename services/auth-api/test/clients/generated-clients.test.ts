@@ -2,10 +2,9 @@ import { execFile } from 'node:child_process'
 import { copyFile, mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import openapiTypescript, { astToString } from 'openapi-typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { aUser, PASSWORD, startApp, type TestApp } from '../support/start-app.ts'
+import { aUser, codeTo, PASSWORD, startApp, type TestApp } from '../support/start-app.ts'
 import type { Connect } from './api.ts'
 
 const TSC = join(import.meta.dirname, '../../../../node_modules/typescript/bin/tsc')
@@ -51,14 +50,6 @@ async function generateClient(): Promise<void> {
   )
 }
 
-/** The code of the newest mail to `email`, which mailer-worker would have sent. */
-async function readCode(email: string): Promise<string> {
-  const mails = () => [...app.queued.values()].filter(({ to }) => to === email)
-  await expect.poll(mails).toHaveLength(1)
-  const { code } = await createSealer(app.config.mail.secret).open(mails()[0]?.variables ?? '')
-  return String(code)
-}
-
 describe('a generated client', () => {
   it('passes the type checker', async () => {
     await promisify(execFile)(process.execPath, [TSC, '--project', folder.path]).catch(({ stdout }) => {
@@ -84,7 +75,7 @@ describe('a generated client', () => {
     await expect(api.readProfile(refreshed)).rejects.toThrow()
 
     const requested = await api.requestReset(user.email)
-    const code = await readCode(user.email)
+    const code = await codeTo(app, user.email)
     const confirmed = await api.confirmCode({ email: user.email, code, token: requested })
     await api.resetPassword({ email: user.email, token: confirmed, password: NEW_PASSWORD })
     await expect(api.logIn(user.email, PASSWORD)).rejects.toThrow()

@@ -17,7 +17,7 @@ import { createUserRepository, type UserRepository } from '@latchkey/shared/user
 import type { FastifyInstance } from 'fastify'
 import { SignJWT } from 'jose'
 import { Registry } from 'prom-client'
-import { onTestFailed, TestRunner } from 'vitest'
+import { expect, onTestFailed, TestRunner } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.ts'
 import { buildApp } from '../../src/app.ts'
 import { openAuditTrail } from '../../src/audit/audit-trail.ts'
@@ -170,6 +170,22 @@ export const queuedMails = ({ queued, config }: Pick<TestApp, 'queued' | 'config
     [...queued.values()].map(async (job) => ({ ...job, variables: await open(job.variables) })),
   )
 }
+
+/** The newest mail to an address, once it is queued. */
+export async function mailTo(app: Pick<TestApp, 'queued' | 'config'>, to: string, template?: string) {
+  const find = async () =>
+    (await queuedMails(app)).findLast(
+      (mail) => mail.to === to && (template === undefined || mail.template === template),
+    )
+  await expect.poll(find, { interval: 5 }).toBeDefined()
+  const mail = await find()
+  if (!mail) throw new Error(`No mail to ${to}`)
+  return mail
+}
+
+/** The code of the newest mail to an address. */
+export const codeTo = async (app: Pick<TestApp, 'queued' | 'config'>, to: string, template?: string) =>
+  (await mailTo(app, to, template)).variables.code ?? ''
 
 export const PASSWORD = 'c0rrect-Horse!'
 
