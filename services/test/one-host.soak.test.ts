@@ -106,6 +106,7 @@ describe('one host in production', () => {
       headers: { host: 'localhost' },
     })
     expect(redirect.status).toBe(308)
+    expect((await fetch(`http://127.0.0.1:${http}/health/live`)).status, 'another host').toBe(421)
     const ca = await project.inside('proxy', 'cat /data/caddy/pki/authorities/local/root.crt')
     const behindProxy = () => postOverTls(`https://localhost:${https}/login`, CREDENTIALS, ca)
     await expect.poll(behindProxy).toBe(200)
@@ -133,6 +134,17 @@ describe('one host in production', () => {
     ).toEqual(kept)
 
     expect(throughProxy.attempts.filter(({ isAnswered }) => !isAnswered)).toEqual([])
+
+    const duringCrash = keepLoggingIn(behindProxy)
+    await expect.poll(() => duringCrash.attempts.length).toBeGreaterThan(2)
+    const [crashed = ''] = await project.containersOf('auth-api')
+    await docker('kill', crashed)
+    const atCrash = duringCrash.attempts.length
+    await expect.poll(() => duringCrash.attempts.length).toBeGreaterThan(atCrash + 20)
+    await duringCrash.stop()
+    // One login at a time: the one that the crashed replica was answering.
+    expect(duringCrash.attempts.filter(({ isAnswered }) => !isAnswered).length).toBeLessThanOrEqual(1)
+
     const lost = direct.attempts.filter(({ isAnswered }) => !isAnswered)
     const [first, last] = [lost[0]?.at ?? 0, lost.at(-1)?.at ?? 0]
     console.log(
