@@ -215,7 +215,7 @@ describe('a change of e-mail', () => {
       const email = anEmail()
       await change(token, email)
       expectRefused(await confirm(token, otherThan(code)))
-      expect((await confirm(token, (await mailTo(email)).opened.code ?? '')).statusCode).toBe(200)
+      expect((await confirm(token, (await mailTo(app, email)).variables.code ?? '')).statusCode).toBe(200)
     }
   })
 })
