@@ -37,11 +37,7 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules', '.c
 /** Those that wait longest come first: what computes fills the gaps. */
 const projects: TestProjectInlineConfiguration[] = [
   // Each of their tests starts servers from nothing.
-  project('launcher', {
-    include: LAUNCHER,
-    exclude: [SOAK],
-    globalSetup: ['services/test/compile-modules.ts'],
-  }),
+  project('launcher', { include: LAUNCHER, exclude: [SOAK] }),
   project('scriptify', {
     ...SHARED_MODULES,
     include: ['services/scriptify/test/**/*.test.ts'],

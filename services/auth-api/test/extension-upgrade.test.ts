@@ -22,11 +22,11 @@ const run = promisify(execFile)
 /** The files in which a team would otherwise enter what its extension adds. */
 const CENTRAL_FILES = [
   '.dockerignore',
+  'Dockerfile',
   'config/test/settings.env',
   'docker-compose.yml',
   'docs/reference/endpoints.md',
   'k8s/overlays/prod/settings/kustomization.yaml',
-  'services/auth-api/Dockerfile',
   'services/auth-api/src/app.ts',
   'shared/mail-outbox/mail-templates.ts',
   'shared/settings/definitions.ts',

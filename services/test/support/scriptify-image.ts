@@ -15,7 +15,7 @@ export interface Ended {
 }
 
 export async function buildImage(): Promise<void> {
-  const args = ['build', '--tag', IMAGE, '--file', 'services/scriptify/Dockerfile', '.']
+  const args = ['build', '--tag', IMAGE, '--target', 'scriptify', '.']
   await run('docker', args, { cwd: ROOT, maxBuffer: 64 * 1024 ** 2 })
 }
 
