@@ -19,7 +19,7 @@ interface Sample {
 
 export interface HttpOptions {
   rounds: number
-  /** Of each measurement. */
+  /** Seconds that each measurement takes. */
   seconds: number
 }
 

@@ -14,7 +14,7 @@ import type { Target } from './run/target.ts'
 
 const MAILS = 5_000
 const TTL_MS = 3_600_000
-/** So few that a busy machine adds them before the queue's operations time out. */
+/** Mails added together, so few that a busy machine adds them before the queue's operations time out. */
 const ADDED_TOGETHER = 250
 
 /** Fills outbox and queue, then measures how fast one worker empties them into an SMTP server. */

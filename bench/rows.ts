@@ -19,7 +19,7 @@ const PEER = 'fastify + @fastify/jwt + pg'
 const CONNECTIONS = 64
 /** More tokens than a connection can use, so that each is sent once. */
 const FRESH_A_SECOND = 40_000
-/** Below saturation, where a latency is that of the service and not of its queue. */
+/** A rate below saturation, at which a latency is that of the service and not of its queue. */
 const STEADY_RATE = 1_000
 /** A reset is answered at the next boundary of 25 ms, so throughput needs many at a time. */
 const RESET_CONNECTIONS = 256

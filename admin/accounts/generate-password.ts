@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { findViolations, type PasswordPolicy } from '@latchkey/shared/passwords/password-policy.ts'
 
-/** Without characters that are easily confused when read aloud or copied from paper: 0 O 1 l I. */
+/** Characters that are not confused when read aloud or copied from paper: not 0, O, 1, l or I. */
 const UPPERCASE = 'ABCDEFGHJKLMNPQRSTUVWXYZ'
 const LOWERCASE = 'abcdefghijkmnopqrstuvwxyz'
 const NUMBERS = '23456789'

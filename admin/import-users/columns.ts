@@ -37,7 +37,7 @@ export function parseColumns(header: readonly string[]): Columns {
   return { indexes, properties }
 }
 
-/** Known columns are found in any case; the names of properties are case-sensitive. */
+/** Parses a column's name: known columns are found in any case, and the names of properties are case-sensitive. */
 const toColumn = (name: string, index: number): Column => ({
   name,
   index,

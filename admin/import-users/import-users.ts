@@ -7,7 +7,7 @@ import { type CsvRecord, readRecords } from './read-records.ts'
 import { openRefusedReport, type RefusedReport } from './refused-report.ts'
 import { createImportMark, type RefusedLine, storeBatch } from './store-batch.ts'
 
-/** Per transaction: large enough to be fast, small enough to keep little in memory. */
+/** Lines of one transaction: enough to be fast, and few enough to keep little in memory. */
 const BATCH_LINES = 512
 
 /**

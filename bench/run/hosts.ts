@@ -4,9 +4,9 @@ import type { Target } from './target.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const LATCHKEY = 'services/auth-api/src/main.ts'
-/** As in the images. */
+/** The options of Node in the images. */
 const IMAGE_OPTIONS = ['--max-semi-space-size=4']
-/** As `npm start` does: no start but the first loads the TypeScript compiler. A peer starts in the same way. */
+/** The compile cache of `npm start`, by which only the first start loads the TypeScript compiler; peers have it too. */
 const COMPILED_ONCE = { NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node') }
 /** High enough that no limit is reached; each is counted as in production. */
 const LIMIT = '1000000000'

@@ -50,7 +50,7 @@ async function run({
   }
 }
 
-/** With latencies in milliseconds and fractions, which autocannon's own summary lacks. */
+/** Sends requests and measures latencies in milliseconds with fractions, which autocannon's summary lacks. */
 function send(options: autocannon.Options) {
   const latencies: number[] = []
   return new Promise<{ result: autocannon.Result; latencies: number[] }>((resolve, reject) => {
@@ -72,7 +72,7 @@ function findWrong(result: autocannon.Result, right: readonly number[]): Record<
   )
 }
 
-/** By hand: signing a hundred thousand tokens with WebCrypto would take longer than the measurement. */
+/** Signs tokens without jose: signing a hundred thousand with WebCrypto would take longer than the measurement. */
 function signTokens({ secret, issuer, userids, count }: TokenOrder): string[] {
   const key = Buffer.from(secret, 'base64')
   const now = Math.floor(Date.now() / 1000)

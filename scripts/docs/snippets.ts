@@ -40,7 +40,7 @@ export type Plan =
 const FENCE = /^( *)```(\S*)[^\n]*\n([\s\S]*?)^ *```/gm
 const PLAN = /<!-- snippet: (.+?) -->\s*$/
 const PLAN_OF_PAGE = /<!-- snippets: (.+?) -->/
-/** Found in the last paragraph before a block. */
+/** The name of a new file, in the last paragraph before a block. */
 const NEW_FILE = /\b[Cc]reate\s+`([^`]+)`(?![\s\S]*\n\s*\n)/
 const RUN =
   /^run(?<terminal> in the terminal)?(?: with (?<on>Docker|systemd))?(?:, and see (?<shows>.+)|, then enter (?<input>.+)|(?<isInterrupted>, until Ctrl-C))?$/

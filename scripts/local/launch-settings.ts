@@ -14,7 +14,7 @@ const PROVIDED = {
   MAIL_URL: 'smtp://embedded',
 }
 
-/** Only this machine: `npm start` shows everything to every client that can connect. */
+/** The address of this machine only: `npm start` shows everything to every client that can connect. */
 const HOST = '127.0.0.1'
 
 /**

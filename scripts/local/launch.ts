@@ -57,7 +57,7 @@ export async function launch(
   }
 }
 
-/** Not `once`: npm forwards Ctrl-C, so that it comes twice, and the second one would kill a launcher that is stopping. */
+/** Waits for a signal. Not by `once`: npm forwards Ctrl-C, and the second signal would kill a launcher that is stopping. */
 function untilSignal(): Promise<undefined> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => resolve(undefined))

@@ -12,7 +12,7 @@ import { findFreePort } from '../../services/test/support/free-port.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const NEW_PASSWORD = 'N3w-p4ssw0rd!'
-/** For starts whose subject is not the mail. */
+/** Settings of a start without a mail inbox. */
 const WITHOUT_INBOX = { MAIL_URL: 'null:' }
 
 let dataDir: string

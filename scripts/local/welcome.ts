@@ -6,7 +6,7 @@ const LOCAL = /^(?:127\.|localhost$|::1$)/
 const ROOT = join(import.meta.dirname, '..', '..')
 
 export interface Addresses {
-  /** With the address of every service. */
+  /** The settings, with the address of every service. */
   environment: Environment
   api: string
   /** False when MAIL_URL names another mail server. */

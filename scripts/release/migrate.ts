@@ -29,7 +29,7 @@ interface Values {
   'dry-run'?: boolean | undefined
 }
 
-/** As an admin calls them with `scriptify run Migrations::up`. */
+/** The commands, which an admin can also call with `scriptify run Migrations::up`. */
 const COMMANDS: Record<string, (migrations: Migrations, values: Values) => Promise<void>> = {
   up: (migrations, { adopt, 'dry-run': dryRun }) =>
     migrations.up(...(adopt ? ['--adopt'] : []), ...(dryRun ? ['--dry-run'] : [])),

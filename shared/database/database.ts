@@ -34,9 +34,9 @@ export interface SqlFragments {
 
 /** One kind of database. Its folder has everything that is specific to it, its migrations excepted. */
 export interface Dialect {
-  /** Also the name of its folder below `migrations/`. */
+  /** The name, also of its folder below `migrations/`. */
   readonly name: string
-  /** Of its URLs, without the colon. */
+  /** Schemes of its URLs, without the colon. */
   readonly protocols: readonly string[]
   readonly sql: SqlFragments
   /** How it takes over tables that another program created; without it they are refused. */

@@ -12,7 +12,7 @@ import {
 const MIGRATIONS_DIR = join(import.meta.dirname, '..', '..', 'migrations')
 
 export interface Migration {
-  /** As it is recorded: `0001_users`, `notes/0001_notes` where it belongs to the extension `notes`. */
+  /** The name as it is recorded: `0001_users`, or `notes/0001_notes` for the extension `notes`. */
   name: string
   upSql: string
   downSql: string

@@ -2,7 +2,7 @@
 export interface ProblemType {
   /** Begins with the name of the extension: `notes-full` of `notes` is `urn:latchkey:problem:notes-full`. */
   readonly name: string
-  /** From 400 to 499. */
+  /** A status from 400 to 499. */
   readonly status: number
   /** The same for every problem of the type. */
   readonly title: string

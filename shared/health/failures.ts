@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 
 /** The failures of what a dependency was asked for. */
 export interface Failed {
-  /** Since the process started. */
+  /** Failures since the process started. */
   count: number
   /** The reason of the newest failure, for the log and never for a response. */
   reason: string

@@ -34,7 +34,7 @@ type Results = Record<string, Result>
 
 export type Readiness = ReturnType<typeof createReadiness>
 
-/** Each check runs at most once in this time, however many probes arrive. */
+/** Time in which each check runs at most once, however many probes arrive. */
 const CHECK_INTERVAL_MS = 1_000
 /** Longer than the timeout of a queue, and shorter than the 5 s of every probe in images and manifests. */
 const CHECK_TIMEOUT_MS = 4_000

@@ -40,7 +40,7 @@ interface Accepted {
   to: string
   language: string
   template: string
-  /** As the template takes them. */
+  /** The variables as the template takes them. */
   variables: MailVariables
   expiresAt: Date
 }

@@ -57,7 +57,7 @@ export const accountOf = ({ name, email }: Pick<User, 'name' | 'email'>) => ({
   account: email ? maskAddress(email) : '',
 })
 
-/** For example `22 November 2026 at 11:15 UTC`. */
+/** A time as a mail says it, for example `22 November 2026 at 11:15 UTC`. */
 export const formatMoment = (language: string, now: number): string =>
   `${new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(now)} UTC`
 

@@ -3,13 +3,13 @@ import { z } from 'zod'
 /** What a template inserts, as text. A variable that is undefined is absent. */
 export type MailVariables = Record<string, string | undefined>
 
-/** For each template the schema of its variables. Producers pass a schema's input; its output is inserted. */
+/** The schema of the variables of each template. Producers pass a schema's input; its output is inserted. */
 export type MailTemplates = Readonly<Record<string, z.ZodType<MailVariables>>>
 
 /** A positive integer, inserted in decimal digits. */
 export const wholeNumber = z.int().positive().transform(String)
 
-/** Of the user. `account` is their masked e-mail. A mail of an earlier release has none. */
+/** The user's name, and as `account` their masked e-mail; a mail of an earlier release has none. */
 const ACCOUNT = { name: z.string().optional(), account: z.string().optional() }
 
 /** When something happened, in the user's language, and the masked address that it came from. */
@@ -30,15 +30,15 @@ const CODE = {
  */
 export const MAIL_TEMPLATES = {
   'password-reset': z.strictObject(CODE),
-  /** To the new address. */
+  /** A mail to the new address. */
   'email-change': z.strictObject(CODE),
-  /** To the owner of an address that somebody else wants to change to. */
+  /** A mail to the owner of an address to which another user wants to change. */
   'email-in-use': z.strictObject(ACCOUNT),
-  /** To the address of a new account. */
+  /** A mail to the address of a new account. */
   'sign-up': z.strictObject(CODE),
-  /** To the owner of an address with which somebody signs up. */
+  /** A mail to the owner of an address that is used for another sign-up. */
   'sign-up-taken': z.strictObject(ACCOUNT),
-  /** To the old address. */
+  /** A mail to the old address. */
   'email-changed': z.strictObject({ ...EVENT, at: z.string().optional() }),
   'password-changed': z.strictObject(EVENT),
   'roles-changed': z.strictObject({ ...EVENT, role: z.string() }),

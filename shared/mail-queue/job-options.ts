@@ -5,7 +5,7 @@ const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
 const JITTER = 0.5
 
-/** At 15 to 30 s each they outlast an hour without a mail server; a mail that expires ends sooner. */
+/** Attempts at a mail: at 15 to 30 s each they outlast an hour without a mail server; a mail that expires ends sooner. */
 const ATTEMPTS = 150
 
 /** The backoff that each job names and the worker implements: BullMQ's exponential one has no upper bound. */

@@ -15,7 +15,7 @@ const load = () => (library ??= import('@node-rs/argon2'))
 /** `@node-rs/argon2` numbers the algorithms in a `const enum`, which erasable TypeScript cannot import. */
 const ALGORITHMS = { argon2i: 1, argon2id: 2 } as const
 
-/** Each login with a stored hash costs what the hash says, so that is limited: 256 MiB and ten passes. */
+/** Highest cost of a stored hash that is verified, because each login costs what the hash says: 256 MiB and ten passes. */
 const MAX_MEMORY_KIB = 262_144
 const MAX_PASSES = 10
 const MAX_LANES = 16

@@ -7,7 +7,7 @@ const load = () => (library ??= import('@node-rs/bcrypt'))
 
 /** PHP's since 8.4; 10 before. */
 const COST = 12
-/** Each login with a stored hash costs what the hash says: about a second with this. */
+/** Highest cost of a stored hash that is verified: about a second for each login. */
 const MAX_COST = 14
 const MIN_COST = 4
 

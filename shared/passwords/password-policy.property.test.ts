@@ -19,7 +19,7 @@ const CHARACTERS: Character[] = Object.entries(KINDS).flatMap(([kind, texts]) =>
   texts.map((text) => [text, kind as Kind] as const),
 )
 
-/** Each rule counted by hand, one character after the other. */
+/** Counts each rule by another algorithm, one character after the other. */
 function expectedViolations(characters: readonly Character[], policy: PasswordPolicy): string[] {
   const texts = characters.map(([text]) => text.normalize('NFC'))
   const has = (wanted: Kind) => characters.filter(([, kind]) => kind === wanted).length

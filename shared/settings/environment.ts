@@ -115,7 +115,7 @@ function readFile(path: string, shownAs: string, { isOptional = false } = {}): R
   }
 }
 
-/** Only in files: the process environment has many names that are not Latchkey's. */
+/** Finds misspelt names in a file of settings. The process environment has many names that are not Latchkey's. */
 function findMisspeltNames(environment: Environment, file: string): string[] {
   return Object.keys(environment).flatMap((name) => {
     const meant = findMisspelt(name)

@@ -28,7 +28,7 @@ export interface Fault {
 
 /** A default that depends on other settings or on the service. */
 export interface DerivedDefault {
-  /** As the reference page says it. */
+  /** The default as the reference page says it. */
   readonly text: string
   readonly derive: (environment: Environment, service: string | undefined) => string | undefined
 }
@@ -42,7 +42,7 @@ interface About {
   isSecret?: boolean
 }
 
-/** Any text; absent, it is a fault. */
+/** Any text; a fault where it is absent. */
 export const TEXT = z.string('is missing')
 
 /** `schema` with a check of its output. */

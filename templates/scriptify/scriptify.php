@@ -203,7 +203,7 @@ if (!class_exists('ScriptifyExecutor')) {
             );
         }
 
-        /** Each driver quotes values differently, and not as a URL does. */
+        /** Writes a data source name: each driver quotes values differently, and not as a URL does. */
         private static function dataSource(string $driver, array $settings): string
         {
             $pairs = [];

@@ -204,7 +204,7 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
   )
 })
 
-/** Its cluster is copied: initdb takes seconds, and is the subject of few cases. */
+/** A data directory whose cluster is copied: initdb takes seconds, and is the subject of few cases. */
 const template = aDataDir()
 
 function aDataDirWithCluster() {

@@ -12,7 +12,7 @@ import { chooseServerAccount } from './server-account.ts'
 const PREFERRED_PORT = 54_329
 const SUPERUSER = 'latchkey'
 const HOST = '127.0.0.1'
-/** Within this time the server of a launcher that was killed begins to stop. */
+/** Time within which the server of a killed launcher begins to stop. */
 const GRACE_MS = 1_000
 
 export interface EmbeddedPostgresOptions {

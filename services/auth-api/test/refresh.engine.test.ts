@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { aToken, aUser, bearer, signToken, startApp, type TestApp } from './support/start-app.ts'
 
-/** As production has them. */
+/** The values of production. */
 const [CACHE_SECONDS, GRACE_SECONDS] = [5, 10]
 const DAY_SECONDS = 86_400
 

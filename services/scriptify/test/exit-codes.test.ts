@@ -22,7 +22,7 @@ interface Case {
   env?: Record<string, string>
 }
 
-/** For each row of the table: from a pipe, from -x, from `run` and from a daemon. */
+/** The cases of each row of the table: from a pipe, from -x, from `run` and from a daemon. */
 const casesOf = (server: string): Record<string, Case[]> => ({
   '0': [
     { code: 0, command: `echo 1 | ${TERMINAL}` },

@@ -27,7 +27,7 @@ async function askDocker(): Promise<boolean> {
 /** The environment of a machine whose Node compiles each file once, for what the tests run there. */
 export const COMPILED_ONCE = { NODE_COMPILE_CACHE: '/var/cache/node' }
 
-/** By this name the machine reaches what listens on the host, such as the shared servers. */
+/** Name by which the machine reaches what listens on the host, such as the shared servers. */
 export const HOST = 'host.docker.internal'
 
 /** A machine with Node 24 and php 8.4, this project at its own path, and nothing running. */

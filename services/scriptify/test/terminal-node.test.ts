@@ -153,7 +153,7 @@ describe('the node terminal, used by one case after the other', () => {
     await terminal?.[Symbol.asyncDispose]()
   }
   afterAll(close)
-  /** Each case leaves an empty prompt, but for one that fails. */
+  /** A test with a terminal; each case that succeeds leaves an empty prompt. */
   const it = test.extend<{ terminal: OpenTerminal }>({
     async terminal({ onTestFailed }, use) {
       onTestFailed(close)

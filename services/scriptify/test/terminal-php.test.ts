@@ -358,7 +358,7 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
 
   describe.each<{
     server: SharedServer
-    /** Of a database whose name has to be quoted. */
+    /** The name of a database that has to be quoted. */
     name: string
     quoted: string
     database: string

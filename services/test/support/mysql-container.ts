@@ -1,6 +1,6 @@
 import { MySqlContainer } from '@testcontainers/mysql'
 
-/** Nothing here outlives a run, so nothing waits for a disk. */
+/** Options that do not wait for a disk, because no data outlives a run. */
 const VOLATILE = ['--skip-log-bin', '--innodb-flush-log-at-trx-commit=0', '--innodb-doublewrite=OFF']
 
 /** A mysql:9 to be started. Its data are in memory: a stop loses them. */

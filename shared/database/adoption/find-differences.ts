@@ -91,7 +91,7 @@ const findMissingColumns = (given: Given): Difference[] =>
     fix: given.adoption.fixes.addColumn(column),
   }))
 
-/** At most one for each column, the worst: its fix redefines the whole column. */
+/** The worst fault of each column: its fix redefines the whole column. */
 const findColumnFaults = (given: Given): Difference[] =>
   findSpecified(given).flatMap(({ name, column, found }) => {
     const worst = findTypeFault(given, column, found) ?? findNullFault(column, found)

@@ -8,7 +8,7 @@ import {
 
 const IN_SCHEMA = 'table_schema = database()'
 
-/** As in migration 0003. MySQL and MariaDB have different names for the same collation. */
+/** The collation of migration 0003, which has different names in MySQL and MariaDB. */
 const COLLATE = '/*!80000 collate utf8mb4_0900_as_ci */ /*M!101000 collate utf8mb4_uca1400_nopad_as_ci */'
 
 function typeOf(column: SpecifiedColumn, found?: Column): string {

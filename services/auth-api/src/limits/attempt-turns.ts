@@ -11,9 +11,9 @@ export interface AttemptTurnsOptions {
 
 /** The pending attempts of an address. */
 interface Pending {
-  /** They begin in this order. */
+  /** Attempts that wait, in the order in which they begin. */
   waiting: ((failures: Counted) => void)[]
-  /** Each resolves when its attempt has ended. */
+  /** Attempts that run; each resolves when its attempt has ended. */
   running: Set<Promise<void>>
 }
 

@@ -34,14 +34,14 @@ export interface ModelUser {
 export interface ModelSession {
   /** The login. Milliseconds since the epoch, of whole seconds. */
   readonly startedAt: number
-  /** By the clock that never goes back. */
+  /** The end by the clock that never goes back. */
   endedAt: number | undefined
 }
 
 export interface ModelToken {
   readonly jwt: string
   readonly session: ModelSession
-  /** Once it was refreshed: when its grace ends by the wall clock, and when that was by the other one. */
+  /** After a refresh: when the grace ends by the wall clock, and the time of the refresh by the other one. */
   refreshed: { readonly until: number; readonly at: number } | undefined
   readonly user: ModelUser
   generation: number
@@ -82,7 +82,7 @@ export interface ModelChange {
 /** A sign-up that waits for its code. */
 export interface ModelSignUp {
   readonly id: string
-  /** As it was sent. */
+  /** The e-mail as it was sent. */
   readonly email: string
   readonly username: string
   readonly name: string
@@ -99,7 +99,7 @@ export interface ModelSignUp {
 /** What a user was until a change. */
 interface Past extends Standing {
   readonly userid: string
-  /** By the clock that never goes back. */
+  /** The end by the clock that never goes back. */
   readonly endedAt: number
 }
 
@@ -296,7 +296,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
       tokens.splice(0, tokens.length, ...tokens.filter((token) => !isFromTheFuture(token)))
     },
 
-    /** By a token, which stays valid. */
+    /** Changes the e-mail by a token, which stays valid. */
     setEmail(token: ModelToken, email: string): void {
       const { user } = token
       if (fold(user.email) !== fold(email)) {
@@ -333,7 +333,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
   }
 }
 
-/** As the documentation describes the comparison of e-mails: case does not count. */
+/** Folds an e-mail for a comparison as the documentation describes it: case does not count. */
 export const fold = (text: string): string => text.normalize('NFC').toLowerCase()
 
 /** Two of one millisecond are ordered by their ids. */

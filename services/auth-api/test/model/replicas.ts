@@ -15,7 +15,7 @@ import { LIMITS, type Limits } from './limits-model.ts'
 export type EmailChange = 'immediate' | 'confirmed'
 
 export interface ReplicasOptions {
-  /** That of the project by default. */
+  /** The engine; by default that of the project. */
   engine?: Engine
   /** The Redis in which both replicas count limits; each counts in memory without it. */
   redisUrl?: string

@@ -13,7 +13,7 @@ export interface ModelOptions {
   steps: number
 }
 
-/** From the environment: the same seed gives the same sequences. */
+/** Reads options from the environment: the same seed gives the same sequences. */
 export const modelOptions = (runs: number, steps: number): ModelOptions => ({
   seed: Number(process.env.MODEL_SEED ?? Date.now() % 1e9),
   runs: Number(process.env.MODEL_RUNS ?? runs),

@@ -18,7 +18,7 @@ import {
 /** Usernames of which some are taken. */
 const USERNAMES = 3
 
-/** With an e-mail that is free in most cases. */
+/** Requests a sign-up with an e-mail that is free in most cases. */
 export async function requestSignUp(step: StepContext): Promise<void> {
   const { model, replicas, number, post, limited, choice } = step
   const email = choice % 5 ? step.freeEmail : step.email

@@ -595,7 +595,7 @@ function expectConfirmed(answer: Answer, reset: ModelReset, token: string | unde
   reset.tokens.push(tokenOf(answer))
 }
 
-/** Of several calls at the same time one succeeds; how many were counted by then is chance. */
+/** Expects the attempts after calls at the same time: one succeeds, and how many were counted by then is chance. */
 async function expectAttempts(replicas: Replicas, reset: ModelReset, calls: number): Promise<void> {
   const attempts = (await replicas.readState()).resets.get(reset.id)?.attempts ?? 0
   expect(attempts, 'attempts').toBeGreaterThan(reset.attempts)

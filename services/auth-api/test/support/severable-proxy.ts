@@ -7,7 +7,7 @@ export interface SeverableProxy extends AsyncDisposable {
   sever(): void
   /** Keeps connections open and forwards nothing, as after a network failure. */
   stall(): void
-  /** Does so for the present connections only, as after a failover that closes no connection. */
+  /** Stalls only the present connections, as after a failover that closes no connection. */
   strand(): void
   restore(): void
 }

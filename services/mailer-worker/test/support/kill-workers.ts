@@ -6,7 +6,7 @@ import { addressesOf, anAddress, type MailSystem } from './mail-system.ts'
 
 /** Takes over the mail of dead workers after 3 to 4 s instead of 10 to 15. */
 const IMPATIENT_MAIN = join(import.meta.dirname, 'impatient-main.ts')
-/** As MAIL_CONCURRENCY by default: what a worker may be sending when it is killed. */
+/** The default of MAIL_CONCURRENCY: how many mails a worker may be sending when it is killed. */
 const CONCURRENCY = 8
 
 /**

@@ -10,9 +10,9 @@ export type RuntimeName = (typeof RUNTIME_NAMES)[number]
 /** What decides the runtime of a class; paths are absolute. */
 export interface ClassContext {
   rootdir: string
-  /** As given by --runtime. */
+  /** The language that --runtime names. */
   runtime: RuntimeName | undefined
-  /** As given by --bootstrap. */
+  /** The file that --bootstrap names. */
   bootstrap: string | undefined
   /** The TypeScript module that `scriptify.namespaces` leads to, if it exists. */
   module: string | undefined
@@ -46,7 +46,7 @@ export function chooseClassRuntime(className: string, context: ClassContext): Ru
   return mayBePhp || (bootloader && runtimeOfFile(bootloader) !== 'node') ? 'php' : undefined
 }
 
-/** By its extension; undefined for one that tells nothing. */
+/** The language of a file by its extension; undefined for another extension. */
 export function runtimeOfFile(file = ''): RuntimeName | undefined {
   const extension = extname(file)
   if (extension === '.php') return 'php'

@@ -18,7 +18,7 @@ const CONTINUE_TIMEOUT_MS = 1000
 export interface ExchangeOptions {
   /** Undefined: a redirect is returned like any other response. */
   maxRedirects: number | undefined
-  /** From the first request to the last byte of the body. */
+  /** Time from the first request to the last byte of the body. */
   timeoutMs: number
   /** Names the proxies. */
   proxyEnv: NodeJS.ProcessEnv

@@ -25,7 +25,7 @@ export function headOf(response: IncomingMessage): string {
 const asText = (bytes: string): string => Buffer.from(bytes, 'latin1').toString()
 
 interface BodyOptions {
-  /** After this many bytes it is cut. */
+  /** Bytes of the body after which it is cut. */
   maxBytes: number
   /** Whether the user asked for a content coding: then it is kept. */
   isCoded: boolean

@@ -24,7 +24,7 @@ export interface TerminalBackend {
 export interface WorkerCommand {
   file: string
   args: string[]
-  /** Its exit status after a fatal error, which a script reports as a failure. */
+  /** Exit status of the language after a fatal error, which a script reports as a failure. */
   fatalStatus?: number
   /** A worker that cannot notice Ctrl-C while it computes is notified through fd 4. */
   hasInterruptPipe: boolean

@@ -2,7 +2,7 @@ import type { Session } from './session.ts'
 
 /** Exit codes by the signals that end a terminal. */
 export type SignalCodes = Partial<Record<NodeJS.Signals, number>>
-/** At a prompt Ctrl-C does not end the terminal. */
+/** The signals that end the terminal at a prompt: Ctrl-C does not. */
 export const PROMPT_SIGNALS: SignalCodes = { SIGHUP: 129, SIGTERM: 143 }
 export const SCRIPT_SIGNALS: SignalCodes = { ...PROMPT_SIGNALS, SIGINT: 130 }
 

@@ -80,7 +80,7 @@ function readLines(path: string): string[] {
   }
 }
 
-/** Such as a file of root, left by `sudo -E`. */
+/** Says why the history cannot be kept there, for example in a file that root created by `sudo -E`. */
 function describeProblem(path: string): string | undefined {
   try {
     accessSync(existsSync(path) ? path : dirname(path), constants.R_OK | constants.W_OK)
@@ -90,7 +90,7 @@ function describeProblem(path: string): string | undefined {
   }
 }
 
-/** As mkdir's `recursive` does, which never returns for a folder below /proc. */
+/** Creates a folder and its parents. mkdir's `recursive` would never return for a folder below /proc. */
 function createFolder(folder: string): void {
   if (existsSync(folder)) return
   createFolder(dirname(folder))

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { parseEnvFile, renderEnvFile, updateEnvFile } from './env-file.ts'
 
-/** No standard input: bash takes a socket there for a remote shell, and reads ~/.bashrc. */
+/** Standard streams without an input: bash takes a socket there for a remote shell, and reads ~/.bashrc. */
 const QUIET: StdioOptions = ['ignore', 'pipe', 'inherit']
 
 const MARK = '# scriptify: managed service=x template=crond v=1\n'

@@ -58,7 +58,7 @@ function refuseOpenQuote(pieces: readonly Piece[], variables: Record<string, str
   )
 }
 
-/** Only the header and the names: a value may be a secret, and so may a comment. */
+/** Shows only the header and the names: a value may be a secret, and so may a comment. */
 export function maskEnvFile(text: string): string {
   return [...readPieces(text)]
     .map(({ name, source }) => {

@@ -3,7 +3,7 @@ import type { InitSystem } from './init-system.ts'
 /** What the first lines of a file say about its origin. */
 export type Mark =
   | { readonly kind: 'own'; readonly name: string; readonly system: InitSystem }
-  /** Written by the original tool, whose files name it somewhere. */
+  /** A file of the original tool, which names itself somewhere in it. */
   | { readonly kind: 'legacy' }
 
 const OWN = /^# scriptify: managed service=(\S+) template=(\S+) v=\d+$/

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { quoteSystemdWord } from '../../src/units/systems/systemd-grammar.ts'
 import { type Machine, run, succeed } from './machine.ts'
 
-/** Not below /run: nothing can be copied into a memory file system. */
+/** A folder outside /run: nothing can be copied into a memory file system. */
 const FILES = '/var/lib/command-lines'
 const RECORD = `out=$1
 shift

@@ -4,7 +4,7 @@ import { parseEnvFile, renderEnvFile } from '../../src/units/env-file.ts'
 import { type Machine, run, succeed } from './machine.ts'
 
 const MARK = '# scriptify: managed service=x template=systemd v=1\n'
-/** Not below /run: nothing can be copied into a memory file system. */
+/** A folder outside /run: nothing can be copied into a memory file system. */
 const FILES = '/var/lib/environment-files'
 const UNIT = `[Service]
 Type=oneshot

@@ -18,7 +18,7 @@ final class ExitGuard
         register_shutdown_function(self::atShutdown(...));
     }
 
-    /** From now on an exit() of the project is a failure of this step. */
+    /** Makes each later exit() of the project a failure of this step. */
     public static function forbidExit(string $step): void
     {
         self::$step = $step;

@@ -5,7 +5,7 @@ import { COMPILE_CACHE, QUIET } from '../../classes/node/node-options.ts'
 import type { BackendOptions, TerminalBackend } from '../backend.ts'
 
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
-/** Without a limit, a growing array takes all of the machine's memory before it fails. */
+/** Heap of the worker: without a limit, a growing array takes all of the machine's memory before it fails. */
 const DEFAULT_HEAP_MEGABYTES = 512
 
 /** Evaluates in the same Node that runs the terminal. */

@@ -46,7 +46,7 @@ export function prepareCode(typed: string): PreparedCode {
   }
 }
 
-/** At a prompt `{ a: 1 }` is meant as an object, although the grammar says block. */
+/** Wraps `{ a: 1 }` in parentheses: at a prompt it is meant as an object, although the grammar says block. */
 function asExpressionIfObject(code: string): string {
   if (!/^\s*\{[\s\S]*\}\s*$/.test(code)) return code
   try {

@@ -52,7 +52,7 @@ final class CodeStream
         return false;
     }
 
-    /** There is no other file, such as one that an include without a path looks for beside the code. */
+    /** Says that no other file exists, such as one that an include without a path looks for beside the code. */
     public function url_stat(): false
     {
         return false;

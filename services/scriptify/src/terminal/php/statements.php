@@ -70,7 +70,7 @@ final class Statements
         return Tokens::parseError(Tokens::withoutOpenTag($statement)) === null;
     }
 
-    /** As at the prompt, a line may end an expression without a semicolon, if the next line cannot go on with it. */
+    /** Whether the line ends the statement without a semicolon, as at the prompt: the next line cannot continue it. */
     private static function endsAtLine(string $statement, ?\PhpToken $next): bool
     {
         if ($next === null || Tokens::significant($statement) === [] || Tokens::parseError("{$statement}\n;") !== null) {

@@ -7,7 +7,7 @@ namespace Latchkey\Scriptify\Terminal;
 /** The state of a terminal session. All of it is here, because every global variable belongs to the user. */
 final class Worker
 {
-    /** Above this size, copying the page tables for a copy would delay every statement. */
+    /** Size above which copying the page tables for a fork would delay every statement. */
     private const MAX_FORK_BYTES = 1 << 30;
     private const FATAL = E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_RECOVERABLE_ERROR | E_PARSE;
     private const RESERVED = ['GLOBALS', '_GET', '_POST', '_COOKIE', '_FILES', '_SERVER', '_ENV', '_REQUEST', 'argv', 'argc', '_', '_e', '__composer_autoload_files'];

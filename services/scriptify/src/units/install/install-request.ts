@@ -2,7 +2,7 @@ import type { ServiceRequest } from './parse-service.ts'
 
 /** The options of `install`, as typed, and where to install. */
 export interface InstallRequest extends ServiceRequest {
-  /** As the host that runs the service sees it. */
+  /** The project's folder as the host that runs the service sees it. */
   readonly rootdir: string
   readonly bootstrap?: string | undefined
   readonly args: readonly string[]

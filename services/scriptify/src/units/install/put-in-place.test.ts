@@ -37,7 +37,7 @@ function anInstallation({ present }: { present?: string } = {}) {
   return { installation: installation as unknown as Installation, path }
 }
 
-/** At the first step of this kind the other installation ends, which removes what it takes for leftovers. */
+/** File operations during whose first step of this kind the other installation ends and removes leftovers. */
 function operationsBeside(step: 'link' | 'rename', path: string): FileOperations {
   const operations = { link, open, rename, unlink }
   const beside = async (from: PathLike, to: PathLike) => {

@@ -3,7 +3,7 @@ import type { Callable } from './callable.ts'
 import { locate, type SourceLocation } from './locate.ts'
 
 export interface Parameter {
-  /** As written, with type and default. */
+  /** The parameter as written, with type and default. */
   text: string
   isOptional: boolean
   isRest: boolean
@@ -14,7 +14,7 @@ export interface Declaration {
   name: string
   /** Undefined for a property that is not a function expression. */
   parameters: Parameter[] | undefined
-  /** As written, without the colon; empty if there is none. */
+  /** The return type as written, without the colon; empty if there is none. */
   returns: string
   /** The doc comment without its marks; empty if there is none. */
   comment: string
