@@ -41,7 +41,7 @@ async function retryOne(queue: MailQueue, id: string): Promise<number> {
   throw new Error(`No failed mail has the id ${JSON.stringify(id)}`)
 }
 
-/** Each mail once: one that fails again meanwhile would otherwise be retried forever. */
+/** Retries each mail once: one that fails again during the loop would otherwise be retried forever. */
 async function retryAll(queue: MailQueue): Promise<number> {
   let count = 0
   for (const { id } of await queue.listFailed(MAX_FAILED)) {

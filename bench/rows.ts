@@ -9,7 +9,7 @@ export interface HttpRow {
   hosts: readonly HostName[]
   path: string
   order(target: Target, seconds: number): Omit<LoadOrder, 'url' | 'seconds'>
-  /** Logins that other connections send meanwhile. */
+  /** Logins that other connections send at the same time. */
   besides?: (target: Target) => Omit<LoadOrder, 'url' | 'seconds'>
   /** How long nothing is sent between the warm-up and the measurement. */
   pauseMs?: number

@@ -61,7 +61,7 @@ describe('a query', () => {
 const hasPromtool = isInstalled('promtool', { requiredBy: 'REQUIRE_PROMTOOL' })
 
 describe('the alerts', () => {
-  it('each have a name of their own, and fire in a test', () => {
+  it('each have their own name, and fire in a test', () => {
     const names = readAlerts().map(({ alert }) => alert)
     expect(new Set(names).size).toBe(names.length)
     const test = read('rules.test.yaml')

@@ -167,7 +167,7 @@ describe.each(inject('composeProfiles'))('docker compose on %s', (profile) => {
     return { status: response.status, token: answer.token }
   }
   const logIn = async (password: string) => (await post('/login', { username: EMAIL, password })).status
-  /** The codes that reached the user's inbox. Notices of a new password, to this user and to others, come at a time of their own. */
+  /** The codes that reached the user's inbox. Notices of a new password, to this user and to others, come at any time. */
   const codes = async () => {
     const mails = (await (await fetch(`${inbox}/email`)).json()) as Mail[]
     const ofUser = mails.filter(({ to }) => to[0]?.address === EMAIL)

@@ -39,7 +39,7 @@ export async function storeBatch(
     result.imported += users.length
     return result
   }
-  // Another client took a name meanwhile, or the database compares letters differently: find the line.
+  // Another client took a name at the same time, or the database compares letters differently: find the line.
   for (const [index, user] of users.entries()) {
     const line = free[index]?.line ?? 0
     if (await tryToStore(context, [user])) result.imported += 1

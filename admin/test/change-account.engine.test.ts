@@ -10,11 +10,11 @@ beforeAll(async () => {
 })
 afterAll(() => database[Symbol.asyncDispose]())
 
-/** The database, on which `meanwhile` happens between whatever precedes a transaction's lock and the lock. */
-function withChangeBeforeLock(db: Database, meanwhile: () => Promise<void>): Database {
+/** The database, on which `change` runs between the reads before a transaction's lock and the lock. */
+function withChangeBeforeLock(db: Database, change: () => Promise<void>): Database {
   const interrupt = (transaction: Queryable): Queryable['query'] =>
     async function query(statement, values) {
-      if (statement.name === 'user-lock') await meanwhile()
+      if (statement.name === 'user-lock') await change()
       return transaction.query(statement, values)
     }
   return {

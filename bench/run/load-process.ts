@@ -1,4 +1,4 @@
-/* Runs in a process of its own: sends the requests of each order, and reports how they were answered. */
+/* Runs in a separate process: sends the requests of each order, and reports how they were answered. */
 import { createHmac, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import autocannon from 'autocannon'

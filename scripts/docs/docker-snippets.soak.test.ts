@@ -54,7 +54,7 @@ afterAll(async () => {
     run('docker', ['compose', '-p', NAME, 'down', '--volumes', '--remove-orphans', '--timeout', '5'], {
       cwd: published.folder,
     })
-  // A container of `run --rm` may remove itself meanwhile, which fails the first.
+  // A container of `run --rm` may remove itself at the same time, which fails the first.
   await remove().catch(remove)
   await run('docker', ['volume', 'rm', '--force', `${NAME}-state`])
   await run('docker', ['image', 'rm', '--force', ...IMAGES])

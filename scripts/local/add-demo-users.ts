@@ -17,7 +17,7 @@ export async function seedDemoUsers(db: Database, scheme: string): Promise<void>
   }
 }
 
-/** Does nothing when the e-mail belongs to another user, or another start has added the user meanwhile. */
+/** Does nothing when the e-mail belongs to another user, or another start has added the user by then. */
 async function addUser(
   db: Database,
   { properties, ...user }: (typeof DEMO_USERS)[number],

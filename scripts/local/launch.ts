@@ -97,7 +97,7 @@ async function start(
   const api = startOne('auth-api', environment)
   const services = [api, startOne('mailer-worker', await environmentOfWorker(environment))]
   const adminFile = given.DATABASE_URL ? undefined : writeAdminFile(environment, stops)
-  // The services load meanwhile; they are ready once the tables exist.
+  // The services load at the same time; they are ready once the tables exist.
   const accounts = await prepareDatabase(environment).catch((error: unknown) => {
     throw given.DATABASE_URL ? withHint(error) : error
   })

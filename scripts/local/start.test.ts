@@ -38,7 +38,7 @@ interface Start extends AsyncDisposable {
   untilReady(): Promise<void>
 }
 
-/** `npm start` as a user runs it, in a process group of its own as a terminal gives it. */
+/** `npm start` as a user runs it, in its own process group as a terminal gives it. */
 function npmStart(given: Record<string, string> = {}): Start {
   const child = spawn('npm', ['start'], {
     cwd: ROOT,

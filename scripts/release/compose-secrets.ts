@@ -166,7 +166,7 @@ function refuse(message: string, exitCode: number): never {
   process.exit(exitCode)
 }
 
-/** Writes a file for one service, readable by its user alone. */
+/** Writes a file for one service, readable only by its user. */
 function publish(name: string, text: string): Promise<void> {
   return write(join(ROOT, name), text, 0o400, NODE_USER)
 }

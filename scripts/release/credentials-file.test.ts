@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { credentialsPath, writeCredentials } from './credentials-file.ts'
 
 describe('writeCredentials', () => {
-  it('writes secrets once, for their owner alone, and again only when told', async () => {
+  it('writes secrets once, readable only by their owner, and again only when told', async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-credentials-'))
     const path = credentialsPath(folder.path, 'dev')
     const write = async () => ({

@@ -53,7 +53,7 @@ for replica in $(docker compose config --services | grep -x 'auth-api\(-2\)\?' |
   docker compose create "$replica"
   container=${container:-$(docker compose ps --all --format '{{.Name}}' "$replica")}
   docker start "$container" > /dev/null
-  # Nothing else runs meanwhile: it would delay the start.
+  # Nothing else runs during the replacement: it would delay the start.
   await_healthy "$container"
 done
 docker compose up --wait

@@ -42,7 +42,7 @@ export interface WatchedPage extends AsyncDisposable {
   faults: string[]
 }
 
-/** Opens a page in a context of its own, and notes what goes wrong on it. */
+/** Opens a page in a new context, and notes what goes wrong on it. */
 export async function openPage(
   browser: Browser,
   origin: string,

@@ -22,7 +22,7 @@ export interface LoadedExtension extends ExtensionFolder {
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
-/** Not `instanceof`: an extension may have a zod of its own. */
+/** Not `instanceof`: an extension may have its own zod. */
 const isSchema = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'safeParse' in value
 const isSetting = (value: unknown): boolean =>

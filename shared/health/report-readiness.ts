@@ -17,7 +17,7 @@ const LOOKS_PER_REMINDER = 20
 
 /**
  * Logs one line when the service becomes ready, and one at each change: what it waits for, or which dependency fails while
- * it is ready; then that all is well, with the number of requests that failed meanwhile. A start that is ready at the
+ * it is ready; then that all is well, with the number of requests that failed in the outage. A start that is ready at the
  * second look logs no wait.
  */
 export function reportReadiness({ readiness, urls, logger, address }: ReadinessReport) {

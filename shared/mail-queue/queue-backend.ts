@@ -40,7 +40,7 @@ const CONNECT_TIMEOUT_MS = 3_000
 /** Fails a command that Redis does not answer, so that nothing waits for a server that hangs. */
 const COMMAND_TIMEOUT_MS = 2_000
 /**
- * A connection that does not answer within this time is closed: TCP alone would need a quarter of an hour to notice that
+ * A connection that does not answer within this time is closed: TCP would need a quarter of an hour to notice that
  * the server is gone. A worker's connection waits 10 s for the next job before it says anything.
  */
 const SILENCE_MS = { queue: 5_000, worker: 15_000 }

@@ -37,7 +37,7 @@ export const bcrypt: PasswordScheme = {
     if (cost >= MIN_COST && cost <= MAX_COST) return undefined
     return `has the bcrypt cost ${cost}, and it must be from ${MIN_COST} to ${MAX_COST}`
   },
-  // The prefixes name one algorithm; older versions of PHP know their own alone.
+  // The prefixes name one algorithm; older versions of PHP know only their own.
   async hash(password) {
     const hash = await (await load()).hash(password.normalize('NFC'), COST)
     return `$2y${hash.slice('$2b'.length)}`

@@ -26,7 +26,7 @@ const TYPED_CHARS = 4 * MAXIMUM_CHARS
 /** The schema of a password to check. */
 export const givenPassword = () => boundedString(TYPED_CHARS).meta({ format: 'password' })
 
-/** The schema of a new password. Its policy is checked later: it has a problem type of its own. */
+/** The schema of a new password. Its policy is checked later: it has its own problem type. */
 export const newPassword = () =>
   boundedString(TYPED_CHARS)
     .refine((text) => text.isWellFormed(), 'must be whole characters')

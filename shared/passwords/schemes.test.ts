@@ -18,7 +18,7 @@ describe('a hash of PHP', () => {
     Object.entries(hashes).map(([scheme, stored]) => ({ password, scheme, stored })),
   )
 
-  it.each(hashes)('by $scheme matches $password alone', async ({ password, scheme, stored }) => {
+  it.each(hashes)('by $scheme matches only $password', async ({ password, scheme, stored }) => {
     // Our argon2id is of the normal form.
     const isDecomposed = password !== password.normalize('NFC')
     const matches = !(isDecomposed && scheme === 'argon2id')

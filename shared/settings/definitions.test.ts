@@ -52,7 +52,7 @@ describe('each setting', () => {
     '0.0.0.0/0',
     Buffer.from(VALUE).toString('base64'),
   ]
-  // zod asks this where a check has no message of its own.
+  // zod asks this where a check has no message.
   beforeAll(() => void z.config({ customError: () => ZOD }))
   afterAll(() => void z.config({ customError: () => undefined }))
 

@@ -300,7 +300,7 @@ export const SETTINGS = {
   BOARD_TOKEN: optional(
     setting(TEXT.min(24, 'must have at least 24 characters'), {
       description:
-        'Password of the page `/queue` of mailer-worker, for any user name. Without it the page exists in dev and test alone, and asks for none.',
+        'Password of the page `/queue` of mailer-worker, for any user name. Without it the page exists only in dev and test, and asks for none.',
       remedy: 'Generate one with `npm run secret 32`, or leave it empty.',
       unit: 'at least 24 characters',
       isSecret: true,

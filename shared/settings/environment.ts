@@ -12,7 +12,7 @@ export const CONFIG_DIR: string = join(import.meta.dirname, '..', '..', 'config'
 
 /**
  * The environment that a service runs with. Later sources win:
- * - `config/<APP_ENV>/settings.env` of each extension, which has names of its own prefix only
+ * - `config/<APP_ENV>/settings.env` of each extension, which may only have names with its prefix
  * - `config/<APP_ENV>/settings.env`
  * - `credentials.env` beside it; not a fault when it is missing, since the process may have the secrets
  * - the file that `CREDENTIALS_FILE` names, for example a mounted secret; an `APP_ENV` in it must be that of the process

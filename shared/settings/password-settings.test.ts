@@ -38,7 +38,7 @@ describe("libuv's pool", () => {
     expect(collectFaults(() => refuseSmallPool(4, 5))).toEqual([])
   })
 
-  it('may not be held by hashes alone', () => {
+  it('may not be used up by hashes', () => {
     expect(collectFaults(() => refuseSmallPool(5, 5))).toEqual([
       "HASH_CONCURRENCY must be less than the threads of libuv's pool, which are 5. Set UV_THREADPOOL_SIZE=6 in the environment of the process",
     ])

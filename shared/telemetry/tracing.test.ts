@@ -14,7 +14,7 @@ describe('traces', () => {
       why: 'when the SDK is off',
       environment: { OTEL_SDK_DISABLED: 'TRUE', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x' },
     },
-    { why: 'by a name alone', environment: { OTEL_SERVICE_NAME: 'login' } },
+    { why: 'by only a name', environment: { OTEL_SERVICE_NAME: 'login' } },
   ])('are off $why', async ({ environment }) => {
     expect(await startTracing('auth-api', environment, logger)).toBeUndefined()
   })

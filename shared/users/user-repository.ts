@@ -151,7 +151,7 @@ export function createUserRepository(db: Queryable) {
 
     /**
      * Replaces `oldHash` by a better hash of the same password and keeps `updated_at`. Does nothing when the password
-     * has changed meanwhile. Needs a transaction.
+     * has changed by then. Needs a transaction.
      */
     async replaceHash(userid: string, oldHash: string, newHash: string): Promise<void> {
       await db.query(KEEP_UPDATED_AT)

@@ -253,7 +253,7 @@ function launchProcess(dataDir: string, uid?: number): ChildProcess {
   })
 }
 
-/** A launcher in a process of its own, because a lock and a kill -9 are between processes. */
+/** A launcher in a separate process, because a lock and a kill -9 are between processes. */
 async function launch(dataDir: string, uid?: number) {
   const child = launchProcess(dataDir, uid)
   let output = ''

@@ -102,7 +102,7 @@ describe('an immediate change of e-mail', () => {
     immediate.setClock(undefined)
   })
 
-  it('of its case alone ends nothing and tells nobody', async () => {
+  it('of only its case ends nothing and sends no notice', async () => {
     const user = await aUser(immediate)
     const [token, other] = [await aToken(immediate, user), await aToken(immediate, user)]
     expect((await change(token, user.email.toUpperCase(), immediate)).statusCode).toBe(200)

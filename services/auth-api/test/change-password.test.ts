@@ -15,7 +15,7 @@ afterEach(() => {
 afterAll(() => app[Symbol.asyncDispose]())
 
 let hosts = 0
-/** An address that no other test uses: failures of a test count for it alone. */
+/** An address that no other test uses: failures of a test count only for it. */
 const anAddress = () => `10.1.${Math.floor(++hosts / 250)}.${hosts % 250}`
 
 const change = (token: string, payload: object, address = anAddress()) =>

@@ -184,7 +184,7 @@ describe('the content-type gate', () => {
 })
 
 describe('cross-origin requests', () => {
-  it('are allowed to the origins of CORS_ORIGINS alone', async () => {
+  it('are allowed only to the origins of CORS_ORIGINS', async () => {
     const ask = (origin: string) => app.server.inject({ url: '/health/live', headers: { origin } })
     expect((await ask('https://app.example.com')).headers['access-control-allow-origin']).toBe(
       'https://app.example.com',

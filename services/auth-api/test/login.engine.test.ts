@@ -45,11 +45,11 @@ describe('POST /login', () => {
 
   it('never puts an old password back: a hash is replaced only while it is the one that was verified', async () => {
     const user = await aUser(app)
-    await app.users.setPassword(user.userid, 'changed meanwhile')
+    await app.users.setPassword(user.userid, 'changed by then')
     await app.database.db.transaction(async () =>
       app.users.replaceHash(user.userid, hash('sha1', PASSWORD), 'stale'),
     )
-    expect((await app.users.findById(user.userid))?.passwordHash).toBe('changed meanwhile')
+    expect((await app.users.findById(user.userid))?.passwordHash).toBe('changed by then')
   })
 
   it('takes the username instead where LOGIN_FIELD says so', async () => {

@@ -122,7 +122,7 @@ describe('POST /login', () => {
     },
   )
 
-  it('answers 503 with Retry-After when too many logins wait, and serves protected routes meanwhile', async () => {
+  it('answers 503 with Retry-After when too many logins wait, and still serves protected routes', async () => {
     await using busy = await startApp({
       database: app.database,
       settings: { HASH_CONCURRENCY: '1', HASH_QUEUE: '4' },

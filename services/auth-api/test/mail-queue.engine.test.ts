@@ -25,7 +25,7 @@ describe.runIf(isPostgres())('the mail queue in PostgreSQL', () => {
   it.each([
     { why: 'without options', options: '' },
     { why: 'with options of the session', options: '?options=-c%20work_mem%3D8MB' },
-    { why: 'with a search path of its own', options: '?options=-c%20search_path%3Dpublic' },
+    { why: 'with its own search path', options: '?options=-c%20search_path%3Dpublic' },
   ])('is found by a QUEUE_URL $why', async ({ why, options }) => {
     const queue = openMailQueue(`${database.url}${options}`)
     try {

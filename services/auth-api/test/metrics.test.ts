@@ -4,7 +4,7 @@ import { aUser, logIn, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
 beforeAll(async () => {
-  // A hasher of its own: its calls are counted.
+  // A separate hasher: its calls are counted.
   app = await startApp({ settings: { HASH_CONCURRENCY: '1' } })
 })
 afterAll(() => app[Symbol.asyncDispose]())
@@ -62,7 +62,7 @@ it('counts the checks of tokens from memory and by the database', async () => {
 })
 
 it('counts no statement of the scrape itself as waiting', async () => {
-  // The readiness is read anew.
+  // The readiness is read again.
   app.setClock(Date.now() + 10_000)
   expect(await valuesOf('latchkey_database_connections')).toMatchObject({ 'state="waiting"': 0 })
 })

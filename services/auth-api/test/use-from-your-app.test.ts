@@ -72,7 +72,7 @@ const PROGRAMS = [
     commandOf(file: string) {
       const env = { ...process.env, GO111MODULE: 'off', GOPATH, GOCACHE: join(tmpdir(), 'latchkey-go-cache') }
       const program = file.replace('.go', '')
-      // Once for all tokens, which `go run` would link anew for each.
+      // Once for all tokens, which `go run` would link again for each.
       execFileSync('go', ['build', '-o', program, file], { env })
       return [program]
     },

@@ -45,7 +45,7 @@ export function createQueueConsumer(options: QueueConsumerOptions) {
       opened = openWorker({ ...options, sendMail: jobs.send })
       await consume(opened, options.onError)
       if (isStopping) return
-      // BullMQ never recovers from a failed start: a new worker begins anew.
+      // BullMQ never recovers from a failed start: a new worker takes over.
       await opened.close(true)
       await wait(REOPEN_PAUSE_MS)
     }

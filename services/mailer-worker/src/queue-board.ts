@@ -53,7 +53,7 @@ function isPassword(authorization = '', token: string): boolean {
 }
 
 function adapterOf(queue: BullQueue): BullMQAdapter {
-  if (!(queue instanceof Queue)) throw new TypeError('Bull Board shows queues of BullMQ alone')
+  if (!(queue instanceof Queue)) throw new TypeError('Bull Board shows only queues of BullMQ')
   const adapter = new BullMQAdapter(queue, { readOnlyMode: true })
   adapter.setFormatter('data', ({ variables, ...data }) => ({ ...data, variables: variables && '(sealed)' }))
   return adapter

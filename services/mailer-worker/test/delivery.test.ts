@@ -36,7 +36,7 @@ describe('delivering mail', () => {
   })
 
   describe('to a mail server that is up', () => {
-    // It is, unless this block runs alone.
+    // It is, unless only this block runs.
     beforeAll(() => system.mailbox.comeUp())
 
     it('retries a mail that the server refuses with 4xx', async () => {

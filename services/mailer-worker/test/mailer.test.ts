@@ -171,7 +171,7 @@ describe.skipIf(!hasDocker()).each(inject('combinations'))('mail on %s', (combin
     it('accepts mail while the queue is unavailable, and sends it once that is back', async () => {
       const addresses = addressesOf(address, 10)
       await servers.withoutQueue(async () => {
-        // With both on one server no request is accepted meanwhile; the worker must live through it.
+        // With both on one server no request is accepted during the outage; the worker must live through it.
         if (!isDatabaseToo) await system.requestAll(addresses)
         await waitFor(async () => (await worker.get('/health/ready')).status === 503)
       })

@@ -15,7 +15,7 @@ const method = (name: string, ...args: string[]) => [
   ...args,
 ]
 
-/** A command of sh, or words of the command line, which need no process of their own. */
+/** A command of sh, or words of the command line, which need no separate process. */
 interface Case {
   code: number
   command: string | string[]

@@ -9,7 +9,7 @@ import { startTypist } from './terminal-pty.ts'
 const CTRL_C = '\x03'
 const CTRL_D = '\x04'
 const prompt = /node[>*] /
-/** Prints what the echo of its own text does not contain. */
+/** Prints what the echo of its text does not contain. */
 const SAY_BEGUN = 'console.log("be" + "gun")'
 
 const openTerminal = async (args: string[] = [], env: Record<string, string> = {}) => {
@@ -276,7 +276,7 @@ describe('the node terminal, used by one case after the other', () => {
     expect(await terminal.enter('1 + 1')).toContain('=> 2')
   })
 
-  it('shows no file of its own in what code prints', async ({ terminal }) => {
+  it('shows no file of scriptify in what code prints', async ({ terminal }) => {
     const lines = [
       'console.log(new Error("e"), process.argv); console.trace()',
       'new Error("e").stack',
@@ -437,7 +437,7 @@ describe('the node terminal, used by one case after the other', () => {
     expect(await terminal.enter('kept.get(1) + 1')).toContain('=> 42')
   })
 
-  it('shows a value to its end although Ctrl-C comes meanwhile', async ({ terminal }) => {
+  it('shows a value to its end although Ctrl-C comes at the same time', async ({ terminal }) => {
     const busy = `${SAY_BEGUN}; const end = Date.now() + 500; while (Date.now() < end)`
     await terminal.enter(
       `const slow = { [Symbol.for("nodejs.util.inspect.custom")]() { ${busy}; return "whole" } }`,

@@ -125,7 +125,7 @@ describe.concurrent('a node script', () => {
     { why: 'exit', script: 'exit', code: 0 },
     { why: 'an exit in a condition', script: 'if (true) { process.exit(5) }', code: 5 },
     { why: 'an exit in a timer', script: 'setTimeout(() => process.exit(6), 1)', code: 6 },
-    { why: 'an exit of its own functions', script: '(() => process.exit(0))(); throw 1', code: 0 },
+    { why: 'an exit of a function of the script', script: '(() => process.exit(0))(); throw 1', code: 0 },
     { why: 'process.exitCode', script: 'process.exitCode = 4', code: 4 },
     {
       why: 'the exit of a library',
@@ -375,7 +375,7 @@ describe.skipIf(!(await hasDocker())).concurrent('a php script', () => {
     { why: 'an exit in a condition', script: 'if (true) { exit(5); }', code: 5 },
     { why: 'an exit as an expression', script: 'false or exit(status: 4);', code: 4 },
     {
-      why: 'an exit of its own functions',
+      why: 'an exit of a function of the script',
       script: '(function () { exit(0); })(); throw new Exception;',
       code: 0,
     },

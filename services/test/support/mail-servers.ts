@@ -23,8 +23,8 @@ export interface Servers {
   dump(): Promise<string>
   /** Makes Redis forget everything. */
   flushQueue(): Promise<void>
-  /** Stops the queue's server, runs `meanwhile`, starts the server again at the same address. */
-  withoutQueue(meanwhile: () => Promise<void>): Promise<void>
+  /** Stops the queue's server, runs `during`, starts the server again at the same address. */
+  withoutQueue(during: () => Promise<void>): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -52,12 +52,12 @@ export async function startServers(combination: Combination): Promise<Servers> {
     async flushQueue() {
       if (redis) await run(redis.container, ['redis-cli', 'flushall'])
     },
-    async withoutQueue(meanwhile) {
+    async withoutQueue(during) {
       const { container: engine } = await getContainerRuntimeClient()
       const container = engine.getById(queueServer.getId())
       await container.stop({ t: 5 })
       try {
-        await meanwhile()
+        await during()
       } finally {
         await container.start()
       }

@@ -55,7 +55,7 @@ export async function findLeaks(flow: RunningServices, known: string): Promise<s
   return secrets.filter(isShown)
 }
 
-/** Both services as processes of their own, over HTTP and SMTP, on real servers. */
+/** Both services as separate processes, over HTTP and SMTP, on real servers. */
 export async function startServices(
   combination: Combination,
   given: { both?: Record<string, string>; api?: Record<string, string> } = {},

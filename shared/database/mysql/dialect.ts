@@ -56,7 +56,7 @@ export const mysql: Dialect = {
     violatedIndex(error) {
       if (!(error instanceof Error) || !('code' in error) || error.code !== 'ER_DUP_ENTRY') return undefined
       const message = 'sqlMessage' in error ? String(error.sqlMessage) : ''
-      // MySQL: Duplicate entry 'x' for key 'users.ix_email'; MariaDB names the key alone.
+      // MySQL: Duplicate entry 'x' for key 'users.ix_email'; MariaDB names only the key.
       return /for key '(?:[^']*\.)?([^'.]+)'$/.exec(message)?.[1] ?? 'unknown'
     },
   },

@@ -106,7 +106,7 @@ const createStep =
     }
   }
 
-/** mysql2's `destroy` alone would say goodbye, and wait for a server that does not answer. */
+/** mysql2's `destroy` says goodbye to the server, and would wait for a server that does not answer. */
 function drop(connection: mysql.PoolConnection): void {
   connection.destroy()
   const inner: object = connection.connection

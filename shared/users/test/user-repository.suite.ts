@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Database } from '../../database/database.ts'
 import { createUserRepository } from '../user-repository.ts'
 
-/** The behaviour of the user repository on one kind of database; `open` gives a migrated database of its own. */
+/** The behaviour of the user repository on one kind of database; `open` gives a new migrated database. */
 export function describeUserRepository(open: () => Promise<{ db: Database } & AsyncDisposable>): void {
   async function openUsers() {
     const database = await open()
@@ -81,7 +81,7 @@ export function describeUserRepository(open: () => Promise<{ db: Database } & As
       })
     })
 
-    it('does not replace a hash that has changed meanwhile', async () => {
+    it('does not replace a hash that has changed by then', async () => {
       await using store = await openUsers()
       const userid = await store.users.insert(ADA)
       await store.users.setPassword(userid, 'changed')

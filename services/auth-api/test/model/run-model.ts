@@ -29,7 +29,7 @@ const START = Date.UTC(2030, 0, 1, 0, 0, 0, 400)
 
 /** Runs sequences of steps against both replicas; throws with the seed and the shortest sequence that disagrees. */
 export async function runModel(replicas: Replicas, { seed, runs, steps }: ModelOptions): Promise<void> {
-  // Each sequence has addresses of its own. Those of the run before may still be limited in Redis.
+  // Each sequence has its own addresses. Those of the run before may still be limited in Redis.
   let number = randomInt(50_000)
   const property = fc.asyncProperty(fc.limitShrink(sequences(steps), MAX_SHRINKS), async (commands) => {
     // Later than in the sequences before: what the replicas remember of their users has no meaning here.

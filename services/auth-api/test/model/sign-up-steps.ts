@@ -85,7 +85,7 @@ export async function confirmSignUpTogether(step: StepContext): Promise<void> {
   model.endSignUp(signUp)
 }
 
-/** All steps: by chance alone they seldom follow each other. */
+/** All steps: by chance they seldom follow each other. */
 export async function signUp(step: StepContext): Promise<void> {
   await requestSignUp(step)
   const atNewest = { ...step, signUp: step.model.signUps.at(-1), choice: 1 }

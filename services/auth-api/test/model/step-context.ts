@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { type AccountModel, fold, type ModelUser, SETTINGS } from './account-model.ts'
 import type { Answer, Mail, Replicas } from './replicas.ts'
 
-/** One sequence of steps: its own users, e-mails and addresses, so that the limits count it alone. */
+/** One sequence of steps: its own users, e-mails and addresses, so that the limits count it separately. */
 export interface Run {
   replicas: Replicas
   number: number

@@ -337,7 +337,7 @@ async function confirmEmail({ model, replicas, replica, token, choice }: StepCon
   const answer = await replicas.send(replica, request)
   const isTried = change !== undefined && model.isOpenChange(change)
   if (!expectAdmission(answer, model, token)) {
-    // A token that has ended meanwhile may have cost an attempt.
+    // A token that has ended by then may have cost an attempt.
     if (isTried && code === change.code) await expectChangeAttempts(replicas, change, 1)
     return
   }
@@ -378,7 +378,7 @@ async function expectChangeAttempts(replicas: Replicas, change: ModelChange, cal
   change.attempts = attempts
 }
 
-/** All steps of a change, by a user who has just logged in: by chance alone they seldom follow each other. */
+/** All steps of a change, by a user who has just logged in: by chance they seldom follow each other. */
 async function changeAndConfirmEmail(step: StepContext): Promise<void> {
   await logIn(step)
   const email = step.choice % 4 ? step.freeEmail : step.email
@@ -447,7 +447,7 @@ async function setPassword({ model, post, email, reset, choice, newPassword }: S
   model.record('password.reset', newest.user)
 }
 
-/** All steps of a reset: by chance alone they seldom follow each other. */
+/** All steps of a reset: by chance they seldom follow each other. */
 async function resetPassword(step: StepContext): Promise<void> {
   await requestReset(step)
   const atNewest = () => ({ ...step, reset: step.model.resets.at(-1) })

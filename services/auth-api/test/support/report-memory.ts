@@ -11,5 +11,5 @@ process.on('message', (message) => {
   const { rss, heapUsed, external } = process.memoryUsage()
   process.send?.({ rss, used: heapUsed + external })
 })
-// The channel alone must not keep the service running.
+// The channel must not keep the service running.
 process.channel?.unref()

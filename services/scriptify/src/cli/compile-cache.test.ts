@@ -19,7 +19,7 @@ function folderFor(home: string): string | undefined {
 
 const temporaryHome = () => mkdtempDisposable(join(tmpdir(), 'scriptify-home-'))
 
-it('keeps compiled code in a folder of the user alone', async () => {
+it('keeps compiled code in a folder that only the user may enter', async () => {
   await using home = await temporaryHome()
   const cache = join(home.path, '.cache/scriptify')
   expect(folderFor(home.path)).toContain(cache)

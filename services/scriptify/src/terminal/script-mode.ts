@@ -13,7 +13,7 @@ export interface ScriptOptions {
 }
 
 /**
- * Runs a script in a session of its own, errors on stderr; resolves with the exit code once nothing of it is pending: its
+ * Runs a script in a new session, errors on stderr; resolves with the exit code once nothing of it is pending: its
  * own, or 1 if anything failed.
  */
 export async function runScriptMode(

@@ -12,7 +12,7 @@ const QUIET: StdioOptions = ['ignore', 'pipe', 'inherit']
 
 const MARK = '# scriptify: managed service=x template=crond v=1\n'
 
-// A prefix of its own: a shell refuses to assign some names, such as UID.
+// A separate prefix: a shell refuses to assign some names, such as UID.
 const names = fc.stringMatching(/^[A-Za-z0-9_]{0,8}$/).map((text) => `V_${text}`)
 const values = fc.oneof(
   fc.string({ unit: fc.constantFrom(...`"'\\$\`!#%&;|<>(){}[]*?~= \t\n\r aé漢😀`) }),
@@ -49,7 +49,7 @@ it('changes the given variables of a file edited by hand, and nothing else', () 
 
 /** How many files one shell reads: its start takes longer. */
 const FILES = 10
-/** Each file in a subshell of its own, whose environment ends with a line that no variable has. */
+/** Each file in its own subshell, whose environment ends with a line that no variable has. */
 const READ_FILES = 'set -a; for file; do (. "$file"; exec env -0); printf "END\\0"; done'
 
 it.each(['/bin/sh', '/bin/bash'])('is read by %s as by itself', async (shell) => {

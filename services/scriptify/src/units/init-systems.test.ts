@@ -7,7 +7,7 @@ const SRC = join(import.meta.dirname, '..')
 const OWN = /^units\/(systems\/|init-systems\.ts$)|\.test\.ts$/
 const NAMES = new RegExp(`\\b(${INIT_SYSTEMS.map(({ name }) => name).join('|')})\\b`)
 
-it('names an init system in its own file alone', async () => {
+it('names an init system only in its own file', async () => {
   const files = (await readdir(SRC, { recursive: true })).filter(
     (file) => file.endsWith('.ts') && !OWN.test(file),
   )

@@ -58,7 +58,7 @@ describe('replaceFiles', () => {
     for (const name of Object.keys(AFTER)) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
   })
 
-  it('keeps a link or a file that appears at a free path meanwhile', async () => {
+  it('keeps a link or a file that appears at a free path in between', async () => {
     const outside = join(await mkdtemp(join(tmpdir(), 'scriptify-outside-')), 'target')
     const files = await threeFiles()
     await symlink(outside, join(folder, 'three.service'))

@@ -17,7 +17,7 @@ export type FileOperations = typeof OPERATIONS
 
 /**
  * Writes all files in their order, or none: a failure at any step restores the previous ones. A reader finds the old file
- * or the new one, complete and with its final permissions. A file that appears at a free path meanwhile stays, and is a
+ * or the new one, complete and with its final permissions. A file that appears at a free path in between stays, and is a
  * failure; so is an error of `confirm`, which is called when all are written.
  */
 export async function replaceFiles(

@@ -15,7 +15,7 @@ export interface Language {
    * minute, and ends it.
    */
   sh(script: string): Promise<Ended>
-  /** `scriptify run` with these words; here the method alone has a process. */
+  /** `scriptify run` with these words; here only the method has a process. */
   run(args: readonly string[]): Promise<Ended>
   /** The same in a process, as from a shell. */
   runFromShell(args: readonly string[]): Promise<Ended>

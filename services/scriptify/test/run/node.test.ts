@@ -65,7 +65,7 @@ describe.concurrent('a method in TypeScript', () => {
     expect(stderr).toContain('a.ts does not export a class f')
   })
 
-  it('says nothing of its own about a project without a module type', async () => {
+  it('adds nothing about a project without a module type', async () => {
     const folder = aFolder({
       'package.json': '{"name": "plain"}',
       'a.ts': 'export const f = (x: string): string => x',

@@ -48,7 +48,7 @@ export async function readBySystemd(
   ])
   await succeed(machine, 'sh', '-c', `rm -f ${FILES}/*.seen; systemctl daemon-reload`)
   const units = texts.map((_, index) => `environment-file@${index}.service`)
-  // Not one after the other, and without the limit of starts in ten seconds: each is a unit of its own.
+  // Not one after the other, and without the limit of starts in ten seconds: each is a separate unit.
   await run(machine, 'systemctl', 'start', ...units)
   const seen = await succeed(
     machine,

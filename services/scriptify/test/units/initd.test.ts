@@ -16,8 +16,8 @@ import { forgetCalls, HOSTILE, HOSTILE_VALUE, installProbe, nextCall, type Probe
 const args = HOSTILE.flatMap((arg) => ['--arg', arg])
 
 describe.runIf(await hasDocker()).each([
-  { init: 'SysV alone', language: 'php', start: () => startSysvMachine('php'), levels: true },
-  { init: 'SysV alone', language: 'ts', start: () => startSysvMachine('node'), levels: true },
+  { init: 'SysV only', language: 'php', start: () => startSysvMachine('php'), levels: true },
+  { init: 'SysV only', language: 'ts', start: () => startSysvMachine('node'), levels: true },
   { init: 'systemd', language: 'php', start: () => startSystemdMachine('php'), levels: false },
 ] as const)('a $language script of /etc/init.d under $init', ({ language, start, levels }) => {
   let machine: Machine

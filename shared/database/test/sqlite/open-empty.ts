@@ -8,7 +8,7 @@ import { readMigrations } from '../../migration-files.ts'
 import { createMigrator } from '../../migrations.ts'
 import { sqlite } from './dialect.ts'
 
-/** An empty SQLite database of its own. */
+/** A new empty SQLite database. */
 export async function openEmpty(): Promise<{ db: Database } & AsyncDisposable> {
   const folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-sqlite-'))
   const url = pathToFileURL(join(folder.path, 'test.db')).href.replace('file:', 'sqlite:')

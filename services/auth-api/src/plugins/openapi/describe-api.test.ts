@@ -38,7 +38,7 @@ it.each<{ has: string; method: 'GET' | 'POST'; options: RouteShorthandOptions; s
     statuses: ['401', '403', ...UNLESS_PROBE],
   },
   {
-    has: 'errors of its own',
+    has: 'its own errors',
     method: 'GET',
     options: { problems: ['email_taken', 'reset_refused'] satisfies ErrorCode[] },
     statuses: ['409', '422', ...UNLESS_PROBE],

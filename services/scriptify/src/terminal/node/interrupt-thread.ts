@@ -6,7 +6,7 @@ import { Session } from 'node:inspector/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 
-/** A busy machine lets the main thread wait for a processor meanwhile. */
+/** A busy machine lets the main thread wait for a processor. */
 const ANSWER_MS = 150
 
 /** Shared with the main thread. */

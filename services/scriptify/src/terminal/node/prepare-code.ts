@@ -10,7 +10,7 @@ export type Shows = 'value' | 'non-null' | 'nothing'
 export interface PreparedCode {
   code: string
   shows: Shows
-  /** Imports and declarations, as typed, for a worker that starts anew. */
+  /** Imports and declarations, as typed, for a new worker. */
   declarations: string[]
 }
 

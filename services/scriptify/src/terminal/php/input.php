@@ -49,7 +49,7 @@ final class Input
         return false;
     }
 
-    /** `try { }` alone parses but is a compile fatal: its catch is still to come. */
+    /** `try { }` without more parses but is a compile error: its catch is still to come. */
     private static function isBareTry(string $code): bool
     {
         $statements = Statements::split($code);

@@ -116,7 +116,7 @@ final class Worker
         exit($status);
     }
 
-    /** Lets the preload's $executor connect anew; see docs/reference/scriptify-terminal.md. */
+    /** Lets the preload's $executor connect again; see docs/reference/scriptify-terminal.md. */
     public static function reconnect(): void
     {
         $executor = $GLOBALS['executor'] ?? null;

@@ -25,7 +25,7 @@ const EVENT_NAME = /^(minutely|hourly|daily|weekly|monthly|quarterly|semiannuall
 const isCrontab = (schedule: string): boolean =>
   schedule.startsWith('@') || schedule.trim().split(/[ \t]+/).length === 5
 
-/** Checks a schedule of cron or systemd; throws exit code 2. What systemd makes of its own, only systemd can tell. */
+/** Checks a schedule of cron or systemd; throws exit code 2. Only systemd can tell what systemd accepts. */
 export function parseCalendarSchedule(schedule: string): string {
   if (isCrontab(schedule)) {
     const parsed = parseSchedule(schedule)
