@@ -84,6 +84,14 @@ describe('the requests of an address', () => {
     clock.pass(40)
     expect(await outcomeOf(limitRequest(HERE))).toBe('allowed')
   })
+
+  it('are forgotten, the oldest first, when there are too many addresses', async () => {
+    const limitRequest = createRequestLimiter(undefined, 1)
+    await limitRequest(HERE)
+    for (let host = 0; host < 100_000; host++)
+      await limitRequest(from(`10.${host >> 16}.${(host >> 8) & 255}.${host & 255}`))
+    expect(await outcomeOf(limitRequest(HERE))).toBe('allowed')
+  })
 })
 
 describe('failures', () => {
