@@ -35,7 +35,7 @@ export interface ServiceModule {
 }
 
 /**
- * Runs a service: loads its parts, opens them in order, waits for a signal, closes them in reverse order and exits. A
+ * Runs a service: loads its module, opens it, waits for a signal, closes in reverse order what was opened, and exits. A
  * signal counts at any moment, also while modules are loaded or a part is being opened; later signals change nothing.
  * Exits with 0 after a signal, and with 1 after a failure of a part or one that nothing catches.
  */
@@ -44,7 +44,7 @@ export async function runService(
   load: () => Promise<ServiceModule>,
 ): Promise<void> {
   const stop = new AbortController()
-  const parts = new AsyncDisposableStack()
+  const opened = new AsyncDisposableStack()
   let options: StopOptions | undefined
 
   const fail = (error: unknown) => {
@@ -60,7 +60,7 @@ export async function runService(
   const configureStop = (given: StopOptions) => {
     options = given
   }
-  const lifecycle = createLifecycle(parts, stop.signal, { configureStop, fail })
+  const lifecycle = createLifecycle(opened, stop.signal, { configureStop, fail })
   try {
     const { openService } = await load()
     await openService(lifecycle, environment)
@@ -69,13 +69,13 @@ export async function runService(
     if (!stop.signal.aborted) fail(error)
   }
   if (!stop.signal.aborted) await once(stop.signal, 'abort')
-  await parts.disposeAsync().catch(fail)
+  await opened.disposeAsync().catch(fail)
   options?.logger.info({}, 'stopped')
   process.exit()
 }
 
 function createLifecycle(
-  parts: AsyncDisposableStack,
+  opened: AsyncDisposableStack,
   stopSignal: AbortSignal,
   rest: Pick<Lifecycle, 'configureStop' | 'fail'>,
 ): Lifecycle {
@@ -83,7 +83,7 @@ function createLifecycle(
     async open(openPart, close) {
       stopSignal.throwIfAborted()
       const part = await openPart()
-      parts.defer(async () => void (await close(part)))
+      opened.defer(async () => void (await close(part)))
       stopSignal.throwIfAborted()
       return part
     },

@@ -18,7 +18,7 @@ const statusOf = async (token: string, url = '/sampleprotected/ping') => (await 
 const setMark = (userid: string, mark: number) =>
   app.users.setProperty(userid, VALID_FROM_PROPERTY, String(mark))
 
-describe('the valid-from mark', () => {
+describe('the valid-from time', () => {
   it('ends the tokens issued before it within REVOCATION_CACHE seconds, and no token issued after', async () => {
     const revoked = await aUser(app)
     const old = await aToken(app, revoked)
