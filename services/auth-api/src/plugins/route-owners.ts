@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import findMyWay from 'find-my-way'
 
 interface OwnedRoute {
   owner: string
@@ -40,27 +41,18 @@ export function trackRouteOwners(app: FastifyInstance, first: string): RouteOwne
 const isPreflight = (method: string, url: string): boolean => method === 'OPTIONS' && url === '*'
 
 function refuseOverlap(added: OwnedRoute, known: readonly OwnedRoute[]): void {
-  const other = known.find(({ owner, url }) => owner !== added.owner && overlap(url, added.url))
+  const other = known.find(
+    ({ owner, url }) => owner !== added.owner && (matches(url, added.url) || matches(added.url, url)),
+  )
   if (other)
     throw new Error(
       `${added.method} ${added.url} matches URLs of ${other.method} ${other.url}, a route of ${other.owner}; choose another path`,
     )
 }
 
-/** Whether one URL can match both patterns. A segment with a parameter counts as matching any segment. */
-const overlap = (one: string, other: string): boolean =>
-  variants(one).some((a) => variants(other).some((b) => haveCommonPath(a.split('/'), b.split('/'))))
-
-/** `/notes/:id?` stands for two patterns. */
-const variants = (url: string): string[] =>
-  url.endsWith('?') ? [url.slice(0, -1), url.slice(0, url.lastIndexOf('/'))] : [url]
-
-function haveCommonPath([a, ...restOfA]: string[], [b, ...restOfB]: string[]): boolean {
-  if (a === undefined || b === undefined) return a === b
-  if (a.includes('*') || b.includes('*')) return hasPrefixOf(a, b) || hasPrefixOf(b, a)
-  return (a === b || a.includes(':') || b.includes(':')) && haveCommonPath(restOfA, restOfB)
+/** Whether one pattern matches another, taken as a path: a parameter then counts as any other segment. */
+function matches(pattern: string, path: string): boolean {
+  const router = findMyWay()
+  router.on('GET', pattern, () => undefined)
+  return router.find('GET', path) !== null
 }
-
-/** Whether `segment` can begin as `wildcard` does before its `*` or its parameter. */
-const hasPrefixOf = (segment: string, wildcard: string): boolean =>
-  segment.startsWith(wildcard.split(/[*:]/)[0] ?? '')
