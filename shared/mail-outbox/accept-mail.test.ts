@@ -58,7 +58,7 @@ describe('accepting a mail', () => {
       variables: expect.any(String),
       expiresAt: '2026-01-01T00:10:00.000Z',
     })
-    expect(await sealer.open(job.variables)).toEqual({ code: '123456', minutes: '10', name: 'Ada' })
+    expect(await sealer.open(id, job)).toEqual({ code: '123456', minutes: '10', name: 'Ada' })
     expect(dispatcher.dispatch).not.toHaveBeenCalled()
     commit()
     expect(dispatcher.dispatch).toHaveBeenCalledExactlyOnceWith(id, job)

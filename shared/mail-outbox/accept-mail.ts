@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import type { Transaction } from '../database/database.ts'
@@ -61,15 +62,11 @@ export function createMails<Templates extends MailTemplates>({
     transaction: Transaction,
     { template, to, language, variables, expiresAt }: Mail<Templates, Name>,
   ): Promise<{ id: string; job: MailJob }> {
-    const job = {
-      to,
-      subject: '',
-      template,
-      language,
-      variables: await sealer.seal(parseVariables(templates, template, variables)),
-      expiresAt: expiresAt.toISOString(),
-    }
-    const id = await createOutboxRepository(transaction).insert(job, new Date(clock()))
+    const id = randomUUID()
+    const bound = { to, subject: '', template, language, expiresAt: expiresAt.toISOString() }
+    const sealed = await sealer.seal(id, bound, parseVariables(templates, template, variables))
+    const job = { ...bound, variables: sealed }
+    await createOutboxRepository(transaction).insert(job, new Date(clock()), id)
     return { id, job }
   }
 

@@ -70,9 +70,8 @@ export type OutboxRepository = ReturnType<typeof createOutboxRepository>
  */
 export function createOutboxRepository(db: Queryable) {
   return {
-    /** Stores the job under a new id, which becomes the job's id in the queue; returns it. */
-    async insert(job: MailJob, now: Date = new Date()): Promise<string> {
-      const id = randomUUID()
+    /** Stores the job under an id, which becomes the job's id in the queue; returns it. */
+    async insert(job: MailJob, now: Date = new Date(), id: string = randomUUID()): Promise<string> {
       await db.execute(INSERT, [db.toUuidValue(id), JSON.stringify(job), now, new Date(job.expiresAt)])
       return id
     },

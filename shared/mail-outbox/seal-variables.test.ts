@@ -1,24 +1,49 @@
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { CompactEncrypt, errors } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { createSealer } from './seal-variables.ts'
+import { createSealer, SealedForAnotherMail } from './seal-variables.ts'
+
+const ID = 'd8f1f1a3-8a59-4d1c-a3b8-0d6e3b8a7a10'
+const mail = {
+  to: 'ada@example.com',
+  subject: '',
+  template: 'password-reset',
+  language: 'en',
+  expiresAt: '2026-01-01T00:10:00.000Z',
+}
+const variables = { code: '123456', minutes: '10' }
 
 describe('sealed variables', () => {
   it('open to what was sealed, and reveal nothing of it', async () => {
     const sealer = createSealer(randomBytes(32))
-    const sealed = await sealer.seal({ code: '123456', minutes: '10' })
+    const sealed = await sealer.seal(ID, mail, variables)
     expect(Buffer.from(sealed, 'base64url').toString('latin1')).not.toContain('123456')
-    expect(await sealer.open(sealed)).toEqual({ code: '123456', minutes: '10' })
+    expect(await sealer.open(ID, { ...mail, variables: sealed })).toEqual(variables)
+  })
+
+  it.each([
+    { field: 'id', id: 'another', changes: {} },
+    { field: 'to', changes: { to: 'eve@example.com' } },
+    { field: 'subject', changes: { subject: 'another' } },
+    { field: 'template', changes: { template: 'welcome' } },
+    { field: 'language', changes: { language: 'fr' } },
+    { field: 'expiresAt', changes: { expiresAt: '2036-01-01T00:10:00.000Z' } },
+  ])('do not open for a mail with another $field', async ({ field, id = ID, changes }) => {
+    const sealer = createSealer(randomBytes(32))
+    const job = { ...mail, variables: await sealer.seal(ID, mail, variables), ...changes }
+    await expect(sealer.open(id, job)).rejects.toThrow(SealedForAnotherMail)
+    await expect(sealer.open(id, job)).rejects.toThrow(`${field} differs`)
   })
 
   it('do not open with another key, or when changed', async () => {
-    const sealed = await createSealer(randomBytes(32)).seal({ code: '123456' })
+    const sealed = await createSealer(randomBytes(32)).seal(ID, mail, variables)
     const other = createSealer(randomBytes(32))
-    await expect(other.open(sealed)).rejects.toThrow(errors.JWEDecryptionFailed)
+    await expect(other.open(ID, { ...mail, variables: sealed })).rejects.toThrow(errors.JWEDecryptionFailed)
     const sealer = createSealer(randomBytes(32))
-    const parts = (await sealer.seal({ code: '123456' })).split('.')
+    const parts = (await sealer.seal(ID, mail, variables)).split('.')
     parts[3] = Buffer.from('other').toString('base64url')
-    await expect(sealer.open(parts.join('.'))).rejects.toThrow(errors.JWEDecryptionFailed)
+    const changed = { ...mail, variables: parts.join('.') }
+    await expect(sealer.open(ID, changed)).rejects.toThrow(errors.JWEDecryptionFailed)
   })
 
   it.each([
@@ -30,16 +55,20 @@ describe('sealed variables', () => {
     },
   ])('do not open when $why', async ({ change }) => {
     const sealer = createSealer(randomBytes(32))
-    const parts = (await sealer.seal({ code: '123456' })).split('.')
-    await expect(sealer.open(change(parts).join('.'))).rejects.toThrow(errors.JOSEError)
+    const parts = (await sealer.seal(ID, mail, variables)).split('.')
+    const changed = { ...mail, variables: change(parts).join('.') }
+    await expect(sealer.open(ID, changed)).rejects.toThrow(errors.JOSEError)
   })
 
   it('do not open when sealed by another algorithm, even with the same key', async () => {
     const key = randomBytes(32)
-    const sealed = await new CompactEncrypt(new TextEncoder().encode('{"code":"123456"}'))
+    const sealed = await new CompactEncrypt(
+      Buffer.from(JSON.stringify({ mail: { ...mail, id: ID }, variables })),
+    )
       .setProtectedHeader({ alg: 'dir', enc: 'A128CBC-HS256' })
-      .encrypt(key)
-    await expect(createSealer(key).open(sealed)).rejects.toThrow(/not allowed/)
+      .encrypt(createSecretKey(key))
+    const opened = createSealer(key).open(ID, { ...mail, variables: sealed })
+    await expect(opened).rejects.toThrow(/not allowed/)
   })
 
   it('require a key of 32 bytes', () => {

@@ -1,21 +1,43 @@
 import { createSecretKey } from 'node:crypto'
 import { CompactEncrypt, compactDecrypt } from 'jose'
 import { z } from 'zod'
+import type { MailJob } from '../mail-queue/mail-job.ts'
 import type { MailVariables } from './mail-templates.ts'
 
 const KEY_BYTES = 32
-const Variables = z.record(z.string(), z.string())
+
+/** What a sealed text is bound to: the mail, and the id of its outbox row and job. */
+const Bound = z.object({
+  id: z.string(),
+  to: z.string(),
+  subject: z.string(),
+  template: z.string(),
+  language: z.string(),
+  expiresAt: z.string(),
+})
+const Sealed = z.object({ mail: Bound, variables: z.record(z.string(), z.string()) })
+
+export type BoundMail = Omit<MailJob, 'variables'>
 
 export interface Sealer {
-  /** Resolves with a JWE (`dir`, `A256GCM`) in compact form. */
-  seal(variables: Readonly<MailVariables>): Promise<string>
-  /** Throws when the text was sealed with another key, or was changed. */
-  open(text: string): Promise<Record<string, string>>
+  /** Resolves with a JWE (`dir`, `A256GCM`) in compact form, which opens for that mail only. */
+  seal(id: string, mail: BoundMail, variables: Readonly<MailVariables>): Promise<string>
+  /**
+   * The variables of a job. Throws `SealedForAnotherMail` when they were sealed for another id, recipient, subject,
+   * template, language or expiry, and jose's or zod's error when the text was sealed with another key or was changed.
+   */
+  open(id: string, job: MailJob): Promise<Record<string, string>>
+}
+
+export class SealedForAnotherMail extends Error {
+  constructor(field: string) {
+    super(`The variables were sealed for another mail: ${field} differs`)
+  }
 }
 
 /**
- * Seals the variables of a mail, such as its code, so that reading the queue or the database does not reveal them.
- * `secret` is MAIL_SECRET, of which the first 32 bytes are used.
+ * Seals the variables of a mail, such as its code. Who reads the queue or the database does not see them, and who writes to
+ * either cannot have them mailed to an address of theirs. `secret` is MAIL_SECRET, of which the first 32 bytes are used.
  */
 export function createSealer(secret: Uint8Array): Sealer {
   if (secret.length < KEY_BYTES)
@@ -24,16 +46,20 @@ export function createSealer(secret: Uint8Array): Sealer {
     )
   const key = createSecretKey(secret.subarray(0, KEY_BYTES))
   return {
-    seal: (variables) =>
-      new CompactEncrypt(Buffer.from(JSON.stringify(variables)))
+    seal: (id, mail, variables) =>
+      new CompactEncrypt(Buffer.from(JSON.stringify({ mail: Bound.parse({ ...mail, id }), variables })))
         .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
         .encrypt(key),
-    async open(text) {
-      const { plaintext } = await compactDecrypt(text, key, {
+    async open(id, job) {
+      const { plaintext } = await compactDecrypt(job.variables, key, {
         keyManagementAlgorithms: ['dir'],
         contentEncryptionAlgorithms: ['A256GCM'],
       })
-      return Variables.parse(JSON.parse(new TextDecoder().decode(plaintext)))
+      const { mail, variables } = Sealed.parse(JSON.parse(new TextDecoder().decode(plaintext)))
+      const asked = Bound.parse({ ...job, id })
+      const different = Bound.keyof().options.find((field) => mail[field] !== asked[field])
+      if (different) throw new SealedForAnotherMail(different)
+      return variables
     },
   }
 }

@@ -1,4 +1,4 @@
-import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import { openSealed } from '@latchkey/shared/mail-outbox/test/open-sealed.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aToken, aUser, bearer, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
 
@@ -33,7 +33,7 @@ const ping = async (token: string, on = app) =>
 async function codesTo(to: string): Promise<string[]> {
   const find = () => [...app.queued.values()].filter((job) => job.to === to)
   await expect.poll(() => find().length).toBeGreaterThan(0)
-  const opened = find().map(({ variables }) => createSealer(app.config.mail.secret).open(variables))
+  const opened = find().map(({ variables }) => openSealed(app.config.mail.secret, variables))
   return (await Promise.all(opened)).map(({ code = '' }) => code)
 }
 

@@ -1,4 +1,4 @@
-import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import { openSealed } from '@latchkey/shared/mail-outbox/test/open-sealed.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { countRows } from '../../test/support/test-database.ts'
 import { aToken, aUser, bearer, logIn, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
@@ -26,8 +26,8 @@ const jobsTo = (to: string) =>
 async function mailsTo(to: string) {
   await expect.poll(() => jobsTo(to).length).toBeGreaterThan(0)
   const jobs = jobsTo(to)
-  const sealer = createSealer(app.config.mail.secret)
-  return Promise.all(jobs.map(async (job) => ({ ...job, opened: await sealer.open(job.variables) })))
+  const { secret } = app.config.mail
+  return Promise.all(jobs.map(async (job) => ({ ...job, opened: await openSealed(secret, job.variables) })))
 }
 
 async function aReset(email: string): Promise<{ token: string; code: string }> {

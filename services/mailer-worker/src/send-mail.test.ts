@@ -12,15 +12,15 @@ const NOW = Date.parse('2026-01-01T00:00:00Z')
 const silent = { info: () => undefined, warn: () => undefined }
 
 async function aJob(changes: object = {}, counters: object = {}) {
-  const data = {
+  const mail = {
     to: 'ada@example.com',
     subject: '',
     template: 'password-reset',
     language: 'en',
-    variables: await sealer.seal({ code: '123456', minutes: '10' }),
     expiresAt: '2026-01-01T00:10:00.000Z',
-    ...changes,
   }
+  const variables = await sealer.seal('job-1', mail, { code: '123456', minutes: '10' })
+  const data = { ...mail, variables, ...changes }
   return { id: 'job-1', data, timestamp: NOW - 40_000, attemptsMade: 0, opts: { attempts: 3 }, ...counters }
 }
 
@@ -132,6 +132,11 @@ describe('sending one mail', () => {
     { why: 'a malformed job', changes: { to: 'a@x.y, b@x.y' } },
     { why: 'variables in clear', changes: { variables: '{"code":"123456"}' } },
     { why: 'variables that only look sealed', changes: { variables: 'a.b.c.d.e' } },
+    { why: 'the variables of a mail to somebody else', changes: { to: 'eve@example.com' } },
+    {
+      why: 'the variables of a mail that would have expired',
+      changes: { expiresAt: '2036-01-01T00:00:00Z' },
+    },
   ])('fails permanently for $why', async ({ changes }) => {
     const { sendMail, count } = aSender()
     await expect(sendMail(await aJob(changes))).rejects.toThrow(UnrecoverableError)
@@ -144,6 +149,12 @@ describe('sending one mail', () => {
     await expect(failure).rejects.toThrow('MAIL_SECRET')
     await expect(failure).rejects.not.toThrow(UnrecoverableError)
     expect(await count('retried')).toBe(1)
+  })
+
+  it('sends no code from a job that was added by hand under another id', async () => {
+    const { send, sendMail } = aSender()
+    await expect(sendMail({ ...(await aJob()), id: 'job-2' })).rejects.toThrow('sealed for another mail: id')
+    expect(send).not.toHaveBeenCalled()
   })
 
   it('keeps what it was sent with out of the message of a failure', async () => {

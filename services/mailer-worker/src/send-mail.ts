@@ -1,9 +1,10 @@
 import { errorMessage } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
-import type { Sealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import { SealedForAnotherMail, type Sealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { Settlement } from '@latchkey/shared/mail-outbox/settle-mail.ts'
 import { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { UnrecoverableError } from 'bullmq'
+import { ZodError } from 'zod'
 import type { Envelope, EnvelopeContext, MailEnvelope } from './envelope/mail-envelope.ts'
 import type { MailMetrics } from './mail-metrics.ts'
 import type { Sender } from './senders/sender.ts'
@@ -72,7 +73,7 @@ export function createSendMail(dependencies: SendMailDependencies) {
   }
 
   async function deliver(job: QueuedMail, mail: MailJob, isRepeat: boolean): Promise<void> {
-    const variables = await openVariables(open, mail.variables)
+    const variables = await openVariables(open, idOf(job), mail)
     try {
       const envelope = await buildEnvelope(dependencies, mail, variables)
       if (isRepeat) announceRepeat(job)
@@ -120,10 +121,17 @@ function parseJob(data: unknown): MailJob {
   throw new PermanentFailure(`The job is malformed: ${faults.join('; ')}`)
 }
 
-async function openVariables(open: Sealer['open'], text: string): Promise<Record<string, string>> {
+async function openVariables(
+  open: Sealer['open'],
+  id: string,
+  mail: MailJob,
+): Promise<Record<string, string>> {
   try {
-    return await open(text)
+    return await open(id, mail)
   } catch (error) {
+    if (error instanceof SealedForAnotherMail) throw new PermanentFailure(error.message)
+    // A worker of the version that sealed them can still send it.
+    if (error instanceof ZodError) throw new Error('The variables were sealed by another version of Latchkey')
     // During a rotation of MAIL_SECRET a worker with the other secret can still send it.
     if (error instanceof Error && 'code' in error && error.code === 'ERR_JWE_DECRYPTION_FAILED') {
       throw new Error('The variables cannot be opened: they were sealed with another MAIL_SECRET')

@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
@@ -14,7 +14,8 @@ export interface Producer {
   outbox: ReturnType<typeof createOutboxRepository>
   /** Every code that a mail contains. */
   codes: string[]
-  aJob(to: string, changes?: Partial<MailJob>): Promise<MailJob>
+  /** A job to add by hand under the id `id`. */
+  aJob(id: string, to: string, changes?: Partial<MailJob>): Promise<MailJob>
   /** Accepts a mail as auth-api does: into the outbox in a transaction, then dispatched. Returns its id. */
   request(to: string, changes?: Partial<MailJob>): Promise<string>
   /** Accepts it, as a process does that dies before it dispatches. */
@@ -34,21 +35,25 @@ export async function openProducer(
   const dispatcher = createMailDispatcher({ outbox, queue, maxDelayMs: 0 })
   const codes: string[] = []
 
-  async function aJob(to: string, changes: Partial<MailJob> = {}): Promise<MailJob> {
+  async function aJob(id: string, to: string, changes: Partial<MailJob> = {}): Promise<MailJob> {
     const code = String(randomInt(1_000_000)).padStart(6, '0')
     codes.push(code)
-    return {
+    const mail = {
       to,
       subject: '',
       template: 'password-reset',
       language: 'en',
-      variables: await sealer.seal({ code, minutes: '10', name: 'Ada' }),
       expiresAt: new Date(Date.now() + 600_000).toISOString(),
       ...changes,
     }
+    return { variables: await sealer.seal(id, mail, { code, minutes: '10', name: 'Ada' }), ...mail }
   }
-  const store = (job: MailJob) =>
-    db.transaction((transaction) => createOutboxRepository(transaction).insert(job))
+  async function store(to: string, changes: Partial<MailJob> | undefined) {
+    const id = randomUUID()
+    const job = await aJob(id, to, changes)
+    await db.transaction((transaction) => createOutboxRepository(transaction).insert(job, new Date(), id))
+    return { id, job }
+  }
 
   return {
     db,
@@ -57,12 +62,11 @@ export async function openProducer(
     codes,
     aJob,
     async request(to, changes) {
-      const job = await aJob(to, changes)
-      const id = await store(job)
+      const { id, job } = await store(to, changes)
       dispatcher.dispatch(id, job)
       return id
     },
-    requestAndDie: async (to, changes) => store(await aJob(to, changes)),
+    requestAndDie: async (to, changes) => (await store(to, changes)).id,
     async [Symbol.asyncDispose]() {
       await dispatcher.close()
       await queue.close()

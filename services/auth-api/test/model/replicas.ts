@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Statement } from '@latchkey/shared/database/database.ts'
-import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import { openSealed } from '@latchkey/shared/mail-outbox/test/open-sealed.ts'
 import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { decodeJwt } from 'jose'
 import { expect } from 'vitest'
@@ -117,10 +117,9 @@ export async function startReplicas({
     /** The mails, with their recipients. The outbox has them until a worker has sent them. */
     async readMails(): Promise<Mail[]> {
       const rows = await database.db.query<{ id: unknown; payload: string }>(FIND_MAILS)
-      const sealer = createSealer(mail.secret)
       const opened = rows.map(async ({ id, payload }) => {
         const job = JSON.parse(payload) as MailJob
-        const { code } = await sealer.open(job.variables)
+        const { code } = await openSealed(mail.secret, job.variables)
         return { id: database.db.fromUuidValue(id), to: job.to, template: job.template, code: String(code) }
       })
       return (await Promise.all(opened)).filter(({ to }) => !to.endsWith('.invalid'))

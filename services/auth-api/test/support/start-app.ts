@@ -9,7 +9,7 @@ import {
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
-import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import { openSealed } from '@latchkey/shared/mail-outbox/test/open-sealed.ts'
 import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { createPasswordHasher, type PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
@@ -164,12 +164,13 @@ function showErrorsIfTestFails(logLines: readonly string[]): void {
 }
 
 /** The mails that auth-api has put into the queue, with their variables. */
-export const queuedMails = ({ queued, config }: Pick<TestApp, 'queued' | 'config'>) => {
-  const { open } = createSealer(config.mail.secret)
-  return Promise.all(
-    [...queued.values()].map(async (job) => ({ ...job, variables: await open(job.variables) })),
+export const queuedMails = ({ queued, config }: Pick<TestApp, 'queued' | 'config'>) =>
+  Promise.all(
+    [...queued.values()].map(async (job) => ({
+      ...job,
+      variables: await openSealed(config.mail.secret, job.variables),
+    })),
   )
-}
 
 /** The newest mail to an address, once it is queued. */
 export async function mailTo(app: Pick<TestApp, 'queued' | 'config'>, to: string, template?: string) {
