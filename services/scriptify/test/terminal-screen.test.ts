@@ -106,7 +106,12 @@ describe.concurrent('the screen of a terminal', () => {
     terminal.type('lost')
     await terminal.see('lost')
     terminal.type(CTRL_C)
-    await terminal.shows('node> const a = "é" // x', 'node> lost^C', '(Ctrl-D or exit leaves)', 'node>')
+    await terminal.shows(
+      'node> const a = "é" // x',
+      'node> lost^C',
+      'To exit, press Ctrl-D or type exit',
+      'node>',
+    )
     terminal.type('lost\x15a\r')
     await terminal.shows("=> 'é'", 'node>')
     terminal.type('console.log("be" + "gun"); while (true);\r')

@@ -10,7 +10,7 @@ export interface CliContext {
   /** Of a command that neither throws nor succeeds. */
   exitCode?: string | number | null | undefined
   /** Runs the program that a command turns into; resolves with its exit code. By default it replaces this process. */
-  become?(command: CommandWords, env: NodeJS.ProcessEnv): Promise<number>
+  replaceProcess?(command: CommandWords, env: NodeJS.ProcessEnv): Promise<number>
 }
 
 export type Output = Writable & { readonly isTTY?: boolean }

@@ -8,7 +8,10 @@ const MAX_WORD_BYTES = 131_071
  * Replaces this process, so that the program has its pid, its signals and its exit code. A parent process would have to
  * forward signals, and Ctrl-C would reach both.
  */
-export function become([file, ...args]: readonly [string, ...string[]], env: NodeJS.ProcessEnv): never {
+export function replaceProcess(
+  [file, ...args]: readonly [string, ...string[]],
+  env: NodeJS.ProcessEnv,
+): never {
   // Only an argument can be that long; hexadecimal encoding doubles one that is not UTF-8.
   if (args.some((word) => Buffer.byteLength(word) > MAX_WORD_BYTES)) {
     throw new CliError(`An argument is too long for the system: at most ${MAX_WORD_BYTES} bytes`, EXIT.usage)

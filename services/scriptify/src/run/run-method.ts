@@ -3,7 +3,7 @@ import { CliError } from '../cli/cli-error.ts'
 import { parseEnvEntries } from '../cli/env-entries.ts'
 import { EXIT } from '../cli/exit-codes.ts'
 import { loadRuntime } from './registry.ts'
-import { become as replaceProcess } from './replace-process.ts'
+import { replaceProcess as replaceThisProcess } from './replace-process.ts'
 import { type CallOptions, resolveCall } from './resolve-call.ts'
 
 export interface RunOptions extends CallOptions {
@@ -16,15 +16,15 @@ export interface RunOptions extends CallOptions {
 /** Becomes the process that calls the method, prints its documentation, or lists the methods of a class; throws a CliError. */
 export async function runMethod(
   { reference, env: entries, task, ...options }: RunOptions,
-  { env: inherited, become = replaceProcess }: CliContext = process,
+  { env: inherited, replaceProcess = replaceThisProcess }: CliContext = process,
 ): Promise<number> {
   demandUtf8([reference, options.rootdir, options.bootstrap])
   const env = { ...inherited, ...parseEnvEntries(entries) }
   const call = await resolveCall(reference, options, env)
   const runtime = await loadRuntime(call.reference.runtime)
   if (task === 'methods' || call.reference.method === '')
-    return become(await runtime.methodsCommand(call, env), env)
-  return become(
+    return replaceProcess(await runtime.methodsCommand(call, env), env)
+  return replaceProcess(
     await (task === 'docs' ? runtime.docsCommand(call, env) : runtime.callCommand(call, env)),
     env,
   )

@@ -31,7 +31,7 @@ export function formatBanner(
     ...(history.problem === undefined ? [] : [history.problem]),
     ...opened.notes,
     ...(setup.sandbox ? [SANDBOX] : []),
-    '.help lists the commands; exit or Ctrl-D leaves',
+    '.help lists the commands. To exit, press Ctrl-D or type exit',
   ].join('\n')
 }
 
@@ -40,6 +40,6 @@ const SANDBOX =
   'sequences, and tables of MySQL without transactions'
 
 function productionWarning({ APP_ENV }: NodeJS.ProcessEnv): string {
-  const text = ` PRODUCTION: APP_ENV=${APP_ENV}. What you type here changes the real thing. `
+  const text = ` PRODUCTION: APP_ENV=${APP_ENV}. Statements run against production data. `
   return styleText(['bgRed', 'white', 'bold'], text, { stream: process.stdout })
 }

@@ -30,7 +30,7 @@ const COMMANDS: Record<string, DotCommand> = {
   exit: { usage: '.exit', effect: 'leave, like exit, quit and Ctrl-D', run: ({ leave }) => leave() },
   clear: {
     usage: '.clear',
-    effect: 'forget everything and start anew',
+    effect: 'clear all variables and start a new process',
     run: (context) => restart(context, false),
   },
   reset: { usage: '.reset', effect: 'the same as .clear', run: (context) => restart(context, false) },
@@ -135,5 +135,5 @@ async function describe(
 async function restart({ session, print }: DotCommandContext, keep: boolean): Promise<void> {
   const { notes } = await session.restart({ keep })
   for (const note of notes) print(note)
-  print(keep ? 'Reloaded' : 'Everything is forgotten')
+  print(keep ? 'Reloaded' : 'All variables were cleared')
 }

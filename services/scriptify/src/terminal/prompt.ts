@@ -64,7 +64,7 @@ export function createPrompt(session: Session, options: PromptOptions): Prompt {
     const wasEmpty = editor.isEmpty() && !reader.isStarted()
     reader.discard()
     editor.discard(wasEmpty ? '' : '^C')
-    if (wasEmpty) process.stdout.write('(Ctrl-D or exit leaves)\n')
+    if (wasEmpty) process.stdout.write('To exit, press Ctrl-D or type exit\n')
     showPrompt()
   }
   const editor = createLineEditor({

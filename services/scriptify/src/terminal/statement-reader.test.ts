@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { isFarewell } from './statement-reader.ts'
+import { isExitCommand } from './statement-reader.ts'
 
 it.each(['exit', 'quit', 'die', 'exit;', 'exit()', ' exit( ) ; '])('leaves at %j', (entry) => {
-  expect(isFarewell(entry)).toBe(true)
+  expect(isExitCommand(entry)).toBe(true)
 })
 
 it.each(['exit(1)', 'exits', 'exit 1', 'quit; 1', 'die()()'])('evaluates %j', (entry) => {
-  expect(isFarewell(entry)).toBe(false)
+  expect(isExitCommand(entry)).toBe(false)
 })

@@ -6,7 +6,8 @@ import { isDumb } from './line-editor.ts'
 import type { Outcome, Session } from './session.ts'
 
 /** Tells whether an entry asks to leave: exit, quit or die, in the words of either language. */
-export const isFarewell = (entry: string): boolean => /^\s*(exit|quit|die)\s*(\(\s*\))?\s*;?\s*$/.test(entry)
+export const isExitCommand = (entry: string): boolean =>
+  /^\s*(exit|quit|die)\s*(\(\s*\))?\s*;?\s*$/.test(entry)
 
 export interface StatementReaderOptions {
   session: Session
@@ -61,7 +62,7 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
         process.stderr.write(`${refusal}\n`)
         return
       }
-      if (lines.length === 0 && isFarewell(entry)) return leave()
+      if (lines.length === 0 && isExitCommand(entry)) return leave()
       if (lines.length > 0 || !isDotCommand(entry)) return readLine(entry, signal)
       history.add(entry)
       await runDotCommand(entry, { session, history, environment, evaluate, print, leave })
@@ -76,7 +77,8 @@ const freshLine = (columns: number): string => (isDumb() ? '' : `${' '.repeat(co
 
 function reportFailure(outcome: Outcome): void {
   if (outcome.status === 'failed' || outcome.status === 'interrupted') {
-    const rest = 'isRestored' in outcome ? '; the session goes on from before it' : ''
+    const rest =
+      'isRestored' in outcome ? '; the session was restored to the state before this statement' : ''
     process.stderr.write(`${styleText('red', outcome.text + rest, { stream: process.stderr })}\n`)
   }
 }

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CliError } from '../cli/cli-error.ts'
 import { EXIT } from '../cli/exit-codes.ts'
-import { become } from '../run/replace-process.ts'
+import { replaceProcess } from '../run/replace-process.ts'
 import { ask } from './control.ts'
 import type { InitSystem } from './init-system.ts'
 import { SYSTEM_PATH } from './paths.ts'
@@ -23,7 +23,7 @@ const TAIL_BYTES = 4096
  */
 export async function printLog(name: string, system: InitSystem, options: LogOptions): Promise<never> {
   const [file, ...args] = await logCommand(name, system, options)
-  return become([findProgram(file), ...args], { ...process.env, PATH: SYSTEM_PATH })
+  return replaceProcess([findProgram(file), ...args], { ...process.env, PATH: SYSTEM_PATH })
 }
 
 /** The absolute path of one of the system's programs. */

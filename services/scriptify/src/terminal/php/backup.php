@@ -15,7 +15,7 @@ final class Backup
         public readonly int $pid,
         private $pair,
         public readonly bool $isCopy,
-        public readonly string $lastWords = '',
+        public readonly string $reason = '',
     ) {
     }
 
@@ -48,9 +48,9 @@ final class Backup
         fclose($this->pair);
     }
 
-    public function sendLastWords(string $words): void
+    public function sendReason(string $reason): void
     {
-        @fwrite($this->pair, $words);
+        @fwrite($this->pair, $reason);
     }
 
     public static function killSelf(): void

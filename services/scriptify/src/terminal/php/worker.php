@@ -253,7 +253,7 @@ final class Worker
             return;
         }
         if (self::$backup->isCopy) {
-            self::takeOver(self::$backup->lastWords);
+            self::takeOver(self::$backup->reason);
         } else {
             self::$channel->write(['id' => 0, 'type' => 'protected', 'pid' => self::$backup->pid]);
         }
@@ -268,14 +268,14 @@ final class Worker
     }
 
     /** The copy becomes the worker. The connections that it shares with the dead process are in an unknown state. */
-    private static function takeOver(string $lastWords): void
+    private static function takeOver(string $reason): void
     {
         self::$backup = null;
         self::$isBackupStale = true;
         self::$isEvaluating = false;
         self::$pid = (int) getmypid();
         self::watchInterrupts();
-        $notes = Connections::release($lastWords === '');
+        $notes = Connections::release($reason === '');
         try {
             self::reconnect();
         } catch (\Throwable $error) {
@@ -302,7 +302,7 @@ final class Worker
             ob_end_flush();
         }
         if (self::$backup !== null) {
-            self::$backup->sendLastWords($reason);
+            self::$backup->sendReason($reason);
             // A destructor would close connections that the copy continues to use.
             Backup::killSelf();
         }

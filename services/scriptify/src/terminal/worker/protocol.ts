@@ -2,7 +2,7 @@ import { isRecord } from '../../classes/record.ts'
 
 /** What a worker remembers of a statement, for the one that may replace it. */
 interface Memory {
-  /** The source of imports and declarations, for a worker that starts anew. */
+  /** The source of imports and declarations, for a worker that replaces this one. */
   declarations?: string[] | undefined
   /** The variables that can be carried over, in the worker's own format. */
   snapshot?: string | undefined
