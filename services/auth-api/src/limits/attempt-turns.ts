@@ -58,8 +58,8 @@ export function createAttemptTurns({ limit, maxWaiting, readFailures }: AttemptT
   }
 }
 
-/** Runs one work of a key at a time, in the order of their arrival. */
-export function createMutexes() {
+/** Runs works in the order of their arrival, one at a time for each key. */
+export function createKeyedMutex() {
   const lastOf = new Map<string, Promise<unknown>>()
 
   return async <Result>(key: string, work: () => Promise<Result>): Promise<Result> => {

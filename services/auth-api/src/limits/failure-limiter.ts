@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
-import { createAttemptTurns, createMutexes } from './attempt-turns.ts'
+import { createAttemptTurns, createKeyedMutex } from './attempt-turns.ts'
 import { type Counted, type CreateCounter, tooManyRequests } from './counters.ts'
 import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
 
@@ -26,6 +26,13 @@ export type LimitFailures = <Result>(
   attempt: () => Promise<Result>,
 ) => Promise<Result>
 
+/** What failures are counted by. */
+interface Keys {
+  address: string
+  account: string
+  pair: string
+}
+
 const MINUTE = 60
 
 /**
@@ -40,36 +47,47 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
   const pairs = createCounter(`${name}-pair`, MINUTE)
   const readFailures = (address: string) => addresses.read(address)
   const inTurn = createAttemptTurns({ limit, maxWaiting: waitingLogins, readFailures })
-  const oneAtATime = createMutexes()
+  const oneAtATime = createKeyedMutex()
+
+  /** The counts that refuse an attempt; none when it may begin. */
+  async function findReached({ account, pair }: Keys, ofAddress: Counted): Promise<Counted[]> {
+    const reached = ofAddress.count < limit ? [] : [ofAddress]
+    if ((await accounts.read(account)).count < limit) return reached
+    const ofPair = await pairs.read(pair)
+    return ofPair.count > 0 ? [...reached, ofPair] : reached
+  }
+
+  async function run<Result>(
+    keys: Keys,
+    ofAddress: Counted,
+    attempt: () => Promise<Result>,
+  ): Promise<Result> {
+    const reached = await findReached(keys, ofAddress)
+    if (reached.length > 0) throw tooManyRequests(lastToEnd(reached))
+    try {
+      return await attempt()
+    } catch (error) {
+      if (error instanceof AppError && failures.includes(error.code))
+        await Promise.all([
+          addresses.count(keys.address),
+          accounts.count(keys.account),
+          pairs.count(keys.pair),
+        ])
+      throw error
+    }
+  }
 
   return async (request, accountName, attempt) => {
     const address = addressKey(request)
     const account = accountKey(accountName)
-    const pair = pairKey(address, account)
-
-    /** Throws where the limit of the address or that of the account is reached, with the time when the last of both ends. */
-    async function refuseLimited(ofAddress: Counted): Promise<void> {
-      const limits = ofAddress.count < limit ? [] : [ofAddress]
-      if ((await accounts.read(account)).count >= limit) {
-        const ofPair = await pairs.read(pair)
-        if (ofPair.count > 0) limits.push(ofPair)
-      }
-      if (limits.length === 0) return
-      throw tooManyRequests({ retryAfterSeconds: Math.max(...limits.map((each) => each.retryAfterSeconds)) })
-    }
-
+    const keys = { address, account, pair: pairKey(address, account) }
     return inTurn(address, (ofAddress) =>
-      // From many addresses at once, an account accepts fewer failures than twice its limit, and one from each address.
-      oneAtATime(pair, async () => {
-        await refuseLimited(ofAddress)
-        try {
-          return await attempt()
-        } catch (error) {
-          if (error instanceof AppError && failures.includes(error.code))
-            await Promise.all([addresses.count(address), accounts.count(account), pairs.count(pair)])
-          throw error
-        }
-      }),
+      // Guesses from many addresses at once then fail less often than twice the account's limit, and once for each address.
+      oneAtATime(keys.pair, () => run(keys, ofAddress, attempt)),
     )
   }
 }
+
+const lastToEnd = (counts: readonly Counted[]) => ({
+  retryAfterSeconds: Math.max(...counts.map(({ retryAfterSeconds }) => retryAfterSeconds)),
+})
