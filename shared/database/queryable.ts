@@ -33,16 +33,7 @@ export function createQueryable(
   }
 }
 
-/** The same text each time, which pg compares with that of the prepared statement. */
-const texts = new WeakMap<Dialect, WeakMap<Statement, SqlText>>()
-
-function textOf(dialect: Dialect, statement: Statement): SqlText {
-  const { name, text } = statement
-  if (typeof text === 'string') return { name, text }
-  const known = texts.get(dialect)?.get(statement)
-  if (known !== undefined) return known
-  const resolved = { name, text: text(dialect.sql) }
-  const ofDialect = texts.get(dialect) ?? new WeakMap<Statement, SqlText>()
-  texts.set(dialect, ofDialect.set(statement, resolved))
-  return resolved
-}
+const textOf = ({ sql }: Dialect, { name, text }: Statement): SqlText => ({
+  name,
+  text: typeof text === 'string' ? text : text(sql),
+})

@@ -9,33 +9,33 @@ interface Named {
   mails: MailTemplates
 }
 
-/** A kind of name that extensions declare. */
-interface Kind {
+/** The names of one kind that an extension declares. */
+interface Declared {
   noun: string
+  names: readonly string[]
+  prefix: string
   pattern: RegExp
   rule: string
-  prefixOf: (extension: string) => string
-  /** Latchkey's own. */
+  /** The names of Latchkey itself. */
   taken: readonly string[]
-  declaredBy: (extension: Named) => readonly string[]
 }
 
-const KINDS: readonly Kind[] = [
+const declaredBy = ({ name, settings, mails }: Named): Declared[] => [
   {
     noun: 'setting',
+    names: Object.keys(settings),
+    prefix: settingPrefix(name),
     pattern: /^[A-Z0-9_]+$/,
     rule: 'upper-case letters, digits and underscores',
-    prefixOf: settingPrefix,
     taken: Object.keys(SETTINGS),
-    declaredBy: ({ settings }) => Object.keys(settings),
   },
   {
     noun: 'mail template',
+    names: Object.keys(mails),
+    prefix: mailPrefix(name),
     pattern: /^[a-z0-9-]{1,50}$/,
     rule: 'at most 50 lower-case letters, digits and dashes',
-    prefixOf: mailPrefix,
     taken: Object.keys(MAIL_TEMPLATES),
-    declaredBy: ({ mails }) => Object.keys(mails),
   },
 ]
 
@@ -45,11 +45,11 @@ const KINDS: readonly Kind[] = [
  * one that begins like a name of today is refused as a whole.
  */
 export function refuseForeignNames(extensions: readonly Named[]): void {
-  for (const kind of KINDS) {
-    const owners = new Map<string, string>()
-    for (const extension of extensions) {
-      for (const name of kind.declaredBy(extension)) {
-        const fault = findFault(name, extension.name, kind) ?? findOther(name, owners, kind)
+  const owners = new Map<string, string>()
+  for (const extension of extensions) {
+    for (const declared of declaredBy(extension)) {
+      for (const name of declared.names) {
+        const fault = findFault(name, declared, owners.get(name))
         if (fault) throw new ExtensionError(extension.name, fault)
         owners.set(name, extension.name)
       }
@@ -57,17 +57,14 @@ export function refuseForeignNames(extensions: readonly Named[]): void {
   }
 }
 
-function findFault(name: string, extension: string, kind: Kind): string | undefined {
-  const { noun, pattern, rule, prefixOf, taken } = kind
-  const prefix = prefixOf(extension)
+function findFault(
+  name: string,
+  { noun, prefix, pattern, rule, taken }: Declared,
+  owner: string | undefined,
+): string | undefined {
   const ours = taken.find((each) => each.startsWith(prefix))
   if (ours) return `${ours} is a ${noun} of Latchkey, so ${prefix} cannot be its prefix; rename its folder`
   if (!name.startsWith(prefix)) return `its ${noun} ${name} must begin with ${prefix}`
   if (!pattern.test(name)) return `its ${noun} ${name} must consist of ${rule}`
-  return undefined
-}
-
-function findOther(name: string, owners: ReadonlyMap<string, string>, { noun }: Kind): string | undefined {
-  const other = owners.get(name)
-  return other && `its ${noun} ${name} is also one of the extension ${other}; rename one`
+  return owner && `its ${noun} ${name} is also one of the extension ${owner}; rename one`
 }

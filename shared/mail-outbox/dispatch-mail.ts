@@ -45,27 +45,46 @@ export function createMailDispatcher({
 }: MailDispatcherDependencies): MailDispatcher {
   const inFlight = new Set<Promise<void>>()
   const closing = new AbortController()
-  const markDispatched = createCollector(closing.signal, (ids) => outbox.markDispatched(ids, new Date()))
-  const removeDecoy = createCollector(closing.signal, outbox.removeAll)
+  const pause = (ms: number) => wait(ms, undefined, { signal: closing.signal }).catch(() => undefined)
+  let dispatched: string[] = []
+  let decoys: string[] = []
+  let recording: Promise<void> | undefined
+
+  async function record(): Promise<void> {
+    const [sent, discarded] = [dispatched, decoys]
+    dispatched = []
+    decoys = []
+    recording = undefined
+    if (sent.length > 0)
+      await outbox.markDispatched(sent, new Date()).catch((error) => {
+        for (const id of sent) onError?.(error, id)
+      })
+    // A decoy that stays behind has expired already, and the sweep deletes it.
+    if (discarded.length > 0) await outbox.removeAll(discarded).catch(() => undefined)
+  }
+
+  function recordSoon(): void {
+    recording ??= pause(COLLECT_MS).then(record)
+  }
 
   async function enqueue(id: string, job: MailJob): Promise<void> {
     try {
       await queue.add(id, job)
-      await markDispatched(id)
+      dispatched.push(id)
+      recordSoon()
     } catch (error) {
       onError?.(error, id)
     }
   }
 
-  async function remove(id: string): Promise<void> {
-    // A decoy that stays behind has expired already, and the sweep deletes it.
-    await removeDecoy(id).catch(() => undefined)
+  function discard(id: string): void {
+    decoys.push(id)
+    recordSoon()
   }
 
-  function runDelayed(work: () => Promise<void>): void {
+  function runDelayed(work: () => Promise<void> | void): void {
     if (inFlight.size >= MAX_IN_FLIGHT) return
-    const tracked = wait(Math.random() * maxDelayMs, undefined, { signal: closing.signal })
-      .catch(() => undefined)
+    const tracked = pause(Math.random() * maxDelayMs)
       .then(work)
       .finally(() => inFlight.delete(tracked))
     inFlight.add(tracked)
@@ -73,30 +92,11 @@ export function createMailDispatcher({
 
   return {
     dispatch: (id, job) => runDelayed(() => enqueue(id, job)),
-    discard: (id) => runDelayed(() => remove(id)),
+    discard: (id) => runDelayed(() => discard(id)),
     async close() {
       closing.abort()
       await Promise.all(inFlight)
+      await recording
     },
-  }
-}
-
-/** Collects ids for a while, and runs `work` on all of them; a call settles as its work does. */
-function createCollector(closing: AbortSignal, work: (ids: readonly string[]) => Promise<unknown>) {
-  let collected: { ids: string[]; done: Promise<unknown> } | undefined
-
-  function begin() {
-    const ids: string[] = []
-    const end = () => {
-      collected = undefined
-      return work(ids)
-    }
-    return { ids, done: wait(COLLECT_MS, undefined, { signal: closing }).then(end, end) }
-  }
-
-  return (id: string): Promise<unknown> => {
-    collected ??= begin()
-    collected.ids.push(id)
-    return collected.done
   }
 }
