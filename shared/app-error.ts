@@ -20,7 +20,7 @@ export interface AppErrorOptions {
   cause?: unknown
   /** Extension members of the problem (RFC 9457 §3.2), for example `violations`. */
   details?: Record<string, unknown>
-  /** When to try again, in seconds. */
+  /** The time after which to try again, in seconds. */
   retryAfterSeconds?: number
   /** The check of `/health/ready` that watches what is unavailable. */
   dependency?: string

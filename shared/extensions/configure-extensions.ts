@@ -27,7 +27,7 @@ export function configureExtensions(
   return configured
 }
 
-/** In the process environment too: the prefix is the extension's. */
+/** Finds misspelt names of settings, in the process environment too, since the prefix belongs to the extension. */
 function findMisspeltNames({ name, settings }: LoadedExtension, environment: Environment): string[] {
   const given = Object.keys(environment).filter((each) => each.startsWith(settingPrefix(name)))
   return given.flatMap((each) => {

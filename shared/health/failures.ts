@@ -7,7 +7,7 @@ export interface Failed {
   count: number
   /** The reason of the newest failure, for the log and never for a response. */
   reason: string
-  /** When the newest one was reported. */
+  /** The moment of the newest one. */
   at: number
 }
 

@@ -6,7 +6,7 @@ export interface ReadinessReport {
   /** The URL of each check, whose host is logged, never its password. */
   urls: Readonly<Record<string, string>>
   logger: { info(details: object, message: string): void; warn(details: object, message: string): void }
-  /** Where the service listens, once it does. */
+  /** Returns the address on which the service listens. */
   address: () => string
 }
 

@@ -5,11 +5,11 @@ import type { Lifecycle } from './run-service.ts'
 
 export interface AnnouncementOptions extends Omit<ReadinessReport, 'readiness'> {
   readiness: Readiness
-  /** How long the service still answers after it has become unready, so that load balancers notice. Default 0. */
+  /** How long the service still answers after it is no longer ready, so that load balancers notice. Default 0. */
   drainDelaySeconds?: number
 }
 
-/** The last part of a service. From here on it is ready while its checks pass; a stop begins by taking that back. */
+/** Makes the service ready while its checks pass, as the last step of its start. A stop first makes it unready. */
 export async function announceReady(
   lifecycle: Lifecycle,
   { readiness, drainDelaySeconds = 0, ...report }: AnnouncementOptions,

@@ -17,7 +17,7 @@ export interface ListenOptions {
 
 const IDLE_SWEEP_MS = 50
 
-/** Opens a server as a part of the service; it stops accepting and answers what is in flight when the service stops. */
+/** Opens a server as a resource of the service; it stops accepting and answers what is in flight when the service stops. */
 export function listen(lifecycle: Lifecycle, server: Listener, options: ListenOptions): Promise<string> {
   return lifecycle.open(
     () => bind(server, options),

@@ -23,7 +23,7 @@ interface CommonConfig {
   shutdown: { graceSeconds: number; delaySeconds?: number }
 }
 
-/** What every part of a service may need. */
+/** What the members of a service may need. */
 export interface ServiceContext {
   logger: Logger
   /** Undefined when traces are off. */

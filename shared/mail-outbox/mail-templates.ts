@@ -12,7 +12,7 @@ export const wholeNumber = z.int().positive().transform(String)
 /** The user's name, and as `account` their masked e-mail; a mail of an earlier release has none. */
 const ACCOUNT = { name: z.string().optional(), account: z.string().optional() }
 
-/** When something happened, in the user's language, and the masked address that it came from. */
+/** The moment of an event, in the user's language, and the masked address that caused it. */
 const EVENT = { ...ACCOUNT, at: z.string(), address: z.string().optional() }
 
 const CODE = {

@@ -48,7 +48,7 @@ export interface OutboxEntry {
   payload: string
   createdAt: Date
   expiresAt: Date
-  /** When the queue was last known to have it; undefined if it never had. */
+  /** The moment at which the queue was last known to have it; undefined if it never had it. */
   dispatchedAt: Date | undefined
 }
 
@@ -103,7 +103,7 @@ export function createOutboxRepository(db: Queryable) {
     /** Deletes the row of a settled mail; true for the one call that deletes it. */
     remove: async (id: string): Promise<boolean> => (await db.execute(REMOVE, [db.toUuidValue(id)])) > 0,
 
-    /** When the oldest mail was accepted that is to be sent; undefined when there is none. */
+    /** The moment at which the oldest mail that is to be sent was accepted; undefined when there is none. */
     async findOldest(): Promise<Date | undefined> {
       const [row] = await db.query<Pick<OutboxRow, 'created_at'>>(FIND_OLDEST)
       return row?.created_at

@@ -397,7 +397,7 @@ function findPropertyNamesFault(names: readonly string[]): Fault | undefined {
     : undefined
 }
 
-/** Where `npm start` serves the API. Elsewhere only the operator knows the address. */
+/** The address at which `npm start` serves the API. Elsewhere only the operator knows the address. */
 function localServer({ APP_ENV, PORT = String(DEFAULT_PORT) }: Environment): string | undefined {
   if (!hasDemoUsers(APP_ENV)) return undefined
   const server = `http://localhost:${PORT}`

@@ -11,7 +11,7 @@ export interface User {
   createdAt: Date | null
   updatedAt: Date | null
   deletedAt: Date | null
-  /** In the order they were added; a name may occur more than once. */
+  /** The properties in the order in which they were added; a name may occur more than once. */
   properties: readonly UserProperty[]
 }
 

@@ -17,7 +17,7 @@ export interface QueueConsumerOptions {
   takeover?: Takeover | undefined
 }
 
-/** When another worker takes over the jobs of a dead one, in milliseconds. */
+/** The times after which another worker takes over the jobs of a dead one, in milliseconds. */
 export interface Takeover {
   /** A worker that has not renewed a job's lock for this long counts as dead. */
   lockMs: number

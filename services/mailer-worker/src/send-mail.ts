@@ -42,7 +42,7 @@ export interface QueuedMail {
 export type Outcome = 'sent' | 'expired' | 'sent before'
 
 /**
- * Sends one queued mail and deletes its outbox row, which alone says what is still to be sent. Throws
+ * Sends one queued mail and deletes its outbox row, which says that it is still to be sent. Throws
  * `UnrecoverableError` when no further attempt could help, and any other error to be retried. No error message contains
  * a variable's value, because BullMQ keeps the message with the job.
  */

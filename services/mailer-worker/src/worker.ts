@@ -138,7 +138,7 @@ const buildReadiness = ({
     { clock },
   )
 
-/** In prod and staging for those who know the token; elsewhere open, like the inbox. */
+/** Serves `/queue`: in prod and staging for clients with the token, elsewhere for everyone, like the inbox. */
 function addQueueBoard(server: FastifyInstance, { board, environment }: Config, queue: MailQueue): void {
   const { token } = board
   if (token === undefined && !hasDemoUsers(environment)) return

@@ -22,7 +22,7 @@ export interface Column {
   data_type: string
   /** The type with its length, as a statement names it. */
   full_type: string
-  /** In characters, or bytes for binary types; null where the type has no limit. */
+  /** The length in characters, or bytes for binary types; null where the type has no limit. */
   max_length: number | null
   is_nullable: Flag
   /** Whether a row that does not name the column gets a value other than null. */
@@ -52,7 +52,7 @@ export interface SpecifiedColumn {
   readonly table: string
   readonly column: string
   readonly kind: Kind
-  /** In characters. */
+  /** The length in characters. */
   readonly length?: number
   readonly isNullable?: boolean
   /** A table without it belongs to another product. */

@@ -49,7 +49,7 @@ export function findForeign(given: Given): Difference[] {
   const views = given.schema.tables
     .filter(({ table_name, is_table }) => isSpecified(table_name) && !is_table)
     .map(({ table_name }) => `${table_name} is a view`)
-  const alone =
+  const orphaned =
     hasTable(given, 'users_property') && !hasTable(given, 'users')
       ? ['users_property exists without a table users']
       : []
@@ -60,7 +60,7 @@ export function findForeign(given: Given): Difference[] {
     .filter(({ column, found }) => column.kind === 'uuid' && !isUsable(given, column, found))
     .map(({ name, found }) => `${name} is ${found.full_type}, not ${given.adoption.types.uuid[0]}`)
   const consequence = 'Latchkey cannot use the table. Copy its users to another database with Users::import.'
-  const foreign = [...views, ...alone, ...missing, ...ids]
+  const foreign = [...views, ...orphaned, ...missing, ...ids]
   return [...foreign.map((problem) => ({ problem, consequence, isBlocking: true })), ...findOccupied(given)]
 }
 
