@@ -12,7 +12,7 @@ import { measureHttp } from './measure-http.ts'
 import { measureMail } from './measure-mail.ts'
 import { measureMemory, measureStart } from './measure-process.ts'
 import { HTTP_ROWS } from './rows.ts'
-import { canPin, pinBenchmark } from './run/pinned-process.ts'
+import { canPin, pinBenchmark } from './run/host.ts'
 import { prepareTarget, type Target } from './run/target.ts'
 import { withPostgres } from './with-postgres.ts'
 

@@ -1,12 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
-import { insertRows } from '@latchkey/shared/database/insert-rows.ts'
 import { getScheme } from '@latchkey/shared/passwords/schemes.ts'
 import type { Line } from './bench.ts'
 import { HTTP_ROWS, type HttpRow } from './rows.ts'
 import { startNamedHost } from './run/hosts.ts'
-import { type Load, startLoad } from './run/load.ts'
+import { type Load, sendLoad } from './run/load.ts'
 import { type BenchUser, PASSWORD, type Target } from './run/target.ts'
 
 const ROUTES = [
@@ -17,10 +15,8 @@ const ROUTES = [
   'refresh',
   'reset request',
 ]
-const ROWS_OF_STATEMENT = 512
-/** The users that the requests name in turn, spread over all of them. */
+/** How many users the requests name in turn. */
 const SAMPLE = 20_000
-const COLUMNS = ['userid', 'name', 'email', 'username', 'password', 'role']
 /** PostgreSQL adds what a connection has read once that is closed. */
 const ROWS_READ = {
   name: 'bench-rows-read',
@@ -38,13 +34,10 @@ export async function measureGrowth(
 ): Promise<Line[]> {
   if (!target.databaseUrl.startsWith('postgres')) throw new Error('The row growth needs PostgreSQL')
   const db = await openDatabase(target.databaseUrl, { poolSize: 1 })
-  const added: BenchUser[] = []
   const lines: Line[] = []
   try {
     for (const users of sizes.toSorted((a, b) => a - b)) {
-      await addUsers(db, added, users)
-      const step = Math.max(1, Math.floor(users / SAMPLE))
-      const sample = added.filter((_, index) => index % step === 0)
+      const sample = await growTo(db, users)
       const grown = { ...target, users: { sha1: sample, argon2id: sample } }
       for (const row of HTTP_ROWS.filter(({ name }) => ROUTES.includes(name)))
         lines.push(await measureRoute(db, grown, { row, users, seconds }))
@@ -55,27 +48,21 @@ export async function measureGrowth(
   return lines
 }
 
-async function addUsers(db: Database, added: BenchUser[], count: number): Promise<void> {
+/** Adds users until there are `count` of them; resolves with some, spread over all. */
+async function growTo(db: Database, count: number): Promise<BenchUser[]> {
   const password = await getScheme('sha1').hash(PASSWORD)
-  while (added.length < count) {
-    const users = Array.from({ length: Math.min(ROWS_OF_STATEMENT, count - added.length) }, () => {
-      const userid = randomUUID()
-      return { userid, email: `${userid}@example.com` }
-    })
-    const rows = users.map(({ userid, email }) => [
-      userid,
-      'User',
-      email,
-      userid.slice(0, 20),
-      password,
-      'user',
-    ])
-    await insertRows(db, 'users', COLUMNS, rows)
-    added.push(...users)
-  }
   // What the refreshes of a smaller number of users have left would count as growth.
-  await db.runScript('delete from token_revocation')
+  await db.runScript(`
+    insert into users (userid, name, email, username, password, role)
+      select id, 'User', id || '@example.com', left(id::text, 20), '${password}', 'user'
+      from (select gen_random_uuid() as id
+        from generate_series(1, ${count} - (select count(*) from users))) as ids;
+    delete from token_revocation`)
   await db.runScript('vacuum analyze')
+  return db.query<BenchUser>({
+    name: 'bench-sample',
+    text: `select userid, email from users where password = '${password}' order by random() limit ${SAMPLE}`,
+  })
 }
 
 async function measureRoute(
@@ -98,8 +85,7 @@ async function measureRoute(
 async function sendRequests(row: HttpRow, target: Target, seconds: number): Promise<Load> {
   const [name = 'latchkey'] = row.hosts
   await using host = await startNamedHost(name, target)
-  using sender = startLoad()
-  return await sender.run({ ...row.order(target, seconds), url: `${host.url}${row.path}`, seconds })
+  return await sendLoad({ ...row.order(target, seconds), url: `${host.url}${row.path}`, seconds })
 }
 
 async function readCounts(db: Database): Promise<{ scanned: number; found: number }> {

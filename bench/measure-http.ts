@@ -3,8 +3,7 @@ import type { Line } from './bench.ts'
 import type { HttpRow } from './rows.ts'
 import type { Host } from './run/host.ts'
 import { startNamedHost } from './run/hosts.ts'
-import { startLoad } from './run/load.ts'
-import { median } from './run/quantile.ts'
+import { median, sendLoad } from './run/load.ts'
 import type { Target } from './run/target.ts'
 
 const WARM_SECONDS = 1
@@ -51,15 +50,13 @@ export async function measureHttp(row: HttpRow, target: Target, options: HttpOpt
 
 async function measureOnce(row: HttpRow, target: Target, host: Host, seconds: number): Promise<Sample> {
   const url = `${host.url}${row.path}`
-  using sender = startLoad()
-  using besides = row.besides && startLoad()
   // Until the code is compiled, and what is remembered is there.
-  await sender.run({ ...row.order(target, WARM_SECONDS), url, seconds: WARM_SECONDS })
+  await sendLoad({ ...row.order(target, WARM_SECONDS), url, seconds: WARM_SECONDS })
   await wait(row.pauseMs ?? 0)
   const before = await host.cpuMicros()
   const [{ answers, perSecond, p50Ms, p99Ms }] = await Promise.all([
-    sender.run({ ...row.order(target, seconds), url, seconds }),
-    row.besides && besides?.run({ ...row.besides(target), url: `${host.url}/login`, seconds }),
+    sendLoad({ ...row.order(target, seconds), url, seconds }),
+    row.besides && sendLoad({ ...row.besides(target), url: `${host.url}/login`, seconds }),
   ])
   if (answers === 0) throw new Error(`${host.name} answered nothing within ${seconds} s: ${row.name}`)
   const cpuMicros = row.besides ? Number.NaN : ((await host.cpuMicros()) - before) / answers

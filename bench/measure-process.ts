@@ -2,8 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Line } from './bench.ts'
 import { HTTP_ROWS } from './rows.ts'
 import { type HostName, startNamedHost } from './run/hosts.ts'
-import { startLoad } from './run/load.ts'
-import { median } from './run/quantile.ts'
+import { median, sendLoad } from './run/load.ts'
 import type { Target } from './run/target.ts'
 
 const HOSTS: readonly HostName[] = ['latchkey', 'fastify + @fastify/jwt + pg', 'fastify']
@@ -41,8 +40,7 @@ export async function measureMemory(target: Target, seconds: number): Promise<Li
     await using host = await startNamedHost(name, target)
     const send = async (order: object) => {
       for (const row of HTTP_ROWS.filter((each) => DAILY.includes(each.name) && each.hosts.includes(name))) {
-        using sender = startLoad()
-        await sender.run({ ...row.order(target, seconds), ...order, url: `${host.url}${row.path}`, seconds })
+        await sendLoad({ ...row.order(target, seconds), ...order, url: `${host.url}${row.path}`, seconds })
       }
     }
     await wait(IDLE_MS)

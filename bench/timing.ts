@@ -11,9 +11,9 @@ import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { getScheme } from '@latchkey/shared/passwords/schemes.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import autocannon from 'autocannon'
 import { startNamedHost } from './run/hosts.ts'
-import { type LoadOrder, startLoad } from './run/load.ts'
-import { median } from './run/quantile.ts'
+import { median } from './run/load.ts'
 import { PASSWORD, prepareTarget } from './run/target.ts'
 import { compareRanks } from './timing/rank-test.ts'
 import { createRows, type Emails, type Row } from './timing/rows.ts'
@@ -44,9 +44,7 @@ await withPostgres(async (databaseUrl) => {
     await using host = await startNamedHost('latchkey', target)
     for (const row of rows) await measureRow(host.url, row, firstOf(emails, 50)) // Warms the code.
     for (const load of loads) {
-      using others = load === 'loaded' ? startLoad() : undefined
-      // The process of the load ends before its order does.
-      others?.run(loadOf(host.url)).catch(() => undefined)
+      using _others = load === 'loaded' ? startOthers(host.url) : undefined
       for (const row of rows) await measureRow(host.url, row, emails, load)
     }
   } finally {
@@ -54,17 +52,20 @@ await withPostgres(async (databaseUrl) => {
   }
 })
 
-/** Four other clients, whose requests read the database. */
-function loadOf(url: string): LoadOrder {
-  return {
+/** Four other clients, whose requests read the database, in a thread of their own. */
+function startOthers(url: string): Disposable {
+  const options = {
     url: `${url}/login/confirmcode`,
-    method: 'POST',
-    bodies: [JSON.stringify({ email: 'somebody@example.com', code: '000000' })],
-    status: 422,
+    method: 'POST' as const,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email: 'somebody@example.com', code: '000000' }),
     connections: 4,
-    rate: 400,
-    seconds: 3_600,
+    overallRate: 400,
+    duration: 3_600,
+    workers: 1,
   }
+  const others = autocannon(options, () => undefined)
+  return { [Symbol.dispose]: () => others.stop() }
 }
 
 async function storeUsers(db: Database): Promise<Emails> {

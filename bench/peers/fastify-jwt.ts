@@ -5,10 +5,9 @@
 import { createHash, hash, randomBytes, randomInt, randomUUID } from 'node:crypto'
 import jwt from '@fastify/jwt'
 import { verify } from '@node-rs/argon2'
+import { createPostgresBackend, Queue } from 'bullmq'
 import Fastify, { type FastifyRequest } from 'fastify'
 import pg from 'pg'
-import { announce } from './announce.ts'
-import { openMails } from './mails.ts'
 import {
   FIND_BY_EMAIL,
   FIND_PROFILE,
@@ -28,7 +27,7 @@ declare module '@fastify/jwt' {
 
 const app = Fastify()
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
-const addMail = openMails(process.env.QUEUE_URL ?? '')
+const mails = openQueue(process.env.QUEUE_URL ?? '')
 await app.register(jwt, {
   secret: Buffer.from(process.env.JWT_SECRET ?? '', 'base64'),
   sign: { algorithm: 'HS512' },
@@ -73,8 +72,15 @@ app.post<{ Body: { email: string } }>('/login/resetrequest', async ({ body: { em
   const [id, code] = [randomUUID(), String(randomInt(1_000_000)).padStart(6, '0')]
   const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
   await pool.query(INSERT_RESET, [id, user.userid, user.email, hashOf(token), hashOf(code)])
-  await addMail({ to: user.email, code })
+  await mails.add('mail', { to: user.email, code }, { removeOnComplete: true })
   return { token }
 })
 
-announce(await app.listen({ host: '127.0.0.1', port: 0 }))
+process.send?.({ ready: true, address: await app.listen({ host: '127.0.0.1', port: 0 }) })
+process.once('disconnect', () => process.exit(0))
+
+function openQueue(url: string): Pick<Queue, 'add'> {
+  return /^rediss?:/.test(url)
+    ? new Queue('peer-mail', { connection: { url } })
+    : new Queue('peer-mail', { connection: { connectionString: url } }, createPostgresBackend)
+}

@@ -1,6 +1,7 @@
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { nextMessage, spawnPinned } from './pinned-process.ts'
+import { availableParallelism } from 'node:os'
 
 /** A service that is measured. */
 export interface Host extends AsyncDisposable {
@@ -19,11 +20,22 @@ export interface Memory {
   peakMib: number
 }
 
+const CORES = availableParallelism()
+/** The service that is measured has the first core for itself; everything else shares the others. */
+const SERVICE_CORES = '0'
+const OTHER_CORES = CORES > 2 ? `1-${CORES - 1}` : '1'
 /** Linux counts processor time in ticks of a hundredth of a second. */
 const TICK_MICROS = 10_000
 const KIB_PER_MIB = 1024
 
-/** Starts a service in its own process and waits until it is ready. */
+export const canPin = CORES > 1 && hasTaskset()
+
+/** Moves this process, and with it the database that it starts, to the cores that the service does not have. */
+export function pinBenchmark(): void {
+  if (canPin) execFileSync('taskset', ['-a', '-c', '-p', OTHER_CORES, String(process.pid)])
+}
+
+/** Starts a service in its own process, on its own core where `taskset` is installed, and waits until it is ready. */
 export async function startHost(
   name: string,
   file: string,
@@ -31,8 +43,13 @@ export async function startHost(
   options: readonly string[] = [],
 ): Promise<Host> {
   const begun = performance.now()
-  const child = spawnPinned('service', file, environment, options)
-  const { address = '' } = await nextMessage<{ address?: string }>(name, child)
+  const node = [process.execPath, ...options, file]
+  const [command = '', ...args] = canPin ? ['taskset', '-c', SERVICE_CORES, ...node] : node
+  const child = spawn(command, args, { env: environment, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const address = await new Promise<string>((resolve, reject) => {
+    child.once('message', (message: { address?: string }) => resolve(message.address ?? ''))
+    child.once('exit', (code, signal) => reject(new Error(`${name} ended with ${code ?? signal}`)))
+  })
   const startMs = performance.now() - begun
   return {
     name,
@@ -60,4 +77,13 @@ async function readMemory(pid = 0): Promise<Memory> {
   const mib = (field: string) =>
     Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]) / KIB_PER_MIB
   return { residentMib: mib('VmRSS'), peakMib: mib('VmHWM') }
+}
+
+function hasTaskset(): boolean {
+  try {
+    execFileSync('taskset', ['--version'], { stdio: 'pipe' })
+    return true
+  } catch {
+    return false
+  }
 }

@@ -1,5 +1,5 @@
-import { join } from 'node:path'
-import { nextMessage, spawnPinned } from './pinned-process.ts'
+import { createHmac, randomUUID } from 'node:crypto'
+import autocannon from 'autocannon'
 
 /** Requests of one kind, as many as the connections carry. */
 export interface LoadOrder {
@@ -34,28 +34,85 @@ export interface Load {
   p99Ms: number
 }
 
-/** What the process of the load sends back. `wrong`: how many requests had another outcome, by that outcome. */
-export type LoadReport = Load & { wrong: Readonly<Record<string, number>> }
-
-export interface LoadSender extends Disposable {
-  /** Throws if an answer has another status. */
-  run(order: LoadOrder): Promise<Load>
-}
-
-/** Starts a process that sends requests, with another core where there is one. */
-export function startLoad(): LoadSender {
-  const sender = spawnPinned('load', join(import.meta.dirname, 'load-process.ts'), process.env)
-  return {
-    async run(order) {
-      const report = nextMessage<LoadReport>('the load', sender)
-      sender.send(order)
-      const { wrong, ...measured } = await report
-      const outcomes = Object.entries(wrong).map(([outcome, count]) => `${count} times ${outcome}`)
-      if (outcomes.length === 0) return measured
-      throw new Error(
-        `${order.method} ${order.url} was answered ${outcomes.join(', ')} instead of ${order.status}`,
-      )
+/** Sends the requests; throws if an answer has another status. */
+export async function sendLoad(order: LoadOrder): Promise<Load> {
+  const { url, method, bodies = [], tokens, connections, seconds, rate, status, refusals = [] } = order
+  const authorizations = tokens ? signTokens(tokens) : []
+  const requestOf = (index: number) => ({
+    method,
+    headers: {
+      ...(bodies.length > 0 ? { 'content-type': 'application/json' } : {}),
+      ...(tokens ? { authorization: authorizations[index % authorizations.length] ?? '' } : {}),
     },
-    [Symbol.dispose]: () => void sender.kill(),
+    ...(bodies.length > 0 ? { body: bodies[index % bodies.length] ?? '' } : {}),
+  })
+  let next = 0
+  const isAlwaysSame = authorizations.length <= 1 && bodies.length <= 1
+  const { result, latencies } = await runAutocannon({
+    url,
+    connections,
+    duration: seconds,
+    timeout: 30,
+    ...(rate ? { overallRate: rate } : {}),
+    ...(isAlwaysSame
+      ? requestOf(0)
+      : { requests: [{ setupRequest: (request) => ({ ...request, ...requestOf(next++) }) }] }),
+  })
+  const counts = Object.entries(result.statusCodeStats ?? {})
+  const wrong = counts
+    .filter(([each]) => ![status, ...refusals].includes(Number(each)))
+    .map(([each, { count }]) => `${count} times ${each}`)
+  if (result.errors > 0) wrong.push(`${result.errors} times an error of the connection`)
+  if (wrong.length > 0)
+    throw new Error(`${method} ${url} was answered ${wrong.join(', ')} instead of ${status}`)
+  const answers = counts.find(([each]) => Number(each) === status)?.[1].count ?? 0
+  return {
+    answers,
+    perSecond: answers / result.duration,
+    p50Ms: median(latencies),
+    p99Ms: quantile(latencies, 0.99),
   }
 }
+
+/** With latencies in milliseconds and fractions, which autocannon's own summary lacks. */
+function runAutocannon(options: autocannon.Options) {
+  const latencies: number[] = []
+  return new Promise<{ result: autocannon.Result; latencies: number[] }>((resolve, reject) => {
+    const instance = autocannon(options, (error, result) =>
+      error ? reject(error) : resolve({ result, latencies }),
+    )
+    instance.on('response', (_client, _status, _bytes, milliseconds) => void latencies.push(milliseconds))
+  })
+}
+
+/** Signs values of the header Authorization, by hand: a hundred thousand by WebCrypto would take longer than the measurement. */
+export function signTokens({ secret, issuer, userids, count }: TokenOrder): string[] {
+  const key = Buffer.from(secret, 'base64')
+  const now = Math.floor(Date.now() / 1000)
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const header = encode({ alg: 'HS512', typ: 'JWT' })
+  return Array.from({ length: count }, (_, index) => {
+    const userid = userids[index % userids.length] ?? ''
+    const claims = {
+      auth_time: now,
+      sid: randomUUID(),
+      data: { userid, name: 'User', role: 'user' },
+      iss: issuer,
+      sub: userid,
+      iat: now,
+      nbf: now,
+      exp: now + 3600,
+      jti: randomUUID(),
+    }
+    const text = `${header}.${encode(claims)}`
+    return `Bearer ${text}.${createHmac('sha512', key).update(text).digest('base64url')}`
+  })
+}
+
+/** The value below which the share `q` of `list` lies. */
+function quantile(list: readonly number[], q: number): number {
+  const sorted = [...list].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN
+}
+
+export const median = (list: readonly number[]): number => quantile(list, 0.5)

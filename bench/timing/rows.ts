@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { SignJWT } from 'jose'
+import { signTokens } from '../run/load.ts'
 import { PASSWORD, type Target } from '../run/target.ts'
 
 /** What an e-mail may be. Requests about all kinds of a row must take the same time. */
@@ -133,7 +133,7 @@ function createChangeRow(
   target: Target,
   { which, currentPassword, status }: { which: string; currentPassword: string; status: number },
 ): Row {
-  let authorization = ''
+  let authorization: string | undefined
   return {
     name: `PUT /profile, another e-mail, ${which}`,
     kinds: ALL_KINDS,
@@ -153,7 +153,7 @@ function createChangeRow(
 
 /** A guess of the code that was mailed to an e-mail which nobody had, or of one that was mailed to nobody. */
 function createConfirmChangeRow(db: Database, target: Target): Row {
-  const authorizations = new Map<string, string>()
+  const authorizations = new Map<string, string | undefined>()
   return {
     name: 'confirmemail, open change',
     kinds: ['unknown', 'known'],
@@ -183,21 +183,13 @@ async function forEachEmail({ unknown, known }: Emails, work: (email: string) =>
   await Promise.all(Array.from({ length: PREPARED_TOGETHER }, lane))
 }
 
-/** Stores a user with the password `PASSWORD`; resolves with the Authorization header of a token that lives for a day. */
-async function storeUser(db: Database, { jwtSecret, issuer }: Target): Promise<string> {
+/** Stores a user with the password `PASSWORD`; resolves with the Authorization header of its token. */
+async function storeUser(db: Database, { jwtSecret, issuer }: Target): Promise<string | undefined> {
   const username = randomUUID().slice(0, 18)
   const user = { username, email: `${username}@example.com`, passwordHash: hash('sha1', PASSWORD) }
   const userid = await createUserRepository(db).insert(user)
-  const token = await new SignJWT({ data: { userid, name: '', role: 'user' } })
-    .setProtectedHeader({ alg: 'HS512', typ: 'JWT' })
-    .setIssuer(issuer)
-    .setSubject(userid)
-    .setIssuedAt()
-    .setNotBefore('0s')
-    .setExpirationTime('1d')
-    .setJti(randomUUID())
-    .sign(Buffer.from(jwtSecret, 'base64'))
-  return `Bearer ${token}`
+  const [authorization] = signTokens({ secret: jwtSecret, issuer, userids: [userid], count: 1 })
+  return authorization
 }
 
 const post = (path: string, body: object): TimedRequest => ({ method: 'POST', path, body })
