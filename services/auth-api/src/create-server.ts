@@ -13,8 +13,6 @@ const MAX_BODY_BYTES = 16 * 1024
 const REQUEST_TIMEOUT_MS = 30_000
 /** With Node's default of half a minute the request timeout would double. */
 const CHECK_INTERVAL_MS = 1_000
-/** A connection stays open longer than load balancers keep it idle, so that they close it first. */
-const KEEP_ALIVE_TIMEOUT_MS = 72_000
 
 export interface ServerOptions {
   /** The addresses and networks whose X-Forwarded-For is believed. */
@@ -39,13 +37,10 @@ export function createServer({
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MAX_BODY_BYTES,
     trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
-    requestIdHeader: false,
     genReqId: ({ headers }) => acceptedRequestId(headers['x-request-id']) ?? randomUUID(),
     // A request on a kept connection is answered while the service stops: the proxy could not know.
     return503OnClosing: false,
-    forceCloseConnections: 'idle',
     requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     frameworkErrors: (error, request, reply) => {
       // These requests reach no hook.
       reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
