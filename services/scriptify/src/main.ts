@@ -1,7 +1,6 @@
 import { createCli } from './cli/cli.ts'
-import { readArgv } from './cli/read-argv.ts'
 import { runCli } from './cli/run-cli.ts'
 import { exitOnOutputError } from './cli/run-reported.ts'
 
 exitOnOutputError()
-process.exitCode = await runCli(await createCli({ command: process.argv[2] }), readArgv())
+process.exitCode = await runCli(await createCli({ command: process.argv[2] }), process.argv)

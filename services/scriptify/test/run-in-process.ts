@@ -37,13 +37,13 @@ export async function runForBytes(
   const stdin = Readable.from(input.length > 0 ? [Buffer.from(input)] : [], { objectMode: false })
   const stdout = Object.assign(new PassThrough(), { isTTY })
   const stderr = new PassThrough()
-  const replaceProcess = ([file, ...words]: CommandWords, env: NodeJS.ProcessEnv) => {
+  const replace = ([file, ...words]: CommandWords, env: NodeJS.ProcessEnv) => {
     const child = spawn(file, words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
     child.stdout.pipe(stdout, { end: false })
     child.stderr.pipe(stderr, { end: false })
     return exitCodeOf(child)
   }
-  const context = { env, stdin, stdout, stderr, replaceProcess }
+  const context = { env, stdin, stdout, stderr, replace }
   const written = Promise.all([buffer(stdout), text(stderr)])
   const program = await createCli({ command: args[0], context })
   const code = await runCli(program, ['node', 'scriptify', ...args], context)

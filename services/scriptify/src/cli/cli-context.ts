@@ -7,10 +7,10 @@ export interface CliContext {
   readonly stdin: Readable
   readonly stdout: Output
   readonly stderr: Writable
-  /** Of a command that neither throws nor succeeds. */
+  /** Exit code for a command that failed without throwing. */
   exitCode?: string | number | null | undefined
-  /** Runs the program that a command turns into; resolves with its exit code. By default it replaces this process. */
-  replaceProcess?(command: CommandWords, env: NodeJS.ProcessEnv): Promise<number>
+  /** Runs the program of a command instead of this process; resolves with its exit code. Default: replaceProcess. */
+  replace?(command: CommandWords, env: NodeJS.ProcessEnv): Promise<number>
 }
 
 export type Output = Writable & { readonly isTTY?: boolean }

@@ -16,6 +16,5 @@ function parseEnvEntry(entry: string, index: number): [name: string, value: stri
   const [name, value] = [entry.slice(0, end), entry.slice(end + 1)]
   if (!/^[A-Za-z_]\w*$/.test(name)) throw refuse(`${JSON.stringify(name)} is not letters, digits and _`)
   if (value.includes('\0')) throw refuse(`the value of ${name} contains a NUL byte`)
-  if (!value.isWellFormed()) throw refuse(`the value of ${name} is not UTF-8`)
   return [name, value]
 }

@@ -1,7 +1,6 @@
 import type { CliContext } from '../cli/cli-context.ts'
 import { CliError } from '../cli/cli-error.ts'
 import { EXIT } from '../cli/exit-codes.ts'
-import { decodeRawBytes } from '../cli/raw-bytes.ts'
 import { fileBody, type RequestBody, streamBody, textBody } from './request-body.ts'
 
 /** A checked request. */
@@ -87,7 +86,6 @@ async function findBase(
 function parseAddress(label: string, text: string): URL {
   // The parser drops tabs and newlines and trims spaces, so another URL would be called than the given one.
   if (/[\p{Cc}\s]/u.test(text)) throw refuse(`${label} must not contain white space or control characters`)
-  if (!text.isWellFormed()) throw refuse(`${label} must be UTF-8`)
   if (!/^https?:\/\//i.test(text)) throw refuse(`${label} must begin with http:// or https://`)
   const url = URL.parse(text)
   if (!url) throw refuse(`${label} is not a valid address`)
@@ -138,8 +136,8 @@ function joinHeaders(
   for (const [name, value] of headers) {
     const key = name.toLowerCase()
     const before = SINGLE.has(key) ? undefined : joined.get(key)
-    // Node writes each character of a header as one byte, so each given byte becomes a character.
-    const bytes = decodeRawBytes(value).toString('latin1')
+    // Node writes each character of a header as one byte.
+    const bytes = Buffer.from(value).toString('latin1')
     joined.set(key, { name: before?.name ?? name, values: [...(before?.values ?? []), bytes] })
   }
   return new Map([...joined.values()].map(({ name, values }) => [name, values]))

@@ -3,7 +3,6 @@ import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { CliError } from '../cli/cli-error.ts'
 import { EXIT } from '../cli/exit-codes.ts'
-import { decodeRawBytes } from '../cli/raw-bytes.ts'
 
 /** The body of a request; a file is streamed, not held in memory. */
 export interface RequestBody {
@@ -17,9 +16,8 @@ export interface RequestBody {
 
 const HEAD_BYTES = 1024
 
-/** The bytes of the text as given, also if they are not UTF-8. */
 export function textBody(text: string): RequestBody {
-  const bytes = decodeRawBytes(text)
+  const bytes = Buffer.from(text)
   return {
     length: bytes.length,
     isJson: looksLikeJson(bytes),
@@ -30,7 +28,6 @@ export function textBody(text: string): RequestBody {
 
 /** A regular file is sent with its length, and again after a redirect; a pipe is streamed once. */
 export async function fileBody(path: string): Promise<RequestBody> {
-  if (!path.isWellFormed()) throw new CliError('The path of the body file must be UTF-8', EXIT.usage)
   const file = await open(path).catch((error: unknown) => {
     throw unreadable(path, error)
   })

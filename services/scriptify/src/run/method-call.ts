@@ -3,8 +3,10 @@ import type { RuntimeName } from '../classes/choose-runtime.ts'
 /** A public method of a class, or a function of a module. */
 export interface MethodReference {
   readonly runtime: RuntimeName
-  /** The class as its language names it; in node the module's absolute path, for a class joined by `#` with its export. */
-  readonly className: string
+  /** In node the absolute path of the module that exports the class or the function. */
+  readonly module?: string | undefined
+  /** The class as its language names it; undefined for a function of a module. */
+  readonly className?: string | undefined
   /** Empty for the class alone. */
   readonly method: string
   /** As the user wrote it, for messages and installed files. */
@@ -14,14 +16,14 @@ export interface MethodReference {
 /** A method, its arguments, and the way to call it. */
 export interface MethodCall {
   readonly reference: MethodReference
-  /** Passed in order, byte for byte. A byte that is not valid UTF-8 is U+DC00 plus that byte (PEP 383). */
+  /** Passed in order. */
   readonly args: readonly string[]
   /** Indexes (from 0) of the `args` that are JSON and are passed as the value they encode. */
   readonly jsonArgs?: readonly number[]
   /** Absolute; the working directory of the call. */
   readonly rootdir: string
   /** Absolute path of the file that loads the project's classes; undefined where the runtime needs none. */
-  readonly bootstrap: string | undefined
+  readonly bootstrap?: string | undefined
   /** Absent: call once. Else call repeatedly, with `interval` seconds between calls, until SIGTERM. */
   readonly daemon?: { readonly interval: number; readonly keepGoing?: boolean }
   /** Accepts more arguments than the method declares. */
@@ -31,3 +33,21 @@ export interface MethodCall {
   /** Caches compiled code in the caller's home, for a faster start. Not for a service that root starts. */
   readonly compileCache?: boolean
 }
+
+/** What to do with the method; `methods` lists those of the class. */
+export type MethodTask = 'call' | 'check' | 'docs' | 'methods'
+
+/** What the program `call-method` of each runtime receives: all but the arguments in one word, as JSON. */
+export type CallerOptions = Omit<MethodCall, 'reference' | 'compileCache'> &
+  Omit<MethodReference, 'runtime'> & { readonly task: MethodTask }
+
+export function formatCallerOptions(call: MethodCall, task: MethodTask): string[] {
+  const { reference, args, compileCache: _, ...options } = call
+  const { runtime: __, ...method } = reference
+  return [JSON.stringify({ task, ...method, ...options }), ...args]
+}
+
+export const parseCallerOptions = ([options = '', ...args]: readonly string[]): CallerOptions => ({
+  ...JSON.parse(options),
+  args,
+})

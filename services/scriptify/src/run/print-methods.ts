@@ -19,7 +19,7 @@ export async function printClasses(rootdir: string, { stdout }: CliContext): Pro
   for (const { name, summary } of classes) stdout.write(`${`${name.padEnd(width)}  ${summary}`.trimEnd()}\n`)
 }
 
-/** Becomes the process that prints the methods of a class. */
+/** Replaces this process by the one that prints the methods of a class. */
 export async function printMethods(
   className: string,
   options: { rootdir: string; bootstrap?: string; runtime?: RuntimeName },

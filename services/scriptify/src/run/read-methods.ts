@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { RuntimeName } from '../classes/choose-runtime.ts'
-import { loadRuntime } from './registry.ts'
 import { resolveCall } from './resolve-call.ts'
+import { loadRuntime } from './runtime.ts'
 
 export interface ListedMethod {
   /** As `run` takes it. */
@@ -25,7 +25,7 @@ export async function readMethods(
     env,
   )
   const runtime = await loadRuntime(call.reference.runtime)
-  const [file, ...words] = await runtime.methodsCommand(call, env)
+  const [file, ...words] = await runtime.command(call, env, 'methods')
   const { stdout } = await promisify(execFile)(file, words, { cwd: rootdir, env, timeout: TIMEOUT_MS })
   return stdout
     .split('\n')

@@ -12,7 +12,6 @@ export function replaceProcess(
   [file, ...args]: readonly [string, ...string[]],
   env: NodeJS.ProcessEnv,
 ): never {
-  // Only an argument can be that long; hexadecimal encoding doubles one that is not UTF-8.
   if (args.some((word) => Buffer.byteLength(word) > MAX_WORD_BYTES)) {
     throw new CliError(`An argument is too long for the system: at most ${MAX_WORD_BYTES} bytes`, EXIT.usage)
   }

@@ -4,8 +4,8 @@ import type { RuntimeName } from '../classes/choose-runtime.ts'
 import { CliError } from '../cli/cli-error.ts'
 import { EXIT } from '../cli/exit-codes.ts'
 import type { MethodCall } from './method-call.ts'
-import { loadRuntime } from './registry.ts'
 import { resolveReference } from './resolve-reference.ts'
+import { loadRuntime } from './runtime.ts'
 
 /** A call as the command line describes it; paths may be relative. */
 export interface CallOptions extends Omit<MethodCall, 'reference' | 'rootdir' | 'bootstrap'> {

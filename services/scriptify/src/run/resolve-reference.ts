@@ -38,8 +38,8 @@ function resolveModuleReference(text: string, options: ReferenceOptions): Method
   }
   const module = getModule(path, options)
   return method === undefined
-    ? { runtime: 'node', className: module, method: name, text }
-    : { runtime: 'node', className: `${module}#${name}`, method, text }
+    ? { runtime: 'node', module, method: name, text }
+    : { runtime: 'node', module, className: name, method, text }
 }
 
 function resolveClassReference(text: string, options: ReferenceOptions): MethodReference {
@@ -53,7 +53,7 @@ function resolveClassReference(text: string, options: ReferenceOptions): MethodR
   const runtime = chooseClassRuntime(className, { ...options, module: found })
   if (runtime === 'php') return phpReference
   if (found === undefined) throw classNotFound(className, lookedFor, options)
-  return { runtime: 'node', className: found, method, text }
+  return { runtime: 'node', module: found, className: className.split('\\').at(-1), method, text }
 }
 
 const invalidReference = (text: string): CliError =>

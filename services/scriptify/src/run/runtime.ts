@@ -1,26 +1,24 @@
 import type { RuntimeName } from '../classes/choose-runtime.ts'
-import type { MethodCall } from './method-call.ts'
+import type { MethodCall, MethodTask } from './method-call.ts'
 
 /** The absolute path of a program, and its arguments. */
 export type CommandWords = readonly [string, ...string[]]
 
-/** One language. Its commands throw a CliError (5) if the language is missing or too old. */
+/** One language. */
 export interface Runtime {
-  readonly name: RuntimeName
   /** The file that loads a project's classes; undefined if the runtime needs none. Throws a CliError (3) if it is missing. */
   findBootstrap(rootdir: string, env: NodeJS.ProcessEnv): string | undefined
   /**
-   * The command that makes the call: `run` becomes it, `install` writes it into a service. It has neither a shell
-   * nor a wrapper, so the supervisor's pid and signals are the method's own.
+   * The command that does the task; throws a CliError (5) if the language is missing or too old. It has neither a shell
+   * nor a wrapper, so a supervisor's pid and signals are the method's own. Every task loads the project's code, `check`
+   * too: run it as the user that will make the call (see `runCheckCommand`).
    */
-  callCommand(call: MethodCall, env: NodeJS.ProcessEnv): Promise<CommandWords>
-  /**
-   * The command that checks whether the call could be made. It loads the bootstrap and the class, which are the
-   * project's code: run it as the user that will make the call (see `runCheckCommand`).
-   */
-  checkCommand(call: MethodCall, env: NodeJS.ProcessEnv): Promise<CommandWords>
-  /** The command that prints the method's documentation, without constructing its class. */
-  docsCommand(call: MethodCall, env: NodeJS.ProcessEnv): Promise<CommandWords>
-  /** The command that lists the methods of a class that can be called, without constructing it. */
-  methodsCommand(call: MethodCall, env: NodeJS.ProcessEnv): Promise<CommandWords>
+  command(call: MethodCall, env: NodeJS.ProcessEnv, task: MethodTask): Promise<CommandWords>
 }
+
+const RUNTIMES: Record<RuntimeName, () => Promise<Runtime>> = {
+  php: async () => (await import('./php/runtime.ts')).phpRuntime,
+  node: async () => (await import('./node/runtime.ts')).nodeRuntime,
+}
+
+export const loadRuntime = (name: RuntimeName): Promise<Runtime> => RUNTIMES[name]()

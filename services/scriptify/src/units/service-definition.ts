@@ -5,6 +5,8 @@ export interface ServiceDefinition {
   readonly description: string
   /** The words to execute, first the absolute path of a program. */
   readonly command: readonly [string, ...string[]]
+  /** The files that the command needs, and options of its program. */
+  readonly files: readonly string[]
   /** Whether the command calls its method repeatedly until it is stopped. */
   readonly daemon: boolean
   /** Absolute; the working directory. */

@@ -18,7 +18,7 @@ interface LogOptions {
 const TAIL_BYTES = 4096
 
 /**
- * Becomes the system's own tool, which prints the end of a service's log. Throws 3 without a log or a tool, 4 without
+ * Replaces this process by the system's own tool, which prints the end of a service's log. Throws 3 without a log or a tool, 4 without
  * permission.
  */
 export async function printLog(name: string, system: InitSystem, options: LogOptions): Promise<never> {

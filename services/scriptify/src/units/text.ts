@@ -1,6 +1,5 @@
-/** Whether a text would not stay on one line, or is not UTF-8. */
-export const hasControls = (text: string): boolean =>
-  /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) || !text.isWellFormed()
+/** Whether a text would not stay on one line. */
+export const hasControls = (text: string): boolean => /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)
 
 /**
  * Whether a text contains one of U+FFFF and its like. It makes a systemd unit unreadable, `systemctl status` fails on an

@@ -1,14 +1,14 @@
 // check-method.ts <rootdir> <reference> [uid]: checks a method as install does, and says the outcome.
 import { CliError } from '../../src/cli/cli-error.ts'
-import { loadRuntime } from '../../src/run/registry.ts'
 import { resolveCall } from '../../src/run/resolve-call.ts'
 import { runCheckCommand } from '../../src/run/run-check-command.ts'
+import { loadRuntime } from '../../src/run/runtime.ts'
 
 const [rootdir = '.', reference = '', uid] = process.argv.slice(2)
 try {
   const call = await resolveCall(reference, { rootdir, args: [] }, process.env)
   const runtime = await loadRuntime(call.reference.runtime)
-  const command = await runtime.checkCommand(call, process.env)
+  const command = await runtime.command(call, process.env, 'check')
   const user = uid === undefined ? {} : { user: { uid: Number(uid), gid: Number(uid) } }
   await runCheckCommand(command, { rootdir: call.rootdir, env: process.env, ...user })
   console.log('fine')

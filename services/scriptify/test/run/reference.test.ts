@@ -48,29 +48,27 @@ describe('a reference', () => {
     const rootdir = aProject({ ...MAPPED, [file]: '' })
     expect(await resolve(text, { rootdir })).toMatchObject({
       runtime: 'node',
-      className: `${rootdir}/${file}#${exported}`,
+      module: `${rootdir}/${file}`,
+      className: exported,
     })
   })
 
   it.each([
-    { text: 'src/a.ts#Job::run', className: 'src/a.ts#Job', method: 'run' },
-    { text: './src/a.ts#default::run', className: 'src/a.ts#default', method: 'run' },
-    { text: 'src/a.ts#send', className: 'src/a.ts', method: 'send' },
-    { text: 'src/../src/a.ts#$x', className: 'src/a.ts', method: '$x' },
+    { text: 'src/a.ts#Job::run', className: 'Job', method: 'run' },
+    { text: './src/a.ts#default::run', className: 'default', method: 'run' },
+    { text: 'src/a.ts#send', className: undefined, method: 'send' },
+    { text: 'src/../src/a.ts#$x', className: undefined, method: '$x' },
   ])('$text is a module', async ({ text, className, method }) => {
     const rootdir = aProject({ 'composer.json': '{}', 'src/a.ts': '' })
-    expect(await resolve(text, { rootdir })).toMatchObject({
-      runtime: 'node',
-      className: `${rootdir}/${className}`,
-      method,
-    })
+    const module = `${rootdir}/src/a.ts`
+    expect(await resolve(text, { rootdir })).toEqual({ runtime: 'node', module, className, method, text })
   })
 
   it('is found by a prefix without its backslash, and listed as it is found', async () => {
     const map = '{"namespaces": {"App": "src", "App\\\\": "jobs"}}'
     const rootdir = aProject({ 'scriptify.config.json': map, 'src/Job.ts': '', 'jobs/Nightly.ts': '' })
     expect(listClasses(rootdir)).toEqual(['App\\Job', 'App\\Nightly'])
-    expect((await resolve('App\\Job::run', { rootdir })).className).toBe(`${rootdir}/src/Job.ts#Job`)
+    expect((await resolve('App\\Job::run', { rootdir })).module).toBe(`${rootdir}/src/Job.ts`)
     await expect(resolve('AppJob::run', { rootdir })).rejects.toMatchObject({
       message: expect.stringContaining('(did you mean App\\Job? Quote it'),
     })
@@ -80,9 +78,9 @@ describe('a reference', () => {
     const manifest = (folder: string) => `{"scriptify": {"namespaces": {"": "${folder}"}}}`
     const files = { 'one/Job.ts': '', 'two/Job.ts': '', 'package.json': manifest('one') }
     const one = aProject(files)
-    expect((await resolve('Job::run', { rootdir: one })).className).toBe(`${one}/one/Job.ts#Job`)
+    expect((await resolve('Job::run', { rootdir: one })).module).toBe(`${one}/one/Job.ts`)
     const two = aProject({ ...files, 'scriptify.config.json': '{"namespaces": {"": "two"}}' })
-    expect((await resolve('Job::run', { rootdir: two })).className).toBe(`${two}/two/Job.ts#Job`)
+    expect((await resolve('Job::run', { rootdir: two })).module).toBe(`${two}/two/Job.ts`)
   })
 
   it('is looked for in every folder of its prefix, and refused where two have it', async () => {
@@ -95,8 +93,8 @@ describe('a reference', () => {
       'extensions/tags/admin/Tags.ts': '',
       'extensions/tags/admin/users.ts': '',
     })
-    expect((await resolve('Notes::list', { rootdir })).className).toBe(
-      `${rootdir}/extensions/notes/admin/notes.ts#Notes`,
+    expect((await resolve('Notes::list', { rootdir })).module).toBe(
+      `${rootdir}/extensions/notes/admin/notes.ts`,
     )
     await expect(resolve('Users::list', { rootdir })).rejects.toMatchObject({
       exitCode: 2,
@@ -185,7 +183,7 @@ describe('a reference', () => {
 
   it('may be outside when that is allowed', async () => {
     const rootdir = aProject(MAPPED)
-    expect((await resolve('/etc/passwd#run', { rootdir, allowOutside: true })).className).toBe('/etc/passwd')
+    expect((await resolve('/etc/passwd#run', { rootdir, allowOutside: true })).module).toBe('/etc/passwd')
   })
 
   it.each(['{', '{"namespaces": {"A": 1}}'])('is not looked for by the map %s', async (map) => {

@@ -132,7 +132,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect(ended.stderr).not.toMatch(/^ +at /m)
     })
 
-    it('refuses bytes that a TypeScript method could not receive', async () => {
+    it('refuses arguments that are not UTF-8', async () => {
       const words = `node ${HOME}/services/scriptify/bin/scriptify install x --class ${probe.record} --rootdir "$1"`
       const script = `${words} --arg "$(printf '\\377')"`
       expect(await run(machine, 'sh', '-c', script, 'sh', probe.rootdir)).toMatchObject({

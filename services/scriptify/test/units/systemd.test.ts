@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { hasDocker } from '../terminal-docker.ts'
 import {
   eventually,
-  HOME,
   keepScriptifyFolder,
   type Machine,
   read,
@@ -96,15 +95,6 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
         expect(
           await succeed(machine, 'find', '/etc', '-name', '*probe*', '-o', '-path', '/etc/scriptify'),
         ).toBe('')
-      })
-
-      it.runIf(language === 'php')('hands over bytes that are not UTF-8', async () => {
-        await forgetCalls(machine)
-        const scriptifyBin = `${HOME}/services/scriptify/bin/scriptify`
-        const script = `node ${scriptifyBin} install bytes --class "$1" --rootdir "$2" --start --arg "$(printf '\\377\\200a')"`
-        await succeed(machine, 'sh', '-c', script, 'sh', probe.record, probe.rootdir)
-        expect((await nextCall(machine)).hex).toEqual(['ff8061'])
-        expect((await scriptify(machine, 'uninstall', 'bytes')).code).toBe(0)
       })
 
       it('runs as its user, without access to its environment file', async () => {

@@ -22,7 +22,7 @@ export function getModule(path: string, project: Project): string {
 }
 
 /**
- * Finds the module and export of a class by the project's map of namespaces to folders, `{"App\\": "src/"}`:
+ * Finds the module of a class by the project's map of namespaces to folders, `{"App\\": "src/"}`:
  * `scriptify.config.json`, else `scriptify.namespaces` in package.json. `lookedFor` is empty if no prefix fits. Throws 2
  * for a class that exists in several folders of a prefix.
  */
@@ -38,7 +38,7 @@ export function findModule(className: string, project: Project): { found?: strin
     const [path, ...others] = candidates.flatMap((base) => findFile(base) ?? [])
     if (path !== undefined) {
       refuseSecond(className, [path, ...others], project.rootdir)
-      return { found: `${stayInside(path, project)}#${className.split('\\').at(-1)}`, lookedFor }
+      return { found: stayInside(path, project), lookedFor }
     }
     lookedFor.push(...candidates.map((base) => `${relative(project.rootdir, base)}.{${EXTENSIONS}}`))
   }

@@ -5,7 +5,7 @@ import type { CliContext } from '../cli-context.ts'
 import { collect } from './collect.ts'
 import { parseSeconds } from './parse-seconds.ts'
 
-const DESCRIPTION = `Calls a public method. Arguments are passed in order, byte for byte.
+const DESCRIPTION = `Calls a public method. Arguments are passed in order.
 
 A method is \\Name\\Space\\Class::method, path/module.ts#Class::method or path/module.ts#function. The language is that
 of --runtime, else node for a path or a class that scriptify.namespaces maps, else php for a Composer project.`

@@ -1,6 +1,6 @@
-// The program that calls a method: call-method.ts [options] -- module.ts#Class::method [argument …]
-import { parseCallerOptions } from './caller-options.ts'
+// The program that calls a method: call-method.ts <options as JSON> [argument …]
+import { parseCallerOptions } from '../method-call.ts'
 import { runTask } from './run-task.ts'
 
 // Not awaited: a method that never settles would end the process with Node's own exit code and message.
-void runTask(parseCallerOptions(process.argv.slice(2)))
+void runTask(parseCallerOptions(process.argv.slice(2)), Boolean(process.env.SCRIPTIFY_DEBUG))

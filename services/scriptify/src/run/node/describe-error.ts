@@ -9,9 +9,9 @@ const LANGUAGE_ERRORS = [TypeError, ReferenceError, RangeError, SyntaxError, Eva
 const PARSED_FILE = /^((?:file:\/\/)?\/.*):(\d+)\n/
 const FRAME = /^ +at (?:async )?(?:.*? \()?((?:file:\/\/)?\/.*?):(\d+):\d+\)?$/m
 
-/** The message in one line, for an error of the language with its name and place; everything under SCRIPTIFY_DEBUG. */
-export function describeError(error: unknown): string {
-  if (error instanceof Error && process.env.SCRIPTIFY_DEBUG) return inspect(error)
+/** The message in one line, for an error of the language with its name and place; everything with `debug`. */
+export function describeError(error: unknown, debug: boolean): string {
+  if (error instanceof Error && debug) return inspect(error)
   return summaryOf(error)
     .trim()
     .replaceAll(/\s*\n\s*/g, ' ')

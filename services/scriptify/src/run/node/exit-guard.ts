@@ -9,7 +9,7 @@ export interface ExitGuard {
 }
 
 /** Ends the process with one line on stderr and an exit code, whatever ends it. */
-export function guardExit(): ExitGuard {
+export function guardExit(debug: boolean): ExitGuard {
   let step: string | undefined
   let awaited: string | undefined
   const fail = (message: string): never => {
@@ -27,7 +27,7 @@ export function guardExit(): ExitGuard {
     if (awaited !== undefined)
       fail(`${awaited} never finished: nothing is left that could settle its promise`)
   })
-  process.on('uncaughtException', (error) => fail(describeError(error)))
+  process.on('uncaughtException', (error) => fail(describeError(error, debug)))
   return {
     forbidExit: (name) => {
       step = name

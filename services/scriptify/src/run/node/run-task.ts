@@ -3,36 +3,39 @@ import { pathToFileURL } from 'node:url'
 import { CliError } from '../../cli/cli-error.ts'
 import { errorMessage } from '../../cli/error-message.ts'
 import { EXIT } from '../../cli/exit-codes.ts'
-import { type CallerOptions, displayName } from './caller-options.ts'
+import type { CallerOptions } from '../method-call.ts'
 import { exitOnClosedOutput } from './closed-output.ts'
 import { callRepeatedly } from './daemon.ts'
 import { describeError } from './describe-error.ts'
 import { type ExitGuard, guardExit } from './exit-guard.ts'
-import { asClass, demandCallable, findTarget, namesClass, type Target } from './target.ts'
+import { asClass, demandCallable, displayName, findTarget, namesClass, type Target } from './target.ts'
 
-/** Calls, checks or documents the method, and ends the process on failure. */
-export async function runTask(options: CallerOptions): Promise<void> {
-  const guard = guardExit()
+/** Calls, checks or documents the method, and ends the process on failure. `debug` prints stack traces. */
+export async function runTask(options: CallerOptions, debug: boolean): Promise<void> {
+  const guard = guardExit(debug)
   try {
-    await loadAndRun(options, guard)
+    await loadAndRun(options, { guard, debug })
     guard.permitExit()
   } catch (error) {
     guard.permitExit()
-    console.error(error instanceof CliError ? error.message : describeError(error))
+    console.error(error instanceof CliError ? error.message : describeError(error, debug))
     // Exits although connections may still be open: a supervisor waits to start it again.
     process.exit(error instanceof CliError ? error.exitCode : EXIT.failed)
   }
 }
 
-async function loadAndRun(options: CallerOptions, guard: ExitGuard): Promise<void> {
-  const { task, bootstrap, module, className } = options
+async function loadAndRun(
+  options: CallerOptions,
+  { guard, debug }: { guard: ExitGuard; debug: boolean },
+): Promise<void> {
+  const { task, bootstrap, module = '', className } = options
   enterFolder(options.rootdir)
   if (bootstrap !== undefined) {
     guard.forbidExit(`The bootstrap ${bootstrap}`)
-    await load(bootstrap, 'bootstrap')
+    await load(bootstrap, 'bootstrap', debug)
   }
   guard.forbidExit(`Loading ${className === undefined ? module : `the class ${className}`}`)
-  const exports = await load(module, 'module')
+  const exports = await load(module, 'module', debug)
   if (task === 'methods' || (task === 'call' && namesClass(exports, options))) {
     return printMethods(exports, asClass(options))
   }
@@ -47,7 +50,7 @@ async function loadAndRun(options: CallerOptions, guard: ExitGuard): Promise<voi
   }
   guard.permitExit(displayName(options))
   exitOnClosedOutput()
-  await callTarget(target, args, options)
+  await callTarget(target, args, { ...options, debug })
 }
 
 function enterFolder(rootdir: string): void {
@@ -60,20 +63,24 @@ function enterFolder(rootdir: string): void {
   }
 }
 
-async function load(file: string, kind: 'bootstrap' | 'module'): Promise<Record<string, unknown>> {
+async function load(
+  file: string,
+  kind: 'bootstrap' | 'module',
+  debug: boolean,
+): Promise<Record<string, unknown>> {
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) {
     throw new CliError(`The ${kind} ${file} does not exist`, EXIT.notFound)
   }
   try {
     return await import(pathToFileURL(file).href)
   } catch (error) {
-    throw new CliError(`The ${kind} ${file} failed: ${describeError(error)}`, EXIT.failed)
+    throw new CliError(`The ${kind} ${file} failed: ${describeError(error, debug)}`, EXIT.failed)
   }
 }
 
-async function printDocs(target: Target, { as }: CallerOptions): Promise<void> {
+async function printDocs(target: Target, { text }: CallerOptions): Promise<void> {
   const { readSignature, formatDocs } = await import('../../classes/node/declarations/signature.ts')
-  process.stdout.write(formatDocs(as, readSignature(target)))
+  process.stdout.write(formatDocs(text, readSignature(target)))
 }
 
 async function printMethods(exports: Record<string, unknown>, options: CallerOptions): Promise<void> {
@@ -81,9 +88,9 @@ async function printMethods(exports: Record<string, unknown>, options: CallerOpt
   process.stdout.write(await listMethods(exports, options))
 }
 
-function parseArguments({ args, json }: CallerOptions): unknown[] {
+function parseArguments({ args, jsonArgs = [] }: CallerOptions): unknown[] {
   return args.map((arg, index) => {
-    if (!json.includes(index)) return arg
+    if (!jsonArgs.includes(index)) return arg
     try {
       return JSON.parse(arg)
     } catch (error) {
@@ -92,18 +99,22 @@ function parseArguments({ args, json }: CallerOptions): unknown[] {
   })
 }
 
-async function callTarget(target: Target, args: unknown[], options: CallerOptions): Promise<void> {
+async function callTarget(
+  target: Target,
+  args: unknown[],
+  options: CallerOptions & { debug: boolean },
+): Promise<void> {
+  const reportFailure = (error: unknown) => console.error(describeError(error, options.debug))
   const callable = target.bind()
   const callOnce = async () => {
     const result = await callable(...args)
     if (options.print) console.log(toJson(result, options))
   }
-  if (options.interval === undefined) return callOnce()
-  await callRepeatedly(options.keepGoing ? () => callOnce().catch(reportFailure) : callOnce, options.interval)
+  if (options.daemon === undefined) return callOnce()
+  const { interval, keepGoing } = options.daemon
+  await callRepeatedly(keepGoing ? () => callOnce().catch(reportFailure) : callOnce, interval)
   process.exit(EXIT.ok)
 }
-
-const reportFailure = (error: unknown): void => console.error(describeError(error))
 
 function toJson(result: unknown, options: CallerOptions): string {
   try {

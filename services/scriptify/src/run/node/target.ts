@@ -7,7 +7,7 @@ import {
 import { CliError } from '../../cli/cli-error.ts'
 import { didYouMean } from '../../cli/closest-name.ts'
 import { EXIT } from '../../cli/exit-codes.ts'
-import { type CallerOptions, displayName } from './caller-options.ts'
+import type { CallerOptions } from '../method-call.ts'
 
 /** The method or function that a reference names. */
 export interface Target extends CallableMember {
@@ -17,12 +17,16 @@ export interface Target extends CallableMember {
   bind(): (...args: unknown[]) => unknown
 }
 
+/** `Report::send`, or the name of a function. */
+export const displayName = ({ className, method }: CallerOptions): string =>
+  className === undefined ? method : `${className}::${method}`
+
 /** Finds the target among the exports of its module; throws a CliError (3) if there is none. */
 export async function findTarget(exports: Record<string, unknown>, options: CallerOptions): Promise<Target> {
-  const { className, method } = options
+  const { className, method, module = '' } = options
   return className === undefined
-    ? findFunction(exports, options.module, method)
-    : findMethod(findClass(exports, options.module, className), className, options)
+    ? findFunction(exports, module, method)
+    : findMethod(findClass(exports, module, className), className, options)
 }
 
 /** Throws a CliError (2) for a target that could not be called with this many arguments; constructs nothing. */
@@ -90,7 +94,7 @@ const namesOf = (exports: Record<string, unknown>, matches: (value: unknown) => 
 async function findMethod(
   Class: Callable,
   className: string,
-  { method: name, module }: CallerOptions,
+  { method: name, module = '' }: CallerOptions,
 ): Promise<Target> {
   if (name === 'constructor' || name.startsWith('__') || name.startsWith('#')) {
     throw new CliError(`${className}::${name} cannot be called: it is not a public method`, EXIT.notFound)
@@ -113,7 +117,7 @@ async function findMethod(
 /** The names of the methods of the class that the options name, also of those that are not public. */
 export function namesOfMethods(
   exports: Record<string, unknown>,
-  { module, className = '' }: CallerOptions,
+  { module = '', className = '' }: CallerOptions,
 ): string[] {
   return namesOfClass(findClass(exports, module, className))
 }

@@ -1,6 +1,6 @@
 <?php
 
-// The program that calls a method: call-method.php [options] -- Class::method [argument …]
+// The program that calls a method: call-method.php <options as JSON> [argument …]
 
 // Weak mode on purpose: arguments are strings, and "5" must be accepted for an int.
 declare(strict_types=0);

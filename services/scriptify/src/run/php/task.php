@@ -15,7 +15,7 @@ final class Task
     {
         self::$options = $options;
         ExitGuard::watch();
-        self::enterFolder((string) $options->get('rootdir'));
+        self::enterFolder($options->rootdir);
         $bootstrap = self::bootstrap();
         if ($bootstrap !== null && !is_readable($bootstrap)) {
             $reason = is_file($bootstrap) ? 'cannot be read' : 'does not exist';
@@ -26,7 +26,7 @@ final class Task
 
     public static function bootstrap(): ?string
     {
-        return self::$options->get('bootstrap');
+        return self::$options->bootstrap;
     }
 
     public static function bootstrapFailed(\Throwable $error): never
@@ -50,18 +50,18 @@ final class Task
     private static function findAndRun(): void
     {
         $options = self::$options;
-        if ($options->get('task') === 'methods') {
-            echo Docs::ofMethods(Target::methodsOf($options->class), (string) $options->get('as'));
+        if ($options->task === 'methods') {
+            echo Docs::ofMethods(Target::methodsOf($options->class), $options->text);
             return;
         }
         $target = Target::find($options->class, $options->method);
-        if ($options->get('task') === 'docs') {
-            echo Docs::of($target->method, (string) $options->get('as'));
+        if ($options->task === 'docs') {
+            echo Docs::of($target->method, $options->text);
             return;
         }
-        $target->demandCallable(count($options->arguments), $options->has('loose'));
+        $target->demandCallable(count($options->arguments), $options->isLoose);
         $arguments = self::arguments();
-        if ($options->get('task') === 'check') {
+        if ($options->task === 'check') {
             return;
         }
         // The method itself may end the process.
@@ -94,12 +94,12 @@ final class Task
     /** @param list<mixed> $arguments */
     private static function call(callable $callable, array $arguments): void
     {
-        $interval = self::$options->get('daemon');
+        $interval = self::$options->interval;
         if ($interval === null) {
             self::callOnce($callable, $arguments);
             return;
         }
-        Daemon::repeat(static fn () => self::callInDaemon($callable, $arguments), (float) $interval);
+        Daemon::repeat(static fn () => self::callInDaemon($callable, $arguments), $interval);
     }
 
     /** @param list<mixed> $arguments */
@@ -108,7 +108,7 @@ final class Task
         try {
             self::callOnce($callable, $arguments);
         } catch (\Throwable $error) {
-            if (!self::$options->has('keep-going')) {
+            if (!self::$options->keepsGoing) {
                 throw $error;
             }
             fwrite(STDERR, ErrorText::describe($error) . "\n");
@@ -119,7 +119,7 @@ final class Task
     private static function callOnce(callable $callable, array $arguments): void
     {
         $result = $callable(...$arguments);
-        if (self::$options->has('print')) {
+        if (self::$options->prints) {
             echo self::toJson($result), "\n";
         }
     }

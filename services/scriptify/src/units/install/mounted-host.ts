@@ -56,8 +56,7 @@ export function seenFrom(call: MethodCall, written: WrittenPaths, { root }: Moun
     ...call,
     rootdir: written.rootdir,
     bootstrap: written.bootstrap ?? (bootstrap === undefined ? undefined : strip(bootstrap)),
-    reference:
-      reference.runtime === 'node' ? { ...reference, className: strip(reference.className) } : reference,
+    reference: reference.module === undefined ? reference : { ...reference, module: strip(reference.module) },
   }
 }
 

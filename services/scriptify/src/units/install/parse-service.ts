@@ -26,7 +26,10 @@ export interface ServiceRequest {
   readonly start: boolean
 }
 
-export type ParsedService = Omit<ServiceDefinition, 'command' | 'rootdir' | 'backsOff' | 'keepsCache'> & {
+export type ParsedService = Omit<
+  ServiceDefinition,
+  'command' | 'files' | 'rootdir' | 'backsOff' | 'keepsCache'
+> & {
   /** Seconds between two calls; undefined for a single call. */
   readonly interval: number | undefined
 }

@@ -1,10 +1,9 @@
 import { CliError } from '../../cli/cli-error.ts'
 import { EXIT } from '../../cli/exit-codes.ts'
 import type { MethodCall } from '../../run/method-call.ts'
-import { loadRuntime } from '../../run/registry.ts'
 import { resolveCall } from '../../run/resolve-call.ts'
 import { runCheckCommand } from '../../run/run-check-command.ts'
-import type { CommandWords, Runtime } from '../../run/runtime.ts'
+import { type CommandWords, loadRuntime, type Runtime } from '../../run/runtime.ts'
 import { SYSTEM_PATH } from '../paths.ts'
 import type { Account } from './account.ts'
 import type { InstallRequest } from './install-request.ts'
@@ -22,6 +21,8 @@ interface CallContext {
 interface ServiceCommand {
   readonly command: CommandWords
   readonly rootdir: string
+  /** The files that it needs. */
+  readonly files: readonly string[]
 }
 
 /**
@@ -41,10 +42,10 @@ export async function findServiceCommand(
   }
   const runtime = await loadRuntime(call.reference.runtime)
   if (request.check) await checkMethod(call, runtime, { ...context, env })
-  const { rootdir, command } = await commandOn(host, { request, call, runtime, env })
-  checkPath('--rootdir', rootdir)
-  checkPath('The program', command[0])
-  return { rootdir, command }
+  const found = await commandOn(host, { request, call, runtime, env })
+  checkPath('--rootdir', found.rootdir)
+  checkPath('The program', found.command[0])
+  return found
 }
 
 function findMountedHost({ root, home, program }: InstallRequest): MountedHost | undefined {
@@ -79,10 +80,13 @@ async function commandOn(
   host: MountedHost | undefined,
   { request, call, runtime, env }: FoundCall,
 ): Promise<ServiceCommand> {
-  if (!host) return { rootdir: call.rootdir, command: await runtime.callCommand(call, env) }
-  const seen = seenFrom(call, writtenPaths(request), host)
-  const words = await runtime.callCommand(seen, env)
-  return { rootdir: seen.rootdir, command: wordsFor(words, call.reference.runtime, host) }
+  const seen = host ? seenFrom(call, writtenPaths(request), host) : call
+  const words = await runtime.command(seen, env, 'call')
+  const command = host ? wordsFor(words, call.reference.runtime, host) : words
+  const { rootdir, bootstrap, reference, args } = seen
+  // The options of the call are the last word before its arguments.
+  const files = [...command.slice(0, -1 - args.length), bootstrap, reference.module]
+  return { rootdir, command, files: files.filter((file) => file !== undefined) }
 }
 
 /** Loads the project's code, so it runs with the rights and the environment of the service instead of root's. */
@@ -92,7 +96,7 @@ async function checkMethod(
   { environment, account, env }: Omit<CallContext, 'interval'>,
 ): Promise<void> {
   const own = Object.entries(env).filter(([name]) => name.startsWith('SCRIPTIFY_'))
-  const words = await runtime.checkCommand(call, env)
+  const words = await runtime.command(call, env, 'check')
   try {
     await runCheckCommand(words, {
       rootdir: call.rootdir,

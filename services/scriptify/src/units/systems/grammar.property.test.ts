@@ -106,6 +106,7 @@ describe('a crontab', () => {
         ...given,
         rootdir: `/srv/${rootdir}`,
         command: ['/usr/bin/node', argument],
+        files: [],
       }),
     )
 

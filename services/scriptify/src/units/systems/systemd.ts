@@ -186,7 +186,7 @@ function isReadOnly(folder: string): boolean {
   }
 }
 
-async function check({ command, rootdir, privateTmp, schedule }: ServiceDefinition): Promise<void> {
+async function check({ command, files, rootdir, privateTmp, schedule }: ServiceDefinition): Promise<void> {
   if (schedule !== undefined) await checkEvents(toCalendarEvents(schedule))
   if (command[0].includes('$')) {
     throw new CliError(`systemd cannot run a program with $ in its path: ${command[0]}`, EXIT.usage)
@@ -197,9 +197,7 @@ async function check({ command, rootdir, privateTmp, schedule }: ServiceDefiniti
       EXIT.usage,
     )
   }
-  // The arguments of the method follow --.
-  const paths = [rootdir, ...command.slice(0, command.indexOf('--'))]
-  const hidden = privateTmp && paths.find((path) => /^\/(var\/)?tmp(\/|$)/.test(path))
+  const hidden = privateTmp && [rootdir, ...files].find((path) => /^\/(var\/)?tmp(\/|$)/.test(path))
   if (hidden) {
     throw new CliError(
       `A service with its own /tmp cannot see ${hidden}: move it, or add --no-private-tmp`,

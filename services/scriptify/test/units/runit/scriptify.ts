@@ -1,9 +1,8 @@
 import { createCli } from '../../../src/cli/cli.ts'
-import { readArgv } from '../../../src/cli/read-argv.ts'
 import { runCli } from '../../../src/cli/run-cli.ts'
 import { exitOnOutputError } from '../../../src/cli/run-reported.ts'
 import { INIT_SYSTEMS } from '../../../src/units/init-systems.ts'
 import { runit } from './runit.ts'
 
 exitOnOutputError()
-process.exitCode = await runCli(await createCli({ systems: [...INIT_SYSTEMS, runit] }), readArgv())
+process.exitCode = await runCli(await createCli({ systems: [...INIT_SYSTEMS, runit] }), process.argv)

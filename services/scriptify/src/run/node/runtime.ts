@@ -1,0 +1,24 @@
+import { fileURLToPath } from 'node:url'
+import { findBootloader } from '../../classes/bootloader.ts'
+import { readMemoryLimit } from '../../classes/memory-limit.ts'
+import { COMPILE_CACHE, QUIET } from '../../classes/node/node-options.ts'
+import { formatCallerOptions } from '../method-call.ts'
+import type { Runtime } from '../runtime.ts'
+
+const CALL_METHOD = fileURLToPath(new URL('call-method.ts', import.meta.url))
+
+/** TypeScript and JavaScript classes and exported functions, run by the same Node as scriptify. */
+export const nodeRuntime: Runtime = {
+  findBootstrap: (rootdir, env) => findBootloader(rootdir, env, 'node'),
+  async command(call, env, task) {
+    const limit = readMemoryLimit(env)?.megabytes
+    return [
+      process.execPath,
+      ...QUIET,
+      ...(call.compileCache ? COMPILE_CACHE : []),
+      ...(limit === undefined ? [] : [`--max-old-space-size=${limit}`]),
+      CALL_METHOD,
+      ...formatCallerOptions(call, task),
+    ]
+  },
+}

@@ -1,0 +1,23 @@
+import { fileURLToPath } from 'node:url'
+import { readMemoryLimit } from '../../classes/memory-limit.ts'
+import { getAutoloader } from '../../classes/php/find-autoloader.ts'
+import { askPhp } from '../../classes/php/find-php.ts'
+import { iniOptions } from '../../classes/php/ini-options.ts'
+import { formatCallerOptions } from '../method-call.ts'
+import type { Runtime } from '../runtime.ts'
+
+const CALL_METHOD = fileURLToPath(new URL('call-method.php', import.meta.url))
+
+/** PHP classes, found by the project's autoloader and run by an installed php. */
+export const phpRuntime: Runtime = {
+  findBootstrap: getAutoloader,
+  async command(call, env, task) {
+    const limit = readMemoryLimit(env)?.text
+    return [
+      await askPhp(env),
+      ...iniOptions(limit ? [`memory_limit=${limit}`] : []),
+      CALL_METHOD,
+      ...formatCallerOptions(call, task),
+    ]
+  },
+}
