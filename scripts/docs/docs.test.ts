@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { EXIT } from '../../services/scriptify/src/cli/exit-codes.ts'
-import { ENDPOINT_EXIT } from '../../services/scriptify/src/endpoint/endpoint-exit.ts'
 import { findBrokenReferences, findMissingPages, findPages } from './broken-references.ts'
 import { ROOT } from './checkout.ts'
 import { generatePages } from './generated-pages.ts'
@@ -31,7 +30,7 @@ describe('the documentation', () => {
     expect(missing).toEqual([])
   })
 
-  it.each(Object.entries({ ...EXIT, ...ENDPOINT_EXIT }))('explains the exit code %s (%i)', (_name, code) => {
+  it.each(Object.entries(EXIT))('explains the exit code %s (%i)', (_name, code) => {
     const page = readFileSync(join(ROOT, 'docs/reference/exit-codes.md'), 'utf8')
     expect(page).toMatch(new RegExp(`\\b${code}\\b`))
   })

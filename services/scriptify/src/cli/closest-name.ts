@@ -23,24 +23,15 @@ export function didYouMean(word: string, candidates: Iterable<string>): string {
   return closest === undefined ? '' : ` (did you mean ${closest}?)`
 }
 
-/** The number of insertions, deletions, replacements and swaps of neighbours between two words (Damerau). */
+/** The number of insertions, deletions and replacements between two words (Levenshtein). */
 function distanceOf(one: string, other: string): number {
-  if (Math.abs(one.length - other.length) > MAX_DISTANCE) return Number.POSITIVE_INFINITY
-  let before: number[] = []
   let last = Array.from({ length: other.length + 1 }, (_, index) => index)
-  for (let row = 1; row <= one.length; row++) {
-    const next = [row]
-    for (let column = 1; column <= other.length; column++) {
-      const isSame = one[row - 1] === other[column - 1]
-      const isSwapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
-      next[column] = Math.min(
-        (last[column] ?? 0) + 1,
-        (next[column - 1] ?? 0) + 1,
-        (last[column - 1] ?? 0) + (isSame ? 0 : 1),
-        isSwapped ? (before[column - 2] ?? Number.POSITIVE_INFINITY) + 1 : Number.POSITIVE_INFINITY,
-      )
+  for (const [row, letter] of [...one].entries()) {
+    const next = [row + 1]
+    for (const [column, otherLetter] of [...other].entries()) {
+      const replaced = (last[column] ?? 0) + (letter === otherLetter ? 0 : 1)
+      next.push(Math.min(replaced, (last[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1))
     }
-    before = last
     last = next
   }
   return last.at(-1) ?? 0

@@ -1,4 +1,4 @@
-/** The exit codes of the CLI; `endpoint` adds 7, 22 and 28, a signal 128 + its number. */
+/** The exit codes of the CLI; a signal is 128 + its number. */
 export const EXIT = {
   ok: 0,
   failed: 1,
@@ -6,6 +6,10 @@ export const EXIT = {
   notFound: 3,
   notPermitted: 4,
   runtimeMissing: 5,
+  /** Those of `endpoint`, and of curl. */
+  noResponse: 7,
+  httpError: 22,
+  timeout: 28,
   /** 128 + SIGPIPE, which Node ignores: the output has no reader. */
   outputClosed: 141,
 } as const

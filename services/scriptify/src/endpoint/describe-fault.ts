@@ -1,5 +1,5 @@
 import { CliError } from '../cli/cli-error.ts'
-import { ENDPOINT_EXIT } from './endpoint-exit.ts'
+import { EXIT } from '../cli/exit-codes.ts'
 
 interface FailedExchange {
   /** Not the whole URL: its path and query may contain a token. */
@@ -34,12 +34,9 @@ export function describeFault(error: unknown, { origin, hasTimedOut, timeoutMs }
   if (error instanceof CliError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
   if (hasTimedOut || code === 'ETIMEDOUT')
-    return new CliError(
-      `No complete response from ${origin} within ${timeoutMs / 1000} s`,
-      ENDPOINT_EXIT.timeout,
-    )
+    return new CliError(`No complete response from ${origin} within ${timeoutMs / 1000} s`, EXIT.timeout)
   // An error without a code is a bug in scriptify.
   if (code === undefined) return error
   const reason = REASONS.find(([form]) => form.test(code))?.[1] ?? 'no response arrived'
-  return new CliError(`${origin}: ${reason} (${code})`, ENDPOINT_EXIT.noResponse)
+  return new CliError(`${origin}: ${reason} (${code})`, EXIT.noResponse)
 }

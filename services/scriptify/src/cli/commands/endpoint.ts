@@ -1,7 +1,7 @@
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import type { EndpointOptions } from '../../endpoint/call-endpoint.ts'
 import type { CliContext } from '../cli-context.ts'
-import { collect } from './collect.ts'
+import { collect, parseNumberUpTo, parseSeconds } from '../option-values.ts'
 
 const EXAMPLES = `
 The body of the response goes to standard output unchanged; on a terminal JSON is indented. All else goes to standard error.
@@ -38,15 +38,17 @@ export function createEndpointCommand(context: CliContext): Command {
       '-L, --follow',
       'follow redirects; those to another origin without Authorization, Cookie and Host',
     )
-    .option('--max-redirects <number>', 'fail after this many redirects', '10')
+    .option('--max-redirects <number>', 'fail after this many redirects', parseNumberUpTo(100), 10)
     .option(
       '--timeout <seconds>',
       'fail after this time, such as 500ms or 2m, from the request to the end of the body',
-      '30',
+      parseTimeout,
+      30,
     )
     .option(
       '--max-bytes <number>',
       'stop after this much of the body (default: 10485760 on a terminal, else no limit)',
+      parseNumberUpTo(Number.MAX_SAFE_INTEGER),
     )
     .addHelpText('after', EXAMPLES)
     .action(async (method: string, url: string, flags: Flags) => {
@@ -54,4 +56,10 @@ export function createEndpointCommand(context: CliContext): Command {
       const options = { ...flags, method, url, header: flags.header ?? [] }
       context.exitCode = await callEndpoint(options, context)
     })
+}
+
+function parseTimeout(text: string): number {
+  const seconds = parseSeconds(text)
+  if (seconds > 0) return seconds
+  throw new InvalidArgumentError('Give a time above 0.')
 }

@@ -1,7 +1,6 @@
 import { Command, Option } from 'commander'
 import type { InitSystem } from '../../units/init-system.ts'
-import { collect } from './collect.ts'
-import { parseSeconds } from './parse-seconds.ts'
+import { collect, parseSeconds } from '../option-values.ts'
 
 interface Flags {
   template: string

@@ -1,5 +1,6 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import type { InitSystem } from '../../units/init-system.ts'
+import { parseNumberUpTo } from '../option-values.ts'
 
 const EXAMPLES = `
 Examples:
@@ -17,7 +18,7 @@ export function createLogsCommand(systems: readonly InitSystem[]): Command {
   return new Command('logs')
     .description('show what an installed service has written')
     .argument('<service>', 'as it was installed')
-    .addOption(new Option('-n, --lines <number>', 'the last lines').argParser(parseLines).default(50))
+    .addOption(new Option('-n, --lines <number>', 'the last lines').argParser(parseNumberUpTo(9_999_999)).default(50))
     .option('-f, --follow', 'go on with new lines until Ctrl-C')
     .addHelpText('after', EXAMPLES)
     .action(async (name: string, { lines, follow = false }: Flags) => {
@@ -25,9 +26,4 @@ export function createLogsCommand(systems: readonly InitSystem[]): Command {
       const { printLog } = await import('../../units/service-log.ts')
       await printLog(name, await findServiceSystem(name, systems), { lines, follow })
     })
-}
-
-function parseLines(text: string): number {
-  if (/^\d{1,7}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Give a number of lines.')
 }

@@ -2,8 +2,7 @@ import { Command, Option } from 'commander'
 import { RUNTIME_NAMES, type RuntimeName } from '../../classes/choose-runtime.ts'
 import type { RunOptions } from '../../run/run-method.ts'
 import type { CliContext } from '../cli-context.ts'
-import { collect } from './collect.ts'
-import { parseSeconds } from './parse-seconds.ts'
+import { collect, parseSeconds } from '../option-values.ts'
 
 const DESCRIPTION = `Calls a public method. Arguments are passed in order.
 

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { RUNTIME_NAMES } from '../../classes/choose-runtime.ts'
 import type { TerminalOptions } from '../../terminal/start-terminal.ts'
-import { collect } from './collect.ts'
+import { collect } from '../option-values.ts'
 
 const EXAMPLES = `
 Exit codes: 0 ok, 1 a statement failed, 2 wrong usage, 3 not found, 4 not permitted, 5 php missing or too old

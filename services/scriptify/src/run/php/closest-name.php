@@ -10,7 +10,7 @@ final class ClosestName
     /** More edits than these make another word. */
     private const MAX_DISTANCE = 3;
     private const MIN_SIMILARITY = 0.4;
-    private const MAX_FILES = 5000;
+    private const MAX_CLASSES = 5000;
 
     /** @param list<string> $candidates */
     public static function question(string $word, array $candidates): string
@@ -61,58 +61,29 @@ final class ClosestName
         return $closest === null ? '' : " (did you mean {$byShortName[$closest]}?)";
     }
 
-    /** @return list<string> the project's classes, as Composer's class map and PSR-4 folders name them */
+    /** @return list<string> the project's classes, by the files in Composer's PSR-4 folders */
     private static function composerClasses(): array
     {
-        $found = [];
-        $loaders = array_filter(
-            spl_autoload_functions(),
-            static fn (mixed $loader): bool => is_array($loader) && is_object($loader[0]) && method_exists($loader[0], 'getPrefixesPsr4'),
-        );
-        foreach ($loaders as [$loader]) {
-            $found = [...$found, ...array_keys($loader->getClassMap()), ...self::classesOf($loader->getPrefixesPsr4())];
-        }
-        return array_values(array_unique($loaders === [] ? self::classesOf(self::manifestPrefixes()) : $found));
-    }
-
-    /** @return array<string, string|list<string>> the PSR-4 folders of a project whose autoloader is not Composer's */
-    private static function manifestPrefixes(): array
-    {
         $manifest = is_file('composer.json') ? json_decode((string) file_get_contents('composer.json'), true) : null;
-        return is_array($manifest['autoload']['psr-4'] ?? null) ? $manifest['autoload']['psr-4'] : [];
-    }
-
-    /**
-     * @param array<string, string|list<string>> $prefixes
-     * @return list<string>
-     */
-    private static function classesOf(array $prefixes): array
-    {
         $found = [];
-        foreach ($prefixes as $prefix => $folders) {
+        foreach ($manifest['autoload']['psr-4'] ?? [] as $prefix => $folders) {
             foreach ((array) $folders as $folder) {
                 $found = [...$found, ...self::classesUnder((string) $prefix, rtrim((string) $folder, '/'))];
             }
         }
-        return $found;
+        return array_slice($found, 0, self::MAX_CLASSES);
     }
 
     /** @return list<string> */
     private static function classesUnder(string $prefix, string $folder): array
     {
-        if (!is_dir($folder) || !is_readable($folder) || str_contains((string) realpath($folder), '/vendor/')) {
-            return [];
-        }
         $found = [];
-        $tree = new \RecursiveDirectoryIterator($folder, \FilesystemIterator::SKIP_DOTS);
-        // A folder in it may be unreadable for this user.
-        $files = new \RecursiveIteratorIterator($tree, \RecursiveIteratorIterator::LEAVES_ONLY, \RecursiveIteratorIterator::CATCH_GET_CHILD);
-        foreach ($files as $path => $file) {
-            if (str_ends_with((string) $path, '.php')) {
-                $found[] = $prefix . str_replace('/', '\\', substr((string) $path, strlen($folder) + 1, -4));
-            }
-            if (count($found) >= self::MAX_FILES) {
-                break;
+        foreach (glob("{$folder}/*") ?: [] as $path) {
+            $name = basename($path, '.php');
+            if (is_dir($path) && !is_link($path) && !in_array($name, ['vendor', 'node_modules'], true)) {
+                $found = [...$found, ...self::classesUnder("{$prefix}{$name}\\", $path)];
+            } elseif (str_ends_with($path, '.php')) {
+                $found[] = $prefix . $name;
             }
         }
         return $found;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseDuration } from './duration.ts'
+import { parseSeconds } from './option-values.ts'
 
 it.each([
   { text: '5', seconds: 5 },
@@ -8,10 +8,10 @@ it.each([
   { text: '500ms', seconds: 0.5 },
   { text: '2m', seconds: 120 },
   { text: '1h', seconds: 3600 },
-  { text: '2 m', seconds: undefined },
-  { text: '2d', seconds: undefined },
-  { text: '-1', seconds: undefined },
-  { text: '', seconds: undefined },
 ])('reads $text as $seconds seconds', ({ text, seconds }) => {
-  expect(parseDuration(text)).toBe(seconds)
+  expect(parseSeconds(text)).toBe(seconds)
+})
+
+it.each(['2 m', '2d', '-1', '', '25h'])('refuses %j', (text) => {
+  expect(() => parseSeconds(text)).toThrow('Give seconds from 0 to 86400')
 })

@@ -1,0 +1,23 @@
+import { InvalidArgumentError } from 'commander'
+
+const SECONDS_PER_UNIT: Record<string, number> = { ms: 1 / 1000, s: 1, m: 60, h: 3600 }
+const MAX_SECONDS = 86_400
+
+/** Parses a repeatable option: all its values, in order. */
+export const collect = (value: string, values: string[] = []): string[] => [...values, value]
+
+/** Parses a time of at most a day, such as `5`, `5s`, `500ms` or `2m`, in seconds. */
+export function parseSeconds(text: string): number {
+  const [, number, unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? []
+  const seconds = Number(number) * (SECONDS_PER_UNIT[unit] ?? 1)
+  if (seconds <= MAX_SECONDS) return seconds
+  throw new InvalidArgumentError(`Give seconds from 0 to ${MAX_SECONDS}, or a time such as 500ms, 5s or 2m.`)
+}
+
+/** Gives a parser of whole numbers up to `most`. */
+export const parseNumberUpTo =
+  (most: number) =>
+  (text: string): number => {
+    if (/^\d+$/.test(text) && Number(text) <= most) return Number(text)
+    throw new InvalidArgumentError(`Give a number from 0 to ${most}.`)
+  }
