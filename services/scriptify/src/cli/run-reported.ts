@@ -1,6 +1,5 @@
 import type { CliContext } from './cli-context.ts'
-import { CliError } from './cli-error.ts'
-import { errorMessage } from './error-message.ts'
+import { CliError, errorMessage } from './cli-error.ts'
 import { EXIT } from './exit-codes.ts'
 
 /** Runs a command; resolves with the exit code, which the command may set itself. A failure is one line on stderr. */

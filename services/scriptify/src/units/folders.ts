@@ -1,8 +1,8 @@
-import { chmod, lstat, mkdir, readdir, readlink, rmdir } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { chmod, lstat, mkdir, readdir, readlink, realpath, rmdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { CliError } from '../cli/cli-error.ts'
 import { EXIT } from '../cli/exit-codes.ts'
-import { lstatIfAny } from './lstat-if-any.ts'
 
 /** The names in a folder; none for a path that is a link or not a folder. */
 export async function namesIn(folder: string): Promise<string[]> {
@@ -47,4 +47,23 @@ export async function createFolders(folders: readonly string[]): Promise<string[
 /** Removes those folders that are empty. */
 export async function removeEmptyFolders(folders: readonly string[]): Promise<void> {
   for (const folder of folders) await rmdir(folder).catch(() => undefined)
+}
+
+/** What is at a path, without following a link; undefined where nothing is. */
+export async function lstatIfAny(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
+      return undefined
+    }
+    throw error
+  }
+}
+
+/** The folder of --root, without links; throws exit code 3 where there is none. */
+export async function resolveRoot(root: string): Promise<string> {
+  const path = await realpath(root).catch(() => undefined)
+  if (path !== undefined && (await lstatIfAny(path))?.isDirectory()) return path
+  throw new CliError(`--root ${root} is not a folder`, EXIT.notFound)
 }

@@ -5,9 +5,8 @@ import { EXIT } from '../cli/exit-codes.ts'
 import { namesIn } from './folders.ts'
 import type { InitSystem, ServiceState } from './init-system.ts'
 import { inspectUnit } from './inspect-service.ts'
-import { environmentFile } from './paths.ts'
+import { environmentFile, serviceOfEntry, unitFolder } from './paths.ts'
 import { isServiceName } from './service-name.ts'
-import { serviceOfEntry, unitFolder } from './unit-path.ts'
 
 export interface ListedService extends Partial<ServiceState> {
   readonly name: string

@@ -6,3 +6,6 @@ export const hasControls = (text: string): boolean => /[\p{Cc}\p{Zl}\p{Zp}]/u.te
  * escaped one, and systemd drops a variable with it.
  */
 export const hasNoncharacter = (text: string): boolean => /\p{Noncharacter_Code_Point}/u.test(text)
+
+/** One word of a POSIX shell: single quotes keep everything literal but themselves (POSIX 2.2.2). */
+export const quoteShellWord = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`

@@ -2,17 +2,30 @@ import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { CliError } from '../cli/cli-error.ts'
 import { type ControlCommand, controlAll } from './control.ts'
-import { namesIn, removeEmptyFolders } from './folders.ts'
+import { requireRoot } from './control-service.ts'
+import { lstatIfAny, namesIn, removeEmptyFolders } from './folders.ts'
 import type { InitSystem } from './init-system.ts'
-import { type FoundService, type FoundUnit, inspectService, refuseForeign } from './inspect-service.ts'
+import {
+  type FoundService,
+  type FoundUnit,
+  findMarkedSystem,
+  inspectService,
+  partsOf,
+  refuseForeign,
+  refuseLostMark,
+} from './inspect-service.ts'
 import { serviceNotFound } from './list-services.ts'
-import { findMarkedSystem, partsOf, refuseLostMark } from './lost-mark.ts'
-import { lstatIfAny } from './lstat-if-any.ts'
-import { environmentFile, launcherFile, lockFile, pidFile } from './paths.ts'
+import {
+  environmentFile,
+  extraPaths,
+  launcherFile,
+  lockFile,
+  ownFolders,
+  pidFile,
+  unitFile,
+} from './paths.ts'
 import { removeLeftovers } from './replace-files.ts'
-import { requireRoot } from './require-root.ts'
 import { checkServiceName } from './service-name.ts'
-import { extraPaths, ownFolders, unitFile } from './unit-path.ts'
 
 export interface UninstallOptions {
   readonly name: string

@@ -2,9 +2,8 @@ import { globSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
 import { CliError } from '../../cli/cli-error.ts'
 import { EXIT } from '../../cli/exit-codes.ts'
-import type { ClassFile } from '../class-file.ts'
-import { isNamespaceFolders, type NamespaceFolders } from '../namespace-folders.ts'
-import { isRecord, propertyOf } from '../record.ts'
+import type { ClassFile } from '../namespace-folders.ts'
+import { isNamespaceFolders, isRecord, type NamespaceFolders, propertyOf } from '../namespace-folders.ts'
 
 interface Project {
   rootdir: string

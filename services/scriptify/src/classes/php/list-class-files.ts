@@ -1,8 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
-import type { ClassFile } from '../class-file.ts'
-import { isNamespaceFolders, type NamespaceFolders } from '../namespace-folders.ts'
-import { propertyOf } from '../record.ts'
+import type { ClassFile } from '../namespace-folders.ts'
+import { isNamespaceFolders, type NamespaceFolders, propertyOf } from '../namespace-folders.ts'
 
 /** The classes that Composer's psr-4 of this project leads to, by the names of their files. */
 export function listClassFiles(rootdir: string): ClassFile[] {

@@ -12,10 +12,10 @@ export const createControlCommand = (action: ServiceAction, systems: readonly In
     .action((name: string) => control(name, action, systems))
 
 async function control(name: string, action: ServiceAction, systems: readonly InitSystem[]): Promise<void> {
-  const { findServiceSystem } = await import('../../units/find-service.ts')
+  const { findServiceSystem } = await import('../../units/control-service.ts')
   const { controlAll } = await import('../../units/control.ts')
-  const { startService } = await import('../../units/start-service.ts')
-  const { requireRoot } = await import('../../units/require-root.ts')
+  const { startService } = await import('../../units/control-service.ts')
+  const { requireRoot } = await import('../../units/control-service.ts')
   const system = await findServiceSystem(name, systems)
   const commands = system.control(name, action)
   requireRoot(action)

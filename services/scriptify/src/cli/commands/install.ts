@@ -48,7 +48,7 @@ async function install(
   systems: readonly InitSystem[],
 ): Promise<void> {
   const { installService } = await import('../../units/install/install-service.ts')
-  const { resolveRoot } = await import('../../units/resolve-root.ts')
+  const { resolveRoot } = await import('../../units/folders.ts')
   const root = await resolveRoot(rest.root)
   // Commander takes registered names only.
   const system = systems.find((known) => known.name === rest.template)

@@ -18,11 +18,13 @@ export function createLogsCommand(systems: readonly InitSystem[]): Command {
   return new Command('logs')
     .description('show what an installed service has written')
     .argument('<service>', 'as it was installed')
-    .addOption(new Option('-n, --lines <number>', 'the last lines').argParser(parseNumberUpTo(9_999_999)).default(50))
+    .addOption(
+      new Option('-n, --lines <number>', 'the last lines').argParser(parseNumberUpTo(9_999_999)).default(50),
+    )
     .option('-f, --follow', 'go on with new lines until Ctrl-C')
     .addHelpText('after', EXAMPLES)
     .action(async (name: string, { lines, follow = false }: Flags) => {
-      const { findServiceSystem } = await import('../../units/find-service.ts')
+      const { findServiceSystem } = await import('../../units/control-service.ts')
       const { printLog } = await import('../../units/service-log.ts')
       await printLog(name, await findServiceSystem(name, systems), { lines, follow })
     })

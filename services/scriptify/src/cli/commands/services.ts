@@ -33,7 +33,7 @@ async function list(
   systems: readonly InitSystem[],
 ): Promise<void> {
   const { listServices } = await import('../../units/list-services.ts')
-  const { resolveRoot } = await import('../../units/resolve-root.ts')
+  const { resolveRoot } = await import('../../units/folders.ts')
   const services = await listServices({ root: await resolveRoot(root), systems, withState: status })
   if (json) console.log(JSON.stringify(services, undefined, 2))
   else for (const line of onlyNames ? namesOf(services) : describe(services, systems)) console.log(line)

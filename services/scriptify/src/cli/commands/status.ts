@@ -20,7 +20,7 @@ export function createStatusCommand(systems: readonly InitSystem[]): Command {
 }
 
 async function show(name: string | undefined, json: boolean, systems: readonly InitSystem[]): Promise<void> {
-  const { findServiceSystem } = await import('../../units/find-service.ts')
+  const { findServiceSystem } = await import('../../units/control-service.ts')
   const { readStatus, formatStatus } = await import('../../units/service-status.ts')
   if (name !== undefined) await findServiceSystem(name, systems)
   const services = await readStatus(systems)

@@ -15,7 +15,7 @@ export function createUninstallCommand(systems: readonly InitSystem[]): Command 
     .option('--root <dir>', 'remove below this folder, where another host’s files are mounted', '/')
     .addHelpText('after', EXAMPLES)
     .action(async (name: string, { dryRun = false, root }: { dryRun?: boolean; root: string }) => {
-      const { resolveRoot } = await import('../../units/resolve-root.ts')
+      const { resolveRoot } = await import('../../units/folders.ts')
       const { uninstallService } = await import('../../units/uninstall-service.ts')
       const lines = await uninstallService({ name, dryRun, root: await resolveRoot(root), systems })
       for (const line of lines) console.log(line)

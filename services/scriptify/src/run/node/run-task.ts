@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { CliError } from '../../cli/cli-error.ts'
-import { errorMessage } from '../../cli/error-message.ts'
+import { CliError, errorMessage } from '../../cli/cli-error.ts'
 import { EXIT } from '../../cli/exit-codes.ts'
 import type { CallerOptions } from '../method-call.ts'
 import { exitOnClosedOutput } from './closed-output.ts'

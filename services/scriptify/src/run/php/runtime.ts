@@ -1,8 +1,7 @@
 import { fileURLToPath } from 'node:url'
-import { readMemoryLimit } from '../../classes/memory-limit.ts'
 import { getAutoloader } from '../../classes/php/find-autoloader.ts'
 import { askPhp } from '../../classes/php/find-php.ts'
-import { iniOptions } from '../../classes/php/ini-options.ts'
+import { iniOptions, readMemoryLimit } from '../../classes/start-options.ts'
 import { formatCallerOptions } from '../method-call.ts'
 import type { Runtime } from '../runtime.ts'
 

@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { findBootloader } from '../../classes/bootloader.ts'
-import { readMemoryLimit } from '../../classes/memory-limit.ts'
-import { COMPILE_CACHE, QUIET } from '../../classes/node/node-options.ts'
+import { COMPILE_CACHE, QUIET, readMemoryLimit } from '../../classes/start-options.ts'
 import type { BackendOptions, TerminalBackend } from '../backend.ts'
 
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))

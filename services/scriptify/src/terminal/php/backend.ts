@@ -1,8 +1,7 @@
 import { fileURLToPath } from 'node:url'
-import { readMemoryLimit } from '../../classes/memory-limit.ts'
 import { findAutoloader } from '../../classes/php/find-autoloader.ts'
 import { askPhp, findPhp } from '../../classes/php/find-php.ts'
-import { iniOptions } from '../../classes/php/ini-options.ts'
+import { iniOptions, readMemoryLimit } from '../../classes/start-options.ts'
 import type { BackendOptions, TerminalBackend } from '../backend.ts'
 
 const WORKER = fileURLToPath(new URL('terminal-worker.php', import.meta.url))

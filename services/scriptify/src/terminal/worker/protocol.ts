@@ -1,4 +1,4 @@
-import { isRecord } from '../../classes/record.ts'
+import { isRecord } from '../../classes/namespace-folders.ts'
 
 /** What a worker remembers of a statement, for the one that may replace it. */
 interface Memory {

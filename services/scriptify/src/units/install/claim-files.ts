@@ -1,13 +1,16 @@
 import { dirname, join } from 'node:path'
 import { CliError } from '../../cli/cli-error.ts'
 import { EXIT } from '../../cli/exit-codes.ts'
-import { checkFolder } from '../folders.ts'
+import { checkFolder, lstatIfAny } from '../folders.ts'
 import type { ExtraFile, InitSystem } from '../init-system.ts'
-import { type FoundFile, type FoundService, inspectService, refuseForeign } from '../inspect-service.ts'
-import { refuseLostMark } from '../lost-mark.ts'
-import { lstatIfAny } from '../lstat-if-any.ts'
-import { SCRIPTIFY_DIR } from '../paths.ts'
-import { extraPath, ownFolders, unitFile, unitFolder } from '../unit-path.ts'
+import {
+  type FoundFile,
+  type FoundService,
+  inspectService,
+  refuseForeign,
+  refuseLostMark,
+} from '../inspect-service.ts'
+import { extraPath, ownFolders, SCRIPTIFY_DIR, unitFile, unitFolder } from '../paths.ts'
 import type { InstallRequest } from './install-request.ts'
 import { neededExtras } from './render-service.ts'
 

@@ -1,14 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import Handlebars from 'handlebars'
-import { errorMessage } from '../../cli/error-message.ts'
+import { errorMessage } from '../../cli/cli-error.ts'
 import { updateEnvFile } from '../env-file.ts'
 import type { ExtraFile, InitSystem } from '../init-system.ts'
 import { ownershipMark } from '../ownership.ts'
-import { environmentFile, launcherFile, lockFile } from '../paths.ts'
+import { environmentFile, extraPath, launcherFile, lockFile, unitFile } from '../paths.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
-import { quoteShellWord } from '../shell-word.ts'
-import { extraPath, unitFile } from '../unit-path.ts'
+import { quoteShellWord } from '../text.ts'
 
 const TEMPLATES_DIR = join(import.meta.dirname, '..', '..', '..', '..', '..', 'templates', 'services')
 

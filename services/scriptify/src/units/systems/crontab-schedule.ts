@@ -1,6 +1,5 @@
 import { Cron } from 'croner'
-import { CliError } from '../../cli/cli-error.ts'
-import { errorMessage } from '../../cli/error-message.ts'
+import { CliError, errorMessage } from '../../cli/cli-error.ts'
 import { EXIT } from '../../cli/exit-codes.ts'
 
 const NAMES = ['@reboot', '@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']

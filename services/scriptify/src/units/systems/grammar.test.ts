@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { quoteShellWord } from '../shell-word.ts'
+import { quoteShellWord } from '../text.ts'
 import { escapeSystemdValue, quoteSystemdWord } from './systemd-grammar.ts'
 import { quoteUpstartString } from './upstart.ts'
 

@@ -9,7 +9,7 @@ import type { InitSystem, ServiceState } from '../init-system.ts'
 import { launcherFile, launcherLog, pidFile } from '../paths.ts'
 import { processFacts } from '../process-facts.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
-import { quoteShellWord } from '../shell-word.ts'
+import { quoteShellWord } from '../text.ts'
 import { launcherLogRotation } from './launcher-log-rotation.ts'
 import { activeState, daemonReload, forgetUnit, runsSystemd, stopGoneUnit } from './systemd.ts'
 
@@ -105,7 +105,8 @@ async function state(name: string): Promise<ServiceState> {
 }
 
 /** A method that is called once leaves its pid file too, whether it succeeds or fails. */
-const callsRepeatedly = (name: string): boolean => / '--daemon=[\d.]+'/.test(readLauncher(name))
+const callsRepeatedly = (name: string): boolean =>
+  /^set -- .*'\{"task":"call",.*"daemon":\{"interval":/m.test(readLauncher(name))
 
 /** From the exit codes of LSB's `status`. */
 async function scriptState(name: string): Promise<string> {

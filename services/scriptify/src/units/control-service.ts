@@ -1,10 +1,29 @@
 import { setTimeout } from 'node:timers/promises'
-import { CliError } from '../cli/cli-error.ts'
-import { errorMessage } from '../cli/error-message.ts'
+import { CliError, errorMessage } from '../cli/cli-error.ts'
 import { EXIT } from '../cli/exit-codes.ts'
 import { type ControlCommand, controlAll } from './control.ts'
 import type { InitSystem } from './init-system.ts'
+import { inspectService, refuseLostMark } from './inspect-service.ts'
+import { listServices, serviceNotFound } from './list-services.ts'
 import { lastLogLine, logOf } from './service-log.ts'
+import { checkServiceName } from './service-name.ts'
+
+/** Throws exit code 4 for every user but root. */
+export function requireRoot(command: string): void {
+  if (process.geteuid?.() === 0) return
+  throw new CliError(`scriptify ${command} needs root: use sudo`, EXIT.notPermitted)
+}
+
+/** The init system of an installed service; throws exit code 2 for an invalid name, 3 for an unknown one. */
+export async function findServiceSystem(name: string, systems: readonly InitSystem[]): Promise<InitSystem> {
+  checkServiceName(name)
+  const options = { root: '/', systems }
+  const found = (await listServices(options)).find((service) => service.name === name)
+  const system = systems.find((known) => known.name === found?.template)
+  if (system !== undefined) return system
+  refuseLostMark(name, await inspectService(name, { ...options, trustsUnreadable: true }), systems)
+  throw await serviceNotFound(name, options)
+}
 
 /** A class that cannot be loaded, and a first call that throws, end a service within this time. */
 const SETTLING_MS = 1000

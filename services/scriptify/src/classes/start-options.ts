@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { CliError } from '../cli/cli-error.ts'
 import { EXIT } from '../cli/exit-codes.ts'
 
@@ -32,3 +33,23 @@ export function readMemoryLimit({
   const megabytes = Math.round(Number(digits) * (MEGABYTES_PER_UNIT[unit.toUpperCase()] ?? 1))
   return { text, megabytes: Math.max(MIN_MEGABYTES, megabytes) }
 }
+
+/** Keeps Node's own warnings out of what the project's code writes to stderr. */
+export const QUIET = [
+  '--disable-warning=ExperimentalWarning',
+  // A project without "type" in its package.json would be warned about at every start.
+  '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON',
+]
+
+/** Keeps what Node compiles in the home of the user, for a faster start. */
+export const COMPILE_CACHE = [
+  '--require',
+  fileURLToPath(new URL('../../bin/compile-cache.cjs', import.meta.url)),
+]
+
+/** What the project's code prints goes to stdout, php's own messages to stderr. */
+const SETTINGS = ['display_errors=stderr', 'log_errors=0', 'html_errors=0']
+
+/** php's options for our ini settings and these, each `name=value`. */
+export const iniOptions = (settings: readonly string[]): string[] =>
+  [...SETTINGS, ...settings].flatMap((setting) => ['-d', setting])
