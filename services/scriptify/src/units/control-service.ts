@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { CliError, errorMessage } from '../cli/cli-error.ts'
 import { EXIT } from '../cli/exit-codes.ts'
 import { type ControlCommand, controlAll } from './control.ts'
-import type { InitSystem } from './init-system.ts'
+import type { InitSystem, ServiceAction } from './init-system.ts'
 import { inspectService, refuseLostMark } from './inspect-service.ts'
 import { listServices, serviceNotFound } from './list-services.ts'
 import { lastLogLine, logOf } from './service-log.ts'
@@ -12,6 +12,21 @@ import { checkServiceName } from './service-name.ts'
 export function requireRoot(command: string): void {
   if (process.geteuid?.() === 0) return
   throw new CliError(`scriptify ${command} needs root: use sudo`, EXIT.notPermitted)
+}
+
+/** Starts, stops or restarts an installed service; throws exit code 2 where that is not possible. */
+export async function controlService(
+  name: string,
+  action: ServiceAction,
+  systems: readonly InitSystem[],
+): Promise<void> {
+  const system = await findServiceSystem(name, systems)
+  const commands = system.control(name, action)
+  const obstacle = system.obstacle('start')
+  if (obstacle !== undefined) throw new CliError(`${name} cannot be controlled: ${obstacle}`, EXIT.usage)
+  requireRoot(action)
+  if (action === 'stop') await controlAll(commands)
+  else await startService({ name, system, commands, failure: `${name} does not start` })
 }
 
 /** The init system of an installed service; throws exit code 2 for an invalid name, 3 for an unknown one. */

@@ -33,6 +33,16 @@ export interface ExtraFile {
   readonly isOptional: boolean
 }
 
+/** Where the output of a service is: a file, or what another program shows. */
+export type ServiceLog =
+  | { readonly file: string }
+  | {
+      /** How an admin sees it. */
+      readonly command: string
+      /** Prints its last lines, and then goes on with those that follow; `ownLines` are those of the service itself. */
+      read(options: { lines: number; follow: boolean; ownLines?: boolean }): readonly [string, ...string[]]
+    }
+
 /**
  * All that scriptify knows about one init system. Its file in `systems/` implements this, its template in
  * `templates/services/` is what it reads, and a line in `init-systems.ts` registers it.
@@ -47,44 +57,31 @@ export interface InitSystem {
   readonly unitPath: string
   /** The permissions of that file. */
   readonly unitMode: number
-  /** Paths where a service of this name starts from that is not scriptify's; none where names are not shared. */
-  namesakes(name: string): readonly string[]
-  /** The file that contains the output of a service, or the command that shows it. */
-  log(name: string): { readonly file: string } | { readonly command: string }
-  /**
-   * The words of a `command` in `log` that print its last lines, and then go on with those that follow; `ownLines` are
-   * those that the service has written itself.
-   */
-  readLog?(
-    name: string,
-    options: { lines: number; follow: boolean; ownLines?: boolean },
-  ): readonly [string, ...string[]]
+  /** Paths where a service of this name starts from that is not scriptify's; absent where names are not shared. */
+  namesakes?(name: string): readonly string[]
+  log(name: string): ServiceLog
 
   /** The options that it does not take, each with the reason. */
   readonly refuses: Readonly<Partial<Record<LimitedOption, string>>>
   /** Whether it sandboxes a service: --memory-max, --no-hardening, --no-private-tmp. */
   readonly confines: boolean
-  /** Checks --schedule or gives its default, if it has one; throws exit code 2. Undefined where services run all the time. */
-  readonly parseSchedule?: (schedule: string | undefined) => string | undefined
-  /** What --schedule takes, for its help. */
-  readonly scheduleHelp?: string
-  /** Why it would lose this value of a variable; undefined where it passes it on. */
-  variableFault?(value: string): string | undefined
-  /** Throws exit code 2 for a service that it could not start. */
-  check?(service: ServiceDefinition): void | Promise<void>
-  /** Whether it can lengthen the delay before each restart, on this machine. */
-  backsOff?(): Promise<boolean>
-  /** Whether it can give a service a folder for a cache, on the host whose files are below `root`. */
-  keepsCache?(root: string): boolean
-  /** Why it starts nothing on this machine now, and what to do instead; undefined where it runs. */
-  absence?(): string | undefined
-  /** Throws exit code 2 where it is not able to start or enable a service on this machine. */
-  checkHost(wanted: { readonly start: boolean; readonly enable: boolean }): void
+  /** Absent where services run all the time. */
+  readonly schedule?: {
+    /** What --schedule takes, for its help. */
+    readonly help: string
+    /** Checks --schedule or gives its default, if it has one; throws exit code 2. */
+    parse(schedule: string | undefined): string | undefined
+  }
+  /** Why it cannot start or enable a service on this machine, and what to do instead; undefined where it can. */
+  obstacle(action: 'start' | 'enable'): string | undefined
 
   /** A file of `templates/services/`, or an absolute path. */
   readonly template: string
-  /** The values of its template besides `name` and `mark`, each escaped for its place. Throws exit code 2. */
-  render(service: ServiceDefinition): object
+  /**
+   * The values of its template besides `name` and `mark`, each escaped for its place. Throws exit code 2 for a service that
+   * it could not start. `root` is where the files of the host are that runs the service.
+   */
+  render(service: ServiceDefinition, root: string): object | Promise<object>
   readonly extraFiles?: readonly ExtraFile[]
   /** Present where it starts a script of `templates/services/launcher` instead of the command itself. */
   readonly launcher?: {
@@ -99,20 +96,16 @@ export interface InitSystem {
     name: string,
     options: { readonly enable: boolean; readonly isScheduled: boolean },
   ): readonly ControlCommand[]
-  /** Starts a service, or restarts it with what has been written. */
-  start(name: string, options: { readonly isScheduled: boolean }): readonly ControlCommand[]
-  /** Starts, stops or restarts an installed service by its own tool; throws exit code 2 where that is not possible. */
-  control(name: string, action: ServiceAction): readonly ControlCommand[]
-  /** How an admin starts a service; undefined for one that needs no start. */
-  startHint?(
-    name: string,
-    options: { readonly replaces: boolean; readonly elsewhere: boolean; readonly isScheduled: boolean },
-  ): string
+  /**
+   * Starts, stops or restarts a service by its own tool; throws exit code 2 for what it never does. By default the service
+   * has a schedule where its files say so.
+   */
+  control(name: string, action: ServiceAction, isScheduled?: boolean): readonly ControlCommand[]
   /** Whether a service that was just started has failed since; absent where that cannot be told. */
   hasFailed?(name: string): Promise<boolean>
   /**
-   * Stops and disables a service that is about to be removed. `legacy` marks one of the original tool, `isGone` one whose
-   * unit was removed by hand.
+   * Stops and disables a service that is about to be removed. `legacy` is true for one of the original tool, `isGone` for
+   * one whose unit was removed by hand.
    */
   stop(
     name: string,

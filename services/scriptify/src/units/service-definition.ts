@@ -24,8 +24,4 @@ export interface ServiceDefinition {
   readonly privateTmp: boolean
   /** Number of bytes, optionally followed by K, M, G or T. */
   readonly memoryMax: string | undefined
-  /** Whether the delay before a restart grows. */
-  readonly backsOff: boolean
-  /** Whether the host can keep a cache for the service. */
-  readonly keepsCache: boolean
 }

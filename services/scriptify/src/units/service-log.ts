@@ -49,8 +49,8 @@ export async function lastLogLine(name: string, system: InitSystem): Promise<str
 async function readEnd(name: string, system: InitSystem): Promise<string> {
   const log = system.log(name)
   if (!('file' in log)) {
-    const words = system.readLog?.(name, { lines: 1, follow: false, ownLines: true })
-    return words === undefined ? '' : (await ask(words, { timeoutMs: 20_000 })).stdout
+    const words = log.read({ lines: 1, follow: false, ownLines: true })
+    return (await ask(words, { timeoutMs: 20_000 })).stdout
   }
   await using file = await open(log.file)
   const { size } = await file.stat()
@@ -65,11 +65,7 @@ async function logCommand(
   { lines, follow }: LogOptions,
 ): Promise<readonly [string, ...string[]]> {
   const log = system.log(name)
-  if (!('file' in log)) {
-    const words = system.readLog?.(name, { lines, follow })
-    if (words === undefined) throw new CliError(`See ${log.command}`, EXIT.usage)
-    return words
-  }
+  if (!('file' in log)) return log.read({ lines, follow })
   await demandReadable(name, log.file)
   return ['tail', '--lines', `${lines}`, ...(follow ? ['--follow=name', '--retry'] : []), log.file]
 }

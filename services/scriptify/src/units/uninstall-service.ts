@@ -110,7 +110,9 @@ async function stopCommands(
       system.stop(name, { legacy: owner === 'legacy', isGone: false }),
     )
   }
-  const namesakes = await Promise.all(owners.flatMap((system) => system.namesakes(name)).map(lstatIfAny))
+  const namesakes = await Promise.all(
+    owners.flatMap((system) => system.namesakes?.(name) ?? []).map(lstatIfAny),
+  )
   if (namesakes.some((stats) => stats !== undefined)) return []
   return owners.flatMap((system) => system.stop(name, { legacy: false, isGone: true }))
 }

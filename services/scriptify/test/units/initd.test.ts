@@ -98,7 +98,7 @@ describe.runIf(await hasDocker()).each([
       kill $!; wait $!; echo $?`
     expect(await succeed(machine, 'timeout', '120', 'sh', '-c', follow)).toBe('143\n')
     // Its first call fails: at once, or while scriptify still looks. On a busy machine it fails later.
-    await succeed(machine, 'sed', '-i', 's/::record/::needy/', '/etc/scriptify/worded.run')
+    await succeed(machine, 'sed', '-i', 's/"method":"record"/"method":"needy"/', '/etc/scriptify/worded.run')
     const refused = await eventually(async () => {
       const started = await word('start', 'worded')
       return started.code !== 0 && started

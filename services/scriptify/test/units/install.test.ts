@@ -577,13 +577,13 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
 
       const { code, stdout } = await registered(...install, '--enable')
       expect({ code, stdout }).toMatchObject({
-        ...{ code: 0, stdout: expect.stringContaining('Start it with: sv start probe\n') },
+        ...{ code: 0, stdout: expect.stringContaining('Nothing starts it: runit does not run here\n') },
       })
       expect((await registered('services', '--status')).stdout).toBe(
         'runit    probe  unknown  at boot  /etc/sv/probe/run\n',
       )
       expect(await registered('start', 'probe')).toMatchObject({
-        ...{ code: 2, stderr: 'runit does not run here: probe cannot be controlled\n' },
+        ...{ code: 2, stderr: 'probe cannot be controlled: runit does not run here\n' },
       })
       const launched = run(machine, '/etc/service/probe/run')
       expect(await nextCall(machine)).toMatchObject({ args: HOSTILE, value: HOSTILE_VALUE })
@@ -647,7 +647,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect(again).toMatchObject({ code: 0, stderr: '' })
       const launcher = await read(machine, '/mnt/host/etc/scriptify/probe.run')
       expect(launcher).toContain(`\ncd '/srv/current'\n`)
-      expect(launcher).toContain(`'--bootstrap=/srv/first.ts'`)
+      expect(launcher).toContain('"bootstrap":"/srv/first.ts"')
       expect(launcher).not.toContain('releases')
       expect((await run(machine, 'chroot', '/mnt/host', '/etc/scriptify/probe.run')).code).toBe(0)
       await succeed(machine, 'mv', '/mnt/host/var/probe/seen.json', '/var/probe/seen.json')

@@ -12,14 +12,7 @@ export const createControlCommand = (action: ServiceAction, systems: readonly In
     .action((name: string) => control(name, action, systems))
 
 async function control(name: string, action: ServiceAction, systems: readonly InitSystem[]): Promise<void> {
-  const { findServiceSystem } = await import('../../units/control-service.ts')
-  const { controlAll } = await import('../../units/control.ts')
-  const { startService } = await import('../../units/control-service.ts')
-  const { requireRoot } = await import('../../units/control-service.ts')
-  const system = await findServiceSystem(name, systems)
-  const commands = system.control(name, action)
-  requireRoot(action)
-  if (action === 'stop') await controlAll(commands)
-  else await startService({ name, system, commands, failure: `${name} does not start` })
+  const { controlService } = await import('../../units/control-service.ts')
+  await controlService(name, action, systems)
   console.log(`${DONE[action]} ${name}`)
 }

@@ -79,7 +79,6 @@ const methodOptions = (systems: readonly InitSystem[]): Option[] => [
 ]
 
 function serviceOptions(systems: readonly InitSystem[]): Option[] {
-  const schedules = systems.filter(({ scheduleHelp }) => scheduleHelp !== undefined)
   const confining = namesOf(systems, ({ confines }) => confines)
   return [
     new Option('-d, --description <text>', 'one line'),
@@ -87,7 +86,9 @@ function serviceOptions(systems: readonly InitSystem[]): Option[] {
     new Option('-g, --group <group>', 'with --user: a group other than the account’s own'),
     new Option(
       '-s, --schedule <times>',
-      schedules.map(({ name, scheduleHelp }) => `${name}: ${scheduleHelp}`).join('; '),
+      systems
+        .flatMap(({ name, schedule }) => (schedule === undefined ? [] : [`${name}: ${schedule.help}`]))
+        .join('; '),
     ),
     new Option(
       '--daemon',

@@ -84,9 +84,9 @@ async function refuseNamesake(
   { name, system, root }: InstallRequest,
   systems: readonly InitSystem[],
 ): Promise<void> {
-  if (system.namesakes(name).length === 0) return
+  if (system.namesakes === undefined) return
   const paths = systems
-    .flatMap((known) => known.namesakes(name))
+    .flatMap((known) => known.namesakes?.(name) ?? [])
     .filter((path) => path !== unitFile(system, name))
     .map((path) => join(root, path))
   for (const path of paths) {

@@ -7,7 +7,7 @@ export function describeInstallation({ request, files, kept }: Installation): st
   const { root, system, name, start, schedule } = request
   const commands = [
     ...announceCommands(request),
-    ...(start ? system.start(name, { isScheduled: schedule !== undefined }) : []),
+    ...(start ? system.control(name, 'restart', schedule !== undefined) : []),
   ]
   return [
     ...files.flatMap(({ path, mode, content }) => [
@@ -32,17 +32,14 @@ export async function reportInstallation(installation: Installation): Promise<st
 }
 
 async function nextSteps(installation: Installation): Promise<string[]> {
-  const { name, system, root, start, schedule } = installation.request
+  const { name, system, root, start } = installation.request
   const elsewhere = root !== '/'
-  const hint = system.startHint?.(name, {
-    replaces: replacesUnit(installation),
-    elsewhere,
-    isScheduled: schedule !== undefined,
-  })
-  const absence = elsewhere ? undefined : system.absence?.()
+  const obstacle = elsewhere ? undefined : system.obstacle('start')
+  const startsByItself = start || system.refuses['--start'] !== undefined
+  const hint = `scriptify ${replacesUnit(installation) ? 'restart' : 'start'} ${name}`
   return [
-    ...(absence === undefined ? [] : [`Nothing starts it: ${absence}`]),
-    ...(start || hint === undefined || absence !== undefined
+    ...(obstacle === undefined ? [] : [`Nothing starts it: ${obstacle}`]),
+    ...(startsByItself || obstacle !== undefined
       ? []
       : [`${elsewhere ? 'Start it on that host' : 'Start it'} with: ${hint}`]),
     ...(elsewhere || (await startsAtBoot(installation))

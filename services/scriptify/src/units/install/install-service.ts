@@ -50,22 +50,17 @@ async function prepare(request: InstallRequest, { systems, env }: InstallContext
   const kept = findKeptVariables(request, existing, environment)
   const seen = { ...kept.variables, ...environment }
   const command = await findServiceCommand(request, { interval, environment: seen, account, env })
-  const backsOff = root === '/' && ((await system.backsOff?.()) ?? false)
-  const keepsCache = system.keepsCache?.(root) ?? false
-  const service = { ...parsed, ...command, backsOff, keepsCache }
-  await system.check?.(service)
-  const files = await renderService(service, { system, keptEnvironment: kept.text, extras })
+  const service = { ...parsed, ...command }
+  const files = await renderService(service, { system, root, keptEnvironment: kept.text, extras })
   return { request, files, existing, kept }
 }
 
 /** Throws exit code 2 where the service could be written, but not started or enabled. */
-function checkHost({ root, start, enable, system }: InstallRequest): void {
-  if (root === '/') system.checkHost({ start, enable })
-  else if (start || enable) {
-    throw new CliError(
-      `${start ? '--start' : '--enable'} is not possible with --root: that host is not running here`,
-      EXIT.usage,
-    )
+function checkHost({ root, system, ...wanted }: InstallRequest): void {
+  for (const action of ['start', 'enable'] as const) {
+    if (!wanted[action]) continue
+    const obstacle = root === '/' ? system.obstacle(action) : 'the host of --root does not run here'
+    if (obstacle !== undefined) throw new CliError(`--${action}: ${obstacle}`, EXIT.usage)
   }
 }
 
@@ -73,6 +68,6 @@ const start = ({ name, system, schedule }: InstallRequest): Promise<void> =>
   startService({
     name,
     system,
-    commands: system.start(name, { isScheduled: schedule !== undefined }),
+    commands: system.control(name, 'restart', schedule !== undefined),
     failure: `${name} is installed, but does not start`,
   })

@@ -26,10 +26,7 @@ export interface ServiceRequest {
   readonly start: boolean
 }
 
-export type ParsedService = Omit<
-  ServiceDefinition,
-  'command' | 'files' | 'rootdir' | 'backsOff' | 'keepsCache'
-> & {
+export type ParsedService = Omit<ServiceDefinition, 'command' | 'files' | 'rootdir'> & {
   /** Seconds between two calls; undefined for a single call. */
   readonly interval: number | undefined
 }
@@ -51,7 +48,7 @@ export function parseService(request: ServiceRequest, systems: readonly InitSyst
   checkServiceName(name)
   if (hasControls(request.class)) throw refuse('--class', request.class, 'contains a control character')
   checkOptions(request, systems)
-  const schedule = system.parseSchedule?.(request.schedule)
+  const schedule = system.schedule?.parse(request.schedule)
   const daemon = request.daemon ?? schedule === undefined
   return {
     name,
@@ -82,8 +79,8 @@ function checkOptions(request: ServiceRequest, systems: readonly InitSystem[]): 
   const { system, schedule, daemon, interval } = request
   const unfit = (option: string, reason: string) =>
     new CliError(`${option} does not fit --template=${system.name}: ${reason}`, EXIT.usage)
-  if (schedule !== undefined && !system.parseSchedule)
-    throw unfit('--schedule', `it is for ${namesOf(systems, (known) => known.parseSchedule !== undefined)}`)
+  if (schedule !== undefined && !system.schedule)
+    throw unfit('--schedule', `it is for ${namesOf(systems, (known) => known.schedule !== undefined)}`)
   for (const option of givenOptions(request)) {
     const reason = system.refuses[option]
     if (reason !== undefined) throw unfit(option, reason)
@@ -167,7 +164,7 @@ function findVariableFault(name: string, value: string, system: InitSystem): str
   // Some systems drop such a variable without an error.
   if (/[^\P{Cc}\t\n\u0080-\u009f]/u.test(value))
     return 'its value contains a control character other than tab and newline'
-  return system.variableFault?.(value)
+  return undefined
 }
 
 const namesOf = (systems: readonly InitSystem[], has: (system: InitSystem) => boolean): string =>

@@ -9,6 +9,9 @@ import { crond } from '../systems/crond.ts'
 import { systemd } from '../systems/systemd.ts'
 import { renderService } from './render-service.ts'
 
+/** What systemd can do depends on this machine, except for a service of another. */
+const ELSEWHERE = '/elsewhere'
+
 const aService = (changes: Partial<ServiceDefinition> = {}): ServiceDefinition => ({
   name: 'importer',
   description: 'Importa "tudo": 100 % é $seu \\o/',
@@ -20,8 +23,6 @@ const aService = (changes: Partial<ServiceDefinition> = {}): ServiceDefinition =
   group: undefined,
   environment: { PLAIN: 'x', HARD: ' $HOME `id` "x" \\\nnext' },
   schedule: undefined,
-  backsOff: false,
-  keepsCache: true,
   hardened: true,
   privateTmp: true,
   memoryMax: undefined,
@@ -49,18 +50,30 @@ describe('renderService', () => {
     },
   )
 
-  it('writes a timer of systemd, and a delay that grows', async () => {
+  it('writes a timer of systemd', async () => {
     await expect(await describeFiles(systemd, { schedule: '0 0 13 * 5' })).toMatchFileSnapshot(
       '../../../test/golden/systemd-timer.txt',
     )
-    expect(await describeFiles(systemd, { backsOff: true })).toContain('RestartMaxDelaySec=5min')
   })
+
+  it.each(['\ufdd0', '\u{1ffff}'])(
+    'passes %j to a shell, and refuses it for systemd, which would drop it',
+    async (value) => {
+      const service = aService({ environment: { A: value } })
+      await expect(renderService(service, { system: systemd, root: ELSEWHERE })).rejects.toMatchObject({
+        exitCode: 2,
+        message: expect.stringMatching(/^--env A: systemd drops a value with a Unicode noncharacter/),
+      })
+      const [environment] = await renderService(service, { system: crond, root: ELSEWHERE })
+      expect(environment?.content).toContain(`A="${value}"`)
+    },
+  )
 
   it('writes no line that systemd would not read', async () => {
     const command = ['/usr/bin/php8.4', ...Array.from({ length: 10 }, () => '%'.repeat(60_000))] as const
     const service = aService({ command })
-    await expect(renderService(service, { system: systemd })).rejects.toThrow('over 1 MiB')
-    expect(await renderService(service, { system: crond })).toHaveLength(4)
+    await expect(renderService(service, { system: systemd, root: ELSEWHERE })).rejects.toThrow('over 1 MiB')
+    expect(await renderService(service, { system: crond, root: ELSEWHERE })).toHaveLength(4)
   })
 
   it.each([
@@ -81,13 +94,13 @@ describe('renderService', () => {
     const path = join(dir.path, 'runit')
     if (template !== undefined) await writeFile(path, template)
     const system = { ...systemd, template: path }
-    await expect(renderService(aService(), { system })).rejects.toThrow(says)
+    await expect(renderService(aService(), { system, root: ELSEWHERE })).rejects.toThrow(says)
   })
 
   it.each(INIT_SYSTEMS)(
     'lets only root read secrets, and everybody the file that $name reads',
     async (system) => {
-      const files = await renderService(aService({ user: 'app' }), { system })
+      const files = await renderService(aService({ user: 'app' }), { system, root: ELSEWHERE })
       const secret = files.filter(({ path }) => path.startsWith('/etc/scriptify/'))
       expect(secret.every(({ mode }) => (mode & 0o077) === 0)).toBe(true)
       expect(files.filter(({ content }) => content.includes('PLAIN=')).map(({ path }) => path)).toEqual([
@@ -99,6 +112,6 @@ describe('renderService', () => {
 
 async function describeFiles(system: InitSystem, changes: Partial<ServiceDefinition> = {}): Promise<string> {
   const schedule = system === crond ? '*/5 * * * *' : undefined
-  const files = await renderService(aService({ schedule, ...changes }), { system })
+  const files = await renderService(aService({ schedule, ...changes }), { system, root: ELSEWHERE })
   return files.map(({ path, mode, content }) => `==> ${path} ${mode.toString(8)}\n${content}`).join('\n')
 }

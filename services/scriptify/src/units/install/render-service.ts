@@ -5,7 +5,7 @@ import { errorMessage } from '../../cli/cli-error.ts'
 import { updateEnvFile } from '../env-file.ts'
 import type { ExtraFile, InitSystem } from '../init-system.ts'
 import { ownershipMark } from '../ownership.ts'
-import { environmentFile, extraPath, launcherFile, lockFile, unitFile } from '../paths.ts'
+import { environmentFile, extraFilesOf, extraPath, launcherFile, lockFile, unitFile } from '../paths.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
 import { quoteShellWord } from '../text.ts'
 
@@ -27,12 +27,13 @@ export async function renderService(
   service: ServiceDefinition,
   {
     system,
+    root,
     keptEnvironment = '',
     extras = neededExtras(system, service.schedule !== undefined),
-  }: { system: InitSystem; keptEnvironment?: string; extras?: readonly ExtraFile[] },
+  }: { system: InitSystem; root: string; keptEnvironment?: string; extras?: readonly ExtraFile[] },
 ): Promise<ServiceFile[]> {
   const { name } = service
-  const unit = system.render(service)
+  const unit = await system.render(service, root)
   const common = { name, mark: ownershipMark(name, system) }
   const entries = updateEnvFile(keptEnvironment, service.environment).trim()
   const launcher = launcherValues(service, system)
@@ -69,8 +70,8 @@ export async function renderService(
 }
 
 /** The extra files of a service, with or without a schedule. */
-export const neededExtras = ({ extraFiles = [] }: InitSystem, isScheduled: boolean): ExtraFile[] =>
-  extraFiles.filter((extra) => extra.isNeeded({ isScheduled }))
+export const neededExtras = (system: InitSystem, isScheduled: boolean): ExtraFile[] =>
+  extraFilesOf(system).filter((extra) => extra.isNeeded({ isScheduled }))
 
 interface Values {
   readonly mark: string

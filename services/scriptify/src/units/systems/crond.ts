@@ -4,7 +4,6 @@ import { EXIT } from '../../cli/exit-codes.ts'
 import type { InitSystem } from '../init-system.ts'
 import { launcherFile, launcherLog } from '../paths.ts'
 import { parseSchedule } from './crontab-schedule.ts'
-import { launcherLogRotation } from './launcher-log-rotation.ts'
 import { runsSystemd } from './systemd.ts'
 
 const EVERY_MINUTE = '* * * * *'
@@ -18,7 +17,6 @@ export const crond: InitSystem = {
 
   unitPath: '/etc/cron.d/{name}',
   unitMode: 0o644,
-  namesakes: () => [],
   log: (name) => ({ file: launcherLog(name) }),
 
   refuses: {
@@ -28,18 +26,17 @@ export const crond: InitSystem = {
     '--start': 'cron reads it at once',
   },
   confines: false,
-  scheduleHelp: 'five fields, or a name like @daily (default: every minute)',
-  parseSchedule: (schedule = EVERY_MINUTE) => parseSchedule(schedule),
-  absence,
-  checkHost: () => undefined,
+  schedule: {
+    help: 'five fields, or a name like @daily (default: every minute)',
+    parse: (schedule = EVERY_MINUTE) => parseSchedule(schedule),
+  },
+  obstacle: absence,
 
   template: 'crond',
   render: ({ name, description, schedule }) => ({ description, schedule, launcher: launcherFile(name) }),
-  extraFiles: [launcherLogRotation],
   launcher: { logs: true, locks: true },
 
   announce: () => [],
-  start: () => [],
   control(name, action) {
     const instead =
       action === 'stop' ? `scriptify uninstall ${name} ends that` : 'scriptify run calls the method now'

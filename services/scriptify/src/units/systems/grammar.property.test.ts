@@ -101,7 +101,7 @@ describe('a crontab', () => {
           group: undefined,
           environment: { SOME: argument },
         },
-        ...{ hardened: false, privateTmp: false, memoryMax: undefined, backsOff: false, keepsCache: true },
+        ...{ hardened: false, privateTmp: false, memoryMax: undefined },
         ...given,
         rootdir: `/srv/${rootdir}`,
         command: ['/usr/bin/node', argument],
@@ -111,7 +111,7 @@ describe('a crontab', () => {
 
   it('has one job, at its schedule, and no % that cron would read as a line end', async () => {
     const property = fc.asyncProperty(definitions, async (service) => {
-      const unit = (await renderService(service, { system: crond })).at(-1)
+      const unit = (await renderService(service, { system: crond, root: '/' })).at(-1)
       const jobs = unit?.content.split('\n').filter((line) => !/^(#|[A-Z]+=|$)/.test(line))
       expect(jobs).toEqual([`${service.schedule} root /etc/scriptify/importer.run`])
     })

@@ -1,8 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { CliError } from '../../cli/cli-error.ts'
-import { EXIT } from '../../cli/exit-codes.ts'
 import { ask, attempt, type ControlCommand, command } from '../control.ts'
 import { linksTo, namesIn } from '../folders.ts'
 import type { InitSystem, ServiceState } from '../init-system.ts'
@@ -10,7 +8,6 @@ import { launcherFile, launcherLog, pidFile } from '../paths.ts'
 import { processFacts } from '../process-facts.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
 import { quoteShellWord } from '../text.ts'
-import { launcherLogRotation } from './launcher-log-rotation.ts'
 import { activeState, daemonReload, forgetUnit, runsSystemd, stopGoneUnit } from './systemd.ts'
 
 /** Scripts of SysV init, as Debian runs them; systemd generates a unit from each. */
@@ -25,13 +22,11 @@ export const initd: InitSystem = {
 
   refuses: {},
   confines: false,
-  absence: () =>
-    existsSync('/lib/lsb/init-functions')
+  obstacle(action) {
+    if (action === 'enable') return hasUpdateRcD() ? undefined : 'update-rc.d is missing on this machine'
+    return existsSync('/lib/lsb/init-functions')
       ? undefined
-      : '/lib/lsb/init-functions is missing here; on Debian: apt-get install sysvinit-utils',
-  checkHost({ enable }) {
-    if (enable && !hasUpdateRcD())
-      throw new CliError('--enable: update-rc.d is missing on this machine', EXIT.usage)
+      : '/lib/lsb/init-functions is missing here; on Debian: apt-get install sysvinit-utils'
   },
 
   template: 'initd',
@@ -41,16 +36,13 @@ export const initd: InitSystem = {
     launcher: launcherFile(name),
     match: matchProcess({ command, user }),
   }),
-  extraFiles: [launcherLogRotation],
   launcher: { logs: true, locks: false },
 
   announce: (name, { enable }) => [
     ...daemonReload(),
     ...(enable ? [command('update-rc.d', name, 'defaults')] : []),
   ],
-  start: (name) => [command('service', name, 'restart')],
   control: (name, action) => [...daemonReload(), command('service', name, action)],
-  startHint: (name, { replaces }) => `service ${name} ${replaces ? 'restart' : 'start'}`,
   stop: (name, { legacy, isGone }) => [
     // systemd may not know a script that was installed from another host.
     ...daemonReload(),

@@ -33,29 +33,39 @@ export const systemd: InitSystem = {
     ['/usr/lib', '/lib', '/usr/local/lib', '/etc', '/run'].map(
       (folder) => `${folder}/systemd/system/${name}.service`,
     ),
-  log: (name) => ({ command: `journalctl -u ${name}` }),
+  log: (name) => ({
+    command: `journalctl -u ${name}`,
+    read: ({ lines, follow, ownLines = false }) => [
+      ...(['journalctl', '--unit', `${name}.service`, '--lines', `${lines}`, '--no-pager'] as const),
+      ...['--output', 'cat'],
+      ...(follow ? ['--follow'] : []),
+      // Without what systemd says about it.
+      ...(ownLines ? ['--identifier', name] : []),
+    ],
+  }),
 
   refuses: {},
   confines: true,
-  scheduleHelp: 'a timer, by the same or by OnCalendar, such as *-*-* 03:00 (default: none)',
-  parseSchedule: (schedule) => (schedule === undefined ? undefined : parseCalendarSchedule(schedule)),
-  variableFault: (value) =>
-    hasNoncharacter(value) ? 'systemd drops a value with a Unicode noncharacter, like U+FFFF' : undefined,
-  check,
-  checkHost,
-  absence,
-  backsOff,
-  keepsCache: (root) => !isReadOnly(join(root, dirname(CACHE_FOLDER))),
+  schedule: {
+    help: 'a timer, by the same or by OnCalendar, such as *-*-* 03:00 (default: none)',
+    parse: (schedule) => (schedule === undefined ? undefined : parseCalendarSchedule(schedule)),
+  },
+  obstacle: (action) => (action === 'start' ? absence() : absenceOfTool()),
 
   template: 'systemd',
-  render: ({ description, rootdir, command, schedule, keepsCache, ...service }) => ({
-    ...service,
-    description: escapeSystemdValue(description),
-    rootdir: escapeSystemdValue(rootdir),
-    command: joinWords(command),
-    events: schedule === undefined ? undefined : toCalendarEvents(schedule),
-    cachesCode: keepsCache && basename(command[0]) === 'node',
-  }),
+  async render(service, root) {
+    await check(service)
+    const { description, rootdir, command, schedule } = service
+    return {
+      ...service,
+      description: escapeSystemdValue(description),
+      rootdir: escapeSystemdValue(rootdir),
+      command: joinWords(command),
+      events: schedule === undefined ? undefined : toCalendarEvents(schedule),
+      backsOff: root === '/' && (await hasRestartSteps()),
+      cachesCode: basename(command[0]) === 'node' && !isReadOnly(join(root, dirname(CACHE_FOLDER))),
+    }
+  },
   extraFiles: [
     {
       path: TIMER_PATH,
@@ -69,38 +79,16 @@ export const systemd: InitSystem = {
     ...daemonReload(),
     ...(enable ? [command('systemctl', 'enable', unitOf(name, isScheduled))] : []),
   ],
-  start: (name, { isScheduled }) => [command('systemctl', 'restart', unitOf(name, isScheduled))],
-  control(name, action) {
-    if (!runsSystemd()) throw new CliError(`${name} cannot be controlled: ${absence()}`, EXIT.usage)
-    const isScheduled = hasTimer(name)
-    return [
-      // An admin may have edited a file by hand.
-      ...daemonReload(),
-      command('systemctl', action, unitOf(name, isScheduled)),
-      // A run that goes on.
-      ...(isScheduled && action === 'stop' ? [command('systemctl', 'stop', `${name}.service`)] : []),
-    ]
-  },
+  control: (name, action, isScheduled = hasTimer(name)) => [
+    // An admin may have edited a file by hand.
+    ...daemonReload(),
+    command('systemctl', action, unitOf(name, isScheduled)),
+    // A run that goes on.
+    ...(isScheduled && action === 'stop' ? [command('systemctl', 'stop', `${name}.service`)] : []),
+  ],
   async hasFailed(name) {
     return !hasTimer(name) && FAILING.includes(await activeState(name))
   },
-  readLog: (name, { lines, follow, ownLines = false }) => [
-    ...([
-      'journalctl',
-      '--unit',
-      `${name}.service`,
-      '--lines',
-      `${lines}`,
-      '--no-pager',
-      '--output',
-      'cat',
-    ] as const),
-    ...(follow ? ['--follow'] : []),
-    // Without what systemd says about it.
-    ...(ownLines ? ['--identifier', name] : []),
-  ],
-  startHint: (name, { replaces, elsewhere, isScheduled }) =>
-    `${elsewhere ? 'systemctl daemon-reload && ' : ''}systemctl ${replaces ? 'restart' : 'start'} ${isScheduled ? `${name}.timer` : name}`,
   stop(name, { isGone }) {
     if (!runsSystemd()) return []
     // It goes on with a unit whose file is gone, until that is stopped.
@@ -124,7 +112,7 @@ function hasTimer(name: string): boolean {
 }
 
 /** RestartSteps= came with systemd 254; an older one warns of it. */
-async function backsOff(): Promise<boolean> {
+async function hasRestartSteps(): Promise<boolean> {
   const { stdout } = await ask(['systemctl', '--version'], { timeoutMs: 20_000 })
   const [, version = '0'] = /^systemd (\d+)/.exec(stdout) ?? []
   return Number(version) >= 254
@@ -186,7 +174,15 @@ function isReadOnly(folder: string): boolean {
   }
 }
 
-async function check({ command, files, rootdir, privateTmp, schedule }: ServiceDefinition): Promise<void> {
+async function check(service: ServiceDefinition): Promise<void> {
+  const { command, environment, files, rootdir, privateTmp, schedule } = service
+  const dropped = Object.keys(environment).find((name) => hasNoncharacter(environment[name] ?? ''))
+  if (dropped !== undefined) {
+    throw new CliError(
+      `--env ${dropped}: systemd drops a value with a Unicode noncharacter, like U+FFFF`,
+      EXIT.usage,
+    )
+  }
   if (schedule !== undefined) await checkEvents(toCalendarEvents(schedule))
   if (command[0].includes('$')) {
     throw new CliError(`systemd cannot run a program with $ in its path: ${command[0]}`, EXIT.usage)
@@ -219,12 +215,10 @@ async function checkEvents(events: readonly string[]): Promise<void> {
   }
 }
 
-function checkHost({ start, enable }: { start: boolean; enable: boolean }): void {
-  const reason = absence()
-  if (start && reason !== undefined) throw new CliError(`--start: ${reason}`, EXIT.usage)
-  const hasTool = ['/usr/bin/systemctl', '/bin/systemctl'].some((path) => existsSync(path))
-  if (enable && !hasTool) throw new CliError('--enable: systemctl is missing on this machine', EXIT.usage)
-}
+const absenceOfTool = (): string | undefined =>
+  ['/usr/bin/systemctl', '/bin/systemctl'].some((path) => existsSync(path))
+    ? undefined
+    : 'systemctl is missing on this machine'
 
 function joinWords(command: readonly string[]): string {
   const words = command.map(quoteSystemdWord).join(' ')

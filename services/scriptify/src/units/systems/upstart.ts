@@ -1,13 +1,9 @@
 import { existsSync } from 'node:fs'
-import { CliError } from '../../cli/cli-error.ts'
-import { EXIT } from '../../cli/exit-codes.ts'
 import { ask, attempt, command } from '../control.ts'
 import type { InitSystem, ServiceState } from '../init-system.ts'
 import { launcherFile } from '../paths.ts'
 import { processFacts } from '../process-facts.ts'
 import { runsSystemd } from './systemd.ts'
-
-const ABSENT = 'upstart does not run here; Debian and Ubuntu have systemd instead'
 
 export const upstart: InitSystem = {
   name: 'upstart',
@@ -20,10 +16,8 @@ export const upstart: InitSystem = {
 
   refuses: { '--enable': 'upstart starts it at boot anyway' },
   confines: false,
-  absence: () => (runsUpstart() ? undefined : ABSENT),
-  checkHost({ start }) {
-    if (start && !runsUpstart()) throw new CliError(`--start: ${ABSENT}`, EXIT.usage)
-  },
+  obstacle: () =>
+    runsUpstart() ? undefined : 'upstart does not run here; Debian and Ubuntu have systemd instead',
 
   template: 'upstart',
   render: ({ name, description }) => ({
@@ -34,14 +28,10 @@ export const upstart: InitSystem = {
   launcher: { logs: false, locks: false },
 
   announce: readJobs,
-  start: (name) => [attempt('stop', name), command('start', name)],
-  control(name, action) {
-    if (!runsUpstart()) throw new CliError(`${name} cannot be controlled: ${ABSENT}`, EXIT.usage)
+  control: (name, action) =>
     // `restart` fails for a job that does not run.
-    return action === 'restart' ? [attempt('stop', name), command('start', name)] : [command(action, name)]
-  },
+    action === 'restart' ? [attempt('stop', name), command('start', name)] : [command(action, name)],
   hasFailed: async (name) => runsUpstart() && (await jobState(name)).state === 'restarting',
-  startHint: (name, { replaces }) => `${replaces ? 'restart' : 'start'} ${name}`,
   stop: (name) => (runsUpstart() ? [attempt('stop', name)] : []),
   forget: readJobs,
   state: async (name) => ({

@@ -1,7 +1,5 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { CliError } from '../../../src/cli/cli-error.ts'
-import { EXIT } from '../../../src/cli/exit-codes.ts'
 import { ask, attempt, command } from '../../../src/units/control.ts'
 import { linksTo } from '../../../src/units/folders.ts'
 import type { InitSystem } from '../../../src/units/init-system.ts'
@@ -14,14 +12,11 @@ export const runit: InitSystem = {
 
   unitPath: '/etc/sv/{name}/run',
   unitMode: 0o755,
-  namesakes: () => [],
   log: (name) => ({ file: launcherLog(name) }),
 
   refuses: {},
   confines: false,
-  checkHost({ start }) {
-    if (start && !runsRunit()) throw new CliError('--start: runit does not run here', EXIT.usage)
-  },
+  obstacle: (action) => (action === 'enable' || runsRunit() ? undefined : 'runit does not run here'),
 
   template: join(import.meta.dirname, 'run.template'),
   render: ({ name, description }) => ({ description, launcher: launcherFile(name) }),
@@ -29,12 +24,7 @@ export const runit: InitSystem = {
 
   announce: (name, { enable }) =>
     enable ? [command('ln', '-sfn', `/etc/sv/${name}`, `/etc/service/${name}`)] : [],
-  start: (name) => [command('sv', 'restart', name)],
-  control(name, action) {
-    if (!runsRunit()) throw new CliError(`runit does not run here: ${name} cannot be controlled`, EXIT.usage)
-    return [command('sv', action, name)]
-  },
-  startHint: (name, { replaces }) => `sv ${replaces ? 'restart' : 'start'} ${name}`,
+  control: (name, action) => [command('sv', action, name)],
   stop: (name) => (runsRunit() ? [attempt('sv', 'stop', name)] : []),
   forget: () => [],
   async state(name) {
