@@ -53,7 +53,11 @@ const send = (method: 'GET' | 'PUT' | 'POST', url: string, token: string, payloa
   })
 const change = (token: string, email: string, currentPassword: string | undefined = PASSWORD) =>
   send('PUT', '/profile', token, { email, currentPassword })
-const confirm = (token: string, code: string) => send('POST', '/profile/confirmemail', token, { code })
+/** From an address of its own, which has sent no wrong code. */
+const confirm = (token: string, code: string) => {
+  newAddress()
+  return send('POST', '/profile/confirmemail', token, { code })
+}
 const read = async (token: string) => (await send('GET', '/profile', token)).json()
 const ping = async (token: string) => (await send('GET', '/sampleprotected/ping', token)).statusCode
 const otherThan = (code: string) => (code === '000000' ? '000001' : '000000')

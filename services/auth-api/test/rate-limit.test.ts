@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
-import { aToken, aUser, bearer, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, aUser, bearer, codeTo, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -49,6 +49,50 @@ describe('RATE_LIMIT_LOGIN', () => {
     const statuses = (await Promise.all(guesses)).map(({ statusCode }) => statusCode)
     expect(statuses.filter((status) => status === 401)).toHaveLength(5)
     expect(statuses.filter((status) => status === 429)).toHaveLength(35)
+  })
+
+  it('stops an address after that number of wrong codes of resets that others requested, and no other client', async () => {
+    await using app = await start({ RATE_LIMIT_LOGIN: '5' })
+    const victims = await Promise.all(Array.from({ length: 12 }, () => aUser(app)))
+    const addressOf = (index: number) => `203.0.113.${10 + index}`
+    const [owner, ...others] = victims
+    if (!owner) return
+    for (const [index, { email }] of victims.entries())
+      expect((await post(app, '/login/resetrequest', { email }, addressOf(index))).statusCode).toBe(200)
+    const code = await codeTo(app, owner.email)
+    const wrong = code === '000000' ? '000001' : '000000'
+
+    const guesses = others.map(({ email }) =>
+      post(app, '/login/confirmcode', { email, code: wrong }, '203.0.113.1'),
+    )
+    const statuses = (await Promise.all(guesses)).map(({ statusCode }) => statusCode).sort()
+    expect(statuses).toEqual([...Array(5).fill(422), ...Array(6).fill(429)])
+    const right = { email: owner.email, code }
+    expectLimited(await post(app, '/login/confirmcode', right, '203.0.113.1'))
+    expect((await post(app, '/login/confirmcode', right, addressOf(0))).statusCode, 'the owner').toBe(200)
+    expect((await logIn(app, owner.email, PASSWORD, '203.0.113.1')).statusCode, 'a login').toBe(200)
+  })
+
+  it('counts the wrong codes of resets, sign-ups and changes of e-mail together', async () => {
+    await using app = await start({ RATE_LIMIT_LOGIN: '3', SIGN_UP: 'on' })
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const given = { email: user.email, code: '123456' }
+    const headers = { ...bearer(token), 'x-forwarded-for': '203.0.113.1' }
+    const change = () =>
+      app.server.inject({
+        method: 'POST',
+        url: '/profile/confirmemail',
+        payload: { code: '123456' },
+        headers,
+      })
+    const guesses = [
+      () => post(app, '/login/confirmcode', given, '203.0.113.1'),
+      () => post(app, '/signup/confirm', given, '203.0.113.1'),
+      change,
+    ]
+    for (const guess of guesses) expect((await guess()).statusCode).toBe(422)
+    for (const guess of guesses) expectLimited(await guess())
   })
 
   it('lets concurrent correct logins wait for each other, and refuses none', async () => {

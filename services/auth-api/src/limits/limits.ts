@@ -16,6 +16,8 @@ export interface LimitsDependencies {
 
 export type Limits = ReturnType<typeof createLimits>
 
+const REFUSED_CODES = ['reset_refused', 'signup_refused', 'email_change_refused'] as const
+
 /** Creates every limit of the API. */
 export function createLimits(
   { limits, tokens }: Pick<Config, 'limits'> & { tokens: Pick<Config['tokens'], 'secret'> },
@@ -34,6 +36,8 @@ export function createLimits(
     limitSignUps: createResetLimiter({ ...options, name: 'sign-up' }),
     limitEmailChanges: createResetLimiter({ ...options, name: 'email-change' }),
     limitEmailChangesTo: createResetLimiter({ ...options, name: 'email-change-to' }),
+    /** Wrong codes of every kind: each is one of a million guesses, whoever requested the code. */
+    limitCodes: createFailureLimiter({ ...options, name: 'code', failures: REFUSED_CODES }),
     limitTakenEmails: createFailureLimiter({ ...options, name: 'email', failures: ['email_taken'] }),
   }
 }

@@ -48,13 +48,13 @@ export async function requestSignUps(step: StepContext): Promise<void> {
 }
 
 export async function confirmSignUp(step: StepContext): Promise<void> {
-  const { model, number, post, signUp, choice } = step
+  const { model, number, postCode, signUp, choice } = step
   const email = signUp?.email ?? step.email
   const code = choice % 4 ? (signUp?.code ?? '123456') : otherThan(signUp?.code)
   const token = choice % 3 === 0 ? undefined : (signUp?.token ?? 'none')
   const username = choice % 5 === 0 ? `other${number}-${choice % USERNAMES}` : undefined
   const given = { email, code, ...(token && { token }), ...(username && { username }) }
-  const answer = await post('/signup/confirm', given)
+  const answer = await postCode('/signup/confirm', given)
   const newest = model.findSignUp(email)
   const isTried = newest && (token === undefined || token === newest.token) && model.isOpenSignUp(newest)
   if (!isTried) return expectRefused(answer)
@@ -68,11 +68,11 @@ export async function confirmSignUp(step: StepContext): Promise<void> {
 
 /** Several times the right code, on both replicas: it creates one user. */
 export async function confirmSignUpTogether(step: StepContext): Promise<void> {
-  const { model, replicas, post, signUp } = step
+  const { model, replicas, postCode, signUp } = step
   if (!signUp?.code || refusalsOf(model, signUp).length > 0) return
   const isConfirmable = model.findSignUp(signUp.email) === signUp && model.isOpenSignUp(signUp)
   const { email, code, token } = signUp
-  const answers = await together(4, (replica) => post('/signup/confirm', { email, code, token }, replica))
+  const answers = await together(4, (replica) => postCode('/signup/confirm', { email, code, token }, replica))
   const [winner, ...others] = answers.toSorted((one, other) => one.status - other.status)
   for (const answer of others) expectRefused(answer)
   if (!winner) return

@@ -68,8 +68,15 @@ export function stepContext(model: AccountModel, run: Run, values: Given) {
     newPassword: () => numberedPassword(run.passwords++),
     limited: (account: string) => ({ replica, address, account: fold(account) }),
     post: (url: string, payload: object, on = replica) => replicas.send(on, { url, payload, address }),
+    /** From an address that has sent no wrong code: the limit of those has tests of its own. */
+    postCode: (url: string, payload: object, on = replica, jwt?: string) =>
+      replicas.send(on, { url, payload, address: nextAddress(), ...(jwt && { token: jwt }) }),
   }
 }
+
+let addresses = 0
+const nextAddress = () =>
+  `10.${100 + Math.floor(++addresses / 62_500)}.${Math.floor(addresses / 250) % 250}.${addresses % 250}`
 
 const range = (length: number) => Array.from({ length }, (_, index) => index)
 export const emailOf = (sequence: number, index: number) => `user${sequence}-${index}@example.com`

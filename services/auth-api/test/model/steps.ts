@@ -327,14 +327,20 @@ function isTakenByOther(model: AccountModel, user: ModelUser, email: string): bo
   return owner !== undefined && owner !== user
 }
 
-async function confirmEmail({ model, replicas, replica, token, choice }: StepContext): Promise<void> {
+async function confirmEmail({
+  model,
+  replicas,
+  postCode,
+  replica,
+  token,
+  choice,
+}: StepContext): Promise<void> {
   if (!token) return
   const { user } = token
   const change = model.findChange(user)
   const code = choice % 3 ? (change?.code ?? '123456') : otherThan(change?.code)
   const mailedBefore = await replicas.readMails()
-  const request = { url: '/profile/confirmemail', payload: { code }, token: token.jwt }
-  const answer = await replicas.send(replica, request)
+  const answer = await postCode('/profile/confirmemail', { code }, replica, token.jwt)
   const isTried = change !== undefined && model.isOpenChange(change)
   if (!expectAdmission(answer, model, token)) {
     // A token that has ended by then may have cost an attempt.
@@ -351,7 +357,7 @@ async function confirmEmail({ model, replicas, replica, token, choice }: StepCon
   expectProfile(answer, user, model)
 }
 
-async function confirmEmailTogether({ model, replicas, token }: StepContext): Promise<void> {
+async function confirmEmailTogether({ model, replicas, postCode, token }: StepContext): Promise<void> {
   if (!token) return
   const change = model.findChange(token.user)
   const isRight = change?.code !== undefined && !isTakenByOther(model, token.user, change.email)
@@ -359,7 +365,7 @@ async function confirmEmailTogether({ model, replicas, token }: StepContext): Pr
   const isOpen = model.isOpenChange(change)
   const payload = { code: change.code }
   const answers = await together(4, (replica) =>
-    replicas.send(replica, { url: '/profile/confirmemail', payload, token: token.jwt }),
+    postCode('/profile/confirmemail', payload, replica, token.jwt),
   )
   const [winner, ...others] = answers.toSorted((one, other) => one.status - other.status)
   for (const answer of others) expectProblem(answer, 422, 'email-change-refused')
@@ -420,10 +426,10 @@ async function confirmWrongCode(step: StepContext): Promise<void> {
   await confirm(step, otherThan(step.reset?.code))
 }
 
-async function confirm({ model, post, email, reset, choice }: StepContext, code: string): Promise<void> {
+async function confirm({ model, postCode, email, reset, choice }: StepContext, code: string): Promise<void> {
   const address = reset?.email ?? email
   const token = choice % 3 === 0 ? undefined : (reset?.tokens.at(choice % 2 ? -1 : 0) ?? 'none')
-  const answer = await post('/login/confirmcode', { email: address, code, ...(token ? { token } : {}) })
+  const answer = await postCode('/login/confirmcode', { email: address, code, ...(token ? { token } : {}) })
   const newest = model.findReset(address)
   const isTried =
     newest && (token === undefined || token === newest.tokens.at(-1)) && model.isConfirmable(newest)
@@ -433,11 +439,18 @@ async function confirm({ model, post, email, reset, choice }: StepContext, code:
   expectConfirmed(answer, newest, token)
 }
 
-async function setPassword({ model, post, email, reset, choice, newPassword }: StepContext): Promise<void> {
+async function setPassword({
+  model,
+  postCode,
+  email,
+  reset,
+  choice,
+  newPassword,
+}: StepContext): Promise<void> {
   const address = reset?.email ?? email
   const token = reset?.tokens.at(choice % 4 === 0 ? 0 : -1) ?? 'none'
   const password = newPassword()
-  const answer = await post('/login/resetpassword', { email: address, token, password })
+  const answer = await postCode('/login/resetpassword', { email: address, token, password })
   const newest = model.findReset(address)
   const isUsable = newest && token === newest.tokens.at(-1) && model.isUsable(newest) && model.mayHash(newest)
   if (!isUsable || !newest.user) return expectRefusedReset(answer)
@@ -455,10 +468,10 @@ async function resetPassword(step: StepContext): Promise<void> {
   await setPassword(atNewest())
 }
 
-async function setWeakPassword({ model, post, reset }: StepContext): Promise<void> {
+async function setWeakPassword({ model, postCode, reset }: StepContext): Promise<void> {
   if (!reset) return
   const token = reset.tokens.at(-1) ?? ''
-  const answer = await post('/login/resetpassword', { email: reset.email, token, password: 'short' })
+  const answer = await postCode('/login/resetpassword', { email: reset.email, token, password: 'short' })
   const newest = model.findReset(reset.email)
   expectStatus(answer, 422)
   const isUsable = newest === reset && model.isUsable(newest)
@@ -466,10 +479,12 @@ async function setWeakPassword({ model, post, reset }: StepContext): Promise<voi
 }
 
 /** Wrong codes at the same time, on both replicas. */
-async function guessTogether({ model, post, reset, choice }: StepContext): Promise<void> {
+async function guessTogether({ model, postCode, reset, choice }: StepContext): Promise<void> {
   if (!reset) return
   const payload = { email: reset.email, code: otherThan(reset.code) }
-  const answers = await together(2 + (choice % 7), (replica) => post('/login/confirmcode', payload, replica))
+  const answers = await together(2 + (choice % 7), (replica) =>
+    postCode('/login/confirmcode', payload, replica),
+  )
   for (const answer of answers) expectRefusedReset(answer)
   const newest = model.findReset(reset.email)
   // What is a wrong code for one reset may be the right one for the newest.
@@ -477,11 +492,11 @@ async function guessTogether({ model, post, reset, choice }: StepContext): Promi
 }
 
 async function confirmTogether(step: StepContext): Promise<void> {
-  const { model, replicas, post, reset } = step
+  const { model, replicas, postCode, reset } = step
   const token = reset?.tokens.at(-1)
   if (!reset?.code || !token) return
   const payload = { email: reset.email, code: reset.code, token }
-  const answers = await together(4, (replica) => post('/login/confirmcode', payload, replica))
+  const answers = await together(4, (replica) => postCode('/login/confirmcode', payload, replica))
   const isNewest = model.findReset(reset.email) === reset
   const isConfirmable = isNewest && model.isConfirmable(reset)
   const [winner, ...others] = answers.toSorted((one, other) => one.status - other.status)
@@ -494,7 +509,7 @@ async function confirmTogether(step: StepContext): Promise<void> {
 
 /** New passwords at the same time, with logins that know the old one. */
 async function setPasswordTogether(step: StepContext): Promise<void> {
-  const { model, replicas, post, reset, limited, newPassword } = step
+  const { model, replicas, post, postCode, reset, limited, newPassword } = step
   const token = reset?.tokens.at(-1)
   if (!reset || !token) return
   const passwords = [newPassword(), newPassword(), newPassword()]
@@ -504,7 +519,7 @@ async function setPasswordTogether(step: StepContext): Promise<void> {
   const mayLogIn = owner && !owner.isDeleted && model.limits.mayTry('login', limited(reset.email))
   const [answers, [login]] = await Promise.all([
     together(passwords.length, (replica, index) =>
-      post('/login/resetpassword', { email: reset.email, token, password: passwords[index] }, replica),
+      postCode('/login/resetpassword', { email: reset.email, token, password: passwords[index] }, replica),
     ),
     together(mayLogIn ? 1 : 0, () => post('/login', { username: reset.email, password: owner?.password })),
   ])

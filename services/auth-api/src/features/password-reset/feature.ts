@@ -15,6 +15,7 @@ import { createSetPassword } from './set-password.ts'
 /** Adds the three steps of a password reset. */
 export async function addPasswordReset(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { db, transaction, users, usersIn, passwords, mails, notify, clock, auditOf } = core
+  const { limitCodes, limitResets } = core.limits
   const { ttlSeconds, attempts } = config.reset
   const resets = createResetRepository(db)
   const resetsIn = createResetRepository
@@ -50,7 +51,7 @@ export async function addPasswordReset(app: FastifyInstance, config: Config, cor
     reportRefusal(auditOf(request), { code: 'reset_refused', name: 'reset.refused', reason }, work)
 
   async function request(email: string, from: FastifyRequest): Promise<string> {
-    await core.limits.limitResets(from, email)
+    await limitResets(from, email)
     return requestReset(email, auditOf(from))
   }
 
@@ -59,12 +60,16 @@ export async function addPasswordReset(app: FastifyInstance, config: Config, cor
     confirmCode: (given, from) =>
       count(
         'confirmed',
-        reportRefused(from, 'code', () => confirmCode(given, auditOf(from))),
+        limitCodes(from, given.email, () =>
+          reportRefused(from, 'code', () => confirmCode(given, auditOf(from))),
+        ),
       ),
     setPassword: (given, from) =>
       count(
         'completed',
-        reportRefused(from, 'token', () => setPassword(given, auditOf(from))),
+        limitCodes(from, given.email, () =>
+          reportRefused(from, 'token', () => setPassword(given, auditOf(from))),
+        ),
       ),
   })
 }

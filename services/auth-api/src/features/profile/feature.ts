@@ -20,7 +20,7 @@ import { createUpdateProfile } from './update-profile.ts'
 /** Adds the profile, its update, and the confirmation of a new e-mail. */
 export async function addProfile(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { db, transaction, usersIn, clock, callerOf, requireCurrentPassword } = core
-  const { limitEmailChanges, limitEmailChangesTo, limitTakenEmails } = core.limits
+  const { limitCodes, limitEmailChanges, limitEmailChangesTo, limitTakenEmails } = core.limits
   const { requireValid } = core.tokens
   const isConfirmed = config.profile.emailChange === 'confirmed'
   const { changeEmail, confirmEmailChange } = createEmailChange(config, core)
@@ -60,8 +60,10 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
     confirmEmailChange(request, code) {
       const caller = callerOf(request)
       const event = { name: 'email.change_refused', userid: caller.claims.sub } as const
-      return reportRefusal(caller.audit, { code: 'email_change_refused', ...event }, () =>
-        confirmEmailChange(caller, code),
+      return limitCodes(request, caller.claims.sub, () =>
+        reportRefusal(caller.audit, { code: 'email_change_refused', ...event }, () =>
+          confirmEmailChange(caller, code),
+        ),
       )
     },
     shownProperties: config.profile.properties,

@@ -45,8 +45,10 @@ export async function addSignUp(app: FastifyInstance, config: Config, core: Core
       requestSignUp(given, auditOf(request), (email) => core.limits.limitSignUps(request, email)),
     confirmSignUp(given, request) {
       const audit = auditOf(request)
-      return reportRefusal(audit, { code: 'signup_refused', name: 'signup.refused' }, () =>
-        confirmSignUp(given, audit),
+      return core.limits.limitCodes(request, given.email, () =>
+        reportRefusal(audit, { code: 'signup_refused', name: 'signup.refused' }, () =>
+          confirmSignUp(given, audit),
+        ),
       )
     },
   })
