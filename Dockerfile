@@ -46,7 +46,7 @@ COPY scripts/release scripts/release
 COPY scripts/local/seed-demo-users.ts scripts/local/add-demo-users.ts scripts/local/
 RUN chmod -R a+rX,go-w . && find /image -exec touch --no-dereference --date=@0 {} +
 
-# Each extension may have packages of its own.
+# Each extension may have its own packages.
 FROM base AS extensions
 WORKDIR /image/app
 COPY extensions extensions
@@ -85,7 +85,7 @@ LABEL org.opencontainers.image.licenses="MIT" \
   org.opencontainers.image.version="$VERSION" \
   org.opencontainers.image.revision="$REVISION"
 COPY --from=debian /image /
-# The packages before the code: an upgrade that changes the code alone loads at most 5 MB.
+# The packages before the code: an upgrade that changes only the code loads at most 5 MB.
 COPY --from=packages /image /
 COPY --from=sources /image /
 COPY --from=extensions /image /

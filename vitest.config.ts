@@ -34,7 +34,7 @@ const RETRIES = process.env.RETRY_PROCESS_TESTS === '1' ? 1 : 0
 // The suites start the services and scriptify a thousand times: each compiles only what has changed since.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules', '.cache', 'node')
 
-/** Those that wait longest come first: what computes fills the gaps. */
+/** The projects; those that wait longest come first, and the others fill the gaps. */
 const projects: TestProjectInlineConfiguration[] = [
   // Each of their tests starts servers from nothing.
   project('launcher', { include: LAUNCHER, exclude: [SOAK] }),

@@ -9,7 +9,7 @@ import { type Manifest, nameOf, parseManifests, render } from './manifest.ts'
 import { findFaults } from './policy.ts'
 
 const OVERLAYS = ['overlays/dev', 'overlays/dev/migration', 'overlays/prod', 'overlays/prod/migration']
-/** Everything at once that can be listed beside the settings of prod. */
+/** All components that can be listed together beside the settings of prod. */
 const COMPONENTS = [
   'gateway',
   'ingress',
@@ -252,7 +252,7 @@ describe.skipIf(!hasKubectl)('a rollout', () => {
   const waveOf = ({ metadata }: Manifest) =>
     Number(metadata.annotations?.['argocd.argoproj.io/sync-wave'] ?? 0)
 
-  it('migrates with resources of its own, so that each tool can apply them first', () => {
+  it('migrates with its own resources, so that each tool can apply them first', () => {
     const names = services.map(nameOf)
     expect(migration.map(nameOf).filter((name) => names.includes(name))).toEqual([])
   })

@@ -74,7 +74,7 @@ export async function sendLoad(order: LoadOrder): Promise<Load> {
   }
 }
 
-/** With latencies in milliseconds and fractions, which autocannon's own summary lacks. */
+/** Sends requests and measures latencies in milliseconds with fractions, which autocannon's summary lacks. */
 function runAutocannon(options: autocannon.Options) {
   const latencies: number[] = []
   return new Promise<{ result: autocannon.Result; latencies: number[] }>((resolve, reject) => {

@@ -77,7 +77,7 @@ describe('one host in production', () => {
   })
 
   it('is upgraded without a lost login behind the proxy, and without a restart of its database or of Redis', async () => {
-    // Compose labels an image with the project that builds it, so this one has images of its own.
+    // Compose labels an image with the project that builds it, so this one has its own images.
     const [own, next] = ['own', 'next'].map((name) => `${name}-${randomUUID().slice(0, 8)}`)
     for (const service of SERVICES) {
       for (const version of [own, next]) removeAtEnd(`latchkey/${service}:${version}`)
@@ -112,7 +112,7 @@ describe('one host in production', () => {
     await expect.poll(behindProxy).toBe(200)
 
     const throughProxy = keepLoggingIn(behindProxy)
-    // Sees one replica alone, as clients of a host without the proxy do.
+    // Sees only one replica, as clients of a host without the proxy do.
     const direct = keepLoggingIn(async () => (await project.post('/login', CREDENTIALS)).status)
     const upgrade = `LATCHKEY_VERSION=${next} scripts/release/upgrade-one-host.sh`
     await expect(project.shell(`LOGIN_FIELD=phone ${upgrade}`)).rejects.toThrow('LOGIN_FIELD must be')

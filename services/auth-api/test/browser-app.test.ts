@@ -208,7 +208,7 @@ describe.skipIf(!hasBrowser)('the example of a browser app', () => {
 
   it('says that nobody can sign up where SIGN_UP is off', async () => {
     const page = await openExample()
-    // As the service answers then; one of its own would take seconds.
+    // As the service answers then; a real one would take seconds.
     await page.route('**/signup', (route) =>
       route.fulfill({
         status: 404,

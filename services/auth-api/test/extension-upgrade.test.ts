@@ -88,14 +88,14 @@ async function createFolder(): Promise<string> {
   return created ?? mkdtemp(`${usual}-`)
 }
 
-/** For a thousand small files the asynchronous functions take ten times as long. */
+/** Copies files synchronously: for a thousand small files the asynchronous functions take ten times as long. */
 function copyFiles(files: readonly string[], root: string): void {
   for (const folder of new Set(files.map((file) => dirname(file))))
     mkdirSync(join(root, folder), { recursive: true })
   for (const file of files) copyFileSync(join(ROOT, file), join(root, file))
 }
 
-/** Not of an extension that this checkout has besides, nor deleted. */
+/** Whether a file is Latchkey's: it exists, and belongs to no other extension of this checkout. */
 const isLatchkeys = (file: string): boolean =>
   file !== '' &&
   existsSync(join(ROOT, file)) &&

@@ -112,7 +112,7 @@ describe('the routes of an extension', () => {
   })
   const FULL = { name: 'notes-full', status: 409, title: 'No room for another note' }
 
-  it('refuse with problem types of their own, which the OpenAPI document shows', async () => {
+  it('refuse with their own problem types, which the OpenAPI document shows', async () => {
     await using folder = await someExtensions(withProblem(FULL))
     await using app = await startWith(folder, 'notes')
     const refused = await app.server.inject('/notes')

@@ -33,7 +33,7 @@ async function mailsTo(to: string) {
 async function aReset(email: string): Promise<{ token: string; code: string }> {
   const before = jobsTo(email).length
   const { token } = (await request(email)).json()
-  // What other tests have asked for may be queued meanwhile.
+  // Mails of other tests may be queued at the same time.
   await expect.poll(() => jobsTo(email).length).toBe(before + 1)
   const mails = await mailsTo(email)
   return { token, code: mails.at(-1)?.opened.code ?? '' }

@@ -122,7 +122,7 @@ interface PostgresNode {
   Plans?: PostgresNode[]
 }
 
-/** With `enable_seqscan` off a table is read as a whole only where no index fits, however small it is. */
+/** Whether a statement reads a whole table: with `enable_seqscan` off that happens only where no index fits, however small the table is. */
 const scansInPostgres = async (sent: Sent): Promise<boolean> => (await explain(sent)).some(hasScan)
 
 const explain = ({ statement, values }: Sent, { mayScan = false } = {}): Promise<PostgresNode[]> =>

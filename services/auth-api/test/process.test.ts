@@ -160,7 +160,7 @@ describe.concurrent('settings', () => {
     expect(service.output()).toMatch(/HASH_CONCURRENCY must be less.*are 4\. Set UV_THREADPOOL_SIZE=5/)
   })
 
-  it('are checked alone by --check-settings', async ({ expect }) => {
+  it('are all that --check-settings checks', async ({ expect }) => {
     const unreachable = { DATABASE_URL: 'postgres://latchkey@127.0.0.1:1/latchkey' }
     await using service = startService({
       ...unreachable,
@@ -221,7 +221,7 @@ describe.concurrent('the process', () => {
     expect(await service.exited).toBe(0)
   })
 
-  it('says that it is draining and answers meanwhile, also after a second SIGTERM', async ({ expect }) => {
+  it('says that it is draining and still answers, also after a second SIGTERM', async ({ expect }) => {
     // Longer than the test, on any machine.
     await using service = startService({ SHUTDOWN_DELAY: '300' })
     const url = await addressOf(service)

@@ -79,7 +79,7 @@ const REFUSED: Record<string, () => Promise<string> | string> = {
   'alg hs512': () => rawToken({ alg: 'hs512', typ: 'JWT' }, goodClaims()),
   'alg as a list': () => rawToken({ alg: ['HS512'], typ: 'JWT' }, goodClaims()),
   'no alg': () => rawToken({ typ: 'JWT' }, goodClaims()),
-  'alg RS512 signed by a key of its own': () =>
+  'alg RS512 signed by another key': () =>
     new SignJWT(goodClaims())
       .setProtectedHeader({ alg: 'RS512', typ: 'JWT' })
       .sign(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey),
@@ -117,7 +117,7 @@ const REFUSED: Record<string, () => Promise<string> | string> = {
   'the issuer in a list': () => rawToken(HEADER, { ...goodClaims(), iss: [app.config.tokens.issuer] }),
   'an unknown crit': () => rawToken({ ...HEADER, crit: ['x'], x: 1 }, goodClaims()),
   'crit b64': () => rawToken({ ...HEADER, crit: ['b64'], b64: false }, goodClaims()),
-  'a key of its own in jwk': () => {
+  'another key in jwk': () => {
     const secret = randomBytes(64)
     return rawToken(
       { ...HEADER, jwk: { kty: 'oct', k: secret.toString('base64url') } },
@@ -179,7 +179,7 @@ const REFUSED: Record<string, () => Promise<string> | string> = {
     return signToken(app, stranger)
   },
   'a payload that is a list': () => rawToken(HEADER, []),
-  // A PHP system that had the same secret: no sub, no nbf, no jti, and ids of its own form.
+  // A PHP system that had the same secret: no sub, no nbf, no jti, and ids of another form.
   'the claims of another system': () =>
     rawToken(HEADER, {
       iss: app.config.tokens.issuer,
@@ -412,7 +412,7 @@ describe('a new JWT_SECRET', () => {
     expect((await ping(bearer(old), rotated)).statusCode).toBe(200)
     const { token } = (await logIn(rotated, user.email)).json()
     expect((await ping(bearer(token), rotated)).statusCode).toBe(200)
-    expect((await ping(bearer(token))).statusCode, 'at a replica that has the old one alone').toBe(401)
+    expect((await ping(bearer(token))).statusCode, 'at a replica that has only the old one').toBe(401)
     const expired = await signToken(app, user, { claims: { exp: now() - 1 } })
     expect((await ping(bearer(expired), rotated)).statusCode).toBe(401)
   })

@@ -49,7 +49,7 @@ export interface Worker {
   stop(patienceMs: number): Promise<void>
 }
 
-/** Each check opens a connection to the mail server and logs in. */
+/** How long a check of the mail server holds: each one opens a connection and logs in. */
 const MAIL_CHECK_HOLDS_MS = 30_000
 /** Sweeps between two questions to the queue whether it still has a dispatched mail. */
 const SWEEPS_PER_RECHECK = 6

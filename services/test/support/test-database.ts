@@ -10,7 +10,7 @@ export interface TestDatabase extends AsyncDisposable {
   db: Database
 }
 
-/** An empty database of its own, on the project's server unless another is named; dropped at the end. */
+/** A new empty database, on the project's server unless another is named; dropped at the end. */
 export const createEmptyDatabase = (on: Engine = engine()): Promise<TestDatabase> => createDatabase(on)
 
 /** `createEmptyDatabase` with every migration applied; PostgreSQL copies one that has them. */

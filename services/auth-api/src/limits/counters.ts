@@ -12,7 +12,7 @@ export interface Counted {
 /** Counts events by a key in windows of fixed length. A window begins with the first event of its key. */
 export interface Counter {
   count(key: string): Promise<Counted>
-  /** Like `count`, without counting. */
+  /** Reads a count without adding to it. */
   read(key: string): Promise<Counted>
 }
 

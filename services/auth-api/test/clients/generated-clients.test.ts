@@ -10,7 +10,7 @@ import type { Connect } from './api.ts'
 const TSC = join(import.meta.dirname, '../../../../node_modules/typescript/bin/tsc')
 const NEW_PASSWORD = 'an0ther-Horse!'
 
-/** As an application that is strict about types has it. */
+/** Compiler options of an application that is strict about types. */
 const COMPILER_OPTIONS = {
   target: 'es2024',
   lib: ['es2024', 'dom', 'dom.iterable'],

@@ -52,11 +52,11 @@ export interface StartAppOptions {
   extensionsDir?: string
   /** The service's clocks, in milliseconds; by default they follow the real ones until `setClock`. */
   time?: { readonly now: number; readonly elapsed: number }
-  /** Between two writes of the audit trail. Default an hour, so that a test that records statements sees its own only. */
+  /** Time between two writes of the audit trail. Default an hour, so that a test that records statements sees only its own. */
   auditFlushMs?: number
 }
 
-/** auth-api on a database of its own; requests go in through `inject`. */
+/** auth-api on its own database; requests go in through `inject`. */
 export async function startApp({
   settings = {},
   database,

@@ -31,7 +31,7 @@ export type SenderFactory = (url: string, options: SenderOptions) => Sender
 /** Senders by the scheme of MAIL_URL, without its colon. */
 export type SenderRegistry = Readonly<Record<string, SenderFactory>>
 
-/** No further attempt can send the mail. The message is kept with the failed job, so it must not contain a variable. */
+/** A failure that no further attempt can repair. The message is kept with the failed job, so it must not contain a variable. */
 export class PermanentFailure extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)

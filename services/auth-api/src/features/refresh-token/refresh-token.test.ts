@@ -94,7 +94,7 @@ describe('refreshing a token', () => {
       outcome: /^token_not_refreshable: A token can be refreshed in its last 300 seconds; /,
     },
     { atSeconds: 4_300, outcome: /^new/ },
-  ])('is possible in its last seconds alone: at $atSeconds', async ({ atSeconds, outcome }) => {
+  ])('is possible only in its last seconds: at $atSeconds', async ({ atSeconds, outcome }) => {
     const { outcome: found, steps } = await refresh({ atSeconds })
     expect(found).toMatch(outcome)
     expect(steps.length > 0).toBe(found.startsWith('new'))
@@ -183,7 +183,7 @@ describe('a new token', () => {
 describe('the end of a session', () => {
   it.each([
     { what: 'of this token', exp: 4_600, lastExpiry: 4_600 },
-    { what: 'of one that was issued meanwhile', exp: 2_000, lastExpiry: 3_100 },
+    { what: 'of one that was issued at the same time', exp: 2_000, lastExpiry: 3_100 },
   ])('is kept until the last expiry, $what', async ({ exp, lastExpiry }) => {
     const ended: unknown[] = []
     const endSession = createEndSession({

@@ -12,7 +12,7 @@ declare module 'fastify' {
     problems?: readonly (ErrorCode | ProblemType)[]
   }
   interface FastifyContextConfig {
-    /** Asked by an orchestrator: no limit, and an answer whatever else fails. */
+    /** Whether an orchestrator probes the route, which then has no limit and always answers. */
     isProbe?: boolean
   }
 }
