@@ -39,7 +39,7 @@ afterAll(async () => {
 
 let hosts = 0
 let address = ''
-/** What a test counts, counts for an address of its own. */
+/** A new address, so that limits count each test separately. */
 const newAddress = () => {
   address = `10.2.${Math.floor(++hosts / 250)}.${hosts % 250}`
 }

@@ -18,7 +18,7 @@ import { startTypist } from './terminal-pty.ts'
 const LAUNCHER = join(import.meta.dirname, '../bin/scriptify')
 const SECRET = 'eyJhbGciOiJIUzUxMiJ9.secret-part'
 const folder = mkdtempSync(join(tmpdir(), 'scriptify-endpoint-'))
-/** Without the proxies of this machine. */
+/** The environment without the proxies of this machine. */
 const ENV = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_proxy$/i.test(name)))
 
 /** Starts `scriptify endpoint`; an exit by a signal becomes 128 + its number, as in a shell. */
@@ -34,7 +34,7 @@ function start(
   return { child, code }
 }
 
-/** Runs it to its end without a process of its own. */
+/** Runs it to its end without a separate process. */
 async function endpoint(
   args: string[],
   { env = {}, ...options }: { env?: NodeJS.ProcessEnv; input?: string | Buffer; isTTY?: boolean } = {},
@@ -100,7 +100,7 @@ const valuesOf = (seen: Seen, name: string) =>
   seen.headers.filter(([given]) => given.toLowerCase() === name.toLowerCase()).map(([, value]) => value)
 
 const LARGE = 256 * 1024 ** 2
-/** For a large body, which may take more than the default 30 s on a busy machine. */
+/** Options for a large body, which may take more than the default 30 s on a busy machine. */
 const IN_TIME = ['--timeout', '150']
 
 /** The peak memory of a process, in MiB. */

@@ -21,7 +21,7 @@ interface RunOptions {
 }
 
 /**
- * Runs a command line of scriptify without a process of its own, which is for what a shell or the kernel does with it. The
+ * Runs a command line of scriptify without a separate process, which is for what a shell or the kernel does with it. The
  * program that it turns into is one, in the folder `cwd`.
  */
 export async function runInProcess(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
@@ -53,7 +53,7 @@ export async function runForBytes(
   return { code, bytes, stderr: said }
 }
 
-/** As in a shell: 128 + n after signal n. */
+/** The exit code as a shell shows it: 128 + n after signal n. */
 const exitCodeOf = (child: ChildProcess): Promise<number> =>
   new Promise((resolve, reject) => {
     child.on('error', reject)

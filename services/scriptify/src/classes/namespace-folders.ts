@@ -18,6 +18,6 @@ export const propertyOf = (value: unknown, name: string): unknown =>
 /** A class, and the file that declares it by the project's map of namespaces to folders. */
 export interface ClassFile {
   readonly name: string
-  /** Absolute. */
+  /** The absolute path of the file. */
   readonly file: string
 }

@@ -4,13 +4,13 @@ import { EXIT } from '../cli/exit-codes.ts'
 
 const UNLIMITED = '-1'
 const MEGABYTES_PER_UNIT: Record<string, number> = { '': 1 / 1024 ** 2, K: 1 / 1024, M: 1, G: 1024 }
-/** Node does not start with less. */
+/** The smallest heap with which Node starts. */
 const MIN_MEGABYTES = 32
 
 export interface MemoryLimit {
-  /** In php's notation. */
+  /** The limit in php's notation. */
   text: string
-  /** Undefined means unlimited. */
+  /** The limit in megabytes; undefined means unlimited. */
   megabytes: number | undefined
 }
 

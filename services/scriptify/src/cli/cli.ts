@@ -7,9 +7,9 @@ import { closestName } from './closest-name.ts'
 export interface CliOptions {
   /** The command that runs, if it is known: no other is loaded. */
   command?: string | undefined
-  /** Default: those of scriptify. */
+  /** The init systems. Default: those of scriptify. */
   systems?: readonly InitSystem[]
-  /** Default: this process. */
+  /** Where commands read and write. Default: this process. */
   context?: CliContext
 }
 
@@ -38,7 +38,7 @@ export async function createCli({ command, systems, context = process }: CliOpti
   return program
 }
 
-/** In the order of the help. Each is loaded with what it imports. */
+/** The commands in the order of the help. Each is loaded with what it imports. */
 const COMMANDS: Record<string, (systems: LoadSystems, context: CliContext) => Promise<Command>> = {
   terminal: async () => (await import('./commands/terminal.ts')).createTerminalCommand(),
   run: async (_systems, context) => (await import('./commands/run.ts')).createRunCommand(context),
@@ -65,7 +65,7 @@ const COMMANDS: Record<string, (systems: LoadSystems, context: CliContext) => Pr
 const loadControl = async (action: ServiceAction, systems: LoadSystems): Promise<Command> =>
   (await import('./commands/control.ts')).createControlCommand(action, await systems())
 
-/** Help, hints and a mistyped command need all of them. */
+/** The commands to load: help, hints and a mistyped command need all of them. */
 const commandsOf = (command = '') =>
   Object.hasOwn(COMMANDS, command)
     ? [COMMANDS[command]].filter((load) => load !== undefined)
@@ -86,7 +86,7 @@ const oneLine = (message: string): string =>
       .replaceAll('\n', ' '),
   )} `
 
-/** What users of similar programs type. */
+/** The commands that users of similar programs mean by their words. */
 const MEANT: Record<string, string> = {
   add: 'install',
   call: 'run',

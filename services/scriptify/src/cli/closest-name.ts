@@ -1,6 +1,6 @@
-/** More edits than these make another word. */
+/** The number of edits above which a word is another one. */
 const MAX_DISTANCE = 3
-/** A word shares at least this part of its letters with what is meant. */
+/** The part of its letters that a mistyped word shares at least with the word that is meant. */
 const MIN_SIMILARITY = 0.4
 
 /** The candidate that is most similar to a mistyped word; undefined where none is similar. */

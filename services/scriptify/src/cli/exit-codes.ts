@@ -6,7 +6,7 @@ export const EXIT = {
   notFound: 3,
   notPermitted: 4,
   runtimeMissing: 5,
-  /** Those of `endpoint`, and of curl. */
+  /** The exit codes of `endpoint`, which are those of curl. */
   noResponse: 7,
   httpError: 22,
   timeout: 28,

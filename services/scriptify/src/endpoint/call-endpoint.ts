@@ -9,9 +9,9 @@ export interface EndpointOptions extends RequestOptions {
   include?: boolean
   follow?: boolean
   maxRedirects: number
-  /** In seconds. */
+  /** Time until the request fails, in seconds. */
   timeout: number
-  /** Default: 10 MiB on a terminal, else no limit. */
+  /** Bytes of the body after which it is cut. Default: 10 MiB on a terminal, else no limit. */
   maxBytes?: number
 }
 

@@ -2,7 +2,7 @@ import { CliError } from '../cli/cli-error.ts'
 import { EXIT } from '../cli/exit-codes.ts'
 
 interface FailedExchange {
-  /** Not the whole URL: its path and query may contain a token. */
+  /** The origin of the URL only: its path and query may contain a token. */
   origin: string
   hasTimedOut: boolean
   timeoutMs: number

@@ -20,7 +20,7 @@ export interface ExchangeOptions {
   maxRedirects: number | undefined
   /** Time from the first request to the last byte of the body. */
   timeoutMs: number
-  /** Names the proxies. */
+  /** The environment that names the proxies. */
   proxyEnv: NodeJS.ProcessEnv
   /** Called with each response, redirects included, before its body is read. */
   onResponse(response: IncomingMessage): void

@@ -6,9 +6,9 @@ import { fileBody, type RequestBody, streamBody, textBody } from './request-body
 /** A checked request. */
 export interface EndpointRequest {
   readonly method: string
-  /** Without user and password. */
+  /** The URL without user and password. */
   readonly url: URL
-  /** Names as given; the values of a name in order. */
+  /** The headers, by their names as given; the values of a name are in order. */
   readonly headers: ReadonlyMap<string, readonly string[]>
   readonly body: RequestBody | undefined
 }
@@ -22,7 +22,7 @@ export interface RequestOptions {
   base?: string
 }
 
-/** RFC 9110 §5.6.2. */
+/** A token of RFC 9110 §5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 /** A request has at most one of these; the last one given counts. */
 const SINGLE = new Set(['authorization', 'content-type', 'host', 'user-agent', 'accept'])

@@ -1,7 +1,7 @@
 import type { EndpointRequest } from './parse-request.ts'
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
-/** Meant for one server, so another does not get them. */
+/** Headers that are meant for one server, and are not sent to another. */
 const ORIGIN_HEADERS = /^(authorization|cookie|proxy-authorization|host)$/i
 const BODY_HEADERS = /^content-/i
 

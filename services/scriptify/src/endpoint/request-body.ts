@@ -6,7 +6,7 @@ import { EXIT } from '../cli/exit-codes.ts'
 
 /** The body of a request; a file is streamed, not held in memory. */
 export interface RequestBody {
-  /** In bytes; undefined for a stream. */
+  /** The length in bytes; undefined for a stream. */
   readonly length: number | undefined
   readonly isJson: boolean
   /** The bytes from the beginning; undefined for a stream that has been read. */
@@ -41,7 +41,7 @@ export async function fileBody(path: string): Promise<RequestBody> {
   return {
     length: stat.size,
     isJson: looksLikeJson(buffer.subarray(0, bytesRead)),
-    // Bytes that are appended meanwhile are not part of the announced length.
+    // Bytes that are appended by then are not part of the announced length.
     open: () =>
       stat.size === 0
         ? Readable.from([])

@@ -7,20 +7,20 @@ export interface MethodReference {
   readonly module?: string | undefined
   /** The class as its language names it; undefined for a function of a module. */
   readonly className?: string | undefined
-  /** Empty for the class alone. */
+  /** The method; empty where only the class is named. */
   readonly method: string
-  /** As the user wrote it, for messages and installed files. */
+  /** The reference as the user wrote it, for messages and installed files. */
   readonly text: string
 }
 
 /** A method, its arguments, and the way to call it. */
 export interface MethodCall {
   readonly reference: MethodReference
-  /** Passed in order. */
+  /** The arguments, in order. */
   readonly args: readonly string[]
   /** Indexes (from 0) of the `args` that are JSON and are passed as the value they encode. */
   readonly jsonArgs?: readonly number[]
-  /** Absolute; the working directory of the call. */
+  /** The absolute path of the working directory of the call. */
   readonly rootdir: string
   /** Absolute path of the file that loads the project's classes; undefined where the runtime needs none. */
   readonly bootstrap?: string | undefined

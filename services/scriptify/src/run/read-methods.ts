@@ -5,13 +5,13 @@ import { resolveCall } from './resolve-call.ts'
 import { loadRuntime } from './runtime.ts'
 
 export interface ListedMethod {
-  /** As `run` takes it. */
+  /** The reference as `run` takes it. */
   readonly reference: string
   /** The first line of its comment. */
   readonly summary: string
 }
 
-/** The user waits at a prompt of a shell. */
+/** Time until the list is given up: the user waits at a prompt of a shell. */
 const TIMEOUT_MS = 5000
 
 /** The methods of a class that can be called, from the loaded class. */

@@ -11,7 +11,7 @@ import { loadRuntime } from './runtime.ts'
 export interface CallOptions extends Omit<MethodCall, 'reference' | 'rootdir' | 'bootstrap'> {
   /** The working directory of the call; ours when absent. */
   readonly rootdir?: string | undefined
-  /** Relative to `rootdir`. */
+  /** The bootstrap, relative to `rootdir`. */
   readonly bootstrap?: string | undefined
   readonly runtime?: RuntimeName | undefined
   /** Accepts a module outside `rootdir`. */

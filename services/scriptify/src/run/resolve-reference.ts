@@ -21,7 +21,7 @@ const FORMS = '\\Name\\Space\\Class::method, path/module.ts#Class::method or pat
 
 /**
  * Finds the method that a reference names: `\Ns\Class::method`, with doubled backslashes too, or
- * `path/module.ts#Class::method`; or the class alone, as `\Ns\Class`. Throws a CliError: 2 for invalid or ambiguous
+ * `path/module.ts#Class::method`; or only the class, as `\Ns\Class`. Throws a CliError: 2 for invalid or ambiguous
  * text, 3 for a module that does not exist.
  */
 export function resolveReference(text: string, options: ReferenceOptions): MethodReference {
@@ -59,7 +59,7 @@ function resolveClassReference(text: string, options: ReferenceOptions): MethodR
 const invalidReference = (text: string): CliError =>
   new CliError(`${JSON.stringify(text)} is not a method reference: give ${FORMS}`, EXIT.usage)
 
-/** The file of a module alone, as `src/report.ts` or `src/report.ts::send`. */
+/** A reference that only names a module, as `src/report.ts` or `src/report.ts::send`. */
 function withoutExport(text: string): CliError {
   const [file = '', method = 'method'] = text.split('::')
   return new CliError(

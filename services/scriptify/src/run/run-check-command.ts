@@ -11,7 +11,7 @@ export interface CheckOptions {
   user?: { uid: number; gid: number }
 }
 
-/** Enough for a bootstrap that waits for a database. */
+/** Time until the check is given up, enough for a bootstrap that waits for a database. */
 const TIMEOUT_MS = 30_000
 
 /**

@@ -8,7 +8,7 @@ import { loadRuntime } from './runtime.ts'
 export interface RunOptions extends CallOptions {
   reference: string
   env: readonly string[]
-  /** What to do with the method; of a class alone the methods are listed. */
+  /** What to do with the method; where only a class is named, its methods are listed. */
   task: MethodTask
 }
 

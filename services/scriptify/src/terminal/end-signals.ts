@@ -43,7 +43,7 @@ export async function openUntilSignal(
   }
 }
 
-/** Stays after the first signal: a second one must not end this process before the worker is gone. */
+/** Listens also after the first signal: a second one must not end this process before the worker has ended. */
 function listen(signals: SignalCodes, onCode: (code: number) => void): () => void {
   const listeners = Object.entries(signals).map(([signal, code]) => [signal, () => onCode(code)] as const)
   for (const [signal, listener] of listeners) process.on(signal, listener)

@@ -7,7 +7,7 @@ export interface HistorySearch {
 
 export interface HistorySearchOptions {
   rl: Pick<Interface, 'line' | 'getPrompt' | 'setPrompt' | 'prompt' | 'write'>
-  /** Newest first. */
+  /** The entries, the newest first. */
   entries: readonly string[]
   /** Puts an entry into the empty line. */
   recall(entry: string): void

@@ -4,11 +4,11 @@ const STILL_RUNNING_MS = 700
 
 /** What Ctrl-C does while an entry is handled. */
 export interface Interrupter {
-  /** Aborted by the first Ctrl-C: a statement that does not run yet is not to run. */
+  /** The signal that the first Ctrl-C aborts: a statement that does not run yet must not run. */
   signal: AbortSignal
-  /** The first asks the worker to stop, the second kills it. */
+  /** Handles Ctrl-C: the first asks the worker to stop, the second kills it. */
   interrupt(): void
-  /** The entry has been handled. */
+  /** Ends the handling of the entry. */
   end(): void
 }
 

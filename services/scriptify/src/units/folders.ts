@@ -10,7 +10,7 @@ export async function namesIn(folder: string): Promise<string[]> {
   return stats?.isDirectory() ? readdir(folder) : []
 }
 
-/** Those paths that are links to a file of this name. */
+/** Finds the paths that are links to a file of this name. */
 export async function linksTo(paths: readonly string[], target: string): Promise<string[]> {
   const targets = await Promise.all(paths.map((path) => readlink(path).catch(() => '')))
   return paths.filter((_, index) => basename(targets[index] ?? '') === target)

@@ -23,13 +23,13 @@ export type ServiceAction = (typeof SERVICE_ACTIONS)[number]
 
 /** A file that a service may need besides its unit, its launcher and its environment. */
 export interface ExtraFile {
-  /** Such as `/etc/systemd/system/{name}.timer`. */
+  /** The path of the file, such as `/etc/systemd/system/{name}.timer`. */
   readonly path: string
   /** A file of `templates/services/`; its values are those of the unit. */
   readonly template: string
   /** Whether a service with or without a schedule has this file. */
   isNeeded(service: { readonly isScheduled: boolean }): boolean
-  /** It is left out where its folder does not exist, such as that of a program that is not installed. */
+  /** Whether the file is left out where its folder does not exist, because a program is not installed. */
   readonly isOptional: boolean
 }
 
@@ -113,7 +113,7 @@ export interface InitSystem {
   ): readonly ControlCommand[]
   /** Makes it forget a service whose files have been removed. */
   forget(name: string): readonly ControlCommand[]
-  /** The warnings of its own tool about an installed unit. */
+  /** The warnings of the init system's tool about an installed unit. */
   verify?(name: string): Promise<readonly string[]>
   /** Asks it about a service. */
   state(name: string): Promise<ServiceState>

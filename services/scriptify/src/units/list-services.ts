@@ -16,7 +16,7 @@ export interface ListedService extends Partial<ServiceState> {
   readonly file: string
   /** The file with its environment. */
   readonly environment: string
-  /** Written by the original tool. */
+  /** Whether the original tool wrote it. */
   readonly legacy: boolean
 }
 

@@ -9,7 +9,7 @@ export interface ServiceDefinition {
   readonly files: readonly string[]
   /** Whether the command calls its method repeatedly until it is stopped. */
   readonly daemon: boolean
-  /** Absolute; the working directory. */
+  /** The absolute path of the working directory. */
   readonly rootdir: string
   /** Name of an account; undefined for root. */
   readonly user: string | undefined

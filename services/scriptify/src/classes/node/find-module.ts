@@ -48,7 +48,7 @@ export function findModule(className: string, project: Project): { found?: strin
 export const listClasses = (rootdir: string): string[] =>
   [...new Set(listClassFiles(rootdir).map(({ name }) => name))].sort()
 
-/** The same, with their files. */
+/** The classes that the map of namespaces leads to, with their files. */
 export const listClassFiles = (rootdir: string): ClassFile[] =>
   Object.entries(readNamespaces(rootdir)).flatMap(([prefix, patterns]) =>
     foldersOf(patterns, rootdir).flatMap((folder) =>
@@ -111,7 +111,7 @@ function withSeparators(namespaces: NamespaceFolders): Record<string, string[]> 
   return separated
 }
 
-/** Undefined without the file, or without that property in it. */
+/** Reads the map of namespaces in a JSON file; undefined without the file or the property. */
 function namespacesIn(path: string, property: readonly string[]): NamespaceFolders | undefined {
   if (!isFile(path)) return undefined
   let value = readJson(path)

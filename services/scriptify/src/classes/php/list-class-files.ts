@@ -16,7 +16,7 @@ export function listClassFiles(rootdir: string): ClassFile[] {
   )
 }
 
-/** None for a project that Composer does not describe. */
+/** Reads the psr-4 prefixes of a project; none where Composer does not describe it. */
 function readPrefixes(rootdir: string): NamespaceFolders {
   try {
     const manifest: unknown = JSON.parse(readFileSync(join(rootdir, 'composer.json'), 'utf8'))

@@ -47,7 +47,7 @@ export function createRunCommand(context: CliContext): Command {
   return new Command('run')
     .summary('call a public method')
     .description(DESCRIPTION)
-    .argument('<method>', 'the class and its method; a class alone: list its methods')
+    .argument('<method>', 'the class and its method; without a method: list the methods')
     .addOption(new Option('-a, --arg <value>', 'an argument; repeatable').argParser(add))
     .addOption(new Option('--json-arg <value>', 'an argument that is JSON').argParser(addJson))
     .option('-b, --bootstrap <file>', 'load this file first (default in php: vendor/autoload.php)')

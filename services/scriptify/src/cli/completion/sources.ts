@@ -29,7 +29,7 @@ async function classesFrom(text: string, rootdir: string): Promise<Candidate[]> 
     .map(({ name, summary }) => ({ value: `${name}::`, description: summary }))
 }
 
-/** None where the class cannot be loaded: a Tab prints no error. */
+/** Lists methods; none where the class cannot be loaded, because a Tab prints no error. */
 async function methodsFrom(
   text: string,
   { className, rootdir, env }: { className: string; rootdir: string; env: NodeJS.ProcessEnv },

@@ -2,7 +2,7 @@ import { EXIT } from '../../cli/exit-codes.ts'
 import { describeError } from './describe-error.ts'
 
 export interface ExitGuard {
-  /** From now on a process.exit() of the project is a failure of `step`. */
+  /** Makes each later process.exit() of the project a failure of `step`. */
   forbidExit(step: string): void
   /** The project may end the process; `awaited` never settling is a failure, if given. */
   permitExit(awaited?: string): void

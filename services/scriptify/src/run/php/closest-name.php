@@ -7,7 +7,7 @@ namespace Latchkey\Scriptify\Method;
 /** The name that a mistyped one may mean, in the words of src/cli/closest-name.ts. */
 final class ClosestName
 {
-    /** More edits than these make another word. */
+    /** The number of edits above which a word is another one. */
     private const MAX_DISTANCE = 3;
     private const MIN_SIMILARITY = 0.4;
     private const MAX_CLASSES = 5000;

@@ -10,7 +10,7 @@ export const META = '__scriptify_meta'
 export interface SessionGlobals {
   /** The names that the user and the preload declared or assigned. */
   userNames(): string[]
-  /** Their values. */
+  /** The values of these names. */
   userVariables(): Map<string, unknown>
 }
 

@@ -14,7 +14,7 @@ export interface MountedHost {
   readonly root: string
   /** Where scriptify is installed on that host. */
   readonly home: string
-  /** Its php or node; default: the first in the usual folders. */
+  /** The php or node of the host; default: the first in the usual folders. */
   readonly program?: string | undefined
 }
 

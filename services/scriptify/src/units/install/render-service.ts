@@ -96,7 +96,7 @@ function fillTemplate(path: string, source: string, values: Values): string {
   }
 }
 
-/** For the script that starts the command, where the init system's own language loses or folds some characters. */
+/** The values of the script that starts the command where the language of the init system loses or folds some characters. */
 function launcherValues(
   { name, command, rootdir, user, group }: ServiceDefinition,
   { launcher, log }: InitSystem,

@@ -12,7 +12,7 @@ import { parseSchedule } from './crontab-schedule.ts'
 import { escapeSystemdValue, quoteSystemdWord } from './systemd-grammar.ts'
 import { quoteUpstartString } from './upstart.ts'
 
-/** No standard input: bash takes a socket there for a remote shell, and reads ~/.bashrc. */
+/** Standard streams without an input: bash takes a socket there for a remote shell, and reads ~/.bashrc. */
 const QUIET: StdioOptions = ['ignore', 'pipe', 'inherit']
 
 const SPECIAL = `"'\\$\`%;#!|&<>(){}[]*?~= \t\n\r\u0001\u007f\u0085aexn0é漢😀`

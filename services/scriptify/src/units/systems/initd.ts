@@ -61,7 +61,7 @@ export const initd: InitSystem = {
 const stopByScript = (name: string, isLegacy: boolean): ControlCommand =>
   isLegacy ? attempt('service', name, 'stop') : command('service', name, 'stop')
 
-/** As the script did, which is gone. Another process that has the service's number by now stays. */
+/** Stops a service whose script was removed, as the script did. A process of another program that has got its pid is left. */
 function stopWithoutScript(name: string): ControlCommand[] {
   if (runsSystemd()) return stopGoneUnit(name)
   const launcher = readLauncher(name)
@@ -100,7 +100,7 @@ async function state(name: string): Promise<ServiceState> {
 const callsRepeatedly = (name: string): boolean =>
   /^set -- .*'\{"task":"call",.*"daemon":\{"interval":/m.test(readLauncher(name))
 
-/** From the exit codes of LSB's `status`. */
+/** The state by the exit codes of LSB's `status`. */
 async function scriptState(name: string): Promise<string> {
   const { code } = await ask(['service', name, 'status'], { timeoutMs: 20_000 })
   const states: Record<number, string> = { 0: 'active', 1: 'failed', 2: 'failed', 3: 'inactive' }

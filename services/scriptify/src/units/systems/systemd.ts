@@ -139,7 +139,7 @@ export function forgetUnit(name: string): ControlCommand[] {
   return [...daemonReload(), attempt('systemctl', 'reset-failed', `${name}.service`)]
 }
 
-/** By `rm`, which cannot be misled by links: the folder belongs to the account of the service. */
+/** Removes the cache by `rm`, which cannot be misled by links: the folder belongs to the account of the service. */
 const removeCache = (name: string): ControlCommand[] => [
   attempt('rm', '-rf', '--one-file-system', `${CACHE_FOLDER}/${name}`),
   // Unless another service has one.
