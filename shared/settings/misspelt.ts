@@ -4,9 +4,13 @@ import { SETTINGS } from './definitions.ts'
 const SHORTEST = 6
 
 /** The one of `settings` that `name` is most likely a misspelling of: one letter added, left out, changed or swapped. */
-export function findMisspelt(name: string, settings: object = SETTINGS): string | undefined {
+export function findMisspelt(
+  name: string,
+  settings: object = SETTINGS,
+  shortest: number = SHORTEST,
+): string | undefined {
   if (Object.hasOwn(settings, name)) return undefined
-  return Object.keys(settings).find((known) => known.length >= SHORTEST && isOneEditAway(name, known))
+  return Object.keys(settings).find((known) => known.length >= shortest && isOneEditAway(name, known))
 }
 
 function isOneEditAway(a: string, b: string): boolean {

@@ -1,16 +1,20 @@
 import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { explainFailure } from '@latchkey/shared/extensions/explain-failure.ts'
 import { checkProblemType } from '@latchkey/shared/extensions/problem-type.ts'
-import type { FastifyInstance } from 'fastify'
+import { findMisspelt } from '@latchkey/shared/settings/misspelt.ts'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { Core } from './core.ts'
 import type { RouteOwners } from './plugins/route-owners.ts'
 
-/** Adds the routes of each extension, whose hooks and decorators reach no other route; throws `ExtensionError`. */
+/**
+ * Adds the routes of each extension, whose hooks and decorators reach no other route; throws `ExtensionError`. Each route
+ * says who may call it: one that forgets or misspells `auth` would be open to everybody.
+ */
 export async function addExtensions(
   server: FastifyInstance,
   extensions: readonly ConfiguredExtension[],
   owners: RouteOwners,
-  { db, users, clock, createMailsOf }: Core,
+  { db, users, clock, createMailsOf, logger }: Core,
 ): Promise<void> {
   for (const extension of extensions)
     await explainFailure(extension, async () => {
@@ -18,15 +22,33 @@ export async function addExtensions(
       if (!routes) return
       const mails = createMailsOf(extension.mails)
       const context = { db, users, clock, mails, settings: extension.values }
+      const open: string[] = []
       await owners.add(`the extension ${extension.name}`, async () => {
         // Around the plugin, so that even one created with fastify-plugin changes no other route.
         await server.register(async (app) => {
-          app.addHook('onRoute', ({ problems = [] }) => {
-            for (const problem of problems)
+          app.addHook('onRoute', (route) => {
+            requireKnownOptions(route)
+            if (route.auth === 'public') open.push(`${[route.method].flat().join(', ')} ${route.url}`)
+            for (const problem of route.problems ?? [])
               if (typeof problem !== 'string') checkProblemType(extension.name, problem)
           })
           await app.register(routes, context)
         })
       })
+      if (open.length > 0) logger.info({ routes: open }, `public routes of the extension ${extension.name}`)
     })
+}
+
+const OWN_OPTIONS = { auth: true, problems: true }
+
+function requireKnownOptions(route: RouteOptions): void {
+  for (const option of Object.keys(route)) {
+    const meant = findMisspelt(option, OWN_OPTIONS, 4)
+    if (meant)
+      throw new Error(`The route ${route.url} has an unknown option ${option}; did you mean ${meant}?`)
+  }
+  if (route.auth === undefined)
+    throw new Error(
+      `The route ${route.url} does not say who may call it: add auth: 'authenticated', auth: { role: '…' } or auth: 'public'`,
+    )
 }

@@ -22,7 +22,7 @@ describe('the routes of an extension', () => {
            name: jwt.data.name,
            email: (await context.users.findById(jwt.sub)).email,
          }))
-         app.get('/notes/open', async () => ({ now: context.clock() }))`,
+         app.get('/notes/open', { auth: 'public' }, async () => ({ now: context.clock() }))`,
       ),
     )
     await using app = await startWith(folder, 'notes')
@@ -62,7 +62,7 @@ describe('the routes of an extension', () => {
         `const plugin = async (app) => app.addHook('onRequest', async (request, reply) => void reply.header('x-notes', 'yes'))
          plugin[Symbol.for('skip-override')] = true
          await app.register(plugin)
-         app.get('/notes', async () => ({}))`,
+         app.get('/notes', { auth: 'public' }, async () => ({}))`,
       ),
     )
     await using app = await startWith(folder, 'notes')
@@ -72,11 +72,14 @@ describe('the routes of an extension', () => {
 
   it.each([
     {
-      routes: `app.get('/profile', async () => 1)`,
+      routes: `app.get('/profile', { auth: 'public' }, async () => 1)`,
       fault: 'GET /profile matches URLs of GET /profile, a route of Latchkey; choose another path',
     },
-    { routes: `app.get('/login', async () => 1)`, fault: 'GET /login matches URLs of POST /login' },
-    { routes: `app.get('/:page', async () => 1)`, fault: 'GET /:page matches URLs of' },
+    {
+      routes: `app.get('/login', { auth: 'public' }, async () => 1)`,
+      fault: 'GET /login matches URLs of POST /login',
+    },
+    { routes: `app.get('/:page', { auth: 'public' }, async () => 1)`, fault: 'GET /:page matches URLs of' },
     {
       routes: `app.register(async (app) => { app.put('/', async () => 1) }, { prefix: '/profile' })`,
       fault: 'PUT /profile matches',
@@ -94,8 +97,8 @@ describe('the routes of an extension', () => {
 
   it('cannot take a path of another extension', async () => {
     await using folder = await someExtensions({
-      ...withRoutes('notes', `app.get('/notes/:id', async () => 1)`),
-      ...withRoutes('other', `app.post('/notes/archive', async () => 1)`),
+      ...withRoutes('notes', `app.get('/notes/:id', { auth: 'public' }, async () => 1)`),
+      ...withRoutes('other', `app.post('/notes/archive', { auth: 'public' }, async () => 1)`),
     })
     await expect(startWith(folder, 'notes', 'other')).rejects.toThrow(
       'The extension other cannot be used: POST /notes/archive matches URLs of GET /notes/:id, a route of the extension notes; choose another path (routes.ts:1)',
@@ -107,7 +110,7 @@ describe('the routes of an extension', () => {
     'notes/routes.ts': `import { ProblemError } from '@latchkey/shared/extensions/problem-type.ts'
       const FULL = ${JSON.stringify(problem)}
       export const routes = async (app) => {
-        app.get('/notes', { problems: [FULL] }, async () => { throw new ProblemError(FULL, 'Delete one first') })
+        app.get('/notes', { auth: 'public', problems: [FULL] }, async () => { throw new ProblemError(FULL, 'Delete one first') })
       }`,
   })
   const FULL = { name: 'notes-full', status: 409, title: 'No room for another note' }
@@ -147,6 +150,14 @@ describe('the routes of an extension', () => {
       routes: `app.get('/x', { auth: { role: ['admin', 'edtor'] } }, async () => 1)`,
       fault: /The route \/x requires the role edtor, which is not declared/,
     },
+    {
+      routes: `app.get('/x', { authh: 'authenticated' }, async () => 1)`,
+      fault: /The route \/x has an unknown option authh; did you mean auth\?/,
+    },
+    {
+      routes: `app.get('/x', async () => 1)`,
+      fault: /The route \/x does not say who may call it: add auth: 'authenticated'/,
+    },
     { routes: `throw new Error('boom\\nbang')`, fault: /: boom bang \(routes\.ts:1\)$/ },
     { routes: `app.register(async () => { throw new Error('deep') })`, fault: /: deep \(routes\.ts:1\)$/ },
   ])('stop the start when they fail: $routes', async ({ routes, fault }) => {
@@ -163,8 +174,8 @@ describe('the settings and mails of an extension', () => {
       routes: () => import('./routes.ts'),
     }`),
     'notes/routes.ts': `export const routes = async (app, { db, mails, settings, clock }) => {
-      app.get('/notes', async () => settings)
-      app.post('/notes', async ({ body }) =>
+      app.get('/notes', { auth: 'public' }, async () => settings)
+      app.post('/notes', { auth: 'public' }, async ({ body }) =>
         db.transaction((transaction) =>
           mails.accept(transaction, {
             template: body.template,

@@ -8,10 +8,10 @@ import type { TokenValidity } from '../tokens/token-validity.ts'
 import type { TokenVerifier } from '../tokens/verify-token.ts'
 
 /**
- * What a route requires: any valid token, the token of a user who now has the role, or any of several, or a token with
- * a valid signature that has not expired. The handler of a `signed` route checks whether the token was revoked.
+ * What a route requires: nothing, any valid token, the token of a user who now has the role, or any of several, or a token
+ * with a valid signature that has not expired. The handler of a `signed` route checks whether the token was revoked.
  */
-export type RouteGuard = 'authenticated' | 'signed' | { role: string | readonly string[] }
+export type RouteGuard = 'public' | 'authenticated' | 'signed' | { role: string | readonly string[] }
 
 declare module 'fastify' {
   interface RouteShorthandOptions {
@@ -40,7 +40,7 @@ export interface AuthenticateOptions {
   roles: readonly string[]
 }
 
-/** Protects every route with the option `auth`. All others are public, and ignore a token that is sent to them. */
+/** Protects every route with another option `auth` than `public`. A public route ignores a token that is sent to it. */
 export const authenticate = fp<AuthenticateOptions>(
   async (app, { verifier, validity, auditOf, roles: declared }) => {
     app.decorateRequest('jwt', null as unknown as Claims)
@@ -48,7 +48,7 @@ export const authenticate = fp<AuthenticateOptions>(
     const guards = new WeakSet<onRequestAsyncHookHandler>()
 
     app.addHook('onRoute', (route) => {
-      if (route.auth === undefined) return
+      if (route.auth === undefined || route.auth === 'public') return
       const hooks = [route.onRequest ?? []].flat() as onRequestAsyncHookHandler[]
       // The HEAD route that Fastify adds to a GET arrives here with the guard in place.
       if (hooks[0] && guards.has(hooks[0])) return
@@ -58,7 +58,7 @@ export const authenticate = fp<AuthenticateOptions>(
       route.config = { ...route.config, isProtected: true }
     })
 
-    function createGuard(required: RouteGuard, url: string): onRequestAsyncHookHandler {
+    function createGuard(required: Exclude<RouteGuard, 'public'>, url: string): onRequestAsyncHookHandler {
       const roles = required === 'signed' ? undefined : requiredRoles(required, url, declared)
       return async (request) => {
         const signed = await verifier.verify(bearerToken(request))
@@ -73,7 +73,7 @@ export const authenticate = fp<AuthenticateOptions>(
 )
 
 function requiredRoles(
-  required: Exclude<RouteGuard, 'signed'>,
+  required: Exclude<RouteGuard, 'public' | 'signed'>,
   url: string,
   declared: readonly string[],
 ): readonly string[] | undefined {
@@ -82,12 +82,12 @@ function requiredRoles(
   // A misspelt option must not leave a route open, nor require an empty role.
   if (roles.length === 0 || !roles.every(Boolean))
     throw new Error(
-      `The route ${url} has an auth option that is neither 'authenticated', 'signed' nor { role }`,
+      `The route ${url} has an auth option that is neither 'authenticated', { role } nor 'public'`,
     )
   const unknown = roles.find((role) => !declared.includes(role))
   if (unknown !== undefined)
     throw new Error(
-      `The route ${url} requires the role ${unknown}, which is not declared: add it to ROLES in shared/users/roles.ts, or to the roles of the extension`,
+      `The route ${url} requires the role ${unknown}, which is not declared: add it to the roles of the extension, or to ROLES in shared/users/roles.ts for a route of Latchkey`,
     )
   return roles
 }
