@@ -140,7 +140,9 @@ function openReadline(keys: ReturnType<typeof createKeys>, options: LineEditorOp
     history: recalled,
     completer: (line: string, answer: (error: Error | null, result: [string[], string]) => void) => {
       complete(line).then(
-        ({ word, candidates }) => answer(null, [candidates, word]),
+        // A busy worker answers late: what is typed by then may be another line.
+        ({ word, candidates }) =>
+          answer(null, [line === rl.line.slice(0, rl.cursor) ? candidates : [], word]),
         () => answer(null, [[], line]),
       )
     },

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import type { RuntimeName } from '../classes/choose-runtime.ts'
 import { dotCommandNames } from './dot-commands.ts'
@@ -7,9 +6,6 @@ import { createInterrupter, type Interrupter } from './interrupter.ts'
 import { createLineEditor, isDumb } from './line-editor.ts'
 import type { Session } from './session.ts'
 import { createStatementReader } from './statement-reader.ts'
-
-/** readline ignores every key, Ctrl-C too, until it has the candidates. */
-const COMPLETION_MS = 1000
 
 export interface Prompt {
   /** Resolves when the user leaves; rejects when an entry fails. */
@@ -110,11 +106,6 @@ async function complete(
   line: string,
   { isStarted }: { isStarted: boolean },
 ): Promise<{ word: string; candidates: string[] }> {
-  if (!isStarted && /^\.[a-z]*$/.test(line)) {
-    return { word: line, candidates: dotCommandNames().filter((name) => name.startsWith(line)) }
-  }
-  return Promise.race([
-    session.complete(line),
-    sleep(COMPLETION_MS, { word: '', candidates: [] }, { ref: false }),
-  ])
+  if (isStarted || !/^\.[a-z]*$/.test(line)) return session.complete(line)
+  return { word: line, candidates: dotCommandNames().filter((name) => name.startsWith(line)) }
 }
