@@ -176,12 +176,25 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     { why: 'a closure', line: '$closure(num', completes: 'number: ' },
     { why: 'a call in a call', line: 'strtoupper(greet(gre', completes: 'greeting: ' },
   ]
-  it('completes the named arguments of a call', async () => {
+  const NAMES = [
+    { line: 'DateTimeImmutable::AT', completes: 'DateTimeImmutable::ATOM' },
+    { line: 'DateTimeImmutable::createFromI', completes: 'createFromInterface(' },
+    { line: '$dat', completes: '$date' },
+    { line: '$date::createFromI', completes: 'createFromInterface(' },
+    { line: '\\DateTimeImm', completes: '\\DateTimeImmutable' },
+    { line: 'PHP_VERSION_I', completes: 'PHP_VERSION_ID' },
+  ]
+  it('completes names, and the named arguments of a call', async () => {
     await using terminal = await openTerminal()
     await terminal.enter('function greet(string $who, string $greeting) { return "$greeting $who"; }')
     await terminal.enter('$date = new DateTimeImmutable(); $closure = fn (int $number) => $number;')
     for (const { line, completes } of CALLS) {
       // Other names may begin alike: the second Tab lists them all.
+      await terminal.complete(line, completes)
+      terminal.type(CTRL_C)
+      await terminal.see(/php> $/)
+    }
+    for (const { line, completes } of NAMES) {
       await terminal.complete(line, completes)
       terminal.type(CTRL_C)
       await terminal.see(/php> $/)

@@ -2,10 +2,6 @@ import type { Evaluator } from './evaluator.ts'
 import { plainOwners, plainProperty } from './plain-property.ts'
 
 const MAX_CANDIDATES = 200
-const KEYWORDS =
-  'async await break case catch class const continue default delete do else enum export extends false finally for function if import in instanceof interface let new null of return static super switch this throw true try type typeof undefined var void while yield'.split(
-    ' ',
-  )
 
 /** Finds the completions of a line by plain properties: no getter and no proxy runs, and nothing is called. */
 export function completionsOf(
@@ -16,7 +12,7 @@ export function completionsOf(
   if (member) return pick(member[2] ?? '', membersOf(resolve(member[1] ?? '', evaluator)))
   const word = /[A-Za-z_$][\w$]*$/.exec(line)?.[0]
   if (word === undefined) return { word: '', candidates: [] }
-  return pick(word, [...evaluator.lexicalNames(), ...Object.getOwnPropertyNames(globalThis), ...KEYWORDS])
+  return pick(word, [...evaluator.lexicalNames(), ...Object.getOwnPropertyNames(globalThis)])
 }
 
 function pick(word: string, names: string[]): { word: string; candidates: string[] } {

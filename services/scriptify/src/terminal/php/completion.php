@@ -9,31 +9,47 @@ final class Completion
 {
     private const MAX_CANDIDATES = 200;
     private const NAME = '[A-Za-z_\x80-\xff][\w\x80-\xff]*';
-    private const KEYWORDS = [
-        'abstract', 'array', 'as', 'break', 'case', 'catch', 'class', 'clone', 'const', 'continue', 'declare', 'default', 'do',
-        'echo', 'else', 'elseif', 'empty', 'enum', 'extends', 'false', 'final', 'finally', 'fn', 'for', 'foreach', 'function',
-        'global', 'if', 'implements', 'include', 'instanceof', 'interface', 'isset', 'list', 'match', 'namespace', 'new', 'null',
-        'print', 'private', 'protected', 'public', 'readonly', 'require', 'return', 'static', 'switch', 'throw', 'trait', 'true',
-        'try', 'unset', 'use', 'while', 'yield',
-    ];
+    /** A variable, and real properties from there: `a->b->c` after the dollar sign. */
+    private const CHAIN = '\$(' . self::NAME . '(?:\??->' . self::NAME . ')*)';
 
     /** @return array{word: string, candidates: list<string>} the text to replace, and what may replace it */
     public static function of(string $line, Imports $imports): array
     {
-        $name = self::NAME;
-        $chain = "\\\$({$name}(?:(?:\\?->|->){$name})*)";
-        [$word, $candidates] = match (true) {
-            preg_match("/{$chain}(?:->|\\?->)((?:{$name})?)\\z/", $line, $m) === 1 => [$m[2], self::members(self::resolve($m[1]))],
-            preg_match("/([\\w\\\\\\x80-\\xff]+)::(\\\$?(?:{$name})?)\\z/", $line, $m) === 1 => [$m[2], self::statics(self::className($m[1], $imports))],
-            preg_match("/{$chain}::((?:{$name})?)\\z/", $line, $m) === 1 => [$m[2], self::statics(self::classOf(self::resolve($m[1])))],
-            preg_match("/{$chain}\\[(['\"])([^'\"]*)\\z/", $line, $m) === 1 => [$m[3], self::keys(self::resolve($m[1]), $m[2])],
-            preg_match("/\\\$((?:{$name})?)\\z/", $line, $m) === 1 => ['$' . $m[1], array_map(static fn ($v) => "\${$v}", array_keys($GLOBALS))],
-            preg_match('/([\w\\\\\x80-\xff]+)\z/', $line, $m) === 1 => [$m[1], [...self::namedArguments(substr($line, 0, -strlen($m[1])), $imports), ...self::names($m[1], $imports)]],
-            default => ['', self::namedArguments($line, $imports)],
+        [$before, $word] = self::lastWord($line);
+        $candidates = match (true) {
+            str_ends_with($before, '->') => self::members(self::objectAt($before)),
+            str_ends_with($before, '::') => self::statics(self::classAt($before, $imports)),
+            str_starts_with($word, '$') => array_map(static fn ($name): string => "\${$name}", array_keys($GLOBALS)),
+            $word === '' => self::namedArguments($before, $imports),
+            default => [...self::namedArguments($before, $imports), ...self::names($word, $imports)],
         };
         $fitting = array_filter(array_unique($candidates), static fn (string $c): bool => stripos($c, $word) === 0);
         natcasesort($fitting);
         return ['word' => $word, 'candidates' => array_slice(array_values($fitting), 0, self::MAX_CANDIDATES)];
+    }
+
+    /** @return array{string, string} the text before the last name or variable, and that word, perhaps empty */
+    private static function lastWord(string $text): array
+    {
+        preg_match('/\$?[\w\\\\\x80-\xff]*\z/', $text, $match);
+        return [substr($text, 0, strlen($text) - strlen($match[0])), $match[0]];
+    }
+
+    /** The object whose arrow ends the text. */
+    private static function objectAt(string $text): ?object
+    {
+        $value = preg_match('/' . self::CHAIN . '\??->\z/', $text, $match) === 1 ? self::resolve($match[1]) : null;
+        return is_object($value) ? $value : null;
+    }
+
+    /** The class whose double colon ends the text. */
+    private static function classAt(string $text, Imports $imports): ?string
+    {
+        if (preg_match('/' . self::CHAIN . '::\z/', $text, $match) === 1) {
+            $value = self::resolve($match[1]);
+            return is_object($value) ? $value::class : null;
+        }
+        return preg_match('/([\w\\\\\x80-\xff]+)::\z/', $text, $match) === 1 ? self::className($match[1], $imports) : null;
     }
 
     /** Follows `a->b->c` through real properties only: no hook, no __get, no call. */
@@ -47,10 +63,15 @@ final class Completion
         return $value;
     }
 
-    /** @return list<string> */
-    private static function members(mixed $value): array
+    private static function className(string $typed, Imports $imports): string
     {
-        if (!is_object($value)) {
+        return $imports->classAliases()[strtolower($typed)] ?? ltrim($typed, '\\');
+    }
+
+    /** @return list<string> */
+    private static function members(?object $value): array
+    {
+        if ($value === null) {
             return [];
         }
         $public = array_filter(array_keys(get_mangled_object_vars($value)), static fn ($p): bool => !str_starts_with((string) $p, "\0"));
@@ -65,52 +86,21 @@ final class Completion
             return [];
         }
         $about = new \ReflectionClass($class);
-        $public = static fn (array $all): array => array_filter($all, static fn ($one): bool => $one->isPublic() && (!method_exists($one, 'isStatic') || $one->isStatic()));
+        $isReachable = static fn ($one): bool => $one->isPublic() && $one->isStatic();
         return [
-            ...array_map(static fn ($c): string => $c->getName(), $public($about->getReflectionConstants())),
-            ...array_map(static fn ($m): string => $m->getName() . '(', $public($about->getMethods())),
-            ...array_map(static fn ($p): string => '$' . $p->getName(), $public($about->getProperties())),
+            ...array_keys($about->getConstants(\ReflectionClassConstant::IS_PUBLIC)),
+            ...array_map(static fn ($m): string => $m->getName() . '(', array_filter($about->getMethods(), $isReachable)),
+            ...array_map(static fn ($p): string => '$' . $p->getName(), array_filter($about->getProperties(), $isReachable)),
             'class',
         ];
     }
 
-    private static function classOf(mixed $value): ?string
-    {
-        return is_object($value) ? $value::class : null;
-    }
-
-    private static function className(string $typed, Imports $imports): string
-    {
-        return $imports->classAliases()[strtolower($typed)] ?? ltrim($typed, '\\');
-    }
-
-    /** @return list<string> */
-    private static function keys(mixed $value, string $quote): array
-    {
-        return is_array($value)
-            ? array_map(static fn ($key): string => "{$key}{$quote}]", array_filter(array_slice(array_keys($value), 0, 1000), is_string(...)))
-            : [];
-    }
-
     /** @return list<string> where an argument begins, the names of the parameters of what is called, as `name: ` */
-    private static function namedArguments(string $line, Imports $imports): array
+    private static function namedArguments(string $before, Imports $imports): array
     {
-        $callee = preg_match('/[(,]\s*\z/', $line) === 1 ? self::callee($line) : null;
-        if ($callee === null) {
-            return [];
-        }
-        $name = self::NAME;
-        $chain = "\\\$({$name}(?:(?:\\?->|->){$name})*)";
+        $callee = preg_match('/[(,]\s*\z/', $before) === 1 ? self::callee($before) : null;
         try {
-            $called = match (true) {
-                preg_match("/{$chain}(?:->|\\?->)({$name})\\z/", $callee, $m) === 1 => new \ReflectionMethod(self::classOf(self::resolve($m[1])) ?? '', $m[2]),
-                preg_match("/([\\w\\\\\\x80-\\xff]+)::({$name})\\z/", $callee, $m) === 1 => new \ReflectionMethod(self::className($m[1], $imports), $m[2]),
-                preg_match('/\bnew\s+([\w\\\\\x80-\xff]+)\z/', $callee, $m) === 1 => (new \ReflectionClass(self::className($m[1], $imports)))->getConstructor(),
-                preg_match("/\\\$({$name})\\z/", $callee, $m) === 1 => ($GLOBALS[$m[1]] ?? null) instanceof \Closure ? new \ReflectionFunction($GLOBALS[$m[1]]) : null,
-                preg_match('/\b(?:function|fn)\s+\S*\z/', $callee) === 1 => null,
-                preg_match('/([\w\\\\\x80-\xff]+)\z/', $callee, $m) === 1 => new \ReflectionFunction($m[1]),
-                default => null,
-            };
+            $called = $callee === null ? null : self::called($callee, $imports);
         } catch (\ReflectionException) {
             return [];
         }
@@ -134,26 +124,40 @@ final class Completion
         return $bracket === '(' ? rtrim(substr($line, 0, $position)) : null;
     }
 
-    /** @return list<string> */
+    /** What the text before a parenthesis calls; null for a declaration. Throws a ReflectionException for what does not exist. */
+    private static function called(string $callee, Imports $imports): ?\ReflectionFunctionAbstract
+    {
+        [$before, $name] = self::lastWord($callee);
+        $closure = $GLOBALS[substr($name, 1)] ?? null;
+        return match (true) {
+            str_ends_with($before, '->') => new \ReflectionMethod(self::objectAt($before) ?? '', $name),
+            str_ends_with($before, '::') => new \ReflectionMethod(self::classAt($before, $imports) ?? '', $name),
+            preg_match('/\bnew\s+\z/', $before) === 1 => (new \ReflectionClass(self::className($name, $imports)))->getConstructor(),
+            preg_match('/\b(?:function|fn)\s+\z/', $before) === 1 => null,
+            str_starts_with($name, '$') => $closure instanceof \Closure ? new \ReflectionFunction($closure) : null,
+            default => new \ReflectionFunction($name),
+        };
+    }
+
+    /** @return list<string> functions, classes and constants */
     private static function names(string $word, Imports $imports): array
     {
         $functions = get_defined_functions();
-        $root = str_starts_with($word, '\\') ? '\\' : '';
         $names = [
-            ...get_declared_classes(), ...get_declared_interfaces(), ...get_declared_traits(), ...self::composerClasses($word),
+            ...get_declared_classes(), ...get_declared_interfaces(), ...get_declared_traits(), ...self::composerClasses(ltrim($word, '\\')),
             ...array_map(static fn (string $f): string => "{$f}(", [...$functions['internal'], ...$functions['user']]),
             ...array_keys(get_defined_constants()),
         ];
         $names = array_filter($names, static fn (string $n): bool => !str_starts_with($n, 'Latchkey\\Scriptify\\Terminal\\'));
-        return $root !== ''
-            ? array_map(static fn (string $n): string => $root . $n, $names)
-            : [...$names, ...self::KEYWORDS, ...array_map(static fn (string $a): string => ucfirst($a), array_keys($imports->classAliases()))];
+        return str_starts_with($word, '\\')
+            ? array_map(static fn (string $n): string => "\\{$n}", $names)
+            : [...$names, ...array_map(ucfirst(...), array_keys($imports->classAliases()))];
     }
 
     /** @return list<string> classes that Composer could load: its class map, and the files of the PSR-4 folder in question */
     private static function composerClasses(string $word): array
     {
-        $word = ltrim($word, '\\');
+        $namespace = substr($word, 0, (int) strrpos("\\{$word}", '\\'));
         $found = [];
         foreach (spl_autoload_functions() as $loader) {
             if (!is_array($loader) || !is_object($loader[0]) || !method_exists($loader[0], 'getPrefixesPsr4')) {
@@ -161,28 +165,11 @@ final class Completion
             }
             $found = [...$found, ...array_keys($loader[0]->getClassMap())];
             foreach ($loader[0]->getPrefixesPsr4() as $prefix => $folders) {
-                $found = [...$found, $prefix, ...self::classesUnder((string) $prefix, $folders, $word)];
-            }
-        }
-        return $found;
-    }
-
-    /**
-     * @param array<string> $folders
-     * @return list<string>
-     */
-    private static function classesUnder(string $prefix, array $folders, string $word): array
-    {
-        if (stripos($word, $prefix) !== 0) {
-            return [];
-        }
-        $cut = strrpos($word, '\\');
-        $below = str_replace('\\', '/', substr($word, strlen($prefix), max(0, (int) $cut + 1 - strlen($prefix))));
-        $found = [];
-        foreach ($folders as $folder) {
-            foreach (@scandir("{$folder}/{$below}") ?: [] as $entry) {
-                if (preg_match('/\A([A-Za-z_]\w*)(\.php)?\z/', $entry, $m) === 1) {
-                    $found[] = $prefix . str_replace('/', '\\', $below) . $m[1] . (isset($m[2]) ? '' : '\\');
+                $found[] = $prefix;
+                $below = stripos($namespace, $prefix) === 0 ? strtr(substr($namespace, strlen($prefix)), '\\', '/') : null;
+                foreach ($below === null ? [] : $folders as $folder) {
+                    $classes = preg_replace('/\.php\z/', '', preg_grep('/\A[A-Za-z_]\w*(\.php)?\z/', @scandir("{$folder}/{$below}") ?: []));
+                    $found = [...$found, ...array_map(static fn (string $c): string => $namespace . $c, $classes)];
                 }
             }
         }
