@@ -2,7 +2,6 @@ import { stripTypeScriptTypes } from 'node:module'
 import type { ParseResult } from '@babel/parser'
 import { isParseError, type Program, parseProgram } from './parse-code.ts'
 import { IMPORT, META } from './session-globals.ts'
-import { usesTypes } from './uses-types.ts'
 
 /** When a statement's value is shown: always, unless it is null or undefined, or never. */
 export type Shows = 'value' | 'non-null' | 'nothing'
@@ -34,11 +33,10 @@ const DECLARATIONS = new Set([
 /** Turns typed TypeScript into a script for the inspector's REPL mode; throws SyntaxError. */
 export function prepareCode(typed: string): PreparedCode {
   const code = asExpressionIfObject(typed)
-  const { program, errors } = parseOrThrow(code)
+  const { program } = parseOrThrow(code)
   const rewritten = applyEdits(code, [...topLevelEdits(program, code), ...importEdits(program, code)])
   return {
-    // The type stripper takes a third of the time of a first statement.
-    code: errors.length > 0 || usesTypes(program) ? strip(rewritten) : rewritten,
+    code: strip(rewritten),
     shows: howToShow(program, code),
     declarations: program.body
       .filter(isDeclaration)

@@ -90,8 +90,6 @@ async function start(request: Extract<Numbered, { type: 'start' }>): Promise<Mes
   for (const [name, value] of snapshot === undefined ? [] : readSnapshot(snapshot)) defineGlobal(name, value)
   const { pid, versions } = process
   if (isScript) becomeScript()
-  // The parser and the type stripper load on first use: now, while the user reads the banner.
-  if (!isScript) setImmediate(() => prepareCode('let warm: number = 1'))
   return {
     type: 'ready',
     pid,
