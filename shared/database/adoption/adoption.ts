@@ -55,6 +55,8 @@ export interface SpecifiedColumn {
   /** The length in characters. */
   readonly length?: number
   readonly isNullable?: boolean
+  /** What the database writes to it: a value for a new row, or also one at each update. */
+  readonly setBy?: 'insert' | 'update'
   /** A table without it belongs to another product. */
   readonly isIdentifying?: boolean
 }
@@ -70,10 +72,10 @@ export const SPECIFICATION: readonly SpecifiedColumn[] = [
   { ...users, column: 'username', kind: 'text', length: 20, isIdentifying: true },
   { ...users, column: 'password', kind: 'text', length: 40, isIdentifying: true },
   { ...users, column: 'role', kind: 'text', length: 50, isNullable: true },
-  { ...users, column: 'created_at', kind: 'moment', isNullable: true },
-  { ...users, column: 'updated_at', kind: 'moment', isNullable: true },
+  { ...users, column: 'created_at', kind: 'moment', isNullable: true, setBy: 'insert' },
+  { ...users, column: 'updated_at', kind: 'moment', isNullable: true, setBy: 'update' },
   { ...users, column: 'deleted_at', kind: 'moment', isNullable: true },
-  { ...property, column: 'id', kind: 'key', isIdentifying: true },
+  { ...property, column: 'id', kind: 'key', isIdentifying: true, setBy: 'insert' },
   { ...property, column: 'name', kind: 'text', length: 50, isNullable: true, isIdentifying: true },
   { ...property, column: 'value', kind: 'text', length: 250, isNullable: true, isIdentifying: true },
   { ...property, column: 'userid', kind: 'uuid', isIdentifying: true },
@@ -107,6 +109,8 @@ export interface Adoption {
   uniqueKey(column: string): string
   /** An expression that is the same for values of `column` that differ only by case. */
   fold(column: string): string
+  /** Whether a trigger that a migration creates sets `updated_at`. */
+  readonly hasTrigger: boolean
   /** A condition for a moment that no calendar has, which a migration would refuse. */
   readonly impossibleMoment?: (column: string) => string
   /** SQL text that fails, and changes nothing, where the user of the database may not change the tables. */
@@ -117,15 +121,11 @@ export interface Adoption {
 /** SQL that brings a table to the specification. */
 export interface Fixes {
   addColumn(column: SpecifiedColumn): string
-  /** Sets type, length, nullability, character set and collation. */
+  /** Sets type, length, nullability, character set and collation, and what the database writes. */
   redefine(column: SpecifiedColumn, found: Column): string
   /** The key is as in `Index.key_columns`. */
   addUniqueIndex(column: SpecifiedColumn, found: Column, index: { name: string; key: string }): string
   renameIndex(table: string, from: string, to: string): string
-  setCreatedAt(found: Column): string
-  /** Absent where a migration creates what sets `updated_at`. */
-  setUpdatedAt?(found: Column): string
-  generateIds(found: Column): string
   /** Absent where every table is transactional. */
   makeTransactional?(table: string): string
 }

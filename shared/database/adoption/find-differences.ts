@@ -29,7 +29,6 @@ export function findDifferences(given: Given): Difference[] {
     ...findMissingKey(given),
     ...findSharedNames(given),
     ...findMisnamedIndexes(given),
-    ...findDefaults(given),
     ...findUnknownColumns(given),
   ]
 }
@@ -94,7 +93,10 @@ const findMissingColumns = (given: Given): Difference[] =>
 /** The worst fault of each column: its fix redefines the whole column. */
 const findColumnFaults = (given: Given): Difference[] =>
   findSpecified(given).flatMap(({ name, column, found }) => {
-    const worst = findTypeFault(given, column, found) ?? findNullFault(column, found)
+    const worst =
+      findTypeFault(given, column, found) ??
+      findNullFault(column, found) ??
+      findDefaultFault(given, column, found)
     if (!worst) return []
     const { fault, hasFix = true, isBlocking = false, consequence } = worst
     const fix = hasFix ? given.adoption.fixes.redefine(column, found) : undefined
@@ -143,6 +145,27 @@ function findNullFault(column: SpecifiedColumn, found: Column): ColumnFault | un
   return column.column === 'deleted_at'
     ? { fault: 'cannot be null', consequence: 'Every user counts as deleted.', isBlocking: true }
     : { fault: 'cannot be null', consequence: 'A user without it cannot be stored.' }
+}
+
+function findDefaultFault(
+  { adoption }: Given,
+  { table, setBy }: SpecifiedColumn,
+  found: Column,
+): ColumnFault | undefined {
+  if (setBy === 'update') {
+    const isSet = adoption.hasTrigger || Boolean(found.is_set_on_update)
+    return isSet
+      ? undefined
+      : { fault: 'is not set by an update', consequence: 'Profiles show a time of change that is too old.' }
+  }
+  if (setBy === undefined || found.has_default) return undefined
+  return table === 'users'
+    ? { fault: 'has no default', consequence: 'New users have no time of creation.' }
+    : {
+        fault: 'is not generated',
+        consequence: 'Tokens cannot be revoked and passwords cannot be reset.',
+        isBlocking: true,
+      }
 }
 
 const findMissingKey = (given: Given): Difference[] =>
@@ -197,36 +220,6 @@ const findMisnamedIndexes = ({ schema, adoption }: Given): Difference[] =>
       isBlocking: false,
       fix: adoption.fixes.renameIndex(table_name, index_name, `ix_username_${index_name}`),
     }))
-
-function findDefaults(given: Given): Difference[] {
-  const { fixes, types } = given.adoption
-  const createdAt = findColumn(given, 'users', 'created_at')
-  const updatedAt = findColumn(given, 'users', 'updated_at')
-  const id = findColumn(given, 'users_property', 'id')
-  const found: Difference[] = []
-  if (createdAt && !createdAt.has_default)
-    found.push({
-      problem: 'users.created_at has no default',
-      consequence: 'New users have no time of creation.',
-      isBlocking: false,
-      fix: fixes.setCreatedAt(createdAt),
-    })
-  if (fixes.setUpdatedAt && updatedAt && !updatedAt.is_set_on_update)
-    found.push({
-      problem: 'users.updated_at is not set by an update',
-      consequence: 'Profiles show a time of change that is too old.',
-      isBlocking: false,
-      fix: fixes.setUpdatedAt(updatedAt),
-    })
-  if (id && !id.has_default)
-    found.push({
-      problem: 'users_property.id is not generated',
-      consequence: 'Tokens cannot be revoked and passwords cannot be reset.',
-      isBlocking: true,
-      fix: types.key.includes(id.data_type) ? fixes.generateIds(id) : undefined,
-    })
-  return found
-}
 
 /** Columns of the other program that Latchkey does not write. */
 const findUnknownColumns = ({ schema }: Given): Difference[] =>

@@ -24,13 +24,15 @@ function typeOf(column: SpecifiedColumn, found?: Column): string {
 
 /** `modify` states a whole column: what the specification leaves open has to be repeated. */
 const redefinition = (column: SpecifiedColumn, found?: Column): string =>
-  `${column.column} ${typeOf(column, found)}${column.isNullable ? ' null' : ' not null'}${found?.kept_clauses ?? ''}`
-
-/** What the database itself writes to a column. */
-const SET_BY_DATABASE: Readonly<Record<string, string>> = {
-  created_at: ' default current_timestamp',
-  updated_at: ' on update current_timestamp',
-}
+  [
+    column.column,
+    typeOf(column, found),
+    column.isNullable ? 'null' : 'not null',
+    ...(column.setBy === 'update' ? ['on update current_timestamp'] : []),
+    ...(column.setBy === 'insert' && !found?.has_default
+      ? [column.kind === 'key' ? 'auto_increment' : 'default current_timestamp']
+      : []),
+  ].join(' ') + (found?.kept_clauses ?? '')
 
 /** How MySQL and MariaDB take over tables that another program created. */
 export const mysqlAdoption: Adoption = {
@@ -63,6 +65,7 @@ export const mysqlAdoption: Adoption = {
     key: ['int', 'bigint', 'mediumint', 'smallint'],
   },
   convertible: { moment: ['date'] },
+  hasTrigger: false,
   uniqueKey: (column) => column,
   redefined: ['email', 'username', 'password'],
   fold: (column) => `convert(${column} using utf8mb4) ${COLLATE}`,
@@ -71,18 +74,11 @@ export const mysqlAdoption: Adoption = {
   // Neither changes anything, and both need the rights and a server that can be written to.
   requireRights: 'alter table users; create table if not exists users (userid binary(16))',
   fixes: {
-    addColumn: (column) =>
-      alter(column.table, `add column ${redefinition(column)}${SET_BY_DATABASE[column.column] ?? ''}`),
+    addColumn: (column) => alter(column.table, `add column ${redefinition(column)}`),
     redefine: (column, found) => alter(column.table, `modify ${redefinition(column, found)}`),
     addUniqueIndex: (column, found, { name, key }) =>
       alter(column.table, `modify ${redefinition(column, found)}, add unique index ${name} (${key})`),
     renameIndex: (table, from, to) => alter(table, `rename index \`${from}\` to ${to}`),
-    setCreatedAt: ({ table_name, data_type }) =>
-      alter(table_name, `modify created_at ${data_type} null default current_timestamp`),
-    setUpdatedAt: ({ table_name, data_type }) =>
-      alter(table_name, `modify updated_at ${data_type} null default null on update current_timestamp`),
-    generateIds: ({ table_name, full_type }) =>
-      alter(table_name, `modify id ${full_type} not null auto_increment`),
     makeTransactional: (table) => alter(table, 'engine = InnoDB'),
   },
 }
