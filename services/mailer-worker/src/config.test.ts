@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { parseSenderAddress } from './config.ts'
 
@@ -17,4 +18,15 @@ it.each([
   'a@example.com\r\n',
 ])('refuses %j, which is not one address', (text) => {
   expect(parseSenderAddress(text)).toBeUndefined()
+})
+
+it('takes any text for a sender or refuses it, and never two senders for one', () => {
+  const text = fc.string({ unit: fc.constantFrom(...'aé@<>",;:()\\ .\r\n') })
+  fc.assert(
+    fc.property(text, text, (first, second) => {
+      const sender = parseSenderAddress(`${first}@a.example, ${second}@b.example`)
+      expect(sender?.domain ?? 'b.example').toMatch(/^[^@<>\s]+$/)
+    }),
+    { numRuns: 500 },
+  )
 })

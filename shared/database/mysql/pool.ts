@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import mysql from 'mysql2/promise'
 import { within } from '../../clock.ts'
 import { type DatabaseOptions, type PoolUsage, serverTimeoutMs } from '../database.ts'
-import { READ_ONLY } from './read-only.ts'
+import { READ_ONLY } from './errors.ts'
 
 /** Times in UTC; a value that does not fit is refused instead of being cut. */
 export const SESSION = `set time_zone = '+00:00', sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES')`

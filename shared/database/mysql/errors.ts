@@ -1,0 +1,48 @@
+import type { DriverErrors } from '../database.ts'
+
+/** Errors of a server that has become a replica: the same name now leads to another server. */
+export const READ_ONLY = [
+  'ER_OPTION_PREVENTS_STATEMENT',
+  'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
+  'ER_READ_ONLY_MODE',
+] as const
+
+/** What the errors of mysql2, MySQL and MariaDB mean. */
+export const mysqlErrors: DriverErrors = {
+  // mysql2's own names, the server's, and SQLSTATE: 08 connection exception, 70100 query interrupted.
+  unavailable: new RegExp(
+    `^(${[
+      'PROTOCOL_CONNECTION_LOST',
+      'PROTOCOL_ENQUEUE_AFTER_FATAL_ERROR',
+      'PROTOCOL_SEQUENCE_TIMEOUT',
+      'ER_SERVER_SHUTDOWN',
+      'ER_CON_COUNT_ERROR',
+      'ER_TOO_MANY_USER_CONNECTIONS',
+      'ER_USER_LIMIT_REACHED',
+      'ER_CONNECTION_KILLED',
+      'ER_LOCK_WAIT_TIMEOUT',
+      'ER_QUERY_TIMEOUT',
+      'ER_OUTOFMEMORY',
+      'ER_OUT_OF_SORTMEMORY',
+      'ER_OUT_OF_RESOURCES',
+      'ER_DISK_FULL',
+      'ER_RECORD_FILE_FULL',
+      'ER_ERROR_ON_WRITE',
+      'ER_GET_ERRNO',
+      'ER_TEMP_FILE_WRITE_FAILURE',
+      ...READ_ONLY,
+      '08...',
+      '70100',
+    ].join('|')})$`,
+  ),
+  unavailableMessage: /closed state|Pool is closed/i,
+  // SQLSTATE 40001: deadlock. ER_CHECKREAD: MariaDB's snapshot isolation found a newer row.
+  conflict: /^(ER_LOCK_DEADLOCK|ER_CHECKREAD|40001)$/,
+  refusedValue: /^(ER_DATA_TOO_LONG|ER_TRUNCATED_WRONG_VALUE_FOR_FIELD)$/,
+  violatedIndex(error) {
+    if (!(error instanceof Error) || !('code' in error) || error.code !== 'ER_DUP_ENTRY') return undefined
+    const message = 'sqlMessage' in error ? String(error.sqlMessage) : ''
+    // MySQL: Duplicate entry 'x' for key 'users.ix_email'; MariaDB names only the key.
+    return /for key '(?:[^']*\.)?([^'.]+)'$/.exec(message)?.[1] ?? 'unknown'
+  },
+}
