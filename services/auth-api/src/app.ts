@@ -19,7 +19,7 @@ import { addRefreshToken } from './features/refresh-token/feature.ts'
 import { addSignUp } from './features/sign-up/feature.ts'
 import { addStartPage } from './features/start-page/feature.ts'
 import { authenticate } from './plugins/authenticate.ts'
-import { ownRefusals } from './plugins/client-errors.ts'
+import { nodeRefusals } from './plugins/client-errors.ts'
 import { crossOrigin } from './plugins/cross-origin.ts'
 import { jsonBody } from './plugins/json-body.ts'
 import { limitRequests } from './plugins/limit-requests.ts'
@@ -64,7 +64,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await server.register(crossOrigin, { origins: corsOrigins })
   // Before the content-type gate: what that refuses counts as a request.
   await server.register(limitRequests, { limitRequest: limits.limitRequest })
-  await server.register(ownRefusals)
+  await server.register(nodeRefusals)
   await server.register(jsonBody)
   await server.register(authenticate, { verifier, validity, auditOf, roles: declaredRoles(extensions) })
   await server.register(openapi, { publicUrl, examples: { login: demoLogin(config) } })

@@ -49,7 +49,7 @@ export function createServer({
     },
     clientErrorHandler: createClientErrorHandler(logger),
     http: {
-      // The plugin `ownRefusals` requires it.
+      // The plugin `nodeRefusals` requires it.
       requireHostHeader: false,
       // Node's default is a minute, and it applies the longer of this and `requestTimeout` to the body.
       headersTimeout: requestTimeoutMs,

@@ -8,8 +8,9 @@ import type { TokenValidity } from '../tokens/token-validity.ts'
 import type { TokenVerifier } from '../tokens/verify-token.ts'
 
 /**
- * What a route requires: nothing, any valid token, the token of a user who now has the role, or any of several, or a token
- * with a valid signature that has not expired. The handler of a `signed` route checks whether the token was revoked.
+ * What a route requires: nothing; any valid token; the token of a user who now has the role, or one of several; or, for
+ * `signed`, a token with a valid signature that has not expired. The handler of a `signed` route checks whether it was
+ * revoked.
  */
 export type RouteGuard = 'public' | 'authenticated' | 'signed' | { role: string | readonly string[] }
 

@@ -40,8 +40,8 @@ function toResponse(problem: Problem, id: string): string {
   return `${head.join('\r\n')}\r\n\r\n${body}`
 }
 
-/** Handles what Node would answer with a bare status: a request without `Host`, and an unknown `Expect`. */
-export const ownRefusals = fp(
+/** Answers with a problem what Node would answer with a bare status: a request without `Host`, and an unknown `Expect`. */
+export const nodeRefusals = fp(
   async (app) => {
     app.addHook('onRequest', ({ headers, raw }, _reply, done) => {
       if (headers.host !== undefined || raw.httpVersion !== '1.1') return done()
@@ -51,5 +51,5 @@ export const ownRefusals = fp(
     // A server may ignore it (RFC 9110 §10.1.1).
     app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   },
-  { name: 'own-refusals' },
+  { name: 'node-refusals' },
 )

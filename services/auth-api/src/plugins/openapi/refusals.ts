@@ -8,7 +8,7 @@ declare module 'fastify' {
     problems?: readonly (ErrorCode | ProblemType)[]
   }
   interface RouteOptions {
-    /** Errors of the route's own, for its description. Those that follow from `auth`, a body or a limit are known. */
+    /** The errors of this route, for its description. Those that follow from `auth`, a body or a limit are added to them. */
     problems?: readonly (ErrorCode | ProblemType)[]
   }
   interface FastifyContextConfig {
