@@ -15,11 +15,12 @@ import { refuseSmallPool } from '@latchkey/shared/settings/password-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { parseBoth } from '@latchkey/shared/settings/settings-error.ts'
 import { traceDatabase } from '@latchkey/shared/telemetry/trace-database.ts'
+import Fastify, { type FastifyInstance } from 'fastify'
+import type { Registry } from 'prom-client'
 import { buildApp } from './app.ts'
 import { openAuditTrail } from './audit/audit-trail.ts'
 import { type Config, parseConfig } from './config.ts'
 import { openLimitStore } from './limits/limit-store.ts'
-import { buildMetricsServer } from './metrics-server.ts'
 import { createRequestTracing } from './plugins/trace-requests.ts'
 import { createHashWaits } from './service-metrics.ts'
 
@@ -132,4 +133,13 @@ async function readSettings(environment: Environment) {
     async () => configureExtensions(await loadExtensions(), environment),
   )
   return { config, extensions }
+}
+
+/** Serves `GET /metrics` as Prometheus text, on its own port so that an ingress never exposes it. */
+function buildMetricsServer(registry: Registry): FastifyInstance {
+  const server = Fastify()
+  server.get('/metrics', async (_request, reply) =>
+    reply.type(registry.contentType).send(await registry.metrics()),
+  )
+  return server
 }
