@@ -34,7 +34,8 @@ describe('the routes of an extension', () => {
     app.setClock(12)
     expect((await app.server.inject('/notes/open')).json()).toEqual({ now: 12 })
     const { paths } = (await app.server.inject('/openapi.json')).json()
-    expect(paths).toMatchObject({ '/notes': { get: { security: [{ bearer: [] }] } }, '/notes/open': {} })
+    expect(paths['/notes'].get.security).toEqual([{ bearer: [] }])
+    expect(paths['/notes/open'].get.security).toEqual([])
   })
 
   it('may require roles that the extension declares, and any of several', async () => {

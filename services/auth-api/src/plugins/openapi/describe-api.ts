@@ -31,7 +31,7 @@ export function createApiDescription({ examples = {} }: ApiDescriptionOptions = 
     const body = route.schema?.body
     return {
       ...(body instanceof z.ZodType ? { requestBody: describeBody(body, route.schema?.operationId) } : {}),
-      security: route.auth === undefined ? [] : [{ bearer: [] }],
+      security: route.config?.isProtected ? [{ bearer: [] }] : [],
       responses: responses.describe(route),
     }
   }

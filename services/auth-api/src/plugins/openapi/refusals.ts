@@ -63,7 +63,7 @@ const typesOf = ({ problems = [] }: RouteOptions): ProblemType[] =>
 function codesOf({ auth, schema, config, problems = [] }: RouteOptions): ErrorCode[] {
   const codes = new Set<ErrorCode>(problems.filter((problem) => typeof problem === 'string'))
   if (schema?.body ?? schema?.params ?? schema?.querystring) codes.add('invalid_input')
-  if (auth !== undefined) codes.add('invalid_token')
+  if (config?.isProtected) codes.add('invalid_token')
   if (typeof auth === 'object') codes.add('forbidden')
   if (!config?.isProbe) codes.add('rate_limited').add('unavailable')
   return [...codes]
