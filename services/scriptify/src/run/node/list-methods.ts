@@ -1,4 +1,4 @@
-import { readSignature } from '../../classes/node/declarations/signature.ts'
+import { readSignature } from '../../classes/node/signature.ts'
 import type { CallerOptions } from '../method-call.ts'
 import { findTarget, namesOfMethods } from './target.ts'
 

@@ -78,7 +78,7 @@ async function load(
 }
 
 async function printDocs(target: Target, { text }: CallerOptions): Promise<void> {
-  const { readSignature, formatDocs } = await import('../../classes/node/declarations/signature.ts')
+  const { readSignature, formatDocs } = await import('../../classes/node/signature.ts')
   process.stdout.write(formatDocs(text, readSignature(target)))
 }
 

@@ -3,7 +3,8 @@ import {
   type CallableMember,
   isCallable,
   isClass,
-} from '../../classes/node/declarations/callable.ts'
+  isPublic,
+} from '../../classes/node/callable.ts'
 import { CliError } from '../../cli/cli-error.ts'
 import { didYouMean } from '../../cli/closest-name.ts'
 import { EXIT } from '../../cli/exit-codes.ts'
@@ -106,7 +107,6 @@ async function findMethod(
     const hint = didYouMean(name, namesOfClass(Class))
     throw new CliError(`The class ${className} has no method ${name}${hint}`, EXIT.notFound)
   }
-  const { isPublic } = await import('../../classes/node/declarations/visibility.ts')
   if (!(await isPublic(name, owner, module))) {
     throw new CliError(`The method ${className}::${name} is not public`, EXIT.notFound)
   }
@@ -155,7 +155,7 @@ function findHolder(object: unknown, name: string, end: object): object | undefi
 }
 
 async function demandArgumentCount(target: Target, options: CallerOptions): Promise<void> {
-  const { readSignature, formatParameters } = await import('../../classes/node/declarations/signature.ts')
+  const { readSignature, formatParameters } = await import('../../classes/node/signature.ts')
   const signature = readSignature(target)
   const { parameters } = signature
   const count = options.args.length

@@ -1,10 +1,10 @@
 import { types } from 'node:util'
-import { type Callable, isCallable, isClass } from '../../classes/node/declarations/callable.ts'
+import { type Callable, isCallable, isClass } from '../../classes/node/callable.ts'
 import {
   type Declaration,
   findClassDeclaration,
   findFunctionDeclaration,
-} from '../../classes/node/declarations/declaration.ts'
+} from '../../classes/node/declaration.ts'
 import type { Evaluator } from './evaluator.ts'
 import { plainProperty } from './plain-property.ts'
 import { cannotBeShown, render } from './render.ts'

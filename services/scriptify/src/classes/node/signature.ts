@@ -1,6 +1,5 @@
 import type { CallableMember } from './callable.ts'
 import {
-  type Declaration,
   findFunctionDeclaration,
   findMethodDeclaration,
   type Parameter,
@@ -15,9 +14,7 @@ export interface Signature {
 
 /** Reads parameters and comment where the method is written, with its types, else from the function itself. */
 export function readSignature({ name, callable, owner }: CallableMember): Signature {
-  const found: Declaration | undefined = owner
-    ? findMethodDeclaration(name, owner)
-    : findFunctionDeclaration(callable)
+  const found = owner ? findMethodDeclaration(name, owner) : findFunctionDeclaration(callable)
   return { parameters: found?.parameters ?? parametersOf(callable), comment: found?.comment ?? '' }
 }
 

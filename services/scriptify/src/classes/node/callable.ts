@@ -1,5 +1,19 @@
 import { readFile } from 'node:fs/promises'
-import type { Callable } from './callable.ts'
+
+// biome-ignore lint/complexity/noBannedTypes: what an export turns out to be is only known by calling it
+export type Callable = Function
+
+/** A method, or a function, by the name that it is called by. */
+export interface CallableMember {
+  name: string
+  callable: Callable
+  /** The class that declares the method, perhaps a base of the named one; undefined for a function. */
+  owner: Callable | undefined
+}
+
+export const isCallable = (value: unknown): value is Callable => typeof value === 'function'
+
+export const isClass = (value: Callable): boolean => /^class\b/.test(Function.prototype.toString.call(value))
 
 /** Tells whether a method may be called from outside its class: TypeScript's `private` is gone when the code runs. */
 export async function isPublic(method: string, owner: Callable, module: string): Promise<boolean> {

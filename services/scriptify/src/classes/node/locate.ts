@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { type Debugger, type Runtime, Session } from 'node:inspector'
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { askHere, referenceTo } from '../inspect-here.ts'
 import type { Callable } from './callable.ts'
+import { askHere, referenceTo } from './inspect-here.ts'
 
 /** A position in source text. The line counts from 1 and the column from 0, as the parser does. */
 export interface SourceLocation {

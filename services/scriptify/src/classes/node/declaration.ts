@@ -1,0 +1,178 @@
+import { parse } from '@babel/parser'
+import type { Callable } from './callable.ts'
+import { locate, type SourceLocation } from './locate.ts'
+
+export interface Parameter {
+  /** As written, with type and default. */
+  text: string
+  isOptional: boolean
+  isRest: boolean
+}
+
+/** What is written about a function or method. */
+export interface Declaration {
+  name: string
+  /** Undefined for a property that is not a function expression. */
+  parameters: Parameter[] | undefined
+  /** The type as written, without the colon; empty if there is none. */
+  returns: string
+  /** The doc comment without its marks; empty if there is none. */
+  comment: string
+  /** TypeScript's modifier, if there is one. */
+  accessibility: string | undefined
+}
+
+export interface ClassDeclaration {
+  comment: string
+  members: Declaration[]
+}
+
+/** A node of Babel's syntax tree, as far as it is read here. */
+interface Node {
+  type: string
+  start: number
+  end: number
+  loc: { start: Position; end: Position }
+  leadingComments?: { type: string; value: string }[]
+  body?: { body?: Node[] }
+  params?: Node[]
+  returnType?: Node | null
+  key?: { name?: string; value?: unknown }
+  value?: Node | null
+  optional?: boolean
+  accessibility?: string
+}
+
+type Position = Pick<SourceLocation, 'line' | 'column'>
+
+/** Finds the declaration of a method in its class; undefined for one that the class was given later. */
+export function findMethodDeclaration(name: string, owner: Callable): Declaration | undefined {
+  return findClassDeclaration(owner)?.members.find((member) => member.name === name)
+}
+
+/** Parsing costs more than all else, and a class is asked for each of its methods. */
+const classes = new WeakMap<Callable, ClassDeclaration | undefined>()
+
+/** Finds the declaration of a class; undefined for a native one. */
+export function findClassDeclaration(subject: Callable): ClassDeclaration | undefined {
+  if (!classes.has(subject)) classes.set(subject, parseClass(subject))
+  return classes.get(subject)
+}
+
+function parseClass(subject: Callable): ClassDeclaration | undefined {
+  const location = locate(subject)
+  const around = location ? nodesAround(location) : []
+  const index = around.findLastIndex(({ type }) => /^Class(Declaration|Expression)$/.test(type))
+  if (location === undefined || index === -1) return undefined
+  const members = around[index]?.body?.body ?? []
+  return {
+    comment: outerComment(around.slice(0, index + 1)),
+    members: members
+      .filter(({ type }) => type === 'ClassMethod' || type === 'ClassProperty')
+      .map((member) => toMember(location.source, member)),
+  }
+}
+
+/** Finds the declaration of a function, or of a method by its function; undefined for native code. */
+export function findFunctionDeclaration(subject: Callable): Declaration | undefined {
+  const location = locate(subject)
+  const around = location ? nodesAround(location) : []
+  const index = around.findLastIndex(isFunction)
+  if (location === undefined || index === -1) return undefined
+  return {
+    name: subject.name,
+    ...toSignature(location.source, around[index]),
+    comment: outerComment(around.slice(0, index + 1)),
+    accessibility: undefined,
+  }
+}
+
+/** Reads the parameters from a function's own text, which has no types. */
+export function parametersOf(subject: Callable): Parameter[] {
+  const source = Function.prototype.toString.call(subject)
+  for (const text of [`(class { ${source} })`, `(${source})`]) {
+    const found = nodesOf(text)?.find(isFunction)
+    if (found) return toParameters(text, found)
+  }
+  // Native code, such as a bound function, has no readable parameters.
+  return [{ text: '...args', isOptional: true, isRest: true }]
+}
+
+/** The nodes that contain the location, from the outermost to the innermost. */
+function nodesAround({ source, line, column }: SourceLocation): Node[] {
+  const { program } = parse(source, {
+    sourceType: 'module',
+    errorRecovery: true,
+    plugins: ['typescript', 'decorators'],
+  })
+  const contains = ({ loc: { start, end } }: Node) =>
+    (start.line < line || (start.line === line && start.column <= column)) &&
+    (line < end.line || (line === end.line && column < end.column))
+  return [...nodesWithin(program.body, contains)]
+}
+
+/** All nodes of a text, from the outermost; undefined where it is not an expression. */
+function nodesOf(text: string): Node[] | undefined {
+  try {
+    return [...nodesWithin(parse(text).program.body, () => true)]
+  } catch {
+    return undefined
+  }
+}
+
+function* nodesWithin(value: unknown, isWanted: (node: Node) => boolean): Generator<Node> {
+  if (Array.isArray(value)) {
+    for (const each of value) yield* nodesWithin(each, isWanted)
+  } else if (isNode(value) && isWanted(value)) {
+    yield value
+    for (const child of Object.values(value)) yield* nodesWithin(child, isWanted)
+  }
+}
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === 'object' && value !== null && 'type' in value && 'loc' in value
+
+const isFunction = (node: Node): boolean => node.params !== undefined && node.body !== undefined
+
+const toMember = (source: string, member: Node): Declaration => ({
+  name: member.key?.name ?? String(member.key?.value ?? ''),
+  ...toSignature(source, member.type === 'ClassMethod' ? member : member.value),
+  comment: commentOf(member),
+  accessibility: member.accessibility,
+})
+
+function toSignature(
+  source: string,
+  node: Node | null | undefined,
+): Pick<Declaration, 'parameters' | 'returns'> {
+  if (!node || !isFunction(node)) return { parameters: undefined, returns: '' }
+  const returns = node.returnType ? textOf(source, node.returnType).replace(/^:\s*/, '') : ''
+  return { parameters: toParameters(source, node), returns }
+}
+
+const toParameters = (source: string, { params = [] }: Node): Parameter[] =>
+  params.map((parameter) => ({
+    text: textOf(source, parameter),
+    isOptional: /^(AssignmentPattern|RestElement)$/.test(parameter.type) || parameter.optional === true,
+    isRest: parameter.type === 'RestElement',
+  }))
+
+const textOf = (source: string, { start, end }: Node): string =>
+  source.slice(start, end).replaceAll(/\s+/g, ' ').trim()
+
+/** The comment of a declaration, or of the statement that declares and perhaps exports it. */
+function outerComment(path: Node[]): string {
+  const member = path.findLastIndex(({ type }) => /^(Class|Object)(Method|Property)$/.test(type))
+  return commentOf(path.slice(Math.max(member, 0)).findLast(({ leadingComments }) => leadingComments))
+}
+
+function commentOf(node: Node | undefined): string {
+  const comment = node?.leadingComments?.findLast(
+    ({ type, value }) => type === 'CommentBlock' && value.startsWith('*'),
+  )
+  const lines = (comment?.value.slice(1) ?? '').split('\n')
+  return lines
+    .map((line) => line.replace(/^\s*\* ?/, '').trimEnd())
+    .join('\n')
+    .trim()
+}
