@@ -43,21 +43,24 @@ const COMMANDS: Record<string, (systems: LoadSystems, context: CliContext) => Pr
   terminal: async () => (await import('./commands/terminal.ts')).createTerminalCommand(),
   run: async (_systems, context) => (await import('./commands/run.ts')).createRunCommand(context),
   methods: async (_systems, context) => (await import('./commands/methods.ts')).createMethodsCommand(context),
-  install: async (systems) => (await import('./commands/install.ts')).createInstallCommand(await systems()),
+  install: async (systems, context) =>
+    (await import('./commands/install.ts')).createInstallCommand(await systems(), context),
   uninstall: async (systems) =>
     (await import('./commands/uninstall.ts')).createUninstallCommand(await systems()),
   services: async (systems) =>
     (await import('./commands/services.ts')).createServicesCommand(await systems()),
   status: async (systems) => (await import('./commands/status.ts')).createStatusCommand(await systems()),
-  logs: async (systems) => (await import('./commands/logs.ts')).createLogsCommand(await systems()),
+  logs: async (systems, context) =>
+    (await import('./commands/logs.ts')).createLogsCommand(await systems(), context),
   start: (systems) => loadControl('start', systems),
   stop: (systems) => loadControl('stop', systems),
   restart: (systems) => loadControl('restart', systems),
   endpoint: async (_systems, context) =>
     (await import('./commands/endpoint.ts')).createEndpointCommand(context),
-  completion: async (systems) =>
+  completion: async (systems, { env }) =>
     (await import('./commands/completion.ts')).createCompletionCommand({
       systems,
+      env,
       program: async (command) => createCli({ command, systems: await systems() }),
     }),
 }

@@ -23,5 +23,6 @@ export async function runMethod(
   const env = { ...inherited, ...parseEnvEntries(entries) }
   const call = await resolveCall(reference, options, env)
   const runtime = await loadRuntime(call.reference.runtime)
-  return replace(await runtime.command(call, env, call.reference.method === '' ? 'methods' : task), env)
+  const what = call.reference.method === '' ? 'methods' : task
+  return replace(await runtime.command(call, { ...env, PATH: inherited.PATH }, what), env)
 }

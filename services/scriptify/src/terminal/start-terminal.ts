@@ -64,7 +64,7 @@ async function prepareSession(
   const env = { ...process.env, ...environment, ...permissions({ sandbox, write }) }
   const preload = typeof requested === 'string' ? getPreload(rootdir, requested) : undefined
   const name = chooseTerminalRuntime(rootdir, { runtime, preload })
-  const backend = await BACKENDS[name]({ rootdir, env, fork })
+  const backend = await BACKENDS[name]({ rootdir, env: { ...env, PATH: process.env.PATH }, fork })
   const ownPreload = requested === undefined ? findProjectPreload(rootdir, backend) : undefined
   return { backend, rootdir, env, preload: preload ?? ownPreload, sandbox }
 }

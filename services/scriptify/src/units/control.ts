@@ -37,7 +37,7 @@ export function ask(
   { timeoutMs = 0 }: { timeoutMs?: number } = {},
 ): Promise<Answer> {
   // The PATH of a root who came by `su` may have no sbin.
-  const env = { ...process.env, PATH: SYSTEM_PATH, LC_ALL: 'C.UTF-8' }
+  const env = { PATH: SYSTEM_PATH, LC_ALL: 'C.UTF-8' }
   return new Promise((resolve) => {
     execFile(file, args, { timeout: timeoutMs, env }, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1

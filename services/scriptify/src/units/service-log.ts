@@ -12,6 +12,7 @@ interface LogOptions {
   lines: number
   /** Goes on with new lines until Ctrl-C. */
   follow: boolean
+  env: NodeJS.ProcessEnv
 }
 
 /** A log may be large: its last line is looked for in this many bytes at its end. */
@@ -23,7 +24,7 @@ const TAIL_BYTES = 4096
  */
 export async function printLog(name: string, system: InitSystem, options: LogOptions): Promise<never> {
   const [file, ...args] = await logCommand(name, system, options)
-  return replaceProcess([findProgram(file), ...args], { ...process.env, PATH: SYSTEM_PATH })
+  return replaceProcess([findProgram(file), ...args], { ...options.env, PATH: SYSTEM_PATH })
 }
 
 /** The absolute path of one of the system's programs. */

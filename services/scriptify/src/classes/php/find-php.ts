@@ -11,19 +11,18 @@ const ELF_MAGIC = '\x7fELF'
 
 /**
  * Finds the path of php (`SCRIPTIFY_PHP_BINARY`, else `php` in PATH) without starting it, where its file tells that it is
- * php; the caller has to check the version. Else as askPhp.
+ * php; the caller has to check the version. Else as askPhp. `env` has the PATH of the caller: one that is meant for the
+ * project's code must not hide php.
  */
 export async function findPhp(env: NodeJS.ProcessEnv): Promise<string> {
-  return findProgram(nameOfPhp(env)) ?? askPhp(env)
+  return findProgram(nameOfPhp(env), env.PATH) ?? askPhp(env)
 }
 
 /** Asks php for its path; throws a CliError (5), which says what to install, if it is missing or older than 8.3. */
 export async function askPhp(env: NodeJS.ProcessEnv): Promise<string> {
   const binary = nameOfPhp(env)
-  // A PATH that is meant for the project's code must not hide php.
-  const own = { ...env, PATH: process.env.PATH }
   const { promisify } = await import('node:util')
-  const asked = promisify(execFile)(binary, ['-n', '-r', PROBE], { env: own, timeout: 10_000 })
+  const asked = promisify(execFile)(binary, ['-n', '-r', PROBE], { env, timeout: 10_000 })
   const output = await asked.then(
     ({ stdout }) => stdout,
     (cause: unknown) => {
@@ -40,12 +39,12 @@ export async function askPhp(env: NodeJS.ProcessEnv): Promise<string> {
 const nameOfPhp = (env: NodeJS.ProcessEnv): string => env.SCRIPTIFY_PHP_BINARY || 'php'
 
 /** Undefined for a script or the program of a version manager: those start a php that only they know. */
-function findProgram(name: string): string | undefined {
-  const folders = name.includes('/') ? ['.'] : (process.env.PATH ?? '').split(delimiter)
+function findProgram(name: string, path = ''): string | undefined {
+  const folders = name.includes('/') ? ['.'] : path.split(delimiter)
   const found = folders.map((folder) => resolve(folder, name)).find(isExecutable)
   if (found === undefined) return undefined
-  const path = realpathSync(found)
-  return basename(path).startsWith('php') && isElf(path) ? path : undefined
+  const file = realpathSync(found)
+  return basename(file).startsWith('php') && isElf(file) ? file : undefined
 }
 
 function isExecutable(path: string): boolean {

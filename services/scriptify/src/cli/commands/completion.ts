@@ -19,10 +19,11 @@ interface Completed {
   /** The command line with one command, if that is known, else with all. */
   program(command: string | undefined): Promise<Command>
   systems(): Promise<readonly InitSystem[]>
+  env: NodeJS.ProcessEnv
 }
 
 /** `scriptify completion`: the script of a shell; with `--line`, which that script passes, what the line may go on with. */
-export function createCompletionCommand({ program, systems }: Completed): Command {
+export function createCompletionCommand({ program, systems, env }: Completed): Command {
   return new Command('completion')
     .description('print the script that completes command lines in a shell')
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
@@ -38,7 +39,7 @@ export function createCompletionCommand({ program, systems }: Completed): Comman
       const { completeLine } = await import('../completion/complete-line.ts')
       const { formatReply } = await import('../completion/reply.ts')
       const { createSources } = await import('../completion/sources.ts')
-      const candidates = await completeLine(line, program, createSources(systems, process.env))
+      const candidates = await completeLine(line, program, createSources(systems, env))
       process.stdout.write(formatReply(shell, candidates, { line, breaks }))
     })
 }

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import type { InitSystem } from '../../units/init-system.ts'
+import type { CliContext } from '../cli-context.ts'
 import { collect, parseSeconds } from '../option-values.ts'
 
 interface Flags {
@@ -31,12 +32,12 @@ interface Flags {
 }
 
 /** `scriptify install`: a method as a service of one of `systems`, by default the first. */
-export function createInstallCommand(systems: readonly InitSystem[]): Command {
+export function createInstallCommand(systems: readonly InitSystem[], { env }: CliContext): Command {
   const command = new Command('install')
     .description('install a method as a system service (as root)')
     .argument('<name>', 'letters, digits, - and _')
     .addHelpText('after', examplesOf(systems))
-    .action((name: string, flags: Flags) => install(name, flags, systems))
+    .action((name: string, flags: Flags) => install(name, flags, { systems, env }))
   const options = [...methodOptions(systems), ...serviceOptions(systems), ...placeOptions()]
   for (const option of options) command.addOption(option)
   return command
@@ -45,16 +46,16 @@ export function createInstallCommand(systems: readonly InitSystem[]): Command {
 async function install(
   name: string,
   { arg = [], env = [], enable = false, start = false, dryRun = false, force = false, ...rest }: Flags,
-  systems: readonly InitSystem[],
+  context: { systems: readonly InitSystem[]; env: NodeJS.ProcessEnv },
 ): Promise<void> {
   const { installService } = await import('../../units/install/install-service.ts')
   const { resolveRoot } = await import('../../units/folders.ts')
   const root = await resolveRoot(rest.root)
   // Commander takes registered names only.
-  const system = systems.find((known) => known.name === rest.template)
+  const system = context.systems.find((known) => known.name === rest.template)
   if (system === undefined) throw new Error(`${rest.template} is not an init system`)
   const request = { ...rest, name, system, args: arg, env, enable, start, dryRun, force, root }
-  for await (const line of installService(request, { systems, env: process.env })) console.log(line)
+  for await (const line of installService(request, context)) console.log(line)
 }
 
 function examplesOf(systems: readonly InitSystem[]): string {

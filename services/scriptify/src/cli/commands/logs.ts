@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import type { InitSystem } from '../../units/init-system.ts'
+import type { CliContext } from '../cli-context.ts'
 import { parseNumberUpTo } from '../option-values.ts'
 
 const EXAMPLES = `
@@ -14,7 +15,7 @@ interface Flags {
 }
 
 /** `scriptify logs`: what an installed service has written, by the system's own tools. */
-export function createLogsCommand(systems: readonly InitSystem[]): Command {
+export function createLogsCommand(systems: readonly InitSystem[], { env }: CliContext): Command {
   return new Command('logs')
     .description('show what an installed service has written')
     .argument('<service>', 'as it was installed')
@@ -26,6 +27,6 @@ export function createLogsCommand(systems: readonly InitSystem[]): Command {
     .action(async (name: string, { lines, follow = false }: Flags) => {
       const { findServiceSystem } = await import('../../units/control-service.ts')
       const { printLog } = await import('../../units/service-log.ts')
-      await printLog(name, await findServiceSystem(name, systems), { lines, follow })
+      await printLog(name, await findServiceSystem(name, systems), { lines, follow, env })
     })
 }

@@ -64,9 +64,8 @@ final class ClosestName
     /** @return list<string> the project's classes, by the files in Composer's PSR-4 folders */
     private static function composerClasses(): array
     {
-        $manifest = is_file('composer.json') ? json_decode((string) file_get_contents('composer.json'), true) : null;
         $found = [];
-        foreach ($manifest['autoload']['psr-4'] ?? [] as $prefix => $folders) {
+        foreach (self::loadedPrefixes() ?: self::manifestPrefixes() as $prefix => $folders) {
             foreach ((array) $folders as $folder) {
                 $found = [...$found, ...self::classesUnder((string) $prefix, rtrim((string) $folder, '/'))];
             }
@@ -74,13 +73,36 @@ final class ClosestName
         return array_slice($found, 0, self::MAX_CLASSES);
     }
 
+    /** @return array<string, list<string>> the PSR-4 folders of Composer's autoloader */
+    private static function loadedPrefixes(): array
+    {
+        $prefixes = [];
+        foreach (spl_autoload_functions() as $loader) {
+            $object = is_array($loader) ? $loader[0] : null;
+            if (is_object($object) && method_exists($object, 'getPrefixesPsr4')) {
+                $prefixes += $object->getPrefixesPsr4();
+            }
+        }
+        return $prefixes;
+    }
+
+    /** @return array<string, string|list<string>> the PSR-4 folders of a project with another autoloader */
+    private static function manifestPrefixes(): array
+    {
+        $manifest = is_file('composer.json') ? json_decode((string) file_get_contents('composer.json'), true) : null;
+        return $manifest['autoload']['psr-4'] ?? [];
+    }
+
     /** @return list<string> */
     private static function classesUnder(string $prefix, string $folder): array
     {
+        if (preg_match('~/(vendor|node_modules)(/|$)~', (string) realpath($folder)) === 1) {
+            return [];
+        }
         $found = [];
         foreach (glob("{$folder}/*") ?: [] as $path) {
             $name = basename($path, '.php');
-            if (is_dir($path) && !is_link($path) && !in_array($name, ['vendor', 'node_modules'], true)) {
+            if (is_dir($path) && !is_link($path)) {
                 $found = [...$found, ...self::classesUnder("{$prefix}{$name}\\", $path)];
             } elseif (str_ends_with($path, '.php')) {
                 $found[] = $prefix . $name;
