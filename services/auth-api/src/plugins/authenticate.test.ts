@@ -35,7 +35,7 @@ describe('a route', () => {
     [{ roles: ['admin'] }],
   ])('cannot be declared with the auth option %j', async (auth) => {
     await expect(routeWith(auth)).rejects.toThrow(
-      "The route /notes has an auth option that is neither 'authenticated', 'signed' nor { role }",
+      "The route /notes has an auth option that is neither 'authenticated', { role } nor 'public'",
     )
   })
 

@@ -49,7 +49,7 @@ export const authenticate = fp<AuthenticateOptions>(
     const guards = new WeakSet<onRequestAsyncHookHandler>()
 
     app.addHook('onRoute', (route) => {
-      if (route.auth === undefined || route.auth === 'public') return
+      if (!requiresToken(route.auth)) return
       const hooks = [route.onRequest ?? []].flat() as onRequestAsyncHookHandler[]
       // The HEAD route that Fastify adds to a GET arrives here with the guard in place.
       if (hooks[0] && guards.has(hooks[0])) return
@@ -72,6 +72,10 @@ export const authenticate = fp<AuthenticateOptions>(
   },
   { name: 'authenticate' },
 )
+
+/** Whether a route with that option answers 401 without a token. */
+export const requiresToken = (auth: RouteGuard | undefined): auth is Exclude<RouteGuard, 'public'> =>
+  auth !== undefined && auth !== 'public'
 
 function requiredRoles(
   required: Exclude<RouteGuard, 'public' | 'signed'>,

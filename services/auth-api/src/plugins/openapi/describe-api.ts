@@ -1,6 +1,7 @@
 import type { SwaggerTransform, SwaggerTransformObject } from '@fastify/swagger'
 import type { FastifySchema, RouteOptions } from 'fastify'
 import { z } from 'zod'
+import { requiresToken } from '../authenticate.ts'
 import { createNamedSchemas } from './named-schemas.ts'
 import { createResponses } from './responses.ts'
 import { orderTags } from './tags.ts'
@@ -31,7 +32,7 @@ export function createApiDescription({ examples = {} }: ApiDescriptionOptions = 
     const body = route.schema?.body
     return {
       ...(body instanceof z.ZodType ? { requestBody: describeBody(body, route.schema?.operationId) } : {}),
-      security: route.config?.isProtected ? [{ bearer: [] }] : [],
+      security: requiresToken(route.auth) ? [{ bearer: [] }] : [],
       responses: responses.describe(route),
     }
   }

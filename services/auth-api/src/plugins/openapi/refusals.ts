@@ -1,6 +1,7 @@
 import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
 import type { ProblemType } from '@latchkey/shared/extensions/problem-type.ts'
 import type { RouteOptions } from 'fastify'
+import { requiresToken } from '../authenticate.ts'
 import { fromStatus, type Problem, toProblem, toProblemOf } from '../problem-details.ts'
 
 declare module 'fastify' {
@@ -63,7 +64,7 @@ const typesOf = ({ problems = [] }: RouteOptions): ProblemType[] =>
 function codesOf({ auth, schema, config, problems = [] }: RouteOptions): ErrorCode[] {
   const codes = new Set<ErrorCode>(problems.filter((problem) => typeof problem === 'string'))
   if (schema?.body ?? schema?.params ?? schema?.querystring) codes.add('invalid_input')
-  if (config?.isProtected) codes.add('invalid_token')
+  if (requiresToken(auth)) codes.add('invalid_token')
   if (typeof auth === 'object') codes.add('forbidden')
   if (!config?.isProbe) codes.add('rate_limited').add('unavailable')
   return [...codes]
