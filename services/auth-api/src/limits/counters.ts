@@ -9,7 +9,7 @@ export interface Counted {
   retryAfterSeconds: number
 }
 
-/** Counts events by a key in windows of fixed length. A window begins with the first event of its key. */
+/** Counts events by a key in windows of fixed length. A window begins with the first event of its key, in Redis with the first question. */
 export interface Counter {
   count(key: string): Promise<Counted>
   /** Reads a count without adding to it. */
@@ -31,8 +31,8 @@ const OPTIONS = { keyPrefix: 'latchkey-limit', points: Number.MAX_SAFE_INTEGER, 
 
 /**
  * Opens counters. All replicas count together in Redis, if there is one. Each process counts in memory too, and the larger
- * count is the answer: nothing that a process has counted is reset when Redis is emptied, hangs or refuses to write. (The
- * library's insurance limiter would begin with zero, and would not be read while Redis only refuses to write.)
+ * count is the answer: nothing that a process has counted is reset when Redis is emptied, hangs or refuses to write, as it
+ * would be with the library's `insuranceLimiter`, which counts only then.
  */
 export function openCounters(redis: Redis | undefined, logger: LimitLogger): CreateCounter {
   const memory = new RateLimiterMemory(OPTIONS)
@@ -41,23 +41,24 @@ export function openCounters(redis: Redis | undefined, logger: LimitLogger): Cre
     redis && new RateLimiterRedis({ ...OPTIONS, storeClient: redis, rejectIfRedisNotReady: true })
   const outages = createOutageLog(logger)
 
-  return (name, windowSeconds) => ({
-    async count(key) {
-      const named = `${name}:${key}`
-      const countIn = (limiter: RateLimiterMemory | RateLimiterRedis) =>
-        limiter.penalty(named, 1, { customDuration: windowSeconds })
-      keep(named)
-      const here = await countIn(memory)
-      const everywhere = shared && (await countIn(shared).then(outages.end, outages.report))
-      return larger(here, everywhere)
-    },
-    async read(key) {
-      const named = `${name}:${key}`
-      const here = await memory.get(named)
-      const everywhere = shared && (await shared.get(named).catch(outages.report))
-      return larger(here, everywhere)
-    },
-  })
+  return (name, windowSeconds) => {
+    const window = { customDuration: windowSeconds }
+    async function askRedis(key: string, events: number): Promise<RateLimiterRes | undefined> {
+      // A count is read by adding nothing: `get` is a transaction of four commands, by which the row "login, sha1" loses a fifth.
+      return shared?.penalty(key, events, window).then(outages.end, outages.report)
+    }
+    return {
+      async count(key) {
+        const named = `${name}:${key}`
+        keep(named)
+        return larger(await memory.penalty(named, 1, window), await askRedis(named, 1))
+      },
+      async read(key) {
+        const named = `${name}:${key}`
+        return larger(await memory.get(named), await askRedis(named, 0))
+      },
+    }
+  }
 }
 
 /** Returns a function that is told each key a limiter counts, and deletes the oldest of too many. */
