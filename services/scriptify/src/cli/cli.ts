@@ -40,7 +40,8 @@ export async function createCli({ command, systems, context = process }: CliOpti
 
 /** The commands in the order of the help. Each is loaded with what it imports. */
 const COMMANDS: Record<string, (systems: LoadSystems, context: CliContext) => Promise<Command>> = {
-  terminal: async () => (await import('./commands/terminal.ts')).createTerminalCommand(),
+  terminal: async (_systems, context) =>
+    (await import('./commands/terminal.ts')).createTerminalCommand(context),
   run: async (_systems, context) => (await import('./commands/run.ts')).createRunCommand(context),
   methods: async (_systems, context) => (await import('./commands/methods.ts')).createMethodsCommand(context),
   install: async (systems, context) =>

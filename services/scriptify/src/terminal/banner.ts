@@ -1,5 +1,4 @@
 import { styleText } from 'node:util'
-import { findForeignLocale } from './charset.ts'
 import type { History } from './history.ts'
 import type { Opened, SessionSetup } from './worker/supervisor.ts'
 
@@ -8,16 +7,17 @@ interface BannerFacts {
   environment: Record<string, string>
   history: Pick<History, 'problem'>
   isProduction: boolean
+  /** The setting of a locale with another charset than UTF-8. */
+  locale: string | undefined
 }
 
 /** What a terminal prints before its first prompt. */
 export function formatBanner(
   setup: SessionSetup,
-  { opened, environment, history, isProduction }: BannerFacts,
+  { opened, environment, history, isProduction, locale }: BannerFacts,
 ): string {
   const { backend, rootdir, preload, env } = setup
   const added = Object.keys(environment).length
-  const locale = findForeignLocale(process.env)
   return [
     ...(isProduction ? [productionWarning(env)] : []),
     `Scriptify terminal, ${backend.language} ${opened.version}, in ${rootdir}${env.APP_ENV ? `, APP_ENV=${env.APP_ENV}` : ''}`,

@@ -12,9 +12,8 @@ export function findForeignLocale(env: NodeJS.ProcessEnv): string | undefined {
 }
 
 /** Why typed text cannot be run; undefined for text that arrived whole. What is not UTF-8 would be stored in another form. */
-export function describeForeignText(text: string, env: NodeJS.ProcessEnv): string | undefined {
+export function describeForeignText(text: string, locale: string | undefined): string | undefined {
   if (!text.includes(REPLACEMENT)) return undefined
-  const locale = findForeignLocale(env)
   const cause = locale === undefined ? '' : ` (${locale})`
   return `The input has a character that is not UTF-8${cause}, and was not run; set the terminal to UTF-8, and LANG to C.UTF-8`
 }

@@ -8,6 +8,8 @@ const HISTORY_SIZE = 1000
 export interface LineEditorOptions {
   /** What Up and Ctrl-R find: whole statements, and never a secret. */
   history: Pick<History, 'entries'>
+  /** A terminal that moves no cursor, such as the shell of Emacs: nothing but text and line ends may be written. */
+  isDumb: boolean
   /** The prompt of every line but the first. */
   continuation: string
   /** One line, or all lines of a paste. */
@@ -32,12 +34,9 @@ export interface LineEditor {
   close(): void
 }
 
-/** A terminal that moves no cursor, such as the shell of Emacs: nothing but text and line ends may be written. */
-export const isDumb = (): boolean => process.env.TERM === 'dumb'
-
 /** Line editing, history and completion by readline on the process's terminal; a dumb one edits its lines itself. */
 export function createLineEditor(options: LineEditorOptions): LineEditor {
-  return isDumb() ? createDumbEditor(options) : createKeyEditor(options)
+  return options.isDumb ? createDumbEditor(options) : createKeyEditor(options)
 }
 
 function createDumbEditor({ onEntry, onClose }: LineEditorOptions): LineEditor {

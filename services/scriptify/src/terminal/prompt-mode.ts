@@ -1,5 +1,6 @@
 import { EXIT } from '../cli/exit-codes.ts'
 import { formatBanner } from './banner.ts'
+import { findForeignLocale } from './charset.ts'
 import { openUntilSignal, PROMPT_SIGNALS, untilSignal } from './end-signals.ts'
 import { historyPath, openHistory } from './history.ts'
 import { createPrompt } from './prompt.ts'
@@ -7,6 +8,8 @@ import { openSession } from './session.ts'
 import type { SessionSetup } from './worker/supervisor.ts'
 
 export interface PromptModeOptions {
+  /** The environment of the terminal itself, which may differ from that of the session. */
+  ownEnv: NodeJS.ProcessEnv
   /** The variables that --env and the service added. */
   environment: Record<string, string>
   keepsHistory: boolean
@@ -15,7 +18,7 @@ export interface PromptModeOptions {
 /** Runs a session at a prompt until the user leaves; resolves with the exit code. */
 export async function runPromptMode(
   setup: SessionSetup,
-  { environment, keepsHistory }: PromptModeOptions,
+  { ownEnv, environment, keepsHistory }: PromptModeOptions,
 ): Promise<number> {
   const { backend, rootdir, env } = setup
   let notify = (text: string): void => void process.stderr.write(`${text}\n`)
@@ -23,11 +26,13 @@ export async function runPromptMode(
     openSession({ ...setup, isScript: false, notify: (text) => notify(text), signal }),
   )
   if (typeof session === 'number') return session
-  const history = openHistory(keepsHistory ? historyPath(process.env, rootdir, backend.name) : undefined)
+  const history = openHistory(keepsHistory ? historyPath(ownEnv, rootdir, backend.name) : undefined)
   const isProduction = /^prod(uction)?$/i.test(env.APP_ENV ?? '')
-  const opened = await session.opened
-  process.stdout.write(`${formatBanner(setup, { opened, environment, history, isProduction })}\n`)
-  const prompt = createPrompt(session, { runtime: backend.name, history, environment, isProduction })
+  const locale = findForeignLocale(ownEnv)
+  const facts = { environment, history, isProduction, locale }
+  process.stdout.write(`${formatBanner(setup, { ...facts, opened: await session.opened })}\n`)
+  const isDumb = ownEnv.TERM === 'dumb'
+  const prompt = createPrompt(session, { ...facts, runtime: backend.name, isDumb })
   notify = prompt.notify
   const signalled = untilSignal(PROMPT_SIGNALS, prompt.restore)
   process.on('exit', prompt.restore)

@@ -3,7 +3,7 @@ import type { RuntimeName } from '../classes/choose-runtime.ts'
 import { dotCommandNames } from './dot-commands.ts'
 import type { History } from './history.ts'
 import { createInterrupter, type Interrupter } from './interrupter.ts'
-import { createLineEditor, isDumb } from './line-editor.ts'
+import { createLineEditor } from './line-editor.ts'
 import type { Session } from './session.ts'
 import { createStatementReader } from './statement-reader.ts'
 
@@ -22,6 +22,10 @@ export interface PromptOptions {
   /** The variables that --env and the service added. */
   environment: Record<string, string>
   isProduction: boolean
+  /** The setting of a locale with another charset than UTF-8. */
+  locale: string | undefined
+  /** Whether the terminal moves no cursor. */
+  isDumb: boolean
 }
 
 /** Shows a prompt, reads entries and evaluates them one after another. */
@@ -65,6 +69,7 @@ export function createPrompt(session: Session, options: PromptOptions): Prompt {
   }
   const editor = createLineEditor({
     history: options.history,
+    isDumb: options.isDumb,
     continuation,
     onEntry: (entry) => void add(entry).catch(fail),
     onInterrupt,
@@ -77,7 +82,7 @@ export function createPrompt(session: Session, options: PromptOptions): Prompt {
   })
   // One for code that has just ended arrives late: only a dumb terminal sends a signal at the prompt.
   const onSignal = () => {
-    if (running !== undefined || isDumb()) onInterrupt()
+    if (running !== undefined || options.isDumb) onInterrupt()
   }
   process.on('SIGINT', onSignal)
   showPrompt()

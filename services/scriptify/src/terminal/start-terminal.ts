@@ -5,7 +5,7 @@ import { chooseTerminalRuntime, type RuntimeName } from '../classes/choose-runti
 import { CliError } from '../cli/cli-error.ts'
 import { EXIT } from '../cli/exit-codes.ts'
 import type { BackendOptions, TerminalBackend } from './backend.ts'
-import { decodeScript, describeForeignText } from './charset.ts'
+import { decodeScript, describeForeignText, findForeignLocale } from './charset.ts'
 import { nodeBackend } from './node/backend.ts'
 import { phpBackend } from './php/backend.ts'
 import { findProjectPreload, getPreload } from './preload.ts'
@@ -41,11 +41,15 @@ export interface TerminalOptions {
 }
 
 /** Runs a terminal until it ends; resolves with the exit code. */
-export async function startTerminal(service: string | undefined, options: TerminalOptions): Promise<number> {
+export async function startTerminal(
+  service: string | undefined,
+  options: TerminalOptions,
+  ownEnv: NodeJS.ProcessEnv,
+): Promise<number> {
   const environment = await readTerminalEnvironment(service, options.env ?? [])
-  const setup = await prepareSession(environment, options)
+  const setup = await prepareSession({ ...ownEnv, ...environment }, options)
   if (options.execute !== undefined) {
-    const refusal = describeForeignText(options.execute, process.env)
+    const refusal = describeForeignText(options.execute, findForeignLocale(ownEnv))
     if (refusal !== undefined) throw new CliError(refusal, EXIT.usage)
     return runAsScript(options.execute, { ...setup, stdin: 'inherit' }, { ...options, print: true })
   }
@@ -53,15 +57,15 @@ export async function startTerminal(service: string | undefined, options: Termin
     const script = decodeScript(await buffer(process.stdin))
     return runAsScript(script, { ...setup, stdin: 'ignore' }, options)
   }
-  return runPromptMode({ ...setup, stdin: 'inherit' }, { environment, keepsHistory: options.history })
+  return runPromptMode({ ...setup, stdin: 'inherit' }, { ownEnv, environment, keepsHistory: options.history })
 }
 
 async function prepareSession(
-  environment: Record<string, string>,
+  given: NodeJS.ProcessEnv,
   { rootdir: folder, preload: requested, runtime, fork, sandbox = false, write = false }: TerminalOptions,
 ): Promise<Omit<SessionSetup, 'stdin'>> {
   const rootdir = getFolder(folder ?? process.cwd())
-  const env = { ...process.env, ...environment, ...permissions({ sandbox, write }) }
+  const env = { ...given, ...permissions({ sandbox, write }) }
   const preload = typeof requested === 'string' ? getPreload(rootdir, requested) : undefined
   const name = chooseTerminalRuntime(rootdir, { runtime, preload })
   const backend = await BACKENDS[name]({ rootdir, env: { ...env, PATH: process.env.PATH }, fork })

@@ -2,7 +2,6 @@ import { styleText } from 'node:util'
 import { describeForeignText } from './charset.ts'
 import { isDotCommand, runDotCommand } from './dot-commands.ts'
 import type { History } from './history.ts'
-import { isDumb } from './line-editor.ts'
 import type { Outcome, Session } from './session.ts'
 
 /** Tells whether an entry asks to leave: exit, quit or die, in the words of either language. */
@@ -14,6 +13,9 @@ export interface StatementReaderOptions {
   history: History
   /** The variables that --env and the service added. */
   environment: Record<string, string>
+  /** The setting of a locale with another charset than UTF-8. */
+  locale: string | undefined
+  isDumb: boolean
   /** Runs before a statement is evaluated. */
   onEvaluate(): void
   leave(): void
@@ -30,12 +32,13 @@ export interface StatementReader {
 
 /** Collects entries into statements, evaluates them and prints their values. */
 export function createStatementReader(options: StatementReaderOptions): StatementReader {
-  const { session, history, environment, onEvaluate, leave } = options
+  const { session, history, environment, locale, isDumb, onEvaluate, leave } = options
   const lines: string[] = []
   const evaluate = async (code: string) => {
     onEvaluate()
     const outcome = await session.evaluate(code)
-    process.stdout.write(freshLine(process.stdout.columns))
+    // A dumb terminal does not tell where its cursor is.
+    if (!isDumb) process.stdout.write(freshLine(process.stdout.columns))
     if (outcome.status === 'shown') print(`=> ${outcome.text.replaceAll('\n', '\n   ')}`)
     else reportFailure(outcome)
   }
@@ -56,7 +59,7 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
       lines.length = 0
     },
     async read(entry, signal) {
-      const refusal = describeForeignText(entry, process.env)
+      const refusal = describeForeignText(entry, locale)
       if (refusal !== undefined) {
         lines.length = 0
         process.stderr.write(`${refusal}\n`)
@@ -72,8 +75,8 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`)
 
-/** Moves to the next line, unless the cursor is at the beginning of one, which no dumb terminal tells. */
-const freshLine = (columns: number): string => (isDumb() ? '' : `${' '.repeat(columns)}\r\x1b[K`)
+/** Moves to the next line, unless the cursor is at the beginning of one. */
+const freshLine = (columns: number): string => `${' '.repeat(columns)}\r\x1b[K`
 
 function reportFailure(outcome: Outcome): void {
   if (outcome.status === 'failed' || outcome.status === 'interrupted') {

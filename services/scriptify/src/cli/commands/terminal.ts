@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import { RUNTIME_NAMES } from '../../classes/choose-runtime.ts'
 import type { TerminalOptions } from '../../terminal/start-terminal.ts'
+import type { CliContext } from '../cli-context.ts'
 import { collect } from '../option-values.ts'
 
 const EXAMPLES = `
@@ -14,7 +15,7 @@ Examples:
   echo 'console.log(1 + 1)' | scriptify terminal --runtime node   a script: no prompt, exit code 1 at the first failure`
 
 /** `scriptify terminal`: an interactive session in php or TypeScript, or a script from a pipe. */
-export function createTerminalCommand(): Command {
+export function createTerminalCommand(context: CliContext): Command {
   return new Command('terminal')
     .description('open an interactive terminal, or run statements from a pipe')
     .argument('[service]', 'load the environment of this installed service')
@@ -35,6 +36,6 @@ export function createTerminalCommand(): Command {
     .addHelpText('after', EXAMPLES)
     .action(async (service: string | undefined, options: TerminalOptions) => {
       const { startTerminal } = await import('../../terminal/start-terminal.ts')
-      process.exitCode = await startTerminal(service, options)
+      context.exitCode = await startTerminal(service, options, context.env)
     })
 }
