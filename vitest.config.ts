@@ -48,7 +48,7 @@ const projects: TestProjectInlineConfiguration[] = [
     include: ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS],
     exclude: [SOAK, ...(hasDocker ? [] : MAIL_ON_CONTAINERS)],
     // Each database and each queue once; the soak runs the third combination.
-    provide: { combinations: ['MySQL + Redis', 'PostgreSQL alone'] },
+    provide: { combinations: ['MySQL + Redis', 'PostgreSQL only'] },
   }),
   project('ops', {
     include: hasDocker ? ['services/*.test.ts', 'services/test/*.test.ts'] : [],

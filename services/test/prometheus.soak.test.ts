@@ -22,7 +22,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
 
   beforeAll(async () => {
     const metricsPort = await findFreePort()
-    services = await startServices('PostgreSQL alone', { api: { METRICS_PORT: String(metricsPort) } })
+    services = await startServices('PostgreSQL only', { api: { METRICS_PORT: String(metricsPort) } })
     const port = await findFreePort()
     prometheusUrl = `http://127.0.0.1:${port}`
     writeFileSync(

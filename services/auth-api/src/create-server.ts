@@ -11,7 +11,7 @@ import { fromStatus, sendProblem } from './plugins/problem-details.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 const REQUEST_TIMEOUT_MS = 30_000
-/** With Node's default of half a minute the request timeout would double. */
+/** Time between two searches for late requests: Node's default of half a minute would double their timeout. */
 const CHECK_INTERVAL_MS = 1_000
 
 export interface ServerOptions {

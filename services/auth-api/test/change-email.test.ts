@@ -53,7 +53,7 @@ const send = (method: 'GET' | 'PUT' | 'POST', url: string, token: string, payloa
   })
 const change = (token: string, email: string, currentPassword: string | undefined = PASSWORD) =>
   send('PUT', '/profile', token, { email, currentPassword })
-/** From an address of its own, which has sent no wrong code. */
+/** Confirms a change from a new address, which has sent no wrong code. */
 const confirm = (token: string, code: string) => {
   newAddress()
   return send('POST', '/profile/confirmemail', token, { code })

@@ -12,7 +12,7 @@ import { expectMailToSurviveKills } from './support/kill-workers.ts'
 import { addressesOf, anAddress, type MailSystem, openMailSystem } from './support/mail-system.ts'
 
 describe.skipIf(!hasDocker()).each(inject('combinations'))('mail on %s', (combination) => {
-  const isDatabaseToo = combination === 'PostgreSQL alone'
+  const isDatabaseToo = combination === 'PostgreSQL only'
   let servers: Servers
   let system: MailSystem
   let address = ''

@@ -614,7 +614,7 @@ describe.concurrent('no response', () => {
 })
 
 describe('TLS', () => {
-  it('is trusted by NODE_EXTRA_CA_CERTS alone, and for the right host', async () => {
+  it('is trusted only by NODE_EXTRA_CA_CERTS, and for the right host', async () => {
     const { key, cert, env } = await aCertificate('localhost')
     await using secure = await listen(https.createServer({ key, cert }, echo), 'https')
     const args = ['GET', `https://localhost:${secure.port}/`, '--header', `Authorization: Bearer ${SECRET}`]

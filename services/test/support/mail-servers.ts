@@ -6,7 +6,7 @@ import { findFreePort } from './free-port.ts'
 import { mysqlContainer } from './mysql-container.ts'
 import { postgresContainer } from './postgres-container.ts'
 
-export const COMBINATIONS = ['PostgreSQL + Redis', 'MySQL + Redis', 'PostgreSQL alone'] as const
+export const COMBINATIONS = ['PostgreSQL + Redis', 'MySQL + Redis', 'PostgreSQL only'] as const
 export type Combination = (typeof COMBINATIONS)[number]
 
 declare module 'vitest' {

@@ -68,7 +68,7 @@ export function stepContext(model: AccountModel, run: Run, values: Given) {
     newPassword: () => numberedPassword(run.passwords++),
     limited: (account: string) => ({ replica, address, account: fold(account) }),
     post: (url: string, payload: object, on = replica) => replicas.send(on, { url, payload, address }),
-    /** From an address that has sent no wrong code: the limit of those has tests of its own. */
+    /** Sends a code from an address that has sent no wrong one: their limit has its own tests. */
     postCode: (url: string, payload: object, on = replica, jwt?: string) =>
       replicas.send(on, { url, payload, address: nextAddress(), ...(jwt && { token: jwt }) }),
   }

@@ -27,7 +27,7 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 /** A request has at most one of these; the last one given counts. */
 const SINGLE = new Set(['authorization', 'content-type', 'host', 'user-agent', 'accept'])
 /**
- * They frame the body: with a wrong length the server would read its rest as the next request, and trailers are not sent.
+ * Headers that frame the body: with a wrong length the server would read its rest as the next request, and trailers are not sent.
  */
 const FRAMING = new Set(['content-length', 'transfer-encoding', 'trailer'])
 

@@ -1,7 +1,7 @@
 import { EXIT } from '../../cli/exit-codes.ts'
 
 /**
- * From now on writes to a pipe on stdout block, and end the process when the pipe has no reader. Node would buffer what
+ * Makes writes to a pipe on stdout block, and end the process when the pipe has no reader. Node would buffer what
  * the pipe does not take and report the missing reader only after the method yields: one that never does would write
  * until its memory is exhausted.
  */
