@@ -29,8 +29,6 @@ export interface PasswordChange {
   password: string
 }
 
-export type ChangePassword = ReturnType<typeof createChangePassword>
-
 /**
  * Changes the password of a token's user, ends the open resets and every token issued so far, and returns a new one.
  * Throws `password_refused` with `violations`, `wrong_password`, and `invalid_token` when the token has ended.

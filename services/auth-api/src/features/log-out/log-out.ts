@@ -15,8 +15,6 @@ export interface LogOutDependencies {
   clock: Clock
 }
 
-export type LogOut = ReturnType<typeof createLogOut>
-
 /**
  * Ends the session of a token; with `everywhere`, every token that was issued to the user so far, and throws
  * `invalid_token` when the token has ended itself.

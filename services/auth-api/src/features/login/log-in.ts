@@ -27,8 +27,6 @@ export interface Credentials {
   password: string
 }
 
-export type LogIn = ReturnType<typeof createLogIn>
-
 /**
  * Exchanges credentials for a token; throws `invalid_credentials`, whatever is wrong with them, and `overloaded` when too
  * many logins wait.

@@ -30,7 +30,7 @@ export interface FailedLogin {
 export type NoticeFailedLogin = (failed: FailedLogin) => void
 
 /** Refused logins of an account, on one replica and within a day, that cause a notice. */
-export const MANY_FAILED_LOGINS = 20
+const MANY_FAILED_LOGINS = 20
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Accounts whose failures are counted; a flood of names pushes the oldest out. */
 const MAX_ACCOUNTS = 10_000

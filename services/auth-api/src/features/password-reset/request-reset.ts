@@ -21,8 +21,6 @@ export interface RequestResetDependencies {
   clock: Clock
 }
 
-export type RequestReset = ReturnType<typeof createRequestReset>
-
 /**
  * Begins a reset for `email` and accepts its mail; returns the reset's token. An unknown e-mail and a deleted user cause
  * the same work and the same rows, but no mail. The mail goes to the address in the user's row, not to `email`.

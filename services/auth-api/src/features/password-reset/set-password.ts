@@ -35,8 +35,6 @@ export interface NewPassword {
   password: string
 }
 
-export type SetPassword = ReturnType<typeof createSetPassword>
-
 /** New passwords that a reset may have hashed. One is enough; the others are for calls that fail after the hash. */
 const MAX_HASHES = 5
 

@@ -22,8 +22,6 @@ export interface UpdateProfileDependencies {
   clock: Clock
 }
 
-export type UpdateProfile = ReturnType<typeof createUpdateProfile>
-
 /**
  * Changes the given fields of the profile of a token's user, all or none; returns the profile as it now is. Throws
  * `email_taken`, and `invalid_token` when the token has ended.

@@ -18,8 +18,6 @@ export interface RefreshTokenDependencies {
   clock: Clock
 }
 
-export type RefreshToken = ReturnType<typeof createRefreshToken>
-
 /** How long a refreshed token stays valid: for requests in flight, and for a second tab that refreshes it too. */
 const GRACE_MS = 10_000
 

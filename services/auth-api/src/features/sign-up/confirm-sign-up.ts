@@ -28,8 +28,6 @@ export interface SignUpConfirmation {
   username?: string | undefined
 }
 
-export type ConfirmSignUp = ReturnType<typeof createConfirmSignUp>
-
 /**
  * Creates the user of a sign-up by the code of its mail, and returns a token. Throws `signup_refused` for every fault of
  * the code, and `username_taken`, after which the sign-up can be confirmed under another username.

@@ -37,8 +37,6 @@ export interface SignUpRequest {
   language?: Language | undefined
 }
 
-export type RequestSignUp = ReturnType<typeof createRequestSignUp>
-
 /**
  * Begins a sign-up and accepts its mail; returns the sign-up's token. An e-mail that a user has causes the same work and
  * the same rows: its owner gets a mail that says so, and no code confirms the sign-up. Whether the username is taken shows
