@@ -23,7 +23,7 @@ import { createRequireCurrentPassword } from './require-current-password.ts'
 import type { Caller, Claims } from './tokens/claims.ts'
 import { createTokens } from './tokens/tokens.ts'
 
-/** What the app is given. Whoever opened it closes it. */
+/** What the app is given. The caller has opened it, and closes it. */
 export interface AppDependencies {
   db: Database
   passwords: PasswordHasher

@@ -5,6 +5,7 @@ import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { createCodeCheck } from '../../one-time-codes/check-code.ts'
 import { createCodeSecrets } from '../../one-time-codes/code-secrets.ts'
+import { roundUpDuration } from '../../round-up-duration.ts'
 import { createResetCounter } from '../../service-metrics.ts'
 import { createConfirmCode, resetRefused } from './confirm-code.ts'
 import { createRequestReset } from './request-reset.ts'
@@ -52,7 +53,8 @@ export async function addPasswordReset(app: FastifyInstance, config: Config, cor
 
   async function request(email: string, from: FastifyRequest): Promise<string> {
     await limitResets(from, email)
-    return requestReset(email, auditOf(from))
+    // Whether the e-mail is known shows neither in the answer nor in its time.
+    return roundUpDuration(() => requestReset(email, auditOf(from)))
   }
 
   await app.register(passwordResetRoutes, {

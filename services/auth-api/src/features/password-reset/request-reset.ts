@@ -8,7 +8,6 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { issueCode, lifetimeOf } from '../../one-time-codes/issue-code.ts'
-import { roundUpDuration } from '../../round-up-duration.ts'
 import type { ResetRepository } from './reset-repository.ts'
 
 export interface RequestResetDependencies {
@@ -33,7 +32,21 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
     return user?.deletedAt ? undefined : user
   }
 
-  async function request(email: string, audit: Pick<RequestAudit, 'report'>): Promise<string> {
+  function acceptMail(
+    db: Transaction,
+    user: User | undefined,
+    { code, email, expiresAt }: { code: string; email: string; expiresAt: Date },
+  ): Promise<string> {
+    const mail = {
+      template: 'password-reset',
+      language: user ? languageOf(user) : 'en',
+      variables: { code, ...lifetimeOf(ttlSeconds), ...accountOf(user ?? { name: '', email }) },
+      expiresAt,
+    } as const
+    return user?.email ? mails.accept(db, { ...mail, to: user.email }) : mails.acceptDecoy(db, mail)
+  }
+
+  return async (email: string, audit: Pick<RequestAudit, 'report'>): Promise<string> => {
     const user = await findUser(email)
     const now = new Date(clock())
     const { code, stored } = issueCode(secrets, { isDecoy: !user, now, ttlSeconds })
@@ -51,21 +64,4 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
     audit.report({ name: 'reset.requested', userid: user?.userid })
     return token
   }
-
-  function acceptMail(
-    db: Transaction,
-    user: User | undefined,
-    { code, email, expiresAt }: { code: string; email: string; expiresAt: Date },
-  ): Promise<string> {
-    const mail = {
-      template: 'password-reset',
-      language: user ? languageOf(user) : 'en',
-      variables: { code, ...lifetimeOf(ttlSeconds), ...accountOf(user ?? { name: '', email }) },
-      expiresAt,
-    } as const
-    return user?.email ? mails.accept(db, { ...mail, to: user.email }) : mails.acceptDecoy(db, mail)
-  }
-
-  return (email: string, audit: Pick<RequestAudit, 'report'>): Promise<string> =>
-    roundUpDuration(() => request(email, audit))
 }
