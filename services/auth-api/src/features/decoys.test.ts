@@ -1,4 +1,5 @@
 import { aTransaction } from '@latchkey/shared/database/test/a-transaction.ts'
+import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { expect, it } from 'vitest'
@@ -11,13 +12,25 @@ const audit = { address: '192.0.2.1', report: () => undefined, write: async () =
 
 /** What each kind of request stores, for an e-mail that `owner` has; the mailed code is 123456. */
 function requestsFor(owner: User | undefined) {
-  const stored: { codeHash: string }[] = []
+  const stored: { codeHash: string; expiresAt: Date }[] = []
+  const mails: string[] = []
+  const keep = (to: string, template: string, code: unknown) =>
+    void mails.push(`${template} to ${to}${code === undefined ? '' : ` with ${code}`}`)
   const given = {
     users: { findByLogin: async () => owner },
     usersIn: () => ({ findByLogin: async () => owner }),
     transaction: <Result>(work: (db: ReturnType<typeof aTransaction>) => Promise<Result>) =>
       work(aTransaction()),
-    mails: { accept: async () => 'id', acceptDecoy: async () => 'id' },
+    mails: {
+      async accept(_db, { to, template, variables }) {
+        keep(to, template, 'code' in variables ? variables.code : undefined)
+        return 'id'
+      },
+      async acceptDecoy(_db, { template }) {
+        keep('nobody', template, undefined)
+        return 'id'
+      },
+    } satisfies Mails,
     secrets: {
       newToken: () => 'token',
       newCode: () => '123456',
@@ -27,7 +40,7 @@ function requestsFor(owner: User | undefined) {
     ttlSeconds: 600,
     clock: () => 0,
   }
-  const inserting = () => ({ insert: async (row: { codeHash: string }) => void stored.push(row) })
+  const inserting = () => ({ insert: async (row: (typeof stored)[number]) => void stored.push(row) })
   const passwords = { hash: async () => 'hash of a password' }
   const policy = {
     MINIMUM_CHARS: 1,
@@ -48,6 +61,7 @@ function requestsFor(owner: User | undefined) {
   })
   return {
     stored,
+    mails,
     reset: () => createRequestReset({ ...given, resetsIn: inserting })(EMAIL, audit),
     signUp: () =>
       requestSignUp({ email: EMAIL, username: 'grace', password: 'x' }, audit, async () => undefined),
@@ -56,17 +70,24 @@ function requestsFor(owner: User | undefined) {
   }
 }
 
+const OWNER = ada({ email: EMAIL })
+const DELETED = ada({ email: EMAIL, deletedAt: new Date(0) })
+
 // A guess would match one of a million codes.
 it.each([
-  { request: 'reset', decoyFor: undefined, mailedFor: ada({ email: EMAIL }) },
-  { request: 'signUp', decoyFor: ada({ email: EMAIL }), mailedFor: undefined },
-  { request: 'emailChange', decoyFor: ada({ email: EMAIL }), mailedFor: undefined },
-] as const)('a $request whose code is not mailed is confirmed by no code', async (each) => {
-  const storedFor = async (owner: User | undefined) => {
-    const requests = requestsFor(owner)
-    await requests[each.request]()
-    return requests.stored
-  }
-  expect(await storedFor(each.mailedFor)).toMatchObject([{ codeHash: 'hash of 123456' }])
-  expect(await storedFor(each.decoyFor)).toMatchObject([{ codeHash: 'hash of nothing' }])
+  { request: 'reset', owner: OWNER, code: '123456', mail: `password-reset to ${EMAIL} with 123456` },
+  { request: 'reset', owner: undefined, mail: 'password-reset to nobody' },
+  { request: 'reset', owner: DELETED, mail: 'password-reset to nobody' },
+  { request: 'signUp', owner: undefined, code: '123456', mail: `sign-up to ${EMAIL} with 123456` },
+  { request: 'signUp', owner: OWNER, mail: `sign-up-taken to ${EMAIL}` },
+  { request: 'signUp', owner: DELETED, mail: 'sign-up-taken to nobody' },
+  { request: 'emailChange', owner: undefined, code: '123456', mail: `email-change to ${EMAIL} with 123456` },
+  { request: 'emailChange', owner: OWNER, mail: `email-in-use to ${EMAIL}` },
+  { request: 'emailChange', owner: DELETED, mail: 'email-in-use to nobody' },
+] as const)('a $request that causes the mail "$mail" is confirmed by its code only', async (given) => {
+  const requests = requestsFor(given.owner)
+  await requests[given.request]()
+  expect(requests.mails).toEqual([given.mail])
+  const codeHash = `hash of ${'code' in given ? given.code : 'nothing'}`
+  expect(requests.stored).toMatchObject([{ codeHash, expiresAt: new Date(600_000) }])
 })

@@ -39,7 +39,10 @@ describe('a token that was never seen', () => {
     const first = await verifyAt(now)
     expect(await verifyAt(4_600 * 1000 - 1), 'the same claims').toBe(first)
     expect(await verifyAt((NOW - 5) * 1000), 'within the leeway of nbf').toBe(first)
-    await expect(verifyAt(4_600 * 1000)).rejects.toMatchObject({ message: 'The token has expired' })
+    await expect(verifyAt(4_600 * 1000)).rejects.toMatchObject({
+      code: 'invalid_token',
+      message: 'The token has expired',
+    })
     await expect(verifyAt((NOW - 5) * 1000 - 1)).rejects.toMatchObject({ message: 'The token is not valid' })
   })
 
