@@ -63,7 +63,13 @@ export function createRows(db: Database, target: Target): Row[] {
     },
     { name: 'signup', kinds: ALL_KINDS, status: 202, lanes: 2, request: signUp },
     ...Object.entries(RESET_STATES).flatMap(([state, sql]) => createResetRows(db, state, sql)),
-    createConfirmSignUpRow(db),
+    // A guess of the code of a sign-up, which was mailed to an e-mail that nobody had, or to nobody.
+    createCodeRow(db, 'signup/confirm, open sign-up', {
+      table: 'sign_up',
+      open: signUp,
+      sql: 'vacuum analyze sign_up',
+      use: (email, token) => post('/signup/confirm', { email, code: WRONG_CODE, token }),
+    }),
     createChangeRow(db, target, { which: 'right password', currentPassword: PASSWORD, status: 200 }),
     createChangeRow(db, target, { which: 'wrong password', currentPassword: 'not it', status: 422 }),
     createConfirmChangeRow(db, target),
@@ -74,56 +80,50 @@ const signUp = (email: string): TimedRequest =>
   post('/signup', { email, username: 'a new user', password: PASSWORD })
 
 function createResetRows(db: Database, state: string, sql: string): Row[] {
-  const tokens = new Map<string, string>()
-  const shared = {
-    kinds: ['unknown', 'known'] as const,
-    status: 422,
-    lanes: 1,
-    async prepare(emails: Emails, send: Send) {
-      await db.runScript('delete from password_reset')
-      // In turn, so that no kind has pages only for itself.
-      await forEachEmail(emails, async (email) => {
-        const { token = '' } = await send(post('/login/resetrequest', { email }))
-        tokens.set(email, token)
-      })
-      await db.runScript(sql)
-    },
+  const reset = {
+    table: 'password_reset',
+    open: (email: string) => post('/login/resetrequest', { email }),
+    sql,
   }
   const confirm = (email: string, token?: string) =>
     post('/login/confirmcode', { email, code: WRONG_CODE, token })
   return [
-    {
-      ...shared,
-      name: `confirmcode, ${state}`,
-      request: (email) => confirm(email, tokens.get(email)),
-    },
-    { ...shared, name: `confirmcode without a token, ${state}`, request: (email) => confirm(email) },
-    {
-      ...shared,
-      name: `resetpassword, ${state}`,
-      request: (email) =>
-        post('/login/resetpassword', { email, token: tokens.get(email), password: 'N3w-p4ssw0rd!' }),
-    },
+    createCodeRow(db, `confirmcode, ${state}`, { ...reset, use: confirm }),
+    createCodeRow(db, `confirmcode without a token, ${state}`, { ...reset, use: (email) => confirm(email) }),
+    createCodeRow(db, `resetpassword, ${state}`, {
+      ...reset,
+      use: (email, token) => post('/login/resetpassword', { email, token, password: 'N3w-p4ssw0rd!' }),
+    }),
   ]
 }
 
-/** A guess of the code of a sign-up, which was mailed to an e-mail that nobody had, or to nobody. */
-function createConfirmSignUpRow(db: Database): Row {
+interface CodeRow {
+  table: string
+  /** The request that mails a code. */
+  open: (email: string) => TimedRequest
+  /** Brings what was opened into the state of the row. */
+  sql: string
+  use: (email: string, token: string | undefined) => TimedRequest
+}
+
+/** A row whose requests use the token that an earlier request about the same e-mail was answered with. */
+function createCodeRow(db: Database, name: string, { table, open, sql, use }: CodeRow): Row {
   const tokens = new Map<string, string>()
   return {
-    name: 'signup/confirm, open sign-up',
+    name,
     kinds: ['unknown', 'known'],
     status: 422,
     lanes: 1,
     async prepare(emails, send) {
-      await db.runScript('delete from sign_up')
+      await db.runScript(`delete from ${table}`)
+      // In turn, so that no kind has pages only for itself.
       await forEachEmail(emails, async (email) => {
-        const { token = '' } = await send(signUp(email))
+        const { token = '' } = await send(open(email))
         tokens.set(email, token)
       })
-      await db.runScript('vacuum analyze sign_up')
+      await db.runScript(sql)
     },
-    request: (email) => post('/signup/confirm', { email, code: WRONG_CODE, token: tokens.get(email) }),
+    request: (email) => use(email, tokens.get(email)),
   }
 }
 
