@@ -194,7 +194,7 @@ let mayWrite =
 const isRefusedByTransaction = (error: { code?: unknown; sqlState?: unknown }): boolean =>
   ['25006', '25001'].includes(String(error.sqlState ?? error.code))
 
-/** In production asks whether this session may write; throws unless the answer is yes. */
+/** Asks whether this session may write in production; throws unless the answer is yes. */
 async function askToWrite(): Promise<void> {
   if (!process.stdin.isTTY || !process.stdout.isTTY)
     throw new Error(`qq() would write in APP_ENV=${process.env.APP_ENV}; allow it with terminal --write`)

@@ -16,7 +16,7 @@ const MAX_UNANNOUNCED_BYTES = 1024 ** 2
 const CONTINUE_TIMEOUT_MS = 1000
 
 export interface ExchangeOptions {
-  /** Undefined: a redirect is returned like any other response. */
+  /** The number of redirects to follow; undefined returns a redirect like any other response. */
   maxRedirects: number | undefined
   /** Time from the first request to the last byte of the body. */
   timeoutMs: number
@@ -60,7 +60,7 @@ export async function exchange(first: EndpointRequest, options: ExchangeOptions)
 
 interface Sent {
   response: IncomingMessage
-  /** Also ends an upload that is still in progress. */
+  /** Closes the connection, which ends an upload that is still in progress. */
   close(): void
 }
 

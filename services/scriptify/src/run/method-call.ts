@@ -3,7 +3,7 @@ import type { RuntimeName } from '../classes/choose-runtime.ts'
 /** A public method of a class, or a function of a module. */
 export interface MethodReference {
   readonly runtime: RuntimeName
-  /** In node the absolute path of the module that exports the class or the function. */
+  /** The absolute path of the module that exports the class or the function; undefined in php. */
   readonly module?: string | undefined
   /** The class as its language names it; undefined for a function of a module. */
   readonly className?: string | undefined
@@ -22,13 +22,13 @@ export interface MethodCall {
   readonly jsonArgs?: readonly number[]
   /** The absolute path of the working directory of the call. */
   readonly rootdir: string
-  /** Absolute path of the file that loads the project's classes; undefined where the runtime needs none. */
+  /** The absolute path of the file that loads the project's classes; undefined where the runtime needs none. */
   readonly bootstrap?: string | undefined
-  /** Absent: call once. Else call repeatedly, with `interval` seconds between calls, until SIGTERM. */
+  /** The pause in seconds between repeated calls, which end by SIGTERM; absent for a single call. */
   readonly daemon?: { readonly interval: number; readonly keepGoing?: boolean }
-  /** Accepts more arguments than the method declares. */
+  /** Whether there may be more arguments than the method declares. */
   readonly loose?: boolean
-  /** Writes the method's result to stdout as JSON. */
+  /** Whether the method's result is written to stdout as JSON. */
   readonly print?: boolean
   /** Caches compiled code in the caller's home, for a faster start. Not for a service that root starts. */
   readonly compileCache?: boolean

@@ -14,7 +14,7 @@ export interface CallOptions extends Omit<MethodCall, 'reference' | 'rootdir' | 
   /** The bootstrap, relative to `rootdir`. */
   readonly bootstrap?: string | undefined
   readonly runtime?: RuntimeName | undefined
-  /** Accepts a module outside `rootdir`. */
+  /** Whether a module outside `rootdir` is accepted. */
   readonly allowOutside?: boolean | undefined
 }
 

@@ -94,7 +94,7 @@ function hintAtClass(className: string, classes: readonly string[]): string {
   return didYouMean(className, classes) || hintAtNamespace(className, classes)
 }
 
-/** A class that is named without its namespace. */
+/** Asks about a class that was named without its namespace. */
 function hintAtNamespace(className: string, classes: readonly string[]): string {
   if (className.includes('\\')) return ''
   const shortNames = new Map(classes.map((name) => [name.split('\\').at(-1) ?? '', name]))

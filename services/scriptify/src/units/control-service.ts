@@ -47,7 +47,7 @@ interface StartedService {
   readonly name: string
   readonly system: InitSystem
   readonly commands: readonly ControlCommand[]
-  /** How the message of a failure begins. */
+  /** The beginning of the message of a failure. */
   readonly failure: string
 }
 

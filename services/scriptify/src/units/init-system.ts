@@ -11,7 +11,7 @@ export interface ServiceState {
    */
   readonly state: string
   readonly startsAtBoot: boolean | 'unknown'
-  /** How long it has been active. */
+  /** The time for which it has been active. */
   readonly uptimeSeconds?: number | undefined
   /** How often the init system has restarted it since it was started. */
   readonly restarts?: number | undefined
@@ -37,7 +37,7 @@ export interface ExtraFile {
 export type ServiceLog =
   | { readonly file: string }
   | {
-      /** How an admin sees it. */
+      /** The command by which an admin sees the output. */
       readonly command: string
       /** Prints its last lines, and then goes on with those that follow; `ownLines` are those of the service itself. */
       read(options: { lines: number; follow: boolean; ownLines?: boolean }): readonly [string, ...string[]]
@@ -65,7 +65,7 @@ export interface InitSystem {
   readonly refuses: Readonly<Partial<Record<LimitedOption, string>>>
   /** Whether it sandboxes a service: --memory-max, --no-hardening, --no-private-tmp. */
   readonly confines: boolean
-  /** Absent where services run all the time. */
+  /** What it knows of schedules; absent where services run all the time. */
   readonly schedule?: {
     /** What --schedule takes, for its help. */
     readonly help: string
@@ -83,7 +83,7 @@ export interface InitSystem {
    */
   render(service: ServiceDefinition, root: string): object | Promise<object>
   readonly extraFiles?: readonly ExtraFile[]
-  /** Present where it starts a script of `templates/services/launcher` instead of the command itself. */
+  /** The script of `templates/services/launcher` that it starts instead of the command; absent where it needs none. */
   readonly launcher?: {
     /** Whether the script writes the output to `log`. */
     readonly logs: boolean
@@ -115,7 +115,7 @@ export interface InitSystem {
   forget(name: string): readonly ControlCommand[]
   /** The warnings of the init system's tool about an installed unit. */
   verify?(name: string): Promise<readonly string[]>
-  /** Asks it about a service. */
+  /** Asks the init system about a service. */
   state(name: string): Promise<ServiceState>
   /** The links below `root` by which it starts a service at boot; its own tool may be missing there. */
   links?(name: string, root: string): Promise<readonly string[]>

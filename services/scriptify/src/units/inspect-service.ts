@@ -10,7 +10,7 @@ import { environmentFile, extraPaths, launcherFile, unitFile } from './paths.ts'
 
 /** A file at a path that a service of this name uses. */
 export interface FoundFile {
-  /** Starts with the root. */
+  /** The path of the file on this machine, with the root in front. */
   readonly path: string
   readonly owner: 'own' | 'legacy' | 'foreign'
   readonly stats: Stats
@@ -85,11 +85,11 @@ async function inspectFile(
   return { path, owner, stats, text }
 }
 
-/** The refusal to touch a file. */
+/** Gives the error for a file that scriptify did not write. */
 export const refuseForeign = ({ path }: FoundFile): CliError =>
   new CliError(`${path} was not written by scriptify; it stays as it is`, EXIT.notPermitted)
 
-/** Undefined for a file that this user may not read. */
+/** Reads a file that is not a link; undefined for one that this user may not read. */
 async function readWithoutFollowing(path: string): Promise<string | undefined> {
   try {
     await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)

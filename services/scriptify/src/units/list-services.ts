@@ -12,9 +12,9 @@ export interface ListedService extends Partial<ServiceState> {
   readonly name: string
   /** The name of its init system. */
   readonly template: string
-  /** What the init system reads. */
+  /** The path of the file that the init system reads. */
   readonly file: string
-  /** The file with its environment. */
+  /** The path of the file with its environment. */
   readonly environment: string
   /** Whether the original tool wrote it. */
   readonly legacy: boolean
@@ -34,7 +34,7 @@ export async function listServices(options: ListOptions): Promise<ListedService[
   return found.flat().sort((one, other) => (one.name < other.name ? -1 : Number(one.name > other.name)))
 }
 
-/** The refusal of a name that no service has. */
+/** Gives the error for a name that no service has. */
 export async function serviceNotFound(name: string, options: ListOptions): Promise<CliError> {
   const names = (await listServices(options)).map((service) => service.name)
   return new CliError(`Service ${name} does not exist${didYouMean(name, names)}`, EXIT.notFound)

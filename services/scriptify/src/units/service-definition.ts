@@ -1,7 +1,7 @@
 /** What the files of a service are rendered from; every text has been checked by `parseService`. */
 export interface ServiceDefinition {
   readonly name: string
-  /** One line. */
+  /** The description, in one line. */
   readonly description: string
   /** The words to execute, first the absolute path of a program. */
   readonly command: readonly [string, ...string[]]
@@ -16,7 +16,7 @@ export interface ServiceDefinition {
   /** Name of a group; undefined for the account's own. */
   readonly group: string | undefined
   readonly environment: Readonly<Record<string, string>>
-  /** Undefined for a service that runs all the time. */
+  /** The times of its runs; undefined for a service that runs all the time. */
   readonly schedule: string | undefined
   /** Whether the service is sandboxed. */
   readonly hardened: boolean

@@ -10,7 +10,7 @@ import { SYSTEM_PATH } from './paths.ts'
 
 interface LogOptions {
   lines: number
-  /** Goes on with new lines until Ctrl-C. */
+  /** Whether new lines are shown too, until Ctrl-C. */
   follow: boolean
   env: NodeJS.ProcessEnv
 }
@@ -35,7 +35,7 @@ function findProgram(file: string): string {
   return found
 }
 
-/** How an admin sees the output of a service. */
+/** Tells an admin where the output of a service is. */
 export function logOf(name: string, system: InitSystem): string {
   const log = system.log(name)
   return 'file' in log ? log.file : log.command

@@ -39,7 +39,7 @@ interface Removal {
   readonly before: readonly ControlCommand[]
   readonly files: readonly string[]
   readonly after: readonly ControlCommand[]
-  /** Removed where nothing else is in them. */
+  /** The folders that are removed if nothing else is in them. */
   readonly folders: readonly string[]
 }
 
@@ -145,7 +145,7 @@ async function findTraces(name: string, root: string, owners: readonly InitSyste
   return paths.filter((_, index) => stats[index] !== undefined && !stats[index].isDirectory())
 }
 
-/** logrotate numbers the old ones, or dates them. */
+/** Finds a log and the rotated ones, whose names logrotate gives a number or a date. */
 async function findLogs(log: string): Promise<string[]> {
   const base = basename(log)
   const names = await namesIn(dirname(log))

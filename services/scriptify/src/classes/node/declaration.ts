@@ -3,7 +3,7 @@ import type { Callable } from './callable.ts'
 import { locate, type SourceLocation } from './locate.ts'
 
 export interface Parameter {
-  /** As written, with type and default. */
+  /** The source of the parameter, with its type and default. */
   text: string
   isOptional: boolean
   isRest: boolean
@@ -12,7 +12,7 @@ export interface Parameter {
 /** What is written about a function or method. */
 export interface Declaration {
   name: string
-  /** Undefined for a property that is not a function expression. */
+  /** The parameters; undefined for a property that is not a function expression. */
   parameters: Parameter[] | undefined
   /** The type as written, without the colon; empty if there is none. */
   returns: string

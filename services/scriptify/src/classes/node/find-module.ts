@@ -59,7 +59,7 @@ export const listClassFiles = (rootdir: string): ClassFile[] =>
     ),
   )
 
-/** `import/user-list.ts` is `Import\\UserList`. */
+/** Gives the name of a file's class: `import/user-list.ts` is `Import\\UserList`. */
 const toClassName = (file: string): string =>
   file
     .slice(0, -extname(file).length)

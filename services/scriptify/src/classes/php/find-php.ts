@@ -38,7 +38,7 @@ export async function askPhp(env: NodeJS.ProcessEnv): Promise<string> {
 
 const nameOfPhp = (env: NodeJS.ProcessEnv): string => env.SCRIPTIFY_PHP_BINARY || 'php'
 
-/** Undefined for a script or the program of a version manager: those start a php that only they know. */
+/** Finds the program; undefined for a script or the program of a version manager, which start a php that only they know. */
 function findProgram(name: string, path = ''): string | undefined {
   const folders = name.includes('/') ? ['.'] : path.split(delimiter)
   const found = folders.map((folder) => resolve(folder, name)).find(isExecutable)

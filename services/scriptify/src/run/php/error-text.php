@@ -7,7 +7,7 @@ namespace Latchkey\Scriptify\Method;
 /** An error in words. */
 final class ErrorText
 {
-    /** In one line `RuntimeException: message (src/Job.php:12)`; with SCRIPTIFY_DEBUG all that php knows. */
+    /** Gives one line, `RuntimeException: message (src/Job.php:12)`; with SCRIPTIFY_DEBUG all that php knows. */
     public static function describe(\Throwable $error): string
     {
         if ($error instanceof CliError) {

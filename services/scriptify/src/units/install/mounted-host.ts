@@ -35,7 +35,7 @@ export const writtenPaths = ({
   bootstrap: bootstrap === undefined ? undefined : resolve('/', rootdir, bootstrap),
 })
 
-/** The same paths as this process sees them; links are followed as that host would. */
+/** The project's paths as this process sees them; links are followed as that host would. */
 export function mounted({ rootdir, bootstrap }: WrittenPaths, { root }: MountedHost): WrittenPaths {
   const find = (path: string) => join(root, resolveBelow(root, path) ?? path)
   return { rootdir: find(rootdir), bootstrap: bootstrap === undefined ? undefined : find(bootstrap) }

@@ -16,7 +16,7 @@ export interface ServiceRequest {
   readonly user?: string | undefined
   readonly group?: string | undefined
   readonly schedule?: string | undefined
-  /** Default: true, for a service with a schedule false. */
+  /** Whether the method is called repeatedly; default: where there is no schedule. */
   readonly daemon?: boolean | undefined
   readonly interval?: number | undefined
   readonly hardening: boolean

@@ -83,7 +83,7 @@ function weekdaysOf(field: string): string {
   return `${WEEKDAYS.filter((_, day) => days.has(day)).join(',')} `
 }
 
-/** 7 is Sunday, as 0 is. */
+/** The weekdays of a part of a field; 7 is Sunday, as 0 is. */
 function daysOf(part: string): number[] {
   const [range = '', step = '1'] = part.split('/')
   const [first = '', last = first] = range === '*' ? ['0', '6'] : range.split('-')
