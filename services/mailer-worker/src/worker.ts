@@ -43,10 +43,10 @@ export interface Worker {
   /** Takes mail from now on, sweeps the outbox and purges expired rows. Does nothing after `stop`. */
   start(): void
   /**
-   * Takes no more mail and finishes the mail in flight. What the mail server has not accepted after `patienceMs` goes
+   * Takes no more mail and finishes the mail in flight. What the mail server has not accepted after `graceMs` goes
    * back to the queue, for another worker.
    */
-  stop(patienceMs: number): Promise<void>
+  stop(graceMs: number): Promise<void>
 }
 
 /** How long a check of the mail server holds: each one opens a connection and logs in. */
@@ -66,7 +66,7 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
   registerOutboxAge(registry, { outbox, clock })
 
   const { secret, from, domain, brand } = config.mail
-  const patience = new AbortController()
+  const graceEnd = new AbortController()
   const sendMail = createSendMail({
     open: createSealer(secret).open,
     envelope,
@@ -77,7 +77,7 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
     metrics,
     logger,
     clock,
-    signal: patience.signal,
+    signal: graceEnd.signal,
   })
   const consumer = createQueueConsumer({
     ...config.queue,
@@ -114,9 +114,9 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
     start() {
       for (const each of [consumer, sweep, purge]) each.start()
     },
-    async stop(patienceMs) {
+    async stop(graceMs) {
       readiness.drain()
-      const timer = setTimeout(() => patience.abort(), patienceMs)
+      const timer = setTimeout(() => graceEnd.abort(), graceMs)
       await Promise.all([consumer, sweep, purge].map((each) => each.stop()))
       clearTimeout(timer)
     },
