@@ -15,8 +15,8 @@ const CACHE_SECONDS = 5
 const now = () => Math.floor(Date.now() / 1000)
 const get = (url: string, token: string) => app.server.inject({ url, headers: bearer(token) })
 const statusOf = async (token: string, url = '/sampleprotected/ping') => (await get(url, token)).statusCode
-const setMark = (userid: string, mark: number) =>
-  app.users.setProperty(userid, VALID_FROM_PROPERTY, String(mark))
+const setValidFrom = (userid: string, moment: number) =>
+  app.users.setProperty(userid, VALID_FROM_PROPERTY, String(moment))
 
 describe('the valid-from time', () => {
   it('ends the tokens issued before it within REVOCATION_CACHE seconds, and no token issued after', async () => {
@@ -25,7 +25,7 @@ describe('the valid-from time', () => {
     const start = Date.now()
     app.setClock(start)
     expect(await statusOf(old)).toBe(200)
-    await setMark(revoked.userid, now() + 2)
+    await setValidFrom(revoked.userid, now() + 2)
     app.setClock(start + CACHE_SECONDS * 1000)
     expect(await statusOf(old), 'still remembered').toBe(200)
     app.setClock(start + CACHE_SECONDS * 1000 + 1)
@@ -40,7 +40,7 @@ describe('the valid-from time', () => {
     const ping = async (token: string) =>
       (await uncached.server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })).statusCode
     expect(await ping(old)).toBe(200)
-    await setMark(revoked.userid, now() + 2)
+    await setValidFrom(revoked.userid, now() + 2)
     expect(await ping(old)).toBe(401)
     expect(await ping(await aToken(uncached, revoked)), 'a login right after').toBe(200)
   })

@@ -97,13 +97,13 @@ export interface ModelSignUp {
 }
 
 /** What a user was until a change. */
-interface Past extends Standing {
+interface Past extends AccountState {
   readonly userid: string
   /** The end by the clock that never goes back. */
   readonly endedAt: number
 }
 
-type Standing = Readonly<Pick<ModelUser, 'generation' | 'role' | 'isDeleted'>>
+type AccountState = Readonly<Pick<ModelUser, 'generation' | 'role' | 'isDeleted'>>
 
 export type AccountModel = ReturnType<typeof createAccountModel>
 
@@ -119,7 +119,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
   const past: Past[] = []
 
   /** What a replica may know of a user: what is, and what was until REVOCATION_CACHE ago. */
-  function knownOf(user: ModelUser): Standing[] {
+  function knownOf(user: ModelUser): AccountState[] {
     const isRemembered = ({ userid, endedAt }: Past) =>
       userid === user.userid && time.elapsed - endedAt <= SETTINGS.revocationCacheMs
     return [user, ...past.filter(isRemembered)]
@@ -163,7 +163,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
     findUser: (email: string) => users.find((user) => fold(user.email) === fold(email)),
 
     /** Changes what replicas remember of a user. */
-    change(user: ModelUser, changed: Partial<Standing>): void {
+    change(user: ModelUser, changed: Partial<AccountState>): void {
       const { userid, generation, role, isDeleted } = user
       past.push({ userid, generation, role, isDeleted, endedAt: time.elapsed })
       Object.assign(user, changed)
@@ -172,7 +172,8 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
     /** The roles that a replica may give the bearer of a token; undefined where it may refuse the token. */
     admissions(token: ModelToken): Set<string | undefined> {
       if (!isInTime(token)) return new Set([undefined])
-      const isRefused = ({ isDeleted, generation }: Standing) => isDeleted || token.generation < generation
+      const isRefused = ({ isDeleted, generation }: AccountState) =>
+        isDeleted || token.generation < generation
       return new Set(
         knownEnds(token).flatMap((hasEnded) =>
           knownOf(token.user).map((known) => (hasEnded || isRefused(known) ? undefined : known.role)),
@@ -290,7 +291,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
 
     endTokens(user: ModelUser): void {
       this.change(user, { generation: user.generation + 1 })
-      // Its clock was ahead: no mark of this moment can tell whether it was issued before.
+      // Its clock was ahead: no valid-from time of this moment can tell whether it was issued before.
       const isFromTheFuture = ({ user: { userid }, issuedAt }: ModelToken) =>
         userid === user.userid && issuedAt > time.now
       tokens.splice(0, tokens.length, ...tokens.filter((token) => !isFromTheFuture(token)))
