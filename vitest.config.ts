@@ -26,7 +26,7 @@ export const VARIED = [
   'services/scriptify/test/units/systemd.test.ts',
   ...(hasDocker ? ['services/compose.test.ts'] : []),
 ]
-export const LAUNCHER = ['scripts/local/**/*.test.ts']
+const LAUNCHER = ['scripts/local/**/*.test.ts']
 /** Files that keep no state in a module: each loads the modules that the one before it in its worker has loaded. */
 const SHARED_MODULES = { isolate: false }
 /** CI repeats a test of processes once when it fails, and names it if it then passes: one race of 3,000 refuses no change. */
