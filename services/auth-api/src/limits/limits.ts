@@ -36,7 +36,7 @@ export function createLimits(
     limitSignUps: createResetLimiter({ ...options, name: 'sign-up' }),
     limitEmailChanges: createResetLimiter({ ...options, name: 'email-change' }),
     limitEmailChangesTo: createResetLimiter({ ...options, name: 'email-change-to' }),
-    /** Wrong codes of every kind: each is one of a million guesses, whoever requested the code. */
+    /** Wrong codes of every kind: each is one of a million guesses, also where another client requested the code. */
     limitCodes: createFailureLimiter({ ...options, name: 'code', failures: REFUSED_CODES }),
     limitTakenEmails: createFailureLimiter({ ...options, name: 'email', failures: ['email_taken'] }),
   }

@@ -16,7 +16,7 @@ export interface ServiceRequest {
   readonly user?: string | undefined
   readonly group?: string | undefined
   readonly schedule?: string | undefined
-  /** Whether the method is called repeatedly; default: where there is no schedule. */
+  /** Whether the method is called repeatedly; default: true without a schedule. */
   readonly daemon?: boolean | undefined
   readonly interval?: number | undefined
   readonly hardening: boolean
