@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from 'commander'
 import type { InitSystem } from '../../units/init-system.ts'
-import { SHELLS, type Shell } from '../completion/reply.ts'
+import { SHELLS, type Shell } from '../completion/shells.ts'
 
 const EXAMPLES = `
 Commands, options, services, classes and methods are completed. A class is loaded for the names of its methods.
@@ -32,12 +32,12 @@ export function createCompletionCommand({ program, systems, env }: Completed): C
     .addHelpText('after', EXAMPLES)
     .action(async (shell: Shell, { line, wordBreaks: breaks }: Flags) => {
       if (line === undefined) {
-        const { readCompletionScript } = await import('../completion/script.ts')
+        const { readCompletionScript } = await import('../completion/shells.ts')
         process.stdout.write(await readCompletionScript(shell))
         return
       }
       const { completeLine } = await import('../completion/complete-line.ts')
-      const { formatReply } = await import('../completion/reply.ts')
+      const { formatReply } = await import('../completion/shells.ts')
       const { createSources } = await import('../completion/sources.ts')
       const candidates = await completeLine(line, program, createSources(systems, env))
       process.stdout.write(formatReply(shell, candidates, { line, breaks }))

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { INIT_SYSTEMS } from '../../units/init-systems.ts'
 import { createCli } from '../cli.ts'
 import { type CompletionSources, completeLine } from './complete-line.ts'
-import { formatReply } from './reply.ts'
+import { formatReply } from './shells.ts'
 
 const CLASSES = ['App\\Probe', 'App\\Report', 'Users']
 const sources: CompletionSources = {

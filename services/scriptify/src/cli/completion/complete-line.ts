@@ -1,5 +1,5 @@
-import type { Command, Option } from 'commander'
-import { splitLine } from './shell-words.ts'
+import type { Argument, Command, Option } from 'commander'
+import { splitLine } from './shells.ts'
 
 export interface Candidate {
   readonly value: string
@@ -25,60 +25,53 @@ export async function completeLine(
   sources: CompletionSources,
 ): Promise<Candidates> {
   const words = splitLine(line).map(({ value }) => value)
-  const first = words.findIndex((word) => /(^|\/)scriptify$/.test(word))
-  const [current = '', ...before] = words.slice(first + 1).reverse()
-  const typed = before.reverse()
-  const program = await load(typed[0])
-  const command = program.commands.find((known) => known.name() === typed[0])
-  if (command === undefined && typed.length > 0) return []
-  if (command === undefined)
-    return startingWith(current, [...describeCommands(program), ...describeOptions(program)])
-  return completeOf(command, { typed: typed.slice(1), current }, sources)
+  const [name, ...more] = words.slice(1 + words.findIndex((word) => /(^|\/)scriptify$/.test(word)))
+  const program = await load(more.length === 0 ? undefined : name)
+  if (more.length === 0)
+    return startingWith(name ?? '', [...describeCommands(program), ...describeOptions(program)])
+  const command = program.commands.find((known) => known.name() === name)
+  return command === undefined
+    ? []
+    : completeWord(command, { typed: more.slice(0, -1), current: more.at(-1) ?? '', sources })
 }
 
 interface Typed {
-  /** The words after the command. */
+  /** The words between the command and the cursor. */
   readonly typed: readonly string[]
+  /** The word at the cursor. */
   readonly current: string
+  readonly sources: CompletionSources
 }
 
-async function completeOf(
-  command: Command,
-  { typed, current }: Typed,
-  sources: CompletionSources,
-): Promise<Candidates> {
-  const rootdir = valueGiven(command, '--rootdir', typed)
-  const [, name = '', value] = /^(--[^=]+)=([\s\S]*)$/.exec(current) ?? []
+async function completeWord(command: Command, { typed, current, sources }: Typed): Promise<Candidates> {
+  const [name = '', value] = splitOption(current)
   if (value !== undefined) {
-    const found = await valuesOf(findOption(command, name), value, { rootdir, sources })
+    const found = await completeWord(command, { typed: [...typed, name], current: value, sources })
     return found?.map((candidate) => ({ ...candidate, value: `${name}=${candidate.value}` }))
   }
-  const option = takingValue(command, typed)
-  if (option !== undefined) return valuesOf(option, current, { rootdir, sources })
-  if (current.startsWith('-')) return startingWith(current, describeOptions(command))
-  const position = positionOf(command, typed)
-  const argument = command.registeredArguments[position]
-  if (argument === undefined) return startingWith(current, describeOptions(command))
-  return valuesOf({ name: () => argument.name(), argChoices: argument.argChoices }, current, {
-    rootdir,
-    sources,
+  const given = typed.flatMap(splitOption)
+  const options = given.map((word) => findOption(command, word))
+  const index = options.findLastIndex((option) => option?.long === '--rootdir')
+  const lookUp = { current, sources, rootdir: index === -1 ? undefined : given[index + 1] }
+  const awaiting = options.at(-1)
+  if (awaiting !== undefined && takesValue(awaiting)) return valuesOf(awaiting, lookUp)
+  const operands = given.filter((word, index) => {
+    const before = options[index - 1]
+    return !word.startsWith('-') && !(before && takesValue(before))
   })
-}
-
-interface Completed {
-  name(): string
-  argChoices?: readonly string[] | undefined
-  flags?: string
+  const argument = command.registeredArguments[operands.length]
+  return argument === undefined || current.startsWith('-')
+    ? startingWith(current, describeOptions(command))
+    : valuesOf(argument, lookUp)
 }
 
 async function valuesOf(
-  completed: Completed | undefined,
-  current: string,
-  { rootdir, sources }: { rootdir: string | undefined; sources: CompletionSources },
+  completed: Option | Argument,
+  { current, sources, rootdir }: Omit<Typed, 'typed'> & { rootdir: string | undefined },
 ): Promise<Candidates> {
-  if (completed?.argChoices) return startingWith(current, completed.argChoices.map(toCandidate))
-  if (/<(file|dir|path)>/.test(completed?.flags ?? '')) return undefined
-  switch (completed?.name()) {
+  if (completed.argChoices) return startingWith(current, completed.argChoices.map(toCandidate))
+  if ('flags' in completed && /<(file|dir|path)>/.test(completed.flags)) return undefined
+  switch (completed.name()) {
     case 'service':
       return startingWith(current, await sources.services())
     case 'method':
@@ -94,26 +87,8 @@ async function valuesOf(
   }
 }
 
-/** The option whose value the last typed word waits for. */
-function takingValue(command: Command, typed: readonly string[]): Option | undefined {
-  const option = findOption(command, typed.at(-1) ?? '')
-  return option && takesValue(option) ? option : undefined
-}
-
-/** The last value of an option among the typed words. */
-function valueGiven(command: Command, long: string, typed: readonly string[]): string | undefined {
-  const index = typed.findLastIndex((word) => findOption(command, word)?.long === long)
-  if (index !== -1) return typed[index + 1]
-  return typed.findLast((word) => word.startsWith(`${long}=`))?.slice(long.length + 1)
-}
-
-/** How many of the typed words are arguments. */
-function positionOf(command: Command, typed: readonly string[]): number {
-  return typed.filter((word, index) => {
-    const before = index === 0 ? undefined : takingValue(command, typed.slice(0, index))
-    return before === undefined && !word.startsWith('-')
-  }).length
-}
+/** The name and the value of `--name=value`; any other word as it is. */
+const splitOption = (word: string): string[] => /^(--[^=]+)=([\s\S]*)$/.exec(word)?.slice(1) ?? [word]
 
 const findOption = (command: Command, word: string): Option | undefined =>
   command.options.find(({ long, short }) => long === word || short === word)

@@ -1,3 +1,38 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Candidates } from './complete-line.ts'
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const
+export type Shell = (typeof SHELLS)[number]
+
+/** What the shell's script reads: `:files`, or a line for each candidate; for zsh and fish with its description. */
+export function formatReply(
+  shell: Shell,
+  candidates: Candidates,
+  { line, breaks }: { line: string; breaks: string },
+): string {
+  if (candidates === undefined) return ':files\n'
+  const lines = candidates.map(({ value, description }) =>
+    shell === 'bash' ? replaceWord(value, { line, breaks }) : `${value}\t${firstLine(description)}`,
+  )
+  return lines.map((text) => `${text}\n`).join('')
+}
+
+/** bash replaces only what follows the last of its word breaks, such as `::`, unless the word is in quotes. */
+function replaceWord(value: string, { line, breaks }: { line: string; breaks: string }): string {
+  const current = splitLine(line).at(-1)
+  if (current === undefined) return value
+  const quoted = quoteFor(value, current)
+  if (current.openQuote !== '') return quoted
+  const isBreak = (character: string) => ':='.includes(character) && breaks.includes(character)
+  let typed = [...current.raw].filter(isBreak).length
+  let start = 0
+  while (typed > 0 && start < quoted.length) if (isBreak(quoted.charAt(start++))) typed -= 1
+  return quoted.slice(start)
+}
+
+const firstLine = (text: string): string => (text.split('\n')[0] ?? '').replaceAll('\t', ' ')
+
 /** A word of a command line: as typed, and as the shell would pass it on. */
 export interface ShellWord {
   readonly raw: string
@@ -42,3 +77,7 @@ export function quoteFor(value: string, { openQuote }: Pick<ShellWord, 'openQuot
   if (openQuote === "'") return value.replaceAll("'", `'\\''`)
   return value.replaceAll(openQuote === '"' ? /["\\$`]/g : /[^\w@%+=:,./#-]/g, '\\$&')
 }
+
+/** The script that a shell sources. */
+export const readCompletionScript = (shell: Shell): Promise<string> =>
+  readFile(join(import.meta.dirname, 'scripts', shell), 'utf8')
