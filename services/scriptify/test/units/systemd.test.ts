@@ -235,7 +235,7 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
         expect(await timed('*-*-* 03:00', '--dry-run', '--enable', '--start')).toMatchObject({
           code: 0,
           stdout: expect.stringMatching(
-            /OnCalendar=\*-\*-\* 03:00\n(.*\n)*would run: systemctl enable timed\.timer\nwould run: systemctl restart timed\.timer/,
+            /OnCalendar=\*-\*-\* 03:00\n(.*\n)*would run: systemctl enable timed\.timer\n(.*\n)*would run: systemctl restart timed\.timer/,
           ),
         })
         expect(await timed('*-13-* 03:00')).toMatchObject({
