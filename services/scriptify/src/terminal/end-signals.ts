@@ -31,7 +31,6 @@ export async function openUntilSignal(
   })
   try {
     const session = await open(abort.signal)
-    await session.opened
     if (code === undefined) return session
     await session.close()
     return code

@@ -22,7 +22,7 @@ export async function runPromptMode(
 ): Promise<number> {
   const { backend, rootdir, env } = setup
   let notify = (text: string): void => void process.stderr.write(`${text}\n`)
-  const session = await openUntilSignal(async (signal) =>
+  const session = await openUntilSignal((signal) =>
     openSession({ ...setup, isScript: false, notify: (text) => notify(text), signal }),
   )
   if (typeof session === 'number') return session
@@ -30,7 +30,7 @@ export async function runPromptMode(
   const isProduction = /^prod(uction)?$/i.test(env.APP_ENV ?? '')
   const locale = findForeignLocale(ownEnv)
   const facts = { environment, history, isProduction, locale }
-  process.stdout.write(`${formatBanner(setup, { ...facts, opened: await session.opened })}\n`)
+  process.stdout.write(`${formatBanner(setup, { ...facts, opened: session.opened })}\n`)
   const isDumb = ownEnv.TERM === 'dumb'
   const prompt = createPrompt(session, { ...facts, runtime: backend.name, isDumb })
   notify = prompt.notify

@@ -22,7 +22,7 @@ export async function runScriptMode(
   options: ScriptOptions,
 ): Promise<number> {
   const failures = collectFailures(options)
-  const session = await openUntilSignal(async (signal) =>
+  const session = await openUntilSignal((signal) =>
     openSession({ ...setup, isScript: true, notify: failures.notify, signal }),
   )
   if (typeof session === 'number') return session
@@ -30,7 +30,7 @@ export async function runScriptMode(
   const outputFailed = new Promise<never>((_resolve, reject) => process.stdout.on('error', reject))
   let code: number
   try {
-    const { notes, failed } = await session.opened
+    const { notes, failed } = session.opened
     for (const note of notes) printNote(note)
     const run = failed ? EXIT.failed : runToEnd(session, { script, setup, options, failures })
     code = await Promise.race([run, failures.stop, signalled, outputFailed])

@@ -18,8 +18,8 @@ export type Outcome =
 
 /** A terminal's session, which outlives the process that evaluates. */
 export interface Session {
-  /** What the worker reports when it is ready; rejects with a CliError: 1 if its process dies before that, 2 without the sandbox that it is to have. */
-  opened: Promise<Opened>
+  /** What the worker reported when it was ready. */
+  opened: Opened
   /** Tells whether the text needs more lines. */
   isIncomplete(code: string): Promise<boolean>
   /** Cuts a script into its top-level statements. */
@@ -46,15 +46,15 @@ export interface Session {
   close(): Promise<void>
 }
 
-/** Starts the worker of a session; what is asked before it is ready waits for it. */
-export function openSession(options: SessionOptions): Session {
+/**
+ * Opens a session; resolves when its worker is ready. Rejects with a CliError: 1 if its process dies before that, 2 without
+ * the sandbox that it is to have.
+ */
+export async function openSession(options: SessionOptions): Promise<Session> {
   const memory = createSessionMemory()
   const worker = superviseWorker(options, memory)
-  const opened = open(worker, options)
-  // A caller that awaits it learns of the failure.
-  opened.catch(() => {})
   return {
-    opened,
+    opened: await open(worker, options),
     isIncomplete: async (code) => (await worker.ask({ type: 'check', code })).incomplete,
     split: async (code) => (await worker.ask({ type: 'split', code })).statements,
     evaluate: (code, line = 1) => evaluate(worker, memory, { code, line }),
@@ -68,10 +68,7 @@ export function openSession(options: SessionOptions): Session {
     kill: worker.kill,
     finish: worker.finish,
     ended: worker.ended,
-    async restart({ keep }) {
-      await opened
-      return restart(worker, memory, keep)
-    },
+    restart: ({ keep }) => restart(worker, memory, keep),
     close: worker.close,
   }
 }

@@ -75,7 +75,7 @@ const START_PATIENCE_MS = 5000
 
 /** Supervises the worker of a session, which `start` starts. */
 export function superviseWorker(options: SessionOptions, memory: SessionMemory): SupervisedWorker {
-  const { notify, backend, signal } = options
+  const { notify } = options
   const ended = Promise.withResolvers<number | undefined>()
   let state: State = 'closed'
   let worker: WorkerProcess | undefined
@@ -98,28 +98,14 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
       startedAt = performance.now()
       step = undefined
       worker = launch(options, { onNews, onDeath })
-      const ready = await askToStart(worker)
+      const ready = await askToStart(worker, options, {
+        request: startRequest(options, memory),
+        step: () => step,
+        isWanted: () => isIn('starting'),
+      })
       if (ready === undefined) continue
       if (isIn('starting')) state = 'ready'
       return { ...ready, lost: memory.started(ready.names) }
-    }
-  }
-  /** Undefined for a worker that Ctrl-C has ended before it could catch the signal. */
-  const askToStart = async (asked: WorkerProcess): Promise<Answer<'ready'> | undefined> => {
-    signal.addEventListener('abort', asked.kill)
-    try {
-      return await asked.ask(startRequest(options, memory))
-    } catch (error) {
-      if (!(error instanceof WorkerDied)) throw error
-      await asked.close()
-      const { crash } = error
-      const isEarly = step === undefined
-      if (crash?.signal === 'SIGINT' && isEarly && !signal.aborted && isIn('starting')) return undefined
-      if (isEarly) await backend.describeCrash?.()
-      // Not started again: another process would fail the same way.
-      throw new CliError(`${describeFailure(step, options)} (${crash?.reason})`, EXIT.failed)
-    } finally {
-      signal.removeEventListener('abort', asked.kill)
     }
   }
   const recover = async () => {
@@ -203,6 +189,38 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
       state = 'closed'
       await getWorker().close()
     },
+  }
+}
+
+interface Start {
+  request: Extract<WorkerRequest, { type: 'start' }>
+  /** What the worker does at present; undefined before its first step. */
+  step(): OpeningStep | undefined
+  /** Whether the session still waits for the worker. */
+  isWanted(): boolean
+}
+
+/** Undefined for a worker that Ctrl-C has ended before it could catch the signal. */
+async function askToStart(
+  worker: WorkerProcess,
+  options: SessionOptions,
+  { request, step, isWanted }: Start,
+): Promise<Answer<'ready'> | undefined> {
+  const { backend, signal } = options
+  signal.addEventListener('abort', worker.kill)
+  try {
+    return await worker.ask(request)
+  } catch (error) {
+    if (!(error instanceof WorkerDied)) throw error
+    await worker.close()
+    const { crash } = error
+    const isEarly = step() === undefined
+    if (crash?.signal === 'SIGINT' && isEarly && !signal.aborted && isWanted()) return undefined
+    if (isEarly) await backend.describeCrash?.()
+    // Not started again: another process would fail the same way.
+    throw new CliError(`${describeFailure(step(), options)} (${crash?.reason})`, EXIT.failed)
+  } finally {
+    signal.removeEventListener('abort', worker.kill)
   }
 }
 
