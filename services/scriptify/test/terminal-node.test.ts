@@ -55,6 +55,11 @@ describe.concurrent('the node terminal', () => {
     { why: 'exit with a code', line: 'process.exit(3)', says: 'process.exit(3) was called' },
     { why: 'an exit after an await', line: 'await 1; process.exit(4)', says: 'process.exit(4) was called' },
     {
+      why: 'what is not a message on the socket of the terminal',
+      line: 'require("node:fs").writeSync(3, "{}\\nno json\\n")',
+      says: '=> 11',
+    },
+    {
       why: 'SIGSEGV',
       line: 'process.kill(process.pid, "SIGSEGV"); await new Promise(() => {})',
       says: 'ended the process',
