@@ -28,6 +28,8 @@ export interface LineEditor {
   printAbove(text: string): void
   /** Gives the keyboard to the code that runs, until the next prompt. */
   lendKeyboard(): void
+  /** Whether Ctrl-C is a signal at present, and not a key. */
+  sendsSignals(): boolean
   isEmpty(): boolean
   /** Discards what was typed or pasted, and moves below it; `suffix` is shown at its end. */
   discard(suffix: string): void
@@ -54,6 +56,7 @@ function createDumbEditor({ onEntry, onClose }: LineEditorOptions): LineEditor {
       rl.prompt()
     },
     lendKeyboard: () => void rl.pause(),
+    sendsSignals: () => true,
     isEmpty: () => true,
     // The terminal has shown ^C.
     discard: () => void output.write('\n'),
@@ -108,6 +111,7 @@ function createKeyEditor(options: LineEditorOptions): LineEditor {
       setPasteMode(false)
       input.setRawMode(false)
     },
+    sendsSignals: () => isLent,
     isEmpty: () => rl.line === '' && !paste.isStarted(),
     discard(suffix) {
       paste.drop()

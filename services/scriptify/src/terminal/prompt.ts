@@ -80,9 +80,9 @@ export function createPrompt(session: Session, options: PromptOptions): Prompt {
     },
     complete: (line) => complete(session, line, { isStarted: reader.isStarted() }),
   })
-  // One for code that has just ended arrives late: only a dumb terminal sends a signal at the prompt.
+  // Node reports a signal late, perhaps when the code for which it was has ended and the prompt is shown.
   const onSignal = () => {
-    if (running !== undefined || options.isDumb) onInterrupt()
+    if (editor.sendsSignals()) onInterrupt()
   }
   process.on('SIGINT', onSignal)
   showPrompt()
