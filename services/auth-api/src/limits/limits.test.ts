@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto'
-import { AppError } from '@latchkey/shared/app-error.ts'
+import { setImmediate } from 'node:timers/promises'
+import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
 import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import Fastify from 'fastify'
+import type { Redis } from 'ioredis'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Config } from '../config.ts'
 import { createAttemptTurns } from './attempt-turns.ts'
@@ -12,8 +14,8 @@ import { createRequestLimiter } from './request-limiter.ts'
 
 const logger = { info: () => undefined, warn: () => undefined }
 
-/** The limits of one process, in memory. */
-const limitsOf = (given: Partial<Config['limits']> = {}) =>
+/** The limits of one process, in memory unless there is Redis. */
+const limitsOf = (given: Partial<Config['limits']> = {}, limitStore?: Redis) =>
   createLimits(
     {
       limits: {
@@ -25,7 +27,7 @@ const limitsOf = (given: Partial<Config['limits']> = {}) =>
       },
       tokens: { secret: new Uint8Array(64) },
     },
-    { limitStore: undefined, logger },
+    { limitStore, logger },
   )
 
 const from = (ip: string) => ({ ip, raw: { socket: { destroyed: false } } })
@@ -103,6 +105,21 @@ describe('failures', () => {
     expect(await outcomeOf(limitLogin(HERE, 'eve', wrong))).toBe(60)
     clock.pass(60)
     expect(await outcomeOf(limitLogin(HERE, 'eve', wrong))).toBe('invalid_credentials')
+  })
+
+  it('refuse an account until the last of its limits ends, and not from an address without a failure', async () => {
+    const clock = stopClock()
+    const { limitLogin } = limitsOf()
+    const guess = (host: number, account = 'ada') =>
+      outcomeOf(limitLogin(from(`192.0.2.${host}`), account, wrong))
+    await guess(1, 'bob')
+    clock.pass(20)
+    for (const host of [1, 2]) await guess(host)
+    expect(await guess(1), 'until the failure for this account is forgotten').toBe(60)
+    expect(await guess(2)).toBe(60)
+    expect(await guess(3)).toBe('invalid_credentials')
+    clock.pass(40)
+    expect(await guess(1), 'when the address may try again').toBe(20)
   })
 
   it('are those of the given codes only', async () => {
@@ -246,6 +263,124 @@ describe('reset requests', () => {
       (await Promise.all(ips.map((ip) => ask(ip)))).filter((outcome) => outcome === 'allowed').length
     expect(await allowed(['192.0.2.2', '192.0.2.2'])).toBe(1)
     expect(await allowed(Array.from({ length: 8 }, (_, host) => `198.51.100.${host}`))).toBe(3)
+  })
+})
+
+/** Redis as far as the limits use it: the library defines a command that adds events to a key. */
+function aRedis() {
+  const counts = new Map<string, number>()
+  const known = new Set<string>()
+  const state = { isUp: true }
+  async function add([key = '', events]: string[]) {
+    if (!state.isUp) throw new Error('away')
+    counts.set(key, (counts.get(key) ?? 0) + Number(events))
+    return [counts.get(key), 30_000]
+  }
+  const client: Record<string, unknown> = {
+    status: 'ready',
+    defineCommand(name: string) {
+      client[name] = add
+    },
+    set: async (key: string) => void known.add(key),
+    exists: async (key: string) => (known.has(key) ? 1 : 0),
+  }
+  // A client has hundreds of methods, of which the limits use these.
+  return { counts, state, redis: client as unknown as Redis }
+}
+
+describe('replicas with Redis', () => {
+  it('count together, and forget nothing that they have counted when Redis is emptied', async () => {
+    const { counts, redis } = aRedis()
+    const [one, two] = [
+      openCounters(redis, logger)('failures', 60),
+      openCounters(redis, logger)('failures', 60),
+    ]
+    await one.count('key')
+    expect(await two.count('key')).toEqual({ count: 2, retryAfterSeconds: 30 })
+    expect(await one.read('key')).toEqual({ count: 2, retryAfterSeconds: 30 })
+    expect([...counts]).toEqual([['latchkey-limit:failures:key', 2]])
+    counts.clear()
+    expect(await one.read('key')).toEqual({ count: 1, retryAfterSeconds: 60 })
+  })
+
+  it('count on their own while Redis fails, and say so once', async () => {
+    const lines: string[] = []
+    const { redis, state } = aRedis()
+    state.isUp = false
+    const counter = openCounters(redis, {
+      info: (message) => void lines.push(message),
+      warn: (details, message) => void lines.push(`${message} ${JSON.stringify(details)}`),
+    })('failures', 60)
+    await counter.count('key')
+    expect(await counter.count('key')).toEqual({ count: 2, retryAfterSeconds: 60 })
+    expect(lines).toEqual([
+      'Redis is unavailable or slow: this process counts limits on its own {"reason":"away"}',
+    ])
+    state.isUp = true
+    for (let each = 0; each < 2; each++) await counter.count('key')
+    expect(lines.slice(1)).toEqual(['limits are counted in Redis again'])
+  })
+
+  it('refuse the requests of an address once all have reached the limit together', async () => {
+    const { redis, state } = aRedis()
+    const [one, two] = [createRequestLimiter(redis, 40), createRequestLimiter(redis, 40)]
+    for (let each = 0; each < 40; each++) expect(await outcomeOf(one(HERE))).toBe('allowed')
+    expect(await outcomeOf(two(HERE)), 'less than a twentieth').toBe('allowed')
+    await two(HERE)
+    // The report is not awaited.
+    await setImmediate()
+    expect(await outcomeOf(two(HERE))).toBe(30)
+    state.isUp = false
+    for (let each = 0; each < 40; each++) expect(await outcomeOf(two(from('192.0.2.2')))).toBe('allowed')
+  })
+
+  it('count each limit by keys that no other limit has', async () => {
+    const { counts, redis } = aRedis()
+    const { accountKey, limitRequest, limitLogin, ...others } = limitsOf({ requestsPerMinute: 20 }, redis)
+    await limitRequest?.(HERE)
+    await outcomeOf(limitLogin(HERE, 'ada', wrong))
+    const {
+      limitTakenEmails,
+      limitCodes,
+      limitResets,
+      limitSignUps,
+      limitEmailChanges,
+      limitEmailChangesTo,
+    } = others
+    const fail = (code: ErrorCode) => () => Promise.reject(new AppError(code, 'refused'))
+    await outcomeOf(limitTakenEmails(HERE, 'ada', fail('email_taken')))
+    await outcomeOf(limitCodes(HERE, 'ada', fail('reset_refused')))
+    for (const limit of [limitResets, limitSignUps, limitEmailChanges, limitEmailChangesTo])
+      await limit(HERE, 'ada')
+    const key = accountKey('ada')
+    const three = (name: string) => [
+      [`latchkey-limit:${name}-account:${key}`, 1],
+      [`latchkey-limit:${name}-address:192.0.2.1`, 1],
+      [`latchkey-limit:${name}-pair:192.0.2.1 ${key}`, 1],
+    ]
+    const names = ['code', 'email', 'email-change', 'email-change-to', 'login', 'reset', 'sign-up']
+    expect([...counts].toSorted()).toEqual(
+      [...names.flatMap(three), ['latchkey-limit:requests:192.0.2.1', 1]].toSorted(),
+    )
+  })
+
+  it('do not count a reset request that is refused, but for its address', async () => {
+    const { counts, redis } = aRedis()
+    const { limitResets } = limitsOf({}, redis)
+    const ask = (host: number) => outcomeOf(limitResets(from(`192.0.2.${host}`), 'ada'))
+    for (const host of [1, 1, 2, 3, 4, 5]) expect(await ask(host)).toBe('allowed')
+    const granted = () => [...counts].filter(([key, count]) => count > 0 && !key.includes('address'))
+    const before = granted()
+    for (const host of [2, 6]) expect(await ask(host)).toBe(30)
+    expect(granted()).toEqual(before)
+  })
+
+  it('know where users have logged in on another', async () => {
+    const { redis } = aRedis()
+    const [one, two] = [limitsOf({}, redis), limitsOf({}, redis)]
+    await one.limitLogin(HERE, 'ada', async () => undefined)
+    expect((await two.limitLogin(HERE, 'ada', async (client) => client)).trust).toBe('known')
+    expect((await two.limitLogin(HERE, 'bob', async (client) => client)).trust).toBe('other')
   })
 })
 
