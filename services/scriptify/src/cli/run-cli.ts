@@ -1,27 +1,47 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
+import { inspect } from 'node:util'
 import { type Command, CommanderError } from 'commander'
 import type { CliContext } from './cli-context.ts'
-import { CliError } from './cli-error.ts'
+import { CliError, errorMessage } from './cli-error.ts'
 import { EXIT } from './exit-codes.ts'
-import { runReported } from './run-reported.ts'
 
-/** Runs the command in argv; resolves with the exit code. A failure is one line on stderr. */
-export const runCli = (
+/**
+ * Runs the command in argv; resolves with the exit code, which the command may set itself. A failure is one line on
+ * stderr.
+ */
+export async function runCli(
   program: Command,
   argv: readonly string[],
   context: CliContext = process,
-): Promise<number> =>
-  runReported(async () => {
+): Promise<number> {
+  try {
     demandUtf8(argv)
-    try {
-      await program.parseAsync(argv)
-    } catch (error) {
-      if (!(error instanceof CommanderError)) throw error
-      // commander has printed the message.
-      context.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage
-    }
-  }, context)
+    await program.parseAsync(argv)
+    return Number(context.exitCode ?? EXIT.ok)
+  } catch (error) {
+    if (!(error instanceof CommanderError)) return report(error, context)
+    // commander has printed the message.
+    return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+  }
+}
+
+/** Ends this process when its output cannot be written, such as to a closed pipe. */
+export function exitOnOutputError(): void {
+  process.stdout.on('error', (error) => {
+    // A command with its own listener has more to end than this process.
+    if (process.stdout.listenerCount('error') === 1) process.exit(report(error, process))
+  })
+  // A message that nobody reads does not change the exit code.
+  process.stderr.on('error', () => undefined)
+}
+
+function report(error: unknown, { env, stderr }: CliContext): number {
+  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return EXIT.outputClosed
+  const message = env.SCRIPTIFY_DEBUG ? inspect(error) : errorMessage(error).replaceAll(/\s*\n\s*/g, ' ')
+  stderr.write(`${message}\n`)
+  return error instanceof CliError ? error.exitCode : EXIT.failed
+}
 
 /** Throws a CliError (2) for a command line with other bytes, each of which Node has replaced by U+FFFD. */
 function demandUtf8(argv: readonly string[]): void {

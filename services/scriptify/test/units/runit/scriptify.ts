@@ -1,6 +1,5 @@
 import { createCli } from '../../../src/cli/cli.ts'
-import { runCli } from '../../../src/cli/run-cli.ts'
-import { exitOnOutputError } from '../../../src/cli/run-reported.ts'
+import { exitOnOutputError, runCli } from '../../../src/cli/run-cli.ts'
 import { INIT_SYSTEMS } from '../../../src/units/init-systems.ts'
 import { runit } from './runit.ts'
 
