@@ -5,7 +5,7 @@ import { type Candidate, parseRow } from './parse-row.ts'
 import { openProgress, type Progress } from './progress.ts'
 import { type CsvRecord, readRecords } from './read-records.ts'
 import { openRefusedReport, type RefusedReport } from './refused-report.ts'
-import { createImportMark, type RefusedLine, storeBatch } from './store-batch.ts'
+import { createUseridPrefix, type RefusedLine, storeBatch } from './store-batch.ts'
 
 /** Lines of one transaction: enough to be fast, and few enough to keep little in memory. */
 const BATCH_LINES = 512
@@ -38,12 +38,12 @@ async function importLines(
   { lines, columns }: CheckedFile,
   { counts, progress, report }: { counts: { imported: number }; progress: Progress; report: RefusedReport },
 ): Promise<void> {
-  const mark = createImportMark()
+  const useridPrefix = createUseridPrefix()
   let batch: Candidate[] = []
   let refused: RefusedLine[] = []
 
   async function store(lastLine: number): Promise<void> {
-    const result = await storeBatch(context, batch, mark)
+    const result = await storeBatch(context, batch, useridPrefix)
     counts.imported += result.imported
     const leftOut = [
       ...refused,

@@ -22,7 +22,7 @@ export interface BatchResult {
  * Twelve hexadecimal digits with which all userids of an import begin. They tell users of earlier lines from users who
  * were in the database before, without keeping every name in memory.
  */
-export const createImportMark = (): string => crypto.randomUUID().replaceAll('-', '').slice(0, 12)
+export const createUseridPrefix = (): string => crypto.randomUUID().replaceAll('-', '').slice(0, 12)
 
 const FIELDS = ['username', 'email'] as const
 
@@ -30,11 +30,11 @@ const FIELDS = ['username', 'email'] as const
 export async function storeBatch(
   context: AdminContext,
   batch: readonly Candidate[],
-  mark: string,
+  useridPrefix: string,
 ): Promise<BatchResult> {
   const result: BatchResult = { imported: 0, alreadyThere: [], refused: [] }
-  const free = await pickFree(context, batch, { mark, result })
-  const users = await Promise.all(free.map((candidate) => toUser(context, candidate, mark)))
+  const free = await pickFree(context, batch, { useridPrefix, result })
+  const users = await Promise.all(free.map((candidate) => toUser(context, candidate, useridPrefix)))
   if (await tryToStore(context, users)) {
     result.imported += users.length
     return result
@@ -57,17 +57,17 @@ const REFUSED_BY_DATABASE: Fault = {
 async function pickFree(
   { db }: AdminContext,
   batch: readonly Candidate[],
-  { mark, result }: { mark: string; result: BatchResult },
+  { useridPrefix, result }: { useridPrefix: string; result: BatchResult },
 ): Promise<Candidate[]> {
   const holders = await findHolders(db, batch)
   const lines: ByField<number> = { username: new Map(), email: new Map() }
   const free: Candidate[] = []
   for (const candidate of batch) {
-    if (isAlreadyThere(candidate, holders, mark)) {
+    if (isAlreadyThere(candidate, holders, useridPrefix)) {
       result.alreadyThere.push(candidate.line)
       continue
     }
-    const faults = findTaken(candidate, { holders, lines, mark })
+    const faults = findTaken(candidate, { holders, lines, useridPrefix })
     if (faults.length > 0) {
       result.refused.push({ line: candidate.line, faults })
       continue
@@ -92,19 +92,27 @@ async function findHolders(db: Queryable, batch: readonly Candidate[]): Promise<
 }
 
 /** Whether one user, from before this import, has both the username and the e-mail. */
-function isAlreadyThere({ username, email }: Candidate, holders: ByField<Holder>, mark: string): boolean {
+function isAlreadyThere(
+  { username, email }: Candidate,
+  holders: ByField<Holder>,
+  useridPrefix: string,
+): boolean {
   const holder = holders.username.get(fold(username))
-  if (!holder || holder.isDeleted || isOwn(holder, mark)) return false
+  if (!holder || holder.isDeleted || isOwn(holder, useridPrefix)) return false
   return holder.userid === holders.email.get(fold(email))?.userid
 }
 
 function findTaken(
   candidate: Candidate,
-  { holders, lines, mark }: { holders: ByField<Holder>; lines: ByField<number>; mark: string },
+  {
+    holders,
+    lines,
+    useridPrefix,
+  }: { holders: ByField<Holder>; lines: ByField<number>; useridPrefix: string },
 ): Fault[] {
   return FIELDS.flatMap((field) => {
     const value = fold(candidate[field])
-    const reason = describeTaken(holders[field].get(value), mark)
+    const reason = describeTaken(holders[field].get(value), useridPrefix)
     const line = lines[field].get(value)
     if (reason) return [{ field, reason }]
     return line === undefined ? [] : [{ field, reason: `is also that of line ${line}` }]
@@ -114,23 +122,24 @@ function findTaken(
 const byFolded = (field: 'username' | 'email', holders: readonly Holder[]): Map<string, Holder> =>
   new Map(holders.map((holder) => [fold(holder[field] ?? ''), holder]))
 
-const isOwn = ({ userid }: Holder, mark: string): boolean => userid.replaceAll('-', '').startsWith(mark)
+const isOwn = ({ userid }: Holder, useridPrefix: string): boolean =>
+  userid.replaceAll('-', '').startsWith(useridPrefix)
 
-function describeTaken(holder: Holder | undefined, mark: string): string | undefined {
+function describeTaken(holder: Holder | undefined, useridPrefix: string): string | undefined {
   if (!holder) return undefined
-  if (isOwn(holder, mark)) return 'is also that of an earlier line'
+  if (isOwn(holder, useridPrefix)) return 'is also that of an earlier line'
   return holder.isDeleted ? 'belongs to a deleted user' : 'belongs to another user'
 }
 
 async function toUser(
   { hashPassword }: AdminContext,
   { line: _, secret, ...candidate }: Candidate,
-  mark: string,
+  useridPrefix: string,
 ): Promise<ImportedUser> {
   const random = crypto.randomUUID().slice(14)
   return {
     ...candidate,
-    userid: `${mark.slice(0, 8)}-${mark.slice(8)}-${random}`,
+    userid: `${useridPrefix.slice(0, 8)}-${useridPrefix.slice(8)}-${random}`,
     passwordHash: 'hash' in secret ? secret.hash : await hashPassword(secret.password),
   }
 }

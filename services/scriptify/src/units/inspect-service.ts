@@ -108,14 +108,14 @@ function adoptLegacyEnvironment(file: FoundFile): FoundFile {
 }
 
 /** The files of a service besides its unit. An admin may have written a timer or a rotation for it: those are not. */
-export const partsOf = ({ environment, launcher, extras }: FoundService): FoundFile[] => [
+export const supportingFilesOf = ({ environment, launcher, extras }: FoundService): FoundFile[] => [
   ...[environment, launcher].filter((file) => file !== undefined),
   ...extras.filter(({ owner }) => owner === 'own'),
 ]
 
 /** The init system that the marks in the other files name, where the unit has none. */
 export function findMarkedSystem(found: FoundService, systems: readonly InitSystem[]): InitSystem[] {
-  const marks = partsOf(found).map(({ text }) => readMark(text, systems))
+  const marks = supportingFilesOf(found).map(({ text }) => readMark(text, systems))
   return marks.flatMap((mark) => (mark?.kind === 'own' ? [mark.system] : [])).slice(0, 1)
 }
 

@@ -10,9 +10,9 @@ import {
   type FoundUnit,
   findMarkedSystem,
   inspectService,
-  partsOf,
   refuseForeign,
   refuseLostMark,
+  supportingFilesOf,
 } from './inspect-service.ts'
 import { serviceNotFound } from './list-services.ts'
 import {
@@ -62,18 +62,18 @@ async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): P
   const owners = units.length > 0 ? units.map(({ system }) => system) : findMarkedSystem(found, systems)
   if (owners.length === 0) throw await refuseUnowned(name, found, { root, systems })
   refuseLostMark(name, found, systems)
-  const parts = partsOf(found)
-  const foreign = parts.find(({ owner }) => owner === 'foreign')
+  const supporting = supportingFilesOf(found)
+  const foreign = supporting.find(({ owner }) => owner === 'foreign')
   if (foreign) throw refuseForeign(foreign)
   const isHere = root === '/'
   return {
     before: isHere ? await stopCommands(name, units, owners) : [],
     files: [
       ...(await findLinks(name, root, owners)),
-      ...[...units, ...parts].map(({ path }) => path),
+      ...[...units, ...supporting].map(({ path }) => path),
       ...(await findTraces(name, root, owners)),
     ],
-    // Also where only parts are left: a killed uninstall may not have come this far.
+    // Also without a unit: a killed uninstall may not have come this far.
     after: isHere ? owners.flatMap((system) => system.forget(name)) : [],
     folders: [...new Set(owners.flatMap((system) => ownFolders(system, name)))].map((folder) =>
       join(root, folder),
@@ -122,7 +122,7 @@ async function refuseUnowned(
   found: FoundService,
   options: Pick<UninstallOptions, 'root' | 'systems'>,
 ): Promise<CliError> {
-  const [file] = [...found.units, ...partsOf(found)]
+  const [file] = [...found.units, ...supportingFilesOf(found)]
   return file ? refuseForeign(file) : serviceNotFound(name, options)
 }
 
