@@ -124,6 +124,13 @@ END
     expect(stderr).toContain('php has no pcntl extension')
   })
 
+  it('may have a PATH in which there is no php', async () => {
+    const { code, stdout } = await php.sh(
+      `scriptify run -b bootstrap.php --env PATH=/nowhere 'App\\Probe::env' --arg PATH`,
+    )
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '/nowhere\n' })
+  })
+
   it('gets long arguments up to what the system hands over', async () => {
     const long = (count: number) => `v=$(head -c ${count} /dev/zero | tr '\\0' x)\n`
     const { stdout } = await php.sh(
