@@ -47,7 +47,7 @@ export async function startTerminal(
   ownEnv: NodeJS.ProcessEnv,
 ): Promise<number> {
   const environment = await readTerminalEnvironment(service, options.env ?? [])
-  const setup = await prepareSession({ ...ownEnv, ...environment }, options)
+  const setup = await prepareSession(options, { ownEnv, environment })
   if (options.execute !== undefined) {
     const refusal = describeForeignText(options.execute, findForeignLocale(ownEnv))
     if (refusal !== undefined) throw new CliError(refusal, EXIT.usage)
@@ -61,14 +61,14 @@ export async function startTerminal(
 }
 
 async function prepareSession(
-  given: NodeJS.ProcessEnv,
   { rootdir: folder, preload: requested, runtime, fork, sandbox = false, write = false }: TerminalOptions,
+  { ownEnv, environment }: { ownEnv: NodeJS.ProcessEnv; environment: Record<string, string> },
 ): Promise<Omit<SessionSetup, 'stdin'>> {
   const rootdir = getFolder(folder ?? process.cwd())
-  const env = { ...given, ...permissions({ sandbox, write }) }
+  const env = { ...ownEnv, ...environment, ...permissions({ sandbox, write }) }
   const preload = typeof requested === 'string' ? getPreload(rootdir, requested) : undefined
   const name = chooseTerminalRuntime(rootdir, { runtime, preload })
-  const backend = await BACKENDS[name]({ rootdir, env: { ...env, PATH: process.env.PATH }, fork })
+  const backend = await BACKENDS[name]({ rootdir, env: { ...env, PATH: ownEnv.PATH }, fork })
   const ownPreload = requested === undefined ? findProjectPreload(rootdir, backend) : undefined
   return { backend, rootdir, env, preload: preload ?? ownPreload, sandbox }
 }
