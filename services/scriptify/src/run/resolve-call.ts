@@ -3,9 +3,9 @@ import { resolve } from 'node:path'
 import type { RuntimeName } from '../classes/choose-runtime.ts'
 import { CliError } from '../cli/cli-error.ts'
 import { EXIT } from '../cli/exit-codes.ts'
+import { loadRuntime } from './load-runtime.ts'
 import type { MethodCall } from './method-call.ts'
 import { resolveReference } from './resolve-reference.ts'
-import { loadRuntime } from './runtime.ts'
 
 /** A call as the command line describes it; paths may be relative. */
 export interface CallOptions extends Omit<MethodCall, 'reference' | 'rootdir' | 'bootstrap'> {

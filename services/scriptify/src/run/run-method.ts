@@ -1,9 +1,9 @@
 import type { CliContext } from '../cli/cli-context.ts'
 import { parseEnvEntries } from '../cli/env-entries.ts'
+import { loadRuntime } from './load-runtime.ts'
 import type { MethodTask } from './method-call.ts'
 import { replaceProcess } from './replace-process.ts'
 import { type CallOptions, resolveCall } from './resolve-call.ts'
-import { loadRuntime } from './runtime.ts'
 
 export interface RunOptions extends CallOptions {
   reference: string

@@ -1,4 +1,3 @@
-import type { RuntimeName } from '../classes/choose-runtime.ts'
 import type { MethodCall, MethodTask } from './method-call.ts'
 
 /** The absolute path of a program, and its arguments. */
@@ -9,16 +8,10 @@ export interface Runtime {
   /** The file that loads a project's classes; undefined if the runtime needs none. Throws a CliError (3) if it is missing. */
   findBootstrap(rootdir: string, env: NodeJS.ProcessEnv): string | undefined
   /**
-   * The command that does the task. `env` has the PATH of the caller, in which the language is found. Throws a CliError (5) if the language is missing or too old. It has neither a shell
-   * nor a wrapper, so a supervisor's pid and signals are the method's own. Every task loads the project's code, `check`
-   * too: run it as the user that will make the call (see `runCheckCommand`).
+   * The command that does the task. `env` has the PATH of the caller, in which the language is found. Throws a CliError (5)
+   * if the language is missing or too old. It has neither a shell nor a wrapper, so a supervisor's pid and signals are the
+   * method's own. Every task loads the project's code, `check` too: run it as the user that will make the call (see
+   * `runCheckCommand`).
    */
   command(call: MethodCall, env: NodeJS.ProcessEnv, task: MethodTask): Promise<CommandWords>
 }
-
-const RUNTIMES: Record<RuntimeName, () => Promise<Runtime>> = {
-  php: async () => (await import('./php/runtime.ts')).phpRuntime,
-  node: async () => (await import('./node/runtime.ts')).nodeRuntime,
-}
-
-export const loadRuntime = (name: RuntimeName): Promise<Runtime> => RUNTIMES[name]()

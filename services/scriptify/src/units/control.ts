@@ -1,13 +1,8 @@
 import { execFile } from 'node:child_process'
 import { CliError } from '../cli/cli-error.ts'
 import { EXIT } from '../cli/exit-codes.ts'
+import type { ControlCommand } from './init-system.ts'
 import { SYSTEM_PATH } from './paths.ts'
-
-/** A command for an init system; the failure of one that may fail is ignored. */
-export interface ControlCommand {
-  readonly words: readonly [string, ...string[]]
-  readonly mayFail?: boolean
-}
 
 export const command = (...words: ControlCommand['words']): ControlCommand => ({ words })
 export const attempt = (...words: ControlCommand['words']): ControlCommand => ({ words, mayFail: true })

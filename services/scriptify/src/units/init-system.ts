@@ -1,5 +1,10 @@
-import type { ControlCommand } from './control.ts'
 import type { ServiceDefinition } from './service-definition.ts'
+
+/** A command for an init system; the failure of one that may fail is ignored. */
+export interface ControlCommand {
+  readonly words: readonly [string, ...string[]]
+  readonly mayFail?: boolean
+}
 
 /** Options of `install` that not every init system takes. */
 export type LimitedOption = '--daemon' | '--interval' | '--enable' | '--start'

@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { CliError } from '../cli/cli-error.ts'
-import { type ControlCommand, controlAll } from './control.ts'
+import { controlAll } from './control.ts'
 import { requireRoot } from './control-service.ts'
 import { lstatIfAny, namesIn, removeEmptyFolders } from './folders.ts'
-import type { InitSystem } from './init-system.ts'
+import type { ControlCommand, InitSystem } from './init-system.ts'
 import {
   type FoundService,
   type FoundUnit,

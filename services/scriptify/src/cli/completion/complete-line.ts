@@ -1,13 +1,5 @@
 import type { Argument, Command, Option } from 'commander'
-import { splitLine } from './shells.ts'
-
-export interface Candidate {
-  readonly value: string
-  readonly description: string
-}
-
-/** What a line may go on with; undefined for the name of a file, which the shell itself completes. */
-export type Candidates = readonly Candidate[] | undefined
+import { type Candidate, type Candidates, splitLine } from './shells.ts'
 
 /** What is looked up: a project's classes and methods, and the services of this machine. */
 export interface CompletionSources {

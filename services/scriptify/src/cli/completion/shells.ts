@@ -1,9 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Candidates } from './complete-line.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
+
+export interface Candidate {
+  readonly value: string
+  readonly description: string
+}
+
+/** What a line may go on with; undefined for the name of a file, which the shell itself completes. */
+export type Candidates = readonly Candidate[] | undefined
 
 /** What the shell's script reads: `:files`, or a line for each candidate; for zsh and fish with its description. */
 export function formatReply(

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { InitSystem } from '../../units/init-system.ts'
-import type { Candidate, CompletionSources } from './complete-line.ts'
+import type { CompletionSources } from './complete-line.ts'
+import type { Candidate } from './shells.ts'
 
 /** The services of this machine, and the classes and methods of a project. The user waits: each loads only what it needs. */
 export const createSources = (

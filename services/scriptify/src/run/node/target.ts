@@ -1,10 +1,5 @@
-import {
-  type Callable,
-  type CallableMember,
-  isCallable,
-  isClass,
-  isPublic,
-} from '../../classes/node/callable.ts'
+import { type Callable, type CallableMember, isCallable, isClass } from '../../classes/node/callable.ts'
+import { isPublic } from '../../classes/node/is-public.ts'
 import { CliError } from '../../cli/cli-error.ts'
 import { didYouMean } from '../../cli/closest-name.ts'
 import { EXIT } from '../../cli/exit-codes.ts'
