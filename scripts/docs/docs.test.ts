@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { EXIT } from '../../services/scriptify/src/cli/exit-codes.ts'
+import { EXIT } from '../../services/scriptify/src/io/cli-error.ts'
 import { findBrokenReferences, findMissingPages, findPages } from './broken-references.ts'
 import { ROOT } from './checkout.ts'
 import { generatePages } from './generated-pages.ts'

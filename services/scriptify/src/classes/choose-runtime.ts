@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { extname, join } from 'node:path'
-import { CliError } from '../cli/cli-error.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
 
 /** The languages, as `--runtime` names them. */
 export const RUNTIME_NAMES = ['php', 'node'] as const

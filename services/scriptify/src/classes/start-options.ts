@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { CliError } from '../cli/cli-error.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
 
 const UNLIMITED = '-1'
 const MEGABYTES_PER_UNIT: Record<string, number> = { '': 1 / 1024 ** 2, K: 1 / 1024, M: 1, G: 1024 }

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
+import type { CliContext } from '../io/cli-context.ts'
+import { closestName } from '../io/closest-name.ts'
 import type { InitSystem, ServiceAction } from '../units/init-system.ts'
-import type { CliContext } from './cli-context.ts'
-import { closestName } from './closest-name.ts'
 
 export interface CliOptions {
   /** The command that runs, if it is known: no other is loaded. */

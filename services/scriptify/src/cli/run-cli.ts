@@ -2,9 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { type Command, CommanderError } from 'commander'
-import type { CliContext } from './cli-context.ts'
-import { CliError, errorMessage } from './cli-error.ts'
-import { EXIT } from './exit-codes.ts'
+import type { CliContext } from '../io/cli-context.ts'
+import { CliError, EXIT, errorMessage } from '../io/cli-error.ts'
 
 /**
  * Runs the command in argv; resolves with the exit code, which the command may set itself. A failure is one line on

@@ -1,5 +1,5 @@
-import type { CliContext } from '../cli/cli-context.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import type { CliContext } from '../io/cli-context.ts'
+import { EXIT } from '../io/cli-error.ts'
 import { exchange } from './exchange.ts'
 import { parseRequest, type RequestOptions } from './parse-request.ts'
 import { headOf, printBody, statusLineOf } from './print-answer.ts'

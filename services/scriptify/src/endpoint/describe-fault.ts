@@ -1,5 +1,4 @@
-import { CliError } from '../cli/cli-error.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
 
 interface FailedExchange {
   /** The origin of the URL only: its path and query may contain a token. */

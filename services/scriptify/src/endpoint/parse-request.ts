@@ -1,6 +1,5 @@
-import type { CliContext } from '../cli/cli-context.ts'
-import { CliError } from '../cli/cli-error.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import type { CliContext } from '../io/cli-context.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
 import { fileBody, type RequestBody, streamBody, textBody } from './request-body.ts'
 
 /** A checked request. */

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { printable } from '@latchkey/shared/printable.ts'
-import type { Output } from '../cli/cli-context.ts'
-import { CliError } from '../cli/cli-error.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import type { Output } from '../io/cli-context.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
 import { decodeBody } from './decode-body.ts'
 import { formatJson } from './format-json.ts'
 

@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
-import { CliError } from '../cli/cli-error.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
 
 /** The body of a request; a file is streamed, not held in memory. */
 export interface RequestBody {

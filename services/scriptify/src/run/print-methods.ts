@@ -1,9 +1,8 @@
 import { resolve } from 'node:path'
 import type { RuntimeName } from '../classes/choose-runtime.ts'
 import { listProjectClasses } from '../classes/list-classes.ts'
-import type { CliContext } from '../cli/cli-context.ts'
-import { CliError } from '../cli/cli-error.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import type { CliContext } from '../io/cli-context.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
 import { runMethod } from './run-method.ts'
 
 /** Prints the classes of a project, each with the first line of its comment; throws a CliError (3) where there is none. */

@@ -1,5 +1,4 @@
-import { CliError } from '../cli/cli-error.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
 
 /** Linux's MAX_ARG_STRLEN without the NUL. A failing execve would end Node by SIGABRT. */
 const MAX_WORD_BYTES = 131_071

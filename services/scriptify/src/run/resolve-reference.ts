@@ -1,8 +1,7 @@
 import { chooseClassRuntime, type RuntimeName } from '../classes/choose-runtime.ts'
 import { findModule, getModule, listClasses } from '../classes/node/find-module.ts'
-import { CliError } from '../cli/cli-error.ts'
-import { closestName, didYouMean } from '../cli/closest-name.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
+import { closestName, didYouMean } from '../io/closest-name.ts'
 import type { MethodReference } from './method-call.ts'
 
 export interface ReferenceOptions {

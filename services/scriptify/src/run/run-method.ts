@@ -1,5 +1,5 @@
-import type { CliContext } from '../cli/cli-context.ts'
-import { parseEnvEntries } from '../cli/env-entries.ts'
+import type { CliContext } from '../io/cli-context.ts'
+import { parseEnvEntries } from '../io/env-entries.ts'
 import { loadRuntime } from './load-runtime.ts'
 import type { MethodTask } from './method-call.ts'
 import { replaceProcess } from './replace-process.ts'

@@ -1,5 +1,4 @@
-import { CliError } from '../cli/cli-error.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
 
 /** What decoding makes of bytes that are not UTF-8. */
 const REPLACEMENT = '\ufffd'

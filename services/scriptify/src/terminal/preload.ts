@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { CliError } from '../cli/cli-error.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
 import type { TerminalBackend } from './backend.ts'
 
 /** The absolute path of the preload file that --preload names, relative to rootdir or to the current folder; throws a CliError (1). */

@@ -1,4 +1,4 @@
-import { EXIT } from '../cli/exit-codes.ts'
+import { EXIT } from '../io/cli-error.ts'
 import { formatBanner } from './banner.ts'
 import { findForeignLocale } from './charset.ts'
 import { openUntilSignal, PROMPT_SIGNALS, untilSignal } from './end-signals.ts'

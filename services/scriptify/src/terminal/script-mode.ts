@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import type { RuntimeName } from '../classes/choose-runtime.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import { EXIT } from '../io/cli-error.ts'
 import { openUntilSignal, SCRIPT_SIGNALS, untilSignal } from './end-signals.ts'
 import { type Outcome, openSession, type Session } from './session.ts'
 import type { SessionSetup } from './worker/supervisor.ts'

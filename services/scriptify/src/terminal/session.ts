@@ -1,6 +1,5 @@
 import type { RuntimeName } from '../classes/choose-runtime.ts'
-import { CliError } from '../cli/cli-error.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
 import type { Answer, Statement } from './worker/protocol.ts'
 import { createSessionMemory, type SessionMemory } from './worker/session-memory.ts'
 import {

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { CliError } from '../cli/cli-error.ts'
-import { parseEnvEntries } from '../cli/env-entries.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
+import { parseEnvEntries } from '../io/env-entries.ts'
 import { parseEnvFile } from '../units/env-file.ts'
 import { isServiceName } from '../units/service-name.ts'
 

@@ -1,6 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { CliError, errorMessage } from '../cli/cli-error.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import { CliError, EXIT, errorMessage } from '../io/cli-error.ts'
 import { controlAll } from './control.ts'
 import type { ControlCommand, InitSystem, ServiceAction } from './init-system.ts'
 import { inspectService, refuseLostMark } from './inspect-service.ts'

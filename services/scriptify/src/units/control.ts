@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
-import { CliError } from '../cli/cli-error.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
 import type { ControlCommand } from './init-system.ts'
 import { SYSTEM_PATH } from './paths.ts'
 

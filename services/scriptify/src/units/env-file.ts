@@ -1,5 +1,4 @@
-import { CliError } from '../cli/cli-error.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
 
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const OWN_HEADER = /^# scriptify: managed /m

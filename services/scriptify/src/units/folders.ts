@@ -1,8 +1,7 @@
 import type { Stats } from 'node:fs'
 import { chmod, lstat, mkdir, readdir, readlink, realpath, rmdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { CliError } from '../cli/cli-error.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
 
 /** The names in a folder; none for a path that is a link or not a folder. */
 export async function namesIn(folder: string): Promise<string[]> {

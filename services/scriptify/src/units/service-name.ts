@@ -1,5 +1,4 @@
-import { CliError } from '../cli/cli-error.ts'
-import { EXIT } from '../cli/exit-codes.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
 
 const SERVICE_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 

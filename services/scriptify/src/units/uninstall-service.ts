@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { CliError } from '../cli/cli-error.ts'
+import type { CliError } from '../io/cli-error.ts'
 import { controlAll } from './control.ts'
 import { requireRoot } from './control-service.ts'
 import { lstatIfAny, namesIn, removeEmptyFolders } from './folders.ts'

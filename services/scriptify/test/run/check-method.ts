@@ -1,5 +1,5 @@
 // check-method.ts <rootdir> <reference> [uid]: checks a method as install does, and says the outcome.
-import { CliError } from '../../src/cli/cli-error.ts'
+import { CliError } from '../../src/io/cli-error.ts'
 import { loadRuntime } from '../../src/run/load-runtime.ts'
 import { resolveCall } from '../../src/run/resolve-call.ts'
 import { runCheckCommand } from '../../src/run/run-check-command.ts'

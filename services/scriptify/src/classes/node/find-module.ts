@@ -1,7 +1,6 @@
 import { globSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
-import { CliError } from '../../cli/cli-error.ts'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { CliError, EXIT } from '../../io/cli-error.ts'
 import type { ClassFile } from '../namespace-folders.ts'
 import { isNamespaceFolders, isRecord, type NamespaceFolders, propertyOf } from '../namespace-folders.ts'
 

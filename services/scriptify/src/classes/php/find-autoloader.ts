@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { CliError } from '../../cli/cli-error.ts'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { CliError, EXIT } from '../../io/cli-error.ts'
 import { findBootloader } from '../bootloader.ts'
 
 const DEFAULT = 'vendor/autoload.php'

@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process'
 import { accessSync, closeSync, constants, openSync, readSync, realpathSync, statSync } from 'node:fs'
 import { basename, delimiter, resolve } from 'node:path'
-import { CliError } from '../../cli/cli-error.ts'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { CliError, EXIT } from '../../io/cli-error.ts'
 
 const INSTALL = 'install PHP 8.3 or newer (Debian: apt-get install php-cli) or set SCRIPTIFY_PHP_BINARY'
 // On one line, because a shared library may print a notice at start-up.

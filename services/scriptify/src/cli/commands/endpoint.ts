@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 import type { EndpointOptions } from '../../endpoint/call-endpoint.ts'
-import type { CliContext } from '../cli-context.ts'
+import type { CliContext } from '../../io/cli-context.ts'
 import { collect, parseNumberUpTo, parseSeconds } from '../option-values.ts'
 
 const EXAMPLES = `

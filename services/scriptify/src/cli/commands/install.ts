@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
+import type { CliContext } from '../../io/cli-context.ts'
 import type { InitSystem } from '../../units/init-system.ts'
-import type { CliContext } from '../cli-context.ts'
 import { collect, parseSeconds } from '../option-values.ts'
 
 interface Flags {

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
+import type { CliContext } from '../../io/cli-context.ts'
 import type { InitSystem } from '../../units/init-system.ts'
-import type { CliContext } from '../cli-context.ts'
 import { parseNumberUpTo } from '../option-values.ts'
 
 const EXAMPLES = `

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import { RUNTIME_NAMES, type RuntimeName } from '../../classes/choose-runtime.ts'
-import type { CliContext } from '../cli-context.ts'
+import type { CliContext } from '../../io/cli-context.ts'
 
 const EXAMPLES = `
 Classes are found by scriptify.namespaces and by Composer's psr-4; none of the project's code is run for their list. A class is

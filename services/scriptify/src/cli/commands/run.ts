@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { RUNTIME_NAMES, type RuntimeName } from '../../classes/choose-runtime.ts'
+import type { CliContext } from '../../io/cli-context.ts'
 import type { RunOptions } from '../../run/run-method.ts'
-import type { CliContext } from '../cli-context.ts'
 import { collect, parseSeconds } from '../option-values.ts'
 
 const DESCRIPTION = `Calls a public method. Arguments are passed in order.

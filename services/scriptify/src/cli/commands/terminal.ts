@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { RUNTIME_NAMES } from '../../classes/choose-runtime.ts'
+import type { CliContext } from '../../io/cli-context.ts'
 import type { TerminalOptions } from '../../terminal/start-terminal.ts'
-import type { CliContext } from '../cli-context.ts'
 import { collect } from '../option-values.ts'
 
 const EXAMPLES = `

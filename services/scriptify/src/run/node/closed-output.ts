@@ -1,4 +1,4 @@
-import { EXIT } from '../../cli/exit-codes.ts'
+import { EXIT } from '../../io/cli-error.ts'
 
 /**
  * Makes writes to a pipe on stdout block, and end the process when the pipe has no reader. Node would buffer what

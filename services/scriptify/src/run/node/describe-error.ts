@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
-import { errorMessage } from '../../cli/cli-error.ts'
+import { errorMessage } from '../../io/cli-error.ts'
 
 /** Errors of the language itself, which hint at a bug; the message of any other error is written for a reader. */
 const LANGUAGE_ERRORS = [TypeError, ReferenceError, RangeError, SyntaxError, EvalError, URIError]

@@ -1,4 +1,4 @@
-import { EXIT } from '../../cli/exit-codes.ts'
+import { EXIT } from '../../io/cli-error.ts'
 import { describeError } from './describe-error.ts'
 
 export interface ExitGuard {

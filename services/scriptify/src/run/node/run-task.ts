@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { CliError, errorMessage } from '../../cli/cli-error.ts'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { CliError, EXIT, errorMessage } from '../../io/cli-error.ts'
 import type { CallerOptions } from '../method-call.ts'
 import { exitOnClosedOutput } from './closed-output.ts'
 import { callRepeatedly } from './daemon.ts'

@@ -1,6 +1,5 @@
 import { styleText } from 'node:util'
-import { CliError } from '../../cli/cli-error.ts'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { CliError, EXIT } from '../../io/cli-error.ts'
 import type { TerminalBackend } from '../backend.ts'
 import { type CrashReport, WorkerDied, type WorkerNews } from './channel.ts'
 import { startWorker, type WorkerProcess } from './process.ts'

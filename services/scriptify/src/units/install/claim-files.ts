@@ -1,6 +1,5 @@
 import { dirname, join } from 'node:path'
-import { CliError } from '../../cli/cli-error.ts'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { CliError, EXIT } from '../../io/cli-error.ts'
 import { checkFolder, lstatIfAny } from '../folders.ts'
 import type { ExtraFile, InitSystem } from '../init-system.ts'
 import {

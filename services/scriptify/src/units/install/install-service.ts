@@ -1,5 +1,4 @@
-import { CliError } from '../../cli/cli-error.ts'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { CliError, EXIT } from '../../io/cli-error.ts'
 import { requireRoot, startService } from '../control-service.ts'
 import type { InitSystem } from '../init-system.ts'
 import { findAccount } from './account.ts'

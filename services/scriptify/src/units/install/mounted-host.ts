@@ -1,7 +1,6 @@
 import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
-import { CliError } from '../../cli/cli-error.ts'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { CliError, EXIT } from '../../io/cli-error.ts'
 import type { MethodCall } from '../../run/method-call.ts'
 import type { CommandWords } from '../../run/runtime.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { EXIT } from '../../io/cli-error.ts'
 import { INIT_SYSTEMS } from '../init-systems.ts'
 import { crond } from '../systems/crond.ts'
 import { initd } from '../systems/initd.ts'

@@ -1,6 +1,5 @@
-import { CliError } from '../../cli/cli-error.ts'
-import { parseEnvEntries } from '../../cli/env-entries.ts'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { CliError, EXIT } from '../../io/cli-error.ts'
+import { parseEnvEntries } from '../../io/env-entries.ts'
 import type { InitSystem, LimitedOption } from '../init-system.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
 import { checkServiceName } from '../service-name.ts'

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { CliError, errorMessage } from '../../cli/cli-error.ts'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { CliError, EXIT, errorMessage } from '../../io/cli-error.ts'
 import { attempt, controlAll } from '../control.ts'
 import { createFolders, removeEmptyFolders } from '../folders.ts'
 import type { ControlCommand } from '../init-system.ts'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import Handlebars from 'handlebars'
-import { errorMessage } from '../../cli/cli-error.ts'
+import { errorMessage } from '../../io/cli-error.ts'
 import { updateEnvFile } from '../env-file.ts'
 import type { ExtraFile, InitSystem } from '../init-system.ts'
 import { ownershipMark } from '../ownership.ts'

@@ -1,5 +1,4 @@
-import { CliError } from '../../cli/cli-error.ts'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { CliError, EXIT } from '../../io/cli-error.ts'
 import { loadRuntime } from '../../run/load-runtime.ts'
 import type { MethodCall } from '../../run/method-call.ts'
 import { resolveCall } from '../../run/resolve-call.ts'

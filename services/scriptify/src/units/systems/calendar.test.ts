@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { EXIT } from '../../io/cli-error.ts'
 import { parseCalendarSchedule, toCalendarEvents } from './calendar.ts'
 
 const eventsOf = (schedule: string): string[] => toCalendarEvents(parseCalendarSchedule(schedule))

@@ -1,5 +1,4 @@
-import { CliError } from '../../cli/cli-error.ts'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { CliError, EXIT } from '../../io/cli-error.ts'
 import { parseSchedule } from './crontab-schedule.ts'
 
 /** systemd's weeks begin on Monday and cron's on Sunday, so each name is written out. */

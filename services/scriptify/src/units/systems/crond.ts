@@ -1,6 +1,5 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { CliError } from '../../cli/cli-error.ts'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { CliError, EXIT } from '../../io/cli-error.ts'
 import type { InitSystem } from '../init-system.ts'
 import { launcherFile, launcherLog } from '../paths.ts'
 import { parseSchedule } from './crontab-schedule.ts'

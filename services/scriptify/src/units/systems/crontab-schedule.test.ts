@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { EXIT } from '../../io/cli-error.ts'
 import { parseSchedule } from './crontab-schedule.ts'
 
 describe('parseSchedule', () => {

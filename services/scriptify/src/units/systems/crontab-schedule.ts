@@ -1,6 +1,5 @@
 import { Cron } from 'croner'
-import { CliError, errorMessage } from '../../cli/cli-error.ts'
-import { EXIT } from '../../cli/exit-codes.ts'
+import { CliError, EXIT, errorMessage } from '../../io/cli-error.ts'
 
 const NAMES = ['@reboot', '@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']
 // The grammar of crontab(5); the library also takes L, W, #, ? and full names.

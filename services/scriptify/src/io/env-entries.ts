@@ -1,5 +1,4 @@
-import { CliError } from './cli-error.ts'
-import { EXIT } from './exit-codes.ts'
+import { CliError, EXIT } from './cli-error.ts'
 
 /**
  * Reads `--env` entries: splits at the first `=`, takes values literally, and the last of a name counts. Throws exit code 2
