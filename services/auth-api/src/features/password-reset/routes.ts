@@ -12,7 +12,7 @@ const TOKEN = 'kq3t0bV7mYb8bFZ1Cw2nUj5xTg9rQeLs4hPzVdMi6oA'
 
 const ResetToken = z
   .object({ token: z.string().describe('Identifies this reset; it is not an access token.') })
-  .meta({ id: 'ResetToken', description: 'The token of the reset.', examples: [{ token: TOKEN }] })
+  .meta({ id: 'ResetToken', description: 'The token of a password reset.', examples: [{ token: TOKEN }] })
 
 const ResetRequest = z
   .object({ email: emailAddress() }, 'must be a JSON object')
@@ -25,7 +25,9 @@ const CodeConfirmation = z
       code: sixDigitCode(),
       token: requestToken()
         .optional()
-        .describe('Of the request; without it the newest open reset of the e-mail is confirmed.'),
+        .describe(
+          'The token that the request of the reset returned. Without it the newest open reset of the e-mail is confirmed.',
+        ),
     },
     'must be a JSON object',
   )
@@ -35,7 +37,7 @@ const NewPasswordBody = z
   .object(
     {
       email: emailAddress(),
-      token: requestToken().describe('Of the confirmation.'),
+      token: requestToken().describe('The token that the confirmation of the code returned.'),
       password: newPassword(),
     },
     'must be a JSON object',

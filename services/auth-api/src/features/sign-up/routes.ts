@@ -50,9 +50,11 @@ const SignUpConfirmationBody = z
       token: requestToken()
         .optional()
         .describe(
-          'Of the sign-up. Send it: without it the code confirms the newest sign-up of the e-mail, which somebody else may have requested.',
+          'The token that the sign-up returned. Send it: without it the code confirms the newest sign-up of the e-mail, which somebody else may have requested.',
         ),
-      username: username().optional().describe('In place of that of the sign-up, where that one is taken.'),
+      username: username()
+        .optional()
+        .describe('Another username, if the one that was sent with the sign-up has been taken.'),
     },
     'must be a JSON object',
   )

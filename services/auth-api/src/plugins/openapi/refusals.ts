@@ -28,7 +28,7 @@ const EXAMPLES: Partial<Record<ErrorCode, { detail: string; members?: Record<str
   invalid_token: { detail: 'The token has expired' },
   token_not_refreshable: { detail: 'A token can be refreshed in its last 300 seconds; try again then' },
   forbidden: { detail: 'The role admin is required' },
-  email_taken: { detail: 'This email is already in use' },
+  email_taken: { detail: 'This e-mail address is already in use' },
   reset_refused: { detail: 'Invalid or expired code or token; request a new one' },
   password_refused: {
     detail: 'The password breaks the password policy',
