@@ -44,6 +44,8 @@ const goodClaims = () => ({
   nbf: now(),
   exp: now() + 3600,
   jti: crypto.randomUUID(),
+  sid: crypto.randomUUID(),
+  auth_time: now(),
   data: { userid: user.userid, name: 'Ada', role: 'user' },
 })
 const without = (name: string) =>
@@ -167,6 +169,8 @@ const REFUSED: Record<string, () => Promise<string> | string> = {
     rawToken(HEADER, { ...goodClaims(), data: { userid: user.userid, name: 'Ada', role: '' } }),
   'data without a name': () =>
     rawToken(HEADER, { ...goodClaims(), data: { userid: user.userid, role: 'user' } }),
+  'no sid': () => rawToken(HEADER, without('sid')),
+  'no auth_time': () => rawToken(HEADER, without('auth_time')),
   'a sid that is a number': () => rawToken(HEADER, { ...goodClaims(), sid: 1 }),
   'auth_time as text': () => rawToken(HEADER, { ...goodClaims(), auth_time: String(now()) }),
   'role as a list': () =>

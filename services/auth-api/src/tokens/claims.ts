@@ -4,10 +4,7 @@ import type { RequestAudit } from '../audit/request-audit.ts'
 /** The specification's claims about the user. An adopted table may contain any 128 bits as an id. */
 const UserClaims = z.object({ userid: z.guid(), name: z.string(), role: z.string().min(1) })
 
-/**
- * The whole payload of a Latchkey token (RFC 7519 §4.1 and `data`). Times are seconds since the epoch. Earlier releases
- * issue tokens without a session.
- */
+/** The whole payload of a Latchkey token (RFC 7519 §4.1 and `data`). Times are seconds since the epoch. */
 export const Claims = z.object({
   iss: z.string(),
   sub: z.guid(),
@@ -16,9 +13,9 @@ export const Claims = z.object({
   exp: z.number(),
   jti: z.string(),
   /** The time of the login (OpenID Connect Core §2). */
-  auth_time: z.number().optional(),
+  auth_time: z.number(),
   /** The session: what the login and the refreshes after it have in common. */
-  sid: z.string().optional(),
+  sid: z.string(),
   data: UserClaims,
 })
 
@@ -28,12 +25,6 @@ export interface Session {
   /** The time of the login, in seconds since the epoch. */
   authTime: number
 }
-
-/** Returns the session of a token; a token without one begins a session. */
-export const sessionOf = ({ jti, iat, sid = jti, auth_time = iat }: Claims): Session => ({
-  sid,
-  authTime: auth_time,
-})
 
 export type UserClaims = z.output<typeof UserClaims>
 export type Claims = z.output<typeof Claims>

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Queryable, SqlValue, Statement } from '@latchkey/shared/database/database.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { toUsers, USER_COLUMNS, USER_TABLES, type UserRow } from '@latchkey/shared/users/user-repository.ts'
-import { type Claims, sessionOf } from './claims.ts'
+import type { Claims } from './claims.ts'
 
 /** What the database knows about a token. */
 export interface TokenStatus {
@@ -79,6 +79,6 @@ export function createRevocationRepository(db: Queryable) {
 }
 
 const userKey = (db: Queryable, { sub }: Claims): SqlValue => db.toUuidValue(sub.toLowerCase())
-// A token without a session has its `jti` as `sid`: the prefix keeps the two apart.
+// The prefixes keep the ids of tokens and of sessions apart: both are in one column.
 const tokenKey = ({ jti }: Claims): string => hash('sha256', `token ${jti}`)
-const sessionKey = (claims: Claims): string => hash('sha256', `session ${sessionOf(claims).sid}`)
+const sessionKey = ({ sid }: Claims): string => hash('sha256', `session ${sid}`)

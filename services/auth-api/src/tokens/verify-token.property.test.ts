@@ -18,6 +18,8 @@ const CLAIMS = {
   nbf: NOW_SECONDS,
   exp: NOW_SECONDS + 3600,
   jti: randomUUID(),
+  sid: randomUUID(),
+  auth_time: NOW_SECONDS,
   data: { userid: USERID, name: 'Ada', role: 'user' },
 }
 
@@ -53,13 +55,16 @@ function shouldAccept(token: string): boolean {
   const parts = token.split('.')
   const [header = '', payload = '', signature = ''] = parts
   if (parts.length !== 3 || !isSignedBy([SECRET, PREVIOUS], `${header}.${payload}`, signature)) return false
-  const [{ alg, typ, ...others }, { iss, sub, iat, nbf, exp, jti, data }] = [decode(header), decode(payload)]
+  const [{ alg, typ, ...others }, { iss, sub, iat, nbf, exp, jti, sid, auth_time, data }] = [
+    decode(header),
+    decode(payload),
+  ]
   return (
     [alg === 'HS512', typeof typ === 'string' && /^(application\/)?jwt$/i.test(typ)].every(Boolean) &&
     Object.keys(others).length === 0 &&
     iss === ISSUER &&
-    typeof jti === 'string' &&
-    [iat, nbf, exp].every((time) => typeof time === 'number') &&
+    [jti, sid].every((id) => typeof id === 'string') &&
+    [iat, nbf, exp, auth_time].every((time) => typeof time === 'number') &&
     Number(nbf) <= NOW_SECONDS + 5 &&
     Number(exp) > NOW_SECONDS &&
     isGuid(sub) &&

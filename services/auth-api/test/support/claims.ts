@@ -11,6 +11,8 @@ export const someClaims = (given: Partial<Claims> = {}): Claims => ({
   nbf: 1_000,
   exp: 4_600,
   jti: 'one',
+  sid: 'session',
+  auth_time: 1_000,
   data: { userid, name: 'Ada', role: 'user' },
   ...given,
 })

@@ -244,6 +244,8 @@ export function signToken(
     nbf: now,
     exp: now + 3600,
     jti: crypto.randomUUID(),
+    sid: crypto.randomUUID(),
+    auth_time: now,
     data: { userid: user.userid, name: 'Ada', role: user.role },
     ...given.claims,
   }

@@ -1,7 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
-import type { Caller } from '../../tokens/claims.ts'
-import { type Claims, sessionOf } from '../../tokens/claims.ts'
+import type { Caller, Claims } from '../../tokens/claims.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
 import type { RevocationRepository } from '../../tokens/revocation-repository.ts'
 import { isCurrent, isReused, revokedToken, type TokenValidity } from '../../tokens/token-validity.ts'
@@ -41,7 +40,8 @@ export function createRefreshToken(dependencies: RefreshTokenDependencies) {
       throw revokedToken()
     }
     audit.report({ name: 'token.refreshed', userid: status.user.userid })
-    return issueToken(status.user, toNumericDate(now), sessionOf(claims))
+    const session = { sid: claims.sid, authTime: claims.auth_time }
+    return issueToken(status.user, toNumericDate(now), session)
   }
 }
 
@@ -53,7 +53,7 @@ function refuseOutsideWindow(
     sessionLifetimeSeconds,
   }: Pick<RefreshTokenDependencies, 'refreshWindowSeconds' | 'sessionLifetimeSeconds'>,
 ): void {
-  const sessionEnd = sessionOf(claims).authTime + sessionLifetimeSeconds
+  const sessionEnd = claims.auth_time + sessionLifetimeSeconds
   if (sessionLifetimeSeconds > 0 && now / 1000 >= sessionEnd)
     throw new AppError('invalid_token', 'The session is too old to be refreshed; log in again')
   if (claims.exp - now / 1000 > refreshWindowSeconds)
