@@ -160,7 +160,7 @@ describe('one host in production', () => {
 })
 
 async function addUser({ inside }: ComposeProject): Promise<void> {
-  const passwords = createPasswordHasher({ scheme: 'argon2id', queueLimit: 1 })
+  const passwords = createPasswordHasher({ scheme: 'argon2id', concurrency: 1, queueLimit: 1 })
   const hash = await passwords.hash(CREDENTIALS.password)
   await passwords.close()
   const values = `'Ada', '${CREDENTIALS.username}', 'ada', '${hash}', 'user'`

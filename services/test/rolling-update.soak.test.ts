@@ -88,7 +88,7 @@ describe('replacing auth-api replica by replica', () => {
 
 async function addUser(servers: Parameters<typeof openProducer>[0]): Promise<void> {
   await using store = await openProducer(servers, randomBytes(32))
-  const passwords = createPasswordHasher({ scheme: 'argon2id', queueLimit: 1 })
+  const passwords = createPasswordHasher({ scheme: 'argon2id', concurrency: 1, queueLimit: 1 })
   const passwordHash = await passwords.hash(CREDENTIALS.password)
   await passwords.close()
   const user = { email: CREDENTIALS.username, username: 'ada', name: 'Ada', role: 'user' }

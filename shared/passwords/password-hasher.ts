@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import { AppError } from '../app-error.ts'
 import { createFairQueue, type HashClient } from './fair-queue.ts'
 import { lowerPoolPriority } from './lower-priority.ts'
@@ -11,8 +10,8 @@ export interface PasswordHasherOptions {
   scheme: string
   /** Further schemes of stored hashes, each of which adds its work to every refusal. Default: sha1 and argon2id. */
   accepted?: readonly string[]
-  /** Hashes computed at the same time, less than the threads of libuv's pool. Default: the number of cores, at most 3. */
-  concurrency?: number | undefined
+  /** Hashes computed at the same time. At least one thread of libuv's pool is left to DNS, files and WebCrypto. */
+  concurrency: number
   /** Calls that may wait for a free thread; one of any more is refused. With 0 none may wait. */
   queueLimit: number
   /** Receives how long each call has waited for a thread, in seconds. */
@@ -42,9 +41,6 @@ interface Call {
   reject(error: AppError): void
 }
 
-/** The threads of libuv's pool where UV_THREADPOOL_SIZE is not set. One is left to DNS, files and WebCrypto. */
-const LIBUV_THREADS = 4
-
 /** The client of calls that no request causes. */
 const OPERATOR: HashClient = { address: '', trust: 'known' }
 
@@ -58,7 +54,7 @@ export type PasswordHasher = ReturnType<typeof createPasswordHasher>
 export function createPasswordHasher({
   scheme,
   accepted = ACCEPTED_BY_DEFAULT,
-  concurrency = Math.min(availableParallelism(), LIBUV_THREADS - 1),
+  concurrency,
   queueLimit,
   onStarted = () => undefined,
 }: PasswordHasherOptions) {

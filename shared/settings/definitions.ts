@@ -130,7 +130,7 @@ export const SETTINGS = {
   }),
   HASH_CONCURRENCY: wholeNumber({
     description:
-      'Passwords hashed at the same time. More than the number of cores and 3 needs `UV_THREADPOOL_SIZE`, greater by 1, in the environment of the process.',
+      'Passwords hashed at the same time. A value above the number of cores + 3 needs a greater `UV_THREADPOOL_SIZE` in the environment of the process.',
     unit: 'threads',
     minimum: 1,
     default: { text: 'the number of cores', derive: () => String(availableParallelism()) },
