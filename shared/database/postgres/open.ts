@@ -10,6 +10,7 @@ import {
 import { createQueryable, type Driver } from '../queryable.ts'
 import { createRefusal, runTransaction, transactionEnd } from '../run-transaction.ts'
 import { toAppError, toFinalError, translating } from '../to-app-error.ts'
+import { isUnanswered } from './errors.ts'
 
 /** `timestamp` columns of an adopted database contain UTC, as ours do; `pg` would read them as local time. */
 const TIMESTAMP_OID = 1114
@@ -183,10 +184,4 @@ async function withConnection<Result>(
   } finally {
     await connection.done(isUnusable)
   }
-}
-
-/** Whether pg gave up waiting, by its own message. In a transaction that is the cause of an `AppError`. */
-function isUnanswered(error: unknown): boolean {
-  const { message, cause } = error instanceof Error ? error : new Error()
-  return message === 'Query read timeout' || (cause !== undefined && isUnanswered(cause))
 }
