@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { ExtensionError } from '../extensions/find-extensions.ts'
 import { loadConfig } from '../settings/environment.ts'
+import type { Environment } from '../settings/setting.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '../settings/settings-error.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { startTracing, type Tracing } from '../telemetry/tracing.ts'
@@ -10,8 +11,8 @@ import type { Lifecycle } from './run-service.ts'
 export interface ServiceOptions<Settings> {
   /** The name in logs and traces. */
   name: string
-  /** The environment of the process. */
-  environment: NodeJS.ProcessEnv
+  /** The environment of the process, to which the `OTEL_` settings of the files are added. */
+  processEnvironment: NodeJS.ProcessEnv
   /** Reads the service's settings from the environment; throws `SettingsError`. */
   readSettings: (environment: Record<string, string | undefined>) => Settings | Promise<Settings>
   /** Logged when requests or jobs outlast SHUTDOWN_GRACE. */
@@ -43,9 +44,9 @@ const LAG_SAMPLE_MS = 50
  */
 export async function openContext<Settings extends { config: CommonConfig }>(
   lifecycle: Lifecycle,
-  { name, environment: given, readSettings, timeoutMessage }: ServiceOptions<Settings>,
+  { name, processEnvironment, readSettings, timeoutMessage }: ServiceOptions<Settings>,
 ): Promise<Settings & ServiceContext> {
-  const { environment, config: settings } = await readOrExit(readSettings, given)
+  const { environment, config: settings } = await readOrExit(readSettings, processEnvironment)
   if (process.argv.includes(CHECK_SETTINGS)) process.exit()
   const { log, shutdown } = settings.config
   let tracing: Tracing | undefined
@@ -54,9 +55,7 @@ export async function openContext<Settings extends { config: CommonConfig }>(
   lifecycle.configureStop({ logger, timeoutMs, timeoutMessage })
   tracing = await lifecycle.open(
     () => {
-      // The SDK reads its settings from the environment of the process, which has none of config/<env>/settings.env.
-      for (const [variable, value] of Object.entries(environment))
-        if (variable.startsWith('OTEL_') && value !== undefined) given[variable] ??= value
+      addTracingSettings(processEnvironment, environment)
       return startTracing(name, environment, logger)
     },
     (tracing) => tracing?.stop(),
@@ -66,12 +65,18 @@ export async function openContext<Settings extends { config: CommonConfig }>(
   return { ...settings, logger, tracing, registry }
 }
 
+/** OpenTelemetry reads its settings from the environment of the process, which has none of config/<env>/settings.env. */
+function addTracingSettings(processEnvironment: NodeJS.ProcessEnv, environment: Environment): void {
+  for (const [variable, value] of Object.entries(environment))
+    if (variable.startsWith('OTEL_') && value !== undefined) processEnvironment[variable] ??= value
+}
+
 async function readOrExit<Settings>(
   readSettings: ServiceOptions<Settings>['readSettings'],
-  given: NodeJS.ProcessEnv,
+  processEnvironment: NodeJS.ProcessEnv,
 ) {
   try {
-    return await loadConfig(readSettings, given)
+    return await loadConfig(readSettings, processEnvironment)
   } catch (error) {
     if (!(error instanceof SettingsError || error instanceof ExtensionError)) throw error
     process.stderr.write(`${error.message}\n`)

@@ -28,7 +28,7 @@ import { createHashWaits } from './service-metrics.ts'
 export async function openService(lifecycle: Lifecycle, environment: NodeJS.ProcessEnv): Promise<void> {
   const context = await openContext(lifecycle, {
     name: 'auth-api',
-    environment,
+    processEnvironment: environment,
     readSettings,
     timeoutMessage: 'requests were still in flight at the end of SHUTDOWN_GRACE',
   })

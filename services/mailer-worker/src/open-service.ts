@@ -25,7 +25,7 @@ export async function openService(
 ): Promise<void> {
   const { config, envelope, createSender, logger, tracing, registry } = await openContext(lifecycle, {
     name: 'mailer-worker',
-    environment,
+    processEnvironment: environment,
     readSettings,
     timeoutMessage: 'a mail was still being sent at the end of SHUTDOWN_GRACE; it will be sent again',
   })
