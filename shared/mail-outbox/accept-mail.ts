@@ -66,7 +66,7 @@ export function createMails<Templates extends MailTemplates>({
     const bound = { to, subject: '', template, language, expiresAt: expiresAt.toISOString() }
     const sealed = await sealer.seal(id, bound, parseVariables(templates, template, variables))
     const job = { ...bound, variables: sealed }
-    await createOutboxRepository(transaction).insert(job, new Date(clock()), id)
+    await createOutboxRepository(transaction).insert(id, job, new Date(clock()))
     return { id, job }
   }
 

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Clock } from '../clock.ts'
 import type { MailJob } from '../mail-queue/mail-job.ts'
 import type { MailQueue } from '../mail-queue/mail-queue.ts'
 import type { OutboxRepository } from './outbox-repository.ts'
@@ -17,6 +18,7 @@ const COLLECT_MS = 250
 export interface MailDispatcherDependencies {
   outbox: Pick<OutboxRepository, 'markDispatched' | 'removeAll'>
   queue: Pick<MailQueue, 'add'>
+  clock: Clock
   /** Receives why a mail could not be dispatched; the sweep retries it. */
   onError?: (error: unknown, mailId: string) => void
   /** See `MAX_DELAY_MS`. */
@@ -40,6 +42,7 @@ export interface MailDispatcher {
 export function createMailDispatcher({
   outbox,
   queue,
+  clock,
   onError,
   maxDelayMs = MAX_DELAY_MS,
 }: MailDispatcherDependencies): MailDispatcher {
@@ -56,7 +59,7 @@ export function createMailDispatcher({
     decoys = []
     recording = undefined
     if (sent.length > 0)
-      await outbox.markDispatched(sent, new Date()).catch((error) => {
+      await outbox.markDispatched(sent, new Date(clock())).catch((error) => {
         for (const id of sent) onError?.(error, id)
       })
     // A decoy that stays behind has expired already, and the sweep deletes it.

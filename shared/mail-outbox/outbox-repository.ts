@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Queryable, Statement } from '../database/database.ts'
 import type { MailJob } from '../mail-queue/mail-job.ts'
 
@@ -70,10 +69,9 @@ export type OutboxRepository = ReturnType<typeof createOutboxRepository>
  */
 export function createOutboxRepository(db: Queryable) {
   return {
-    /** Stores the job under an id, which becomes the job's id in the queue; returns it. */
-    async insert(job: MailJob, now: Date = new Date(), id: string = randomUUID()): Promise<string> {
+    /** Stores the job under an id, which becomes the job's id in the queue. */
+    async insert(id: string, job: MailJob, now: Date): Promise<void> {
       await db.execute(INSERT, [db.toUuidValue(id), JSON.stringify(job), now, new Date(job.expiresAt)])
-      return id
     },
 
     /** The rows that are due, oldest first. */

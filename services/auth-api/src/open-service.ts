@@ -110,6 +110,7 @@ async function openClients(
       createMailDispatcher({
         outbox: createOutboxRepository(db),
         queue,
+        clock: Date.now,
         onError(error, mailId) {
           logger.debug({ err: error, mailId }, 'dispatching a mail failed; the outbox sweep will retry it')
           failures.report(dependencyOf(error) ?? 'queue', error)

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createMails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
@@ -83,8 +84,9 @@ it('the oldest mail that is to be sent is no decoy', async () => {
   const now = Math.floor(Date.now() / 1000) * 1000
   const hoursAgo = (hours: number) => new Date(now - hours * 3_600_000)
   const job = { to: '', subject: '', template: '', language: '', variables: '' }
-  const decoy = await outbox.insert({ ...job, expiresAt: new Date(0).toISOString() }, hoursAgo(2))
-  const id = await outbox.insert({ ...job, expiresAt: new Date().toISOString() }, hoursAgo(1))
+  const [decoy, id] = [randomUUID(), randomUUID()]
+  await outbox.insert(decoy, { ...job, expiresAt: new Date(0).toISOString() }, hoursAgo(2))
+  await outbox.insert(id, { ...job, expiresAt: new Date().toISOString() }, hoursAgo(1))
   expect(await outbox.findOldest()).toEqual(hoursAgo(1))
   for (const each of [decoy, id]) await outbox.remove(each)
   expect(await outbox.findOldest()).not.toEqual(hoursAgo(1))
@@ -96,7 +98,7 @@ it('a sweep adds what is behind more than a batch of unreadable rows', async () 
   const old = new Date(Date.now() - 60_000)
   await database.db.transaction(async (transaction) => {
     const outbox = createOutboxRepository(transaction)
-    for (let row = 0; row < 101; row++) await outbox.insert({ ...broken, expiresAt }, old)
+    for (let row = 0; row < 101; row++) await outbox.insert(randomUUID(), { ...broken, expiresAt }, old)
   })
   const id = await database.db.transaction((transaction) => mails.accept(transaction, mail))
   const add = vi.fn(async (_id: string) => undefined)

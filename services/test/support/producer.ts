@@ -32,7 +32,7 @@ export async function openProducer(
   const queue = openMailQueue(servers.queueUrl)
   const outbox = createOutboxRepository(db)
   const sealer = createSealer(secret)
-  const dispatcher = createMailDispatcher({ outbox, queue, maxDelayMs: 0 })
+  const dispatcher = createMailDispatcher({ outbox, queue, clock: Date.now, maxDelayMs: 0 })
   const codes: string[] = []
 
   async function aJob(id: string, to: string, changes: Partial<MailJob> = {}): Promise<MailJob> {
@@ -51,7 +51,7 @@ export async function openProducer(
   async function store(to: string, changes: Partial<MailJob> | undefined) {
     const id = randomUUID()
     const job = await aJob(id, to, changes)
-    await db.transaction((transaction) => createOutboxRepository(transaction).insert(job, new Date(), id))
+    await db.transaction((transaction) => createOutboxRepository(transaction).insert(id, job, new Date()))
     return { id, job }
   }
 

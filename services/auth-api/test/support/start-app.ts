@@ -101,6 +101,7 @@ export async function startApp({
   const dispatcher = createMailDispatcher({
     outbox: createOutboxRepository(ownDatabase.db),
     queue,
+    clock,
     maxDelayMs: 0,
   })
   const registry = new Registry()

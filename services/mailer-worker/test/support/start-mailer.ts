@@ -84,8 +84,9 @@ async function startWorker(
   const db = stack.adopt(await openDatabase(config.database.url), (db) => db.close())
   const queue = stack.adopt(openMailQueue(config.queue.url), (queue) => queue.close())
   const outbox = createOutboxRepository(db)
-  const dispatcher = stack.adopt(createMailDispatcher({ outbox, queue, maxDelayMs: 0 }), (dispatcher) =>
-    dispatcher.close(),
+  const dispatcher = stack.adopt(
+    createMailDispatcher({ outbox, queue, clock: Date.now, maxDelayMs: 0 }),
+    (dispatcher) => dispatcher.close(),
   )
   const sender = stack.adopt(createSender(config.mail.url, { concurrency: 1 }), (sender) => sender.close())
   const parts = { db, queue, sender, envelope: given.envelope ?? envelope, logger, registry: new Registry() }
