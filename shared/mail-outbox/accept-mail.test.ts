@@ -68,8 +68,8 @@ describe('accepting a mail', () => {
   it('writes the same row for a decoy, without a recipient and expired, and discards it after the commit', async () => {
     const { mails, dispatcher } = aMails()
     const { transaction, written, commit } = aTransaction()
-    const { to: _, ...decoy } = reset
-    const id = await mails.acceptDecoy(transaction, decoy)
+    const { template, variables } = reset
+    const id = await mails.acceptDecoy(transaction, { template, variables })
     expect(written).toEqual([
       { statement: 'outbox-insert', values: [id, expect.any(String), new Date(NOW), new Date(0)] },
     ])

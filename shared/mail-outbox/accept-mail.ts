@@ -37,7 +37,7 @@ export interface Mails<Templates extends MailTemplates = typeof MAIL_TEMPLATES> 
    */
   acceptDecoy<Name extends TemplateName<Templates>>(
     transaction: Transaction,
-    mail: Omit<Mail<Templates, Name>, 'to'>,
+    mail: Pick<Mail<Templates, Name>, 'template' | 'variables'>,
   ): Promise<string>
 }
 
@@ -76,8 +76,8 @@ export function createMails<Templates extends MailTemplates>({
       transaction.afterCommit(() => dispatcher.dispatch(id, job))
       return id
     },
-    async acceptDecoy(transaction, mail) {
-      const { id } = await insert(transaction, { ...mail, ...DECOY })
+    async acceptDecoy(transaction, { template, variables }) {
+      const { id } = await insert(transaction, { ...DECOY, template, variables })
       transaction.afterCommit(() => dispatcher.discard(id))
       return id
     },

@@ -13,8 +13,7 @@ export function tellOwner(
   owner: User,
   { template, expiresAt }: { template: 'email-in-use' | 'sign-up-taken'; expiresAt: Date },
 ): Promise<string> {
-  const mail = { template, language: languageOf(owner), variables: accountOf(owner), expiresAt }
-  return owner.email && !owner.deletedAt
-    ? mails.accept(transaction, { ...mail, to: owner.email })
-    : mails.acceptDecoy(transaction, mail)
+  const mail = { template, variables: accountOf(owner) }
+  if (!owner.email || owner.deletedAt) return mails.acceptDecoy(transaction, mail)
+  return mails.accept(transaction, { ...mail, to: owner.email, language: languageOf(owner), expiresAt })
 }

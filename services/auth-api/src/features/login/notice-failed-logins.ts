@@ -76,10 +76,5 @@ async function noticeOnceADay(
   await trail.insert([{ name: 'failed_logins.noticed', userid, address, at: new Date(now) }])
   if (user?.email) return notify(db, user, { template: 'failed-logins', count: MANY_FAILED_LOGINS }, address)
   const variables = { at: new Date(now).toISOString(), address, count: MANY_FAILED_LOGINS }
-  await mails.acceptDecoy(db, {
-    template: 'failed-logins',
-    language: 'en',
-    variables,
-    expiresAt: new Date(0),
-  })
+  await mails.acceptDecoy(db, { template: 'failed-logins', variables })
 }

@@ -39,11 +39,10 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
   ): Promise<string> {
     const mail = {
       template: 'password-reset',
-      language: user ? languageOf(user) : 'en',
       variables: { code, ...lifetimeOf(ttlSeconds), ...accountOf(user ?? { name: '', email }) },
-      expiresAt,
     } as const
-    return user?.email ? mails.accept(db, { ...mail, to: user.email }) : mails.acceptDecoy(db, mail)
+    if (!user?.email) return mails.acceptDecoy(db, mail)
+    return mails.accept(db, { ...mail, to: user.email, language: languageOf(user), expiresAt })
   }
 
   return async (email: string, audit: Pick<RequestAudit, 'report'>): Promise<string> => {
