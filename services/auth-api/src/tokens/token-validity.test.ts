@@ -1,9 +1,10 @@
+import { aTransaction } from '@latchkey/shared/database/test/a-transaction.ts'
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { someClaims } from '../../test/support/claims.ts'
 import type { TokenStatus } from './revocation-repository.ts'
-import { createTokenValidity, requireValid } from './token-validity.ts'
+import { createRequireValid, createTokenValidity } from './token-validity.ts'
 
 const CLAIMS = someClaims()
 
@@ -58,7 +59,7 @@ describe('the validity of a token', () => {
     passSeconds(5)
     expect(await validity.check(CLAIMS, audit)).toBe(CLAIMS)
     expect(findStatus).toHaveBeenCalledTimes(1)
-    expect(validity.checks()).toEqual({ memory: 1, database: 20 })
+    expect(validity.checks()).toEqual({ memory: 20, database: 1 })
 
     passSeconds(0.001)
     await expect(validity.check(CLAIMS, audit)).rejects.toMatchObject(REVOKED)
@@ -162,7 +163,10 @@ describe('the user of a token', () => {
   const USER = ada()
   const VALID: TokenStatus = { user: USER, refreshedUntil: undefined, hasSessionEnded: false }
   const find = (status: Partial<TokenStatus>) =>
-    requireValid({ findStatus: async () => ({ ...VALID, ...status }) }, CLAIMS, 2_000_000)
+    createRequireValid({
+      revocationsIn: () => ({ findStatus: async () => ({ ...VALID, ...status }) }),
+      clock: () => 2_000_000,
+    })(aTransaction(), CLAIMS)
 
   it('is found while the token is valid, also in its grace', async () => {
     expect(await find({})).toBe(USER)

@@ -29,6 +29,12 @@ interface Remembered extends Pick<TokenStatus, 'refreshedUntil'> {
   role: string
 }
 
+/** A read of a token's status, in progress or ended. */
+interface Reading {
+  begunAt: number
+  status: Promise<Remembered>
+}
+
 /**
  * Checks that a signed token has not been revoked: its user exists, its session has not ended, and it was issued after
  * the user's valid-from time. A token that was refreshed is refused after a grace, and its use then ends its session.
@@ -46,29 +52,30 @@ export function createTokenValidity({
   const checks = { memory: 0, database: 0 }
   const cacheMs = cacheSeconds * 1000
   const read = async (claims: Claims) => toRemembered(await revocations.findStatus(claims), claims)
-  const remembered = new LRUCache<string, Remembered, Claims>({
-    max: maxTokens,
-    ttl: cacheMs,
-    ttlResolution: 0,
-    perf: { now: monotonic },
-    // A read that `forget` overtakes still answers its own requests. It is not remembered.
-    ignoreFetchAbort: true,
-    async fetchMethod(_jti, _stale, { context: claims, options }) {
-      const begun = monotonic()
-      const found = await read(claims)
-      // What is remembered is as old as the beginning of its read.
-      options.ttl = Math.max(1, cacheMs - (monotonic() - begun))
-      return found
-    },
-  })
+  const remembered = new LRUCache<string, Reading>({ max: maxTokens })
 
   async function find(claims: Claims): Promise<Remembered> {
     const known = cacheMs > 0 ? remembered.get(claims.jti) : undefined
-    checks[known ? 'memory' : 'database']++
-    if (known) return known
-    return cacheMs > 0 ? remembered.forceFetch(claims.jti, { context: claims }) : read(claims)
+    if (known && monotonic() - known.begunAt <= cacheMs) {
+      checks.memory++
+      return known.status
+    }
+    checks.database++
+    // What is remembered is as old as the beginning of its read.
+    const reading = { begunAt: monotonic(), status: read(claims) }
+    if (cacheMs > 0) remember(claims, reading)
+    return reading.status
   }
 
+  function remember({ jti }: Claims, reading: Reading): void {
+    remembered.set(jti, reading)
+    // A read that failed is repeated by the next request. `find` reports the error.
+    reading.status.catch(() => {
+      if (remembered.peek(jti) === reading) remembered.delete(jti)
+    })
+  }
+
+  // A read in progress that is forgotten still answers the requests that wait for it.
   const forget = ({ jti }: Claims): void => void remembered.delete(jti)
 
   return {
@@ -109,16 +116,19 @@ export const isCurrent = (status: TokenStatus, claims: Claims): status is TokenS
 /** Returns the user of a token, as both are in the database now; throws `invalid_token` when the token has ended. */
 export type RequireValid = (db: Queryable, claims: Claims) => Promise<User>
 
-/** Does what `RequireValid` says, with the time as a value. */
-export async function requireValid(
-  revocations: Pick<RevocationRepository, 'findStatus'>,
-  claims: Claims,
-  now: number,
-): Promise<User> {
-  const status = await revocations.findStatus(claims)
-  if (!isCurrent(status, claims) || isReused(status, now)) throw revokedToken()
-  return status.user
+export interface RequireValidDependencies {
+  revocationsIn: (db: Queryable) => Pick<RevocationRepository, 'findStatus'>
+  clock: Clock
 }
+
+/** Creates the function that reads a token's status, within a transaction if it is given one. */
+export const createRequireValid =
+  ({ revocationsIn, clock }: RequireValidDependencies): RequireValid =>
+  async (db, claims) => {
+    const status = await revocationsIn(db).findStatus(claims)
+    if (!isCurrent(status, claims) || isReused(status, clock())) throw revokedToken()
+    return status.user
+  }
 
 const toRemembered = (status: TokenStatus, claims: Claims): Remembered => ({
   isValid: isCurrent(status, claims),

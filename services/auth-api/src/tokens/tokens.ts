@@ -5,7 +5,7 @@ import type { Caller } from './claims.ts'
 import { createEndSession } from './end-session.ts'
 import { createTokenIssuer, importSigningKey } from './issue-token.ts'
 import { createRevocationRepository } from './revocation-repository.ts'
-import { createTokenValidity, type RequireValid, requireValid } from './token-validity.ts'
+import { createRequireValid, createTokenValidity } from './token-validity.ts'
 import { createTokenVerifier } from './verify-token.ts'
 
 export interface TokensDependencies {
@@ -31,13 +31,11 @@ export async function createTokens(
     await endSession(claims)
     audit.report({ name: 'token.reused', userid: claims.sub })
   }
-  const requireValidIn: RequireValid = (queryable, claims) =>
-    requireValid(createRevocationRepository(queryable), claims, clock())
   return {
     issueToken: createTokenIssuer({ key, issuer, lifetimeSeconds }),
     verifier: createTokenVerifier({ keys, issuer, clock }),
     validity: createTokenValidity({ revocations, endReused, cacheSeconds, clock, monotonic }),
-    requireValid: requireValidIn,
+    requireValid: createRequireValid({ revocationsIn: createRevocationRepository, clock }),
     revocations,
     endSession,
     endReused,
