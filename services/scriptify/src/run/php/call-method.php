@@ -10,15 +10,15 @@ foreach (['cli-error', 'closest-name', 'error-text', 'caller-options', 'exit-gua
 }
 unset($_);
 
-\Latchkey\Scriptify\Method\Task::prepare(\Latchkey\Scriptify\Method\CallerOptions::parse($argv));
+\Latchkey\Scriptify\Run\Task::prepare(\Latchkey\Scriptify\Run\CallerOptions::parse($argv));
 
 // Included here, in the global scope, because an autoloader may set globals.
-if (\Latchkey\Scriptify\Method\Task::bootstrap() !== null) {
+if (\Latchkey\Scriptify\Run\Task::bootstrap() !== null) {
     try {
-        require_once \Latchkey\Scriptify\Method\Task::bootstrap();
+        require_once \Latchkey\Scriptify\Run\Task::bootstrap();
     } catch (\Throwable $_) {
-        \Latchkey\Scriptify\Method\Task::bootstrapFailed($_);
+        \Latchkey\Scriptify\Run\Task::bootstrapFailed($_);
     }
 }
 
-\Latchkey\Scriptify\Method\Task::run();
+\Latchkey\Scriptify\Run\Task::run();

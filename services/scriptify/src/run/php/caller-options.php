@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Latchkey\Scriptify\Method;
+namespace Latchkey\Scriptify\Run;
 
 /** What call-method.php receives, which src/run/method-call.ts writes. */
 final class CallerOptions

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Latchkey\Scriptify\Method;
+namespace Latchkey\Scriptify\Run;
 
 /** A failure that the user can act on; its code is the exit code. */
 final class CliError extends \Exception

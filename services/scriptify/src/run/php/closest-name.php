@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Latchkey\Scriptify\Method;
+namespace Latchkey\Scriptify\Run;
 
 /** The name that a mistyped one may mean, in the words of src/io/closest-name.ts. */
 final class ClosestName

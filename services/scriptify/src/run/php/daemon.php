@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Latchkey\Scriptify\Method;
+namespace Latchkey\Scriptify\Run;
 
 /** Repeated calls, which SIGTERM and SIGINT end. */
 final class Daemon

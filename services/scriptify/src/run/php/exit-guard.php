@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-namespace Latchkey\Scriptify\Method;
+namespace Latchkey\Scriptify\Run;
 
 /** Ends the process with one line on stderr and an exit code, whatever ends it. */
 final class ExitGuard

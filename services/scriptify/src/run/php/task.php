@@ -3,7 +3,7 @@
 // Weak mode on purpose: arguments are strings, and "5" must be accepted for an int.
 declare(strict_types=0);
 
-namespace Latchkey\Scriptify\Method;
+namespace Latchkey\Scriptify\Run;
 
 /** Calls, checks or documents a method, and ends the process. */
 final class Task
