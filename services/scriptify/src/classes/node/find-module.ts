@@ -1,8 +1,9 @@
 import { globSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
+import { isRecord, propertyOf } from '../../io/json-object.ts'
 import type { ClassFile } from '../namespace-folders.ts'
-import { isNamespaceFolders, isRecord, type NamespaceFolders, propertyOf } from '../namespace-folders.ts'
+import { isNamespaceFolders, type NamespaceFolders } from '../namespace-folders.ts'
 
 interface Project {
   rootdir: string

@@ -1,7 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
+import { propertyOf } from '../../io/json-object.ts'
 import type { ClassFile } from '../namespace-folders.ts'
-import { isNamespaceFolders, type NamespaceFolders, propertyOf } from '../namespace-folders.ts'
+import { isNamespaceFolders, type NamespaceFolders } from '../namespace-folders.ts'
 
 /** The classes that Composer's psr-4 of this project leads to, by the names of their files. */
 export function listClassFiles(rootdir: string): ClassFile[] {

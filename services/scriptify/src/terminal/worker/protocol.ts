@@ -1,4 +1,4 @@
-import { isRecord } from '../../classes/namespace-folders.ts'
+import { isRecord } from '../../io/json-object.ts'
 
 /** What a worker remembers of a statement, for the one that may replace it. */
 interface Memory {
