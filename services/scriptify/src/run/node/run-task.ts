@@ -35,7 +35,7 @@ async function loadAndRun(
   guard.forbidExit(`Loading ${className === undefined ? module : `the class ${className}`}`)
   const exports = await load(module, 'module', debug)
   if (task === 'methods' || (task === 'call' && namesClass(exports, options))) {
-    return printMethods(exports, asClass(options))
+    return printClassMethods(exports, asClass(options))
   }
   const target = await findTarget(exports, options)
   if (task === 'docs') return printDocs(target, options)
@@ -81,7 +81,7 @@ async function printDocs(target: Target, { text }: CallerOptions): Promise<void>
   process.stdout.write(formatDocs(text, readSignature(target)))
 }
 
-async function printMethods(exports: Record<string, unknown>, options: CallerOptions): Promise<void> {
+async function printClassMethods(exports: Record<string, unknown>, options: CallerOptions): Promise<void> {
   const { listMethods } = await import('./list-methods.ts')
   process.stdout.write(await listMethods(exports, options))
 }
