@@ -13,8 +13,7 @@ import { extraPath, ownFolders, SCRIPTIFY_DIR, unitFile, unitFolder } from '../p
 import type { InstallRequest } from './install-request.ts'
 import { neededExtras } from './render-service.ts'
 
-/**
- * The extra files of this service that can be written: of one that is optional, the folder exists. */
+/** Finds the extra files of this service that can be written; an optional one is left out if its folder does not exist. */
 export async function findExtras({ system, name, root, schedule }: InstallRequest): Promise<ExtraFile[]> {
   const needed = neededExtras(system, schedule !== undefined)
   const folders = await Promise.all(
