@@ -13,61 +13,15 @@ interface CodeRow {
   expires_at: Date
 }
 
-/** What distinguishes one table of mailed codes from the others. The strings are SQL. */
-interface TableDefinition<Code, Row> {
-  name: string
-  /** The column by which codes are found. */
-  key: string
-  /** The value of that column for a user id or an e-mail. */
+/** What distinguishes one table of mailed codes from the others. */
+export interface CodeTable<Code, Row> {
+  statements: Readonly<Record<'insert' | 'findNewest' | 'countAttempt' | 'use', Statement>>
+  /** The value by which codes are found, for a user id or an e-mail. */
   toKey: (text: string, db: Queryable) => SqlValue
-  /** The columns that only this table has. */
-  columns: readonly (keyof Row & string)[]
-  /** The values of those columns in a new row. */
+  /** The values of a new row for the columns that only this table has. */
   toValues: (code: Code, db: Queryable) => readonly SqlValue[]
   /** Adds what those columns say to what every row has. */
   fromRow: (row: Row, code: StoredCode, db: Queryable) => Code
-  /** The rows among which the newest is searched. Default: all. */
-  isFindable?: string
-  /** The state in which a code may be tried. */
-  isOpen?: string
-  /** The state in which a row may be used. */
-  isUsable?: string
-  /** The begin of the statement that uses a row, at the time `$2`. */
-  use: string
-}
-
-export interface CodeTable<Code, Row> extends TableDefinition<Code, Row> {
-  readonly statements: Readonly<Record<'insert' | 'findNewest' | 'countAttempt' | 'use', Statement>>
-}
-
-/** Writes the statements of a table. */
-export function defineCodeTable<Code, Row>(table: TableDefinition<Code, Row>): CodeTable<Code, Row> {
-  const { name, key, columns, isFindable = 'true', isOpen = 'true', isUsable = 'true', use } = table
-  const placeholders = columns.map((_, index) => `$${index + 5}`)
-  return {
-    ...table,
-    statements: {
-      insert: {
-        name: `${name}-insert`,
-        text: `insert into ${name} (id, code_hash, created_at, expires_at, ${columns.join(', ')})
-          values ($1, $2, $3, $4, ${placeholders.join(', ')})`,
-      },
-      findNewest: {
-        name: `${name}-newest`,
-        text: `select id, code_hash, expires_at, ${columns.join(', ')} from ${name}
-          where ${key} = $1 and ${isFindable} order by created_at desc, id desc limit 1`,
-      },
-      countAttempt: {
-        name: `${name}-count-attempt`,
-        text: `update ${name} set attempts = attempts + 1
-          where id = $1 and attempts < $2 and expires_at > $3 and ${isOpen}`,
-      },
-      use: {
-        name: `${name}-use`,
-        text: `${use} where id = $1 and expires_at > $2 and ${isUsable}`,
-      },
-    },
-  }
 }
 
 export interface CodeRepository<Code> {

@@ -1,5 +1,5 @@
 import { fold, type Language } from '@latchkey/shared/users/user.ts'
-import { defineCodeTable, type StoredCode } from './code-repository.ts'
+import type { CodeTable, StoredCode } from './code-repository.ts'
 
 /** A requested password reset. */
 export interface Reset extends StoredCode {
@@ -21,11 +21,31 @@ interface ResetRow {
 }
 
 /** The table of the resets: the code confirms a reset, and setting the password uses it. */
-export const RESETS = defineCodeTable<Reset, ResetRow>({
-  name: 'password_reset',
-  key: 'email',
+export const RESETS: CodeTable<Reset, ResetRow> = {
+  statements: {
+    insert: {
+      name: 'password_reset-insert',
+      text: `insert into password_reset
+        (id, code_hash, created_at, expires_at, userid, email, token_hash, confirmed_at, used_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    },
+    findNewest: {
+      name: 'password_reset-newest',
+      text: `select id, code_hash, expires_at, userid, email, token_hash, confirmed_at, used_at
+        from password_reset where email = $1 order by created_at desc, id desc limit 1`,
+    },
+    countAttempt: {
+      name: 'password_reset-count-attempt',
+      text: `update password_reset set attempts = attempts + 1
+        where id = $1 and attempts < $2 and expires_at > $3 and confirmed_at is null and used_at is null`,
+    },
+    use: {
+      name: 'password_reset-use',
+      text: `update password_reset set used_at = $2
+        where id = $1 and expires_at > $2 and confirmed_at is not null and used_at is null`,
+    },
+  },
   toKey: fold,
-  columns: ['userid', 'email', 'token_hash', 'confirmed_at', 'used_at'],
   toValues: ({ userid, email, tokenHash }, db) => [db.toUuidValue(userid), email, tokenHash, null, null],
   fromRow: ({ userid, email, token_hash, confirmed_at, used_at }, code, db) => ({
     ...code,
@@ -35,10 +55,7 @@ export const RESETS = defineCodeTable<Reset, ResetRow>({
     confirmedAt: confirmed_at ?? undefined,
     usedAt: used_at ?? undefined,
   }),
-  isOpen: 'confirmed_at is null and used_at is null',
-  isUsable: 'confirmed_at is not null and used_at is null',
-  use: 'update password_reset set used_at = $2',
-})
+}
 
 /** A requested change of e-mail. */
 export interface EmailChange extends StoredCode {
@@ -52,18 +69,32 @@ interface EmailChangeRow {
 }
 
 /** The table of the changes of e-mail. */
-export const EMAIL_CHANGES = defineCodeTable<EmailChange, EmailChangeRow>({
-  name: 'email_change',
-  key: 'userid',
+export const EMAIL_CHANGES: CodeTable<EmailChange, EmailChangeRow> = {
+  statements: {
+    insert: {
+      name: 'email_change-insert',
+      text: `insert into email_change (id, code_hash, created_at, expires_at, userid, email)
+        values ($1, $2, $3, $4, $5, $6)`,
+    },
+    findNewest: {
+      name: 'email_change-newest',
+      text: `select id, code_hash, expires_at, userid, email
+        from email_change where userid = $1 and used_at is null order by created_at desc, id desc limit 1`,
+    },
+    countAttempt: {
+      name: 'email_change-count-attempt',
+      text: `update email_change set attempts = attempts + 1
+        where id = $1 and attempts < $2 and expires_at > $3 and used_at is null`,
+    },
+    use: {
+      name: 'email_change-use',
+      text: 'update email_change set used_at = $2 where id = $1 and expires_at > $2 and used_at is null',
+    },
+  },
   toKey: (userid, db) => db.toUuidValue(userid),
-  columns: ['userid', 'email'],
   toValues: ({ userid, email }, db) => [db.toUuidValue(userid), email.normalize('NFC')],
   fromRow: ({ userid, email }, code, db) => ({ ...code, userid: db.fromUuidValue(userid), email }),
-  isFindable: 'used_at is null',
-  isOpen: 'used_at is null',
-  isUsable: 'used_at is null',
-  use: 'update email_change set used_at = $2',
-})
+}
 
 /** A sign-up that waits for its code. */
 export interface SignUp extends StoredCode {
@@ -86,11 +117,29 @@ interface SignUpRow {
 }
 
 /** The table of the sign-ups: the code deletes one. */
-export const SIGN_UPS = defineCodeTable<SignUp, SignUpRow>({
-  name: 'sign_up',
-  key: 'email_key',
+export const SIGN_UPS: CodeTable<SignUp, SignUpRow> = {
+  statements: {
+    insert: {
+      name: 'sign_up-insert',
+      text: `insert into sign_up (id, code_hash, created_at, expires_at,
+          email_key, email, username, name, language, password_hash, token_hash)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    },
+    findNewest: {
+      name: 'sign_up-newest',
+      text: `select id, code_hash, expires_at,
+          email_key, email, username, name, language, password_hash, token_hash
+        from sign_up where email_key = $1 order by created_at desc, id desc limit 1`,
+    },
+    countAttempt: {
+      name: 'sign_up-count-attempt',
+      text: `update sign_up set attempts = attempts + 1
+        where id = $1 and attempts < $2 and expires_at > $3`,
+    },
+    // Its row contains the hash of a password, so that it is deleted.
+    use: { name: 'sign_up-use', text: 'delete from sign_up where id = $1 and expires_at > $2' },
+  },
   toKey: fold,
-  columns: ['email_key', 'email', 'username', 'name', 'language', 'password_hash', 'token_hash'],
   toValues: ({ email, username, name = null, language, passwordHash, tokenHash }) => [
     fold(email),
     email.normalize('NFC'),
@@ -109,6 +158,4 @@ export const SIGN_UPS = defineCodeTable<SignUp, SignUpRow>({
     passwordHash: password_hash,
     tokenHash: token_hash,
   }),
-  // Its row contains the hash of a password.
-  use: 'delete from sign_up',
-})
+}
