@@ -9,7 +9,7 @@ export type MailTemplates = Readonly<Record<string, z.ZodType<MailVariables>>>
 /** A positive integer, inserted in decimal digits. */
 export const wholeNumber = z.int().positive().transform(String)
 
-/** The user's name, and as `account` their masked e-mail; a mail of an earlier release has none. */
+/** The user's name, and as `account` their masked e-mail. A mail can do without them. */
 const ACCOUNT = { name: z.string().optional(), account: z.string().optional() }
 
 /** The moment of an event, in the user's language, and the masked address that caused it. */
@@ -39,7 +39,7 @@ export const MAIL_TEMPLATES = {
   /** A mail to the owner of an address that is used for another sign-up. */
   'sign-up-taken': z.strictObject(ACCOUNT),
   /** A mail to the old address. */
-  'email-changed': z.strictObject({ ...EVENT, at: z.string().optional() }),
+  'email-changed': z.strictObject(EVENT),
   'password-changed': z.strictObject(EVENT),
   'roles-changed': z.strictObject({ ...EVENT, role: z.string() }),
   'failed-logins': z.strictObject({ ...EVENT, count: wholeNumber }),
