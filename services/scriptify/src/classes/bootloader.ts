@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { CliError, EXIT } from '../io/cli-error.ts'
-import { type RuntimeName, runtimeOfFile } from './choose-runtime.ts'
+import { namedBootloader, type RuntimeName, runtimeOfFile } from './choose-runtime.ts'
 
 /**
  * The file that SCRIPTIFY_BOOTLOADER names, relative to rootdir; undefined when unset. Throws a CliError: 3 if it does not
@@ -9,10 +9,11 @@ import { type RuntimeName, runtimeOfFile } from './choose-runtime.ts'
  */
 export function findBootloader(
   rootdir: string,
-  { SCRIPTIFY_BOOTLOADER: named }: NodeJS.ProcessEnv,
+  env: NodeJS.ProcessEnv,
   runtime: RuntimeName,
 ): string | undefined {
-  if (!named) return undefined
+  const named = namedBootloader(env)
+  if (named === undefined) return undefined
   const path = resolve(rootdir, named)
   if (!statSync(path, { throwIfNoEntry: false })?.isFile()) {
     throw new CliError(`SCRIPTIFY_BOOTLOADER names ${path}, which does not exist`, EXIT.notFound)

@@ -33,7 +33,7 @@ export function chooseTerminalRuntime(
 export function chooseClassRuntime(className: string, context: ClassContext): RuntimeName | undefined {
   const { rootdir, runtime, bootstrap, module, env } = context
   if (runtime !== undefined) return runtime
-  const bootloader = env.SCRIPTIFY_BOOTLOADER
+  const bootloader = namedBootloader(env)
   const mayBePhp = runtimeOfFile(bootstrap) === 'php' || runtimeOfProject(rootdir) === 'php'
   if (module !== undefined && mayBePhp) {
     throw new CliError(
@@ -42,8 +42,12 @@ export function chooseClassRuntime(className: string, context: ClassContext): Ru
     )
   }
   if (module !== undefined) return 'node'
-  return mayBePhp || (bootloader && runtimeOfFile(bootloader) !== 'node') ? 'php' : undefined
+  return mayBePhp || (bootloader !== undefined && runtimeOfFile(bootloader) !== 'node') ? 'php' : undefined
 }
+
+/** The file that SCRIPTIFY_BOOTLOADER names, as it is written there; undefined if unset or empty. */
+export const namedBootloader = (env: NodeJS.ProcessEnv): string | undefined =>
+  env.SCRIPTIFY_BOOTLOADER || undefined
 
 /** The language of a file by its extension; undefined for another extension. */
 export function runtimeOfFile(file = ''): RuntimeName | undefined {
