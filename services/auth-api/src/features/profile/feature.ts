@@ -8,9 +8,8 @@ import { createCodeCheck } from '../../one-time-codes/check-code.ts'
 import { createCodeRepository } from '../../one-time-codes/code-repository.ts'
 import { createCodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { EMAIL_CHANGES } from '../../one-time-codes/code-tables.ts'
-import { wrongPassword } from '../../require-current-password.ts'
-import { roundUpDuration } from '../../round-up-duration.ts'
-import { type ApplyEmailChange, createApplyEmailChange, isSameMailbox } from './apply-email-change.ts'
+import { createApplyEmailChange } from './apply-email-change.ts'
+import { createChangeEmail, type EmailChangeGuards } from './change-email.ts'
 import { createConfirmEmailChange, emailChangeRefused } from './confirm-email-change.ts'
 import { createProfileRepository, type ProfileRecord } from './profile-repository.ts'
 import { createRequestEmailChange } from './request-email-change.ts'
@@ -22,8 +21,7 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
   const { db, transaction, usersIn, clock, callerOf, requireCurrentPassword } = core
   const { limitCodes, limitEmailChanges, limitEmailChangesTo, limitTakenEmails } = core.limits
   const { requireValid } = core.tokens
-  const isConfirmed = config.profile.emailChange === 'confirmed'
-  const { changeEmail, confirmEmailChange } = createEmailChange(config, core)
+  const { changeEmail, guardEmailChange, confirmEmailChange } = createEmailChange(config, core)
   const updateProfile = createUpdateProfile({
     transaction,
     usersIn,
@@ -33,8 +31,7 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
     clock,
   })
 
-  /** An e-mail that has to be confirmed requires the current password; otherwise guesses of taken ones are limited. */
-  async function update(
+  function update(
     request: FastifyRequest,
     { currentPassword, ...change }: ProfileUpdate,
   ): Promise<ProfileRecord | undefined> {
@@ -42,16 +39,16 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
     const { email } = change
     const updated = () => updateProfile(caller, change)
     if (email === undefined) return updated()
-    if (!isConfirmed) return limitTakenEmails(request, caller.claims.sub, updated)
-    const user = await requireValid(db, caller.claims)
-    if (isSameMailbox(user, email)) return updated()
-    if (currentPassword === undefined)
-      throw wrongPassword('Send the current password as currentPassword to change the e-mail')
-    await requireCurrentPassword(user, currentPassword, { request, audit: caller.audit })
-    await limitEmailChanges(request, user.userid)
-    await limitEmailChangesTo(request, email)
-    // Whether the e-mail is taken shows neither in the answer nor in its time.
-    return roundUpDuration(updated)
+    const guards: EmailChangeGuards = {
+      requirePassword: (user, password) =>
+        requireCurrentPassword(user, password, { request, audit: caller.audit }),
+      async limitMails(userid, address) {
+        await limitEmailChanges(request, userid)
+        await limitEmailChangesTo(request, address)
+      },
+      limitTaken: (work) => limitTakenEmails(request, caller.claims.sub, work),
+    }
+    return guardEmailChange(caller, { email, currentPassword }, guards, updated)
   }
 
   await app.register(profileRoutes, {
@@ -77,7 +74,6 @@ function createEmailChange({ profile, reset, tokens }: Config, core: Core) {
   const { requireValid } = core.tokens
   const changesIn = (queryable: Queryable) => createCodeRepository(queryable, EMAIL_CHANGES)
   const secrets = createCodeSecrets('email', tokens.secret, tokens.previousSecret)
-  const request = createRequestEmailChange({ usersIn, changesIn, mails, secrets, ttlSeconds, clock })
   const apply = createApplyEmailChange({ usersIn, endCodes, notify, clock })
   const checkCode = createCodeCheck({
     codes: changesIn(db),
@@ -86,12 +82,14 @@ function createEmailChange({ profile, reset, tokens }: Config, core: Core) {
     refusal: emailChangeRefused,
     clock,
   })
-  const changeEmail: ApplyEmailChange = (inTransaction, user, email, caller) =>
-    profile.emailChange === 'confirmed' && !isSameMailbox(user, email)
-      ? request(inTransaction, user, email, caller.audit)
-      : apply(inTransaction, user, email, caller)
   return {
-    changeEmail,
+    ...createChangeEmail({
+      isConfirmed: profile.emailChange === 'confirmed',
+      db,
+      requireValid,
+      requestEmailChange: createRequestEmailChange({ usersIn, changesIn, mails, secrets, ttlSeconds, clock }),
+      applyEmailChange: apply,
+    }),
     confirmEmailChange: createConfirmEmailChange({
       transaction,
       usersIn,
