@@ -33,6 +33,9 @@ describe('the routes of an extension', () => {
     expect(answer.json()).toEqual({ name: 'Ada', email: user.email })
     app.setClock(12)
     expect((await app.server.inject('/notes/open')).json()).toEqual({ now: 12 })
+    expect(app.logLines.join('')).toMatch(
+      /"routes":\["GET \/notes\/open".*public routes of the extension notes/,
+    )
     const { paths } = (await app.server.inject('/openapi.json')).json()
     expect(paths['/notes'].get.security).toEqual([{ bearer: [] }])
     expect(paths['/notes/open'].get.security).toEqual([])

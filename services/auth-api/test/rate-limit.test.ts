@@ -93,6 +93,8 @@ describe('RATE_LIMIT_LOGIN', () => {
     ]
     for (const guess of guesses) expect((await guess()).statusCode).toBe(422)
     for (const guess of guesses) expectLimited(await guess())
+    const reset = { email: user.email, token: 'x', password: PASSWORD }
+    expectLimited(await post(app, '/login/resetpassword', reset, '203.0.113.1'))
   })
 
   it('lets concurrent correct logins wait for each other, and refuses none', async () => {
