@@ -14,7 +14,7 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type FileOperations, type Replacement, removeLeftovers, replaceFiles } from './replace-files.ts'
 
@@ -103,6 +103,15 @@ describe('replaceFiles', () => {
     await expect(replaceFiles(files, confirm)).rejects.toThrow('Failed to reload')
     expect(await contents()).toEqual(BEFORE)
     expect((await stat(join(folder, 'one.env'))).mode & 0o777).toBe(0o640)
+  })
+
+  it('removes leftovers that another process removes at the same time', async () => {
+    const paths = ['a', 'b', 'c', 'd'].map((name) => join(folder, name))
+    const left = paths.map((path) => join(folder, `.${basename(path)}.scriptify-0123456789ab.new`))
+    await Promise.all(left.map((path) => writeFile(path, '')))
+    // Each has listed all files before the first one is removed.
+    await Promise.all(paths.map(() => removeLeftovers(paths)))
+    expect((await readdir(folder)).filter((name) => name.includes('.scriptify-'))).toEqual([])
   })
 
   it('leaves each file old or new when it is killed, and leftovers that can be removed', async () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { link, open, readdir, rename, unlink } from 'node:fs/promises'
+import { link, open, readdir, rename, rm, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 /** A file to be written. */
@@ -47,10 +47,13 @@ export async function replaceFiles(
   }
 }
 
-/** Removes the files that a killed `replaceFiles` left beside these paths; gives their paths. */
+/**
+ * Removes the files that a killed `replaceFiles` left beside these paths; gives their paths. Another one may be at work, and
+ * remove its own at the same time.
+ */
 export async function removeLeftovers(paths: readonly string[]): Promise<string[]> {
   const leftovers = (await Promise.all(paths.map(findLeftovers))).flat()
-  await Promise.all(leftovers.map((path) => unlink(path)))
+  await Promise.all(leftovers.map((path) => rm(path, { force: true })))
   return leftovers
 }
 
