@@ -85,8 +85,8 @@ async function aChange(app: TestApp) {
 async function aSignUp(app: TestApp) {
   const email = 'newcomer@example.com'
   const payload = { email, username: 'newcomer', password: PASSWORD }
-  await app.server.inject({ method: 'POST', url: '/signup', payload })
-  return { url: '/signup/confirm', payload: { email, code: await codeTo(app, email) }, headers: {} }
+  const { token } = (await app.server.inject({ method: 'POST', url: '/signup', payload })).json()
+  return { url: '/signup/confirm', payload: { email, token, code: await codeTo(app, email) }, headers: {} }
 }
 
 /** How many rows each table has, and the e-mails that are in use. */

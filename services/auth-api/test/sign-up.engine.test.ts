@@ -47,23 +47,24 @@ describe('a sign-up', () => {
   })
 
   it('is confirmed once by eight right codes at the same time', async () => {
-    const { email, code } = await aSignUp()
+    const pending = await aSignUp()
     await app.database.db.execute({ name: 'test-attempts', text: 'update sign_up set attempts = -10' })
-    const all = await Promise.all(Array.from({ length: 8 }, () => post('/signup/confirm', { email, code })))
+    const all = await Promise.all(Array.from({ length: 8 }, () => post('/signup/confirm', pending)))
     expect(all.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, ...Array(7).fill(422)])
   })
 
   it('ends after five wrong codes, however many come at once', async () => {
-    const { email, code } = await aSignUp()
-    await Promise.all(Array.from({ length: 40 }, () => post('/signup/confirm', { email, code: wrong(code) })))
-    expect((await post('/signup/confirm', { email, code })).statusCode).toBe(422)
-    expect(await app.users.findByLogin('email', email)).toBeUndefined()
+    const pending = await aSignUp()
+    const guess = { ...pending, code: wrong(pending.code) }
+    await Promise.all(Array.from({ length: 40 }, () => post('/signup/confirm', guess)))
+    expect((await post('/signup/confirm', pending)).statusCode).toBe(422)
+    expect(await app.users.findByLogin('email', pending.email)).toBeUndefined()
   })
 
   it('ends when it expires', async () => {
-    const { email, code } = await aSignUp()
+    const pending = await aSignUp()
     app.setClock(Date.now() + 601_000)
-    expect((await post('/signup/confirm', { email, code })).statusCode).toBe(422)
+    expect((await post('/signup/confirm', pending)).statusCode).toBe(422)
     app.setClock(undefined)
   })
 
@@ -78,15 +79,22 @@ describe('a sign-up', () => {
     expect((await post('/signup/confirm', { ...given, username: other })).statusCode).toBe(200)
   })
 
-  it('with a token is not the one that somebody else requested for the same e-mail', async () => {
+  it('is confirmed by its own token only, and a later one of a stranger does not end it', async () => {
     const mine = await aSignUp()
-    await signUp(aName(), { email: mine.email, password: 'the-Thiefs-p4ss!' })
+    const stranger = 'the-Strangers-p4ss!'
+    const later = (await signUp(aName(), { email: mine.email, password: stranger })).json()
     const codes = (await mailsTo(mine.email, 2)).map(({ variables }) => variables.code)
-    for (const code of codes) {
-      const answer = await post('/signup/confirm', { email: mine.email, token: mine.token, code })
-      expect(answer.statusCode).toBe(422)
-    }
-    expect(await app.users.findByLogin('email', mine.email)).toBeUndefined()
+    const { email, token } = mine
+    for (const code of codes)
+      expect((await post('/signup/confirm', { email, code })).statusCode, 'no token').toBe(400)
+    const strangers = codes.find((code) => code !== mine.code)
+    const mixed = { email, token, code: strangers }
+    expect((await post('/signup/confirm', mixed)).statusCode).toBe(422)
+    const another = { email, token: later.token, code: mine.code }
+    expect((await post('/signup/confirm', another)).statusCode).toBe(422)
+    expect((await post('/signup/confirm', mine)).statusCode).toBe(200)
+    expect((await logIn(app, email, stranger)).statusCode).toBe(401)
+    expect((await logIn(app, email, PASSWORD)).statusCode).toBe(200)
   })
 })
 
@@ -130,10 +138,10 @@ describe('an e-mail that a user has', () => {
   })
 
   it('that was taken since the sign-up refuses the code, and changes nothing', async () => {
-    const { email, code, username } = await aSignUp()
-    await aUser(app, { email: email.toUpperCase() })
-    const answer = await post('/signup/confirm', { email, code })
+    const pending = await aSignUp()
+    await aUser(app, { email: pending.email.toUpperCase() })
+    const answer = await post('/signup/confirm', pending)
     expect([answer.statusCode, answer.json().type]).toEqual([422, 'urn:latchkey:problem:signup-refused'])
-    expect(await app.users.findByLogin('username', username)).toBeUndefined()
+    expect(await app.users.findByLogin('username', pending.username)).toBeUndefined()
   })
 })

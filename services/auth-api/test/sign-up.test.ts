@@ -40,11 +40,12 @@ it('a code for one purpose is none for another, and a stranger writes no line of
   await using app = await startApp({ settings: { SIGN_UP: 'on' } })
   const { email } = await aUser(app)
   await post(app, '/login/resetrequest', { email })
-  await post(app, '/signup', { ...ADA, name: 'Win a prize at evil.example' })
+  const { token } = (await post(app, '/signup', { ...ADA, name: 'Win a prize at evil.example' })).json()
   await expect.poll(() => queuedMails(app)).toHaveLength(2)
   const mails = await queuedMails(app)
   const codeOf = (name: string) => mails.find(({ template }) => template === name)?.variables.code
-  const wrongPurpose = await post(app, '/signup/confirm', { email, code: codeOf('password-reset') })
+  const given = { email: ADA.email, token, code: codeOf('password-reset') }
+  const wrongPurpose = await post(app, '/signup/confirm', given)
   expect(wrongPurpose.statusCode).toBe(422)
   const reset = await post(app, '/login/confirmcode', { email: ADA.email, code: codeOf('sign-up') })
   expect(reset.statusCode).toBe(422)

@@ -5,7 +5,7 @@ import type { CodeRepository, StoredCode } from './code-repository.ts'
 import type { CodeSecrets } from './code-secrets.ts'
 
 export interface CodeCheckDependencies<Code> {
-  codes: Pick<CodeRepository<Code>, 'findNewest' | 'countAttempt'>
+  codes: Pick<CodeRepository<Code>, 'find' | 'countAttempt'>
   secrets: Pick<CodeSecrets, 'isHashOf'>
   /** Number of codes that may be tried. */
   attempts: number
@@ -17,7 +17,7 @@ export interface CodeCheckDependencies<Code> {
 export interface GivenCode {
   /** The code of the mail: six digits. */
   code: string
-  /** The token of the request. Without it the newest code is checked, which somebody else may have requested. */
+  /** The token of the request. Without it the newest code is checked. */
   token?: string | undefined
 }
 
@@ -32,9 +32,11 @@ export function createCodeCheck<Code extends StoredCode & { tokenHash?: string }
   clock,
 }: CodeCheckDependencies<Code>): CheckCode<Code> {
   return async (key, { code, token }) => {
-    const stored = await codes.findNewest(key)
+    const found = await codes.find(key)
+    const stored = found.find(
+      ({ id, tokenHash = '' }) => token === undefined || secrets.isHashOf(tokenHash, id, token),
+    )
     if (!stored) throw refusal()
-    if (token !== undefined && !secrets.isHashOf(stored.tokenHash ?? '', stored.id, token)) throw refusal()
     // The database counts before the code is compared, so that concurrent guesses cannot exceed `attempts`.
     if (!(await codes.countAttempt(stored.id, attempts, new Date(clock())))) throw refusal()
     if (!secrets.isHashOf(stored.codeHash, stored.id, code)) throw refusal()

@@ -15,7 +15,7 @@ interface CodeRow {
 
 /** What distinguishes one table of mailed codes from the others. */
 export interface CodeTable<Code, Row> {
-  statements: Readonly<Record<'insert' | 'findNewest' | 'countAttempt' | 'use', Statement>>
+  statements: Readonly<Record<'insert' | 'find' | 'countAttempt' | 'use', Statement>>
   /** The value by which codes are found, for a user id or an e-mail. */
   toKey: (text: string, db: Queryable) => SqlValue
   /** The values of a new row for the columns that only this table has. */
@@ -27,10 +27,10 @@ export interface CodeTable<Code, Row> {
 export interface CodeRepository<Code> {
   insert(code: Code, now: Date): Promise<void>
   /**
-   * The newest code of a user or an e-mail; it may have expired. Only the newest is valid: a request replaces the earlier
-   * ones, and of two concurrent requests only one is the newest.
+   * Finds the codes of a user or an e-mail, the newest first; they may have expired. Of resets and changes of e-mail it finds
+   * the newest only: a request replaces the earlier ones, and of two concurrent requests only one is the newest.
    */
-  findNewest(key: string): Promise<Code | undefined>
+  find(key: string): Promise<Code[]>
   /** Counts an attempt; false when none is left or the code has ended. */
   countAttempt(id: string, maximum: number, now: Date): Promise<boolean>
   /** Ends a code by its use; true for the one call that does. */
@@ -51,11 +51,12 @@ export function createCodeRepository<Code extends StoredCode, Row extends object
       const values = [codeHash, now, expiresAt, ...toValues(code, db)]
       await db.execute(statements.insert, [db.toUuidValue(id), ...values])
     },
-    async findNewest(key) {
-      const [row] = await db.query<CodeRow & Row>(statements.findNewest, [toKey(key, db)])
-      if (!row) return undefined
-      const { id, code_hash: codeHash, expires_at: expiresAt } = row
-      return fromRow(row, { id: db.fromUuidValue(id), codeHash, expiresAt }, db)
+    async find(key) {
+      const rows = await db.query<CodeRow & Row>(statements.find, [toKey(key, db)])
+      return rows.map((row) => {
+        const { id, code_hash: codeHash, expires_at: expiresAt } = row
+        return fromRow(row, { id: db.fromUuidValue(id), codeHash, expiresAt }, db)
+      })
     },
     countAttempt: (id, maximum, now) => changesOne(statements.countAttempt, id, maximum, now),
     use: (id, now) => changesOne(statements.use, id, now),

@@ -29,7 +29,7 @@ export const RESETS: CodeTable<Reset, ResetRow> = {
         (id, code_hash, created_at, expires_at, userid, email, token_hash, confirmed_at, used_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     },
-    findNewest: {
+    find: {
       name: 'password_reset-newest',
       text: `select id, code_hash, expires_at, userid, email, token_hash, confirmed_at, used_at
         from password_reset where email = $1 order by created_at desc, id desc limit 1`,
@@ -76,7 +76,7 @@ export const EMAIL_CHANGES: CodeTable<EmailChange, EmailChangeRow> = {
       text: `insert into email_change (id, code_hash, created_at, expires_at, userid, email)
         values ($1, $2, $3, $4, $5, $6)`,
     },
-    findNewest: {
+    find: {
       name: 'email_change-newest',
       text: `select id, code_hash, expires_at, userid, email
         from email_change where userid = $1 and used_at is null order by created_at desc, id desc limit 1`,
@@ -116,7 +116,7 @@ interface SignUpRow {
   token_hash: string
 }
 
-/** The table of the sign-ups: the code deletes one. */
+/** The table of the sign-ups. A later one of the same e-mail does not end an earlier one: a stranger may have requested it. */
 export const SIGN_UPS: CodeTable<SignUp, SignUpRow> = {
   statements: {
     insert: {
@@ -125,11 +125,11 @@ export const SIGN_UPS: CodeTable<SignUp, SignUpRow> = {
           email_key, email, username, name, language, password_hash, token_hash)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
     },
-    findNewest: {
-      name: 'sign_up-newest',
+    find: {
+      name: 'sign_up-find',
       text: `select id, code_hash, expires_at,
           email_key, email, username, name, language, password_hash, token_hash
-        from sign_up where email_key = $1 order by created_at desc, id desc limit 1`,
+        from sign_up where email_key = $1 order by created_at desc, id desc`,
     },
     countAttempt: {
       name: 'sign_up-count-attempt',

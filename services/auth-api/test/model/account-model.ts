@@ -91,7 +91,6 @@ export interface ModelSignUp {
   readonly token: string
   /** What was mailed; undefined where the address belonged to a user. */
   readonly code: string | undefined
-  readonly createdAt: number
   readonly expiresAt: number
   attempts: number
 }
@@ -310,16 +309,11 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
       user.email = email
     },
 
-    /** The sign-up that the service knows for an e-mail: the newest. */
-    findSignUp: (email: string) =>
-      signUps
-        .filter((signUp) => fold(signUp.email) === fold(email))
-        .toSorted(byCreation)
-        .at(-1),
+    findSignUp: (email: string, token: string) =>
+      signUps.find((signUp) => fold(signUp.email) === fold(email) && signUp.token === token),
 
-    beginSignUp(given: Omit<ModelSignUp, 'createdAt' | 'expiresAt' | 'attempts'>): void {
-      const [createdAt, expiresAt] = [time.now, time.now + SETTINGS.resetTtlMs]
-      signUps.push({ ...given, createdAt, expiresAt, attempts: 0 })
+    beginSignUp(given: Omit<ModelSignUp, 'expiresAt' | 'attempts'>): void {
+      signUps.push({ ...given, expiresAt: time.now + SETTINGS.resetTtlMs, attempts: 0 })
     },
 
     /** Whether a code may still be tried. */

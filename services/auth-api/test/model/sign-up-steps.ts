@@ -51,26 +51,25 @@ export async function confirmSignUp(step: StepContext): Promise<void> {
   const { model, number, postCode, signUp, choice } = step
   const email = signUp?.email ?? step.email
   const code = choice % 4 ? (signUp?.code ?? '123456') : otherThan(signUp?.code)
-  const token = choice % 3 === 0 ? undefined : (signUp?.token ?? 'none')
+  const token = choice % 3 ? (signUp?.token ?? 'none') : 'none'
   const username = choice % 5 === 0 ? `other${number}-${choice % USERNAMES}` : undefined
-  const given = { email, code, ...(token && { token }), ...(username && { username }) }
+  const given = { email, code, token, ...(username && { username }) }
   const answer = await postCode('/signup/confirm', given)
-  const newest = model.findSignUp(email)
-  const isTried = newest && (token === undefined || token === newest.token) && model.isOpenSignUp(newest)
-  if (!isTried) return expectRefused(answer)
-  newest.attempts++
-  if (code !== newest.code) return expectRefused(answer)
-  const refusals = refusalsOf(model, { email, username: username ?? newest.username })
+  const pending = model.findSignUp(email, token)
+  if (!pending || !model.isOpenSignUp(pending)) return expectRefused(answer)
+  pending.attempts++
+  if (code !== pending.code) return expectRefused(answer)
+  const refusals = refusalsOf(model, { email, username: username ?? pending.username })
   if (refusals.length > 0) return expect(refusals).toContain(answer.body.type)
-  expectConfirmed(step, answer, { ...newest, username: username ?? newest.username })
-  model.endSignUp(newest)
+  expectConfirmed(step, answer, { ...pending, username: username ?? pending.username })
+  model.endSignUp(pending)
 }
 
 /** Several times the right code, on both replicas: it creates one user. */
 export async function confirmSignUpTogether(step: StepContext): Promise<void> {
   const { model, replicas, postCode, signUp } = step
   if (!signUp?.code || refusalsOf(model, signUp).length > 0) return
-  const isConfirmable = model.findSignUp(signUp.email) === signUp && model.isOpenSignUp(signUp)
+  const isConfirmable = model.isOpenSignUp(signUp)
   const { email, code, token } = signUp
   const answers = await together(4, (replica) => postCode('/signup/confirm', { email, code, token }, replica))
   const [winner, ...others] = answers.toSorted((one, other) => one.status - other.status)

@@ -32,8 +32,10 @@ async function confirm(situation: Situation) {
   }
   const checkCode = createCodeCheck<Reset>({
     codes: {
-      findNewest: async (key) =>
-        key === STORED.email ? ('stored' in situation ? situation.stored : STORED) : undefined,
+      find: async (key) => {
+        const stored = 'stored' in situation ? situation.stored : STORED
+        return stored && key === STORED.email ? [stored] : []
+      },
       countAttempt: (id, maximum, now) => step(`count ${id} up to ${maximum} at ${now.getTime()}`, isCounted),
     },
     secrets: { isHashOf: (hash, id, value) => hash === `hash of ${value}` && id === STORED.id },

@@ -49,12 +49,10 @@ async function set(situation: Situation = {}) {
   }
   const setPassword = createSetPassword({
     resets: {
-      findNewest: async (email) =>
-        email.toLowerCase() !== CONFIRMED.email
-          ? undefined
-          : 'reset' in situation
-            ? situation.reset
-            : CONFIRMED,
+      find: async (email) => {
+        const reset = 'reset' in situation ? situation.reset : CONFIRMED
+        return reset && email.toLowerCase() === CONFIRMED.email ? [reset] : []
+      },
       countHash: (id, maximum, now) => step(`count ${id} up to ${maximum} at ${now.getTime()}`, isCounted),
     },
     users: { findById: (userid) => step('find', userid === ADA.userid ? users[0] : undefined) },

@@ -17,7 +17,7 @@ export interface SetPasswordDependencies {
   transaction: Database['transaction']
   users: Pick<UserRepository, 'findById'>
   usersIn: (transaction: Queryable) => UserRepository
-  resets: Pick<ResetRepository, 'findNewest' | 'countHash'>
+  resets: Pick<ResetRepository, 'find' | 'countHash'>
   resetsIn: (transaction: Queryable) => Pick<ResetRepository, 'use'>
   endCodes: EndCodes
   notify: SendNotice
@@ -60,7 +60,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
 
   /** Refuses what it can before the password is hashed, which is expensive. */
   async function findUsable(email: string, token: string): Promise<Reset> {
-    const reset = await resets.findNewest(email)
+    const [reset] = await resets.find(email)
     if (!reset) throw resetRefused()
     // All are computed: a decoy, which is never confirmed, takes the same work. The user is read for confirmed resets only.
     const checks = [

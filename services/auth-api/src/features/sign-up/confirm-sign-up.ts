@@ -22,15 +22,15 @@ export interface SignUpConfirmation {
   email: string
   /** The code of the mail: six digits. */
   code: string
-  /** The token of the sign-up. Without it the newest sign-up of the e-mail is confirmed, which a stranger may have requested. */
-  token?: string | undefined
+  /** The token of the sign-up: whoever reads the mail has not chosen the password of every sign-up with this e-mail. */
+  token: string
   /** A username chosen now, if the one of the sign-up is taken. */
   username?: string | undefined
 }
 
 /**
- * Creates the user of a sign-up by the code of its mail, and returns a token. Throws `signup_refused` for every fault of
- * the code, and `username_taken`, after which the sign-up can be confirmed under another username.
+ * Creates the user of a sign-up by its token and the code of its mail, and returns an access token. Throws `signup_refused` for
+ * every fault of the two, and `username_taken`, after which the sign-up can be confirmed under another username.
  */
 export function createConfirmSignUp(dependencies: ConfirmSignUpDependencies) {
   const { transaction, usersIn, signUpsIn, checkCode, issueToken, clock } = dependencies
@@ -64,4 +64,5 @@ function asRefusal(error: unknown): never {
 }
 
 /** One error for every reason: the reason would only help an attacker. */
-export const signUpRefused = () => new AppError('signup_refused', 'Invalid or expired code; sign up again')
+export const signUpRefused = () =>
+  new AppError('signup_refused', 'Invalid or expired code or token; sign up again')

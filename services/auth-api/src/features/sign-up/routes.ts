@@ -47,11 +47,7 @@ const SignUpConfirmationBody = z
     {
       email: emailAddress(),
       code: sixDigitCode(),
-      token: requestToken()
-        .optional()
-        .describe(
-          'The token that the sign-up returned. Send it: without it the code confirms the newest sign-up of the e-mail, which somebody else may have requested.',
-        ),
+      token: requestToken().describe('The token that the sign-up returned.'),
       username: username()
         .optional()
         .describe('Another username, if the one that was sent with the sign-up has been taken.'),
@@ -98,7 +94,7 @@ export const signUpRoutes: FastifyPluginAsyncZod<SignUpRoutesOptions> = async (
         operationId: 'confirmSignUp',
         summary: 'Create the account by the code of the mail',
         description:
-          'RESET_ATTEMPTS codes may be tried. After 409 `username-taken`, the same code works with another username.',
+          'The code and the token of one sign-up belong together. RESET_ATTEMPTS codes may be tried. After 409 `username-taken`, the same code works with another username.',
         tags: ['sign-up'],
         body: SignUpConfirmationBody,
         response: { 200: TokenResponse },
