@@ -1,4 +1,5 @@
 import { CliError, EXIT } from '../io/cli-error.ts'
+import { blockOnUse } from '../io/standard-streams.ts'
 
 /** Linux's MAX_ARG_STRLEN without the NUL. A failing execve would end Node by SIGABRT. */
 const MAX_WORD_BYTES = 131_071
@@ -17,6 +18,8 @@ export function replaceProcess(
   if (process.execve === undefined) throw new CliError('This system cannot replace a process', EXIT.failed)
   // Node ignores SIGPIPE, and the new program would inherit that; a signal with a handler is reset to its default.
   process.on('SIGPIPE', () => undefined)
+  // Node makes pipes and terminals non-blocking, where php and the programs of the caller's shell lose data.
+  for (const stream of [process.stdin, process.stdout, process.stderr]) blockOnUse(stream)
   const defined = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
   return process.execve(file, [file, ...args], Object.fromEntries(defined))
 }

@@ -289,6 +289,44 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
     })
   })
 
+  describe.skipIf(!isThere)('the streams of a method', () => {
+    const run = (method: string) =>
+      `scriptify run ${name === 'php' ? '--bootstrap bootstrap.php' : ''} '\\App\\Probe::${method}'`
+
+    it('lose no byte from a slow writer', async () => {
+      const { stdout } = await language.sh(
+        `(sleep 2; head -c 300000 /dev/zero; sleep 1; echo end) | ${run('drink')}`,
+      )
+      expect(stdout).toBe('300004\n')
+    })
+
+    it('lose no byte from a file', async () => {
+      const { stdout } = await language.sh(
+        `file=$(mktemp); head -c 300000 /dev/zero > $file; ${run('drink')} < $file`,
+      )
+      expect(stdout).toBe('300000\n')
+    })
+
+    it('lose no byte to a slow reader', async () => {
+      const { stdout } = await language.sh(`${run('fillPipe')} | { sleep 2; wc -l; }`)
+      expect(stdout).toBe('200000\n')
+    })
+
+    it('are as before to the shell that goes on', async () => {
+      const { stdout, stderr } = await language.sh(
+        `{ ${run('still')}; seq 1 100000; } | { sleep 3; wc -l; }
+         { sleep 3; echo late; } | { ${run('still')}; cat; }`,
+      )
+      expect({ stdout, stderr }).toEqual({ stdout: '100001\nstatic\nlate\n', stderr: '' })
+    })
+
+    it('that cannot take its output end it with 1', async () => {
+      const ended = await language.sh(`${run('still')} > /dev/full`)
+      expect(ended.code).toBe(1)
+      expect(ended.stderr).toMatch(/^Standard output cannot be written[^\n]*\n$/)
+    })
+  })
+
   describe.skipIf(!isThere)('a bootstrap', () => {
     const extension = name === 'php' ? 'php' : 'ts'
 

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { CliError, EXIT, errorMessage } from '../../io/cli-error.ts'
+import { exitOnFailedOutput } from '../../io/standard-streams.ts'
 import type { CallerOptions } from '../method-call.ts'
-import { exitOnClosedOutput } from './closed-output.ts'
 import { callRepeatedly } from './daemon.ts'
 import { describeError } from './describe-error.ts'
 import { type ExitGuard, guardExit } from './exit-guard.ts'
@@ -47,7 +47,7 @@ async function loadAndRun(
     process.exit(EXIT.ok)
   }
   guard.permitExit(displayName(options))
-  exitOnClosedOutput()
+  exitOnFailedOutput()
   await callTarget(target, args, { ...options, debug })
 }
 

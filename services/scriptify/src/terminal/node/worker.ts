@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { types } from 'node:util'
-import { exitOnClosedOutput } from '../../run/node/closed-output.ts'
+import { exitOnFailedOutput } from '../../io/standard-streams.ts'
 import type { EndRequest, WorkerMessage, WorkerRequest } from '../worker/protocol.ts'
 import { completionsOf } from './completion.ts'
 import { describe, listVariables } from './describe.ts'
@@ -108,7 +108,7 @@ function isSandboxed(): boolean {
 }
 
 function becomeScript(): void {
-  exitOnClosedOutput()
+  exitOnFailedOutput()
   process.removeAllListeners('unhandledRejection')
   script = createScriptProcess({
     socket,

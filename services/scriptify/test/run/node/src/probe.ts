@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 let calls = 0
@@ -68,6 +68,15 @@ export class Probe {
 
   pour(): void {
     for (;;) process.stdout.write('drop\n')
+  }
+
+  /** Reads standard input without an event loop, as php does. */
+  drink(): void {
+    console.log(readFileSync(0).length)
+  }
+
+  fillPipe(): void {
+    for (let line = 0; line < 200_000; line++) process.stdout.write(`line ${line}\n`)
   }
 
   /** Tells where in a call it is; the file makes it go on. */

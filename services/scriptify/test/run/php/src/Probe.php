@@ -90,6 +90,22 @@ class Probe
         }
     }
 
+    public function drink(): void
+    {
+        for ($bytes = 0; ($line = fgets(STDIN)) !== false;) {
+            $bytes += strlen($line);
+        }
+        echo $bytes, "\n";
+    }
+
+    /** Writes as Monolog does, and not by echo. */
+    public function fillPipe(): void
+    {
+        for ($line = 0; $line < 200_000; $line++) {
+            fwrite(STDOUT, "line {$line}\n");
+        }
+    }
+
     /** Tells where in a call it is; the file makes it go on. */
     public function work(string $file): void
     {
