@@ -3,6 +3,7 @@ import { describeDifferences, describePlan } from '@latchkey/shared/database/ado
 import { chooseFixes } from '@latchkey/shared/database/adoption/inspect-database.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator, type MigrationStatus, type Migrator } from '@latchkey/shared/database/migrations.ts'
+import { prepareServiceLogins, type ServiceUrls } from '@latchkey/shared/database/service-logins.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
@@ -20,19 +21,21 @@ const UP_OPTIONS = ['--adopt', '--dry-run']
 /** The schema of the database in DATABASE_URL. */
 export class Migrations {
   /**
-   * Applies pending migrations. If PostgreSQL holds the queue, also creates BullMQ's tables. With `--adopt`, first brings
-   * tables that another program created to the specification; with `--dry-run`, prints what it would do.
+   * Applies pending migrations. If PostgreSQL holds the queue, also creates BullMQ's tables. If services have logins in
+   * AUTH_API_DATABASE_URL and MAILER_WORKER_DATABASE_URL, gives these the rights that they need. With `--adopt`, first
+   * brings tables that another program created to the specification; with `--dry-run`, prints what it would do.
    */
   async up(...options: string[]): Promise<void> {
     const unknown = options.find((option) => !UP_OPTIONS.includes(option))
     if (unknown !== undefined)
       throw new ArgumentError(`Migrations::up knows ${UP_OPTIONS.join(' and ')}, not ${unknown}`)
     const adopt = options.includes('--adopt')
-    await withSettings(async (db, queueUrl) => {
+    await withSettings(async (db, { queueUrl, ownerUrl, serviceUrls }) => {
       const migrator = createMigrator(db)
       if (options.includes('--dry-run')) return printPlan(migrator, adopt)
       print((await migrator.up({ adopt })).map((name) => `applied ${name}`))
       if (queueUrl) await prepareQueue(queueUrl)
+      await prepareServiceLogins(db, ownerUrl, serviceUrls)
       const left = (await migrator.inspect()).length
       if (left > 0)
         console.error(`The database differs from the specification; Migrations::status shows how (${left}).`)
@@ -90,14 +93,23 @@ async function printPlan(migrator: Migrator, adopt: boolean): Promise<void> {
 const print = (lines: readonly string[]): void =>
   console.log(lines.length > 0 ? lines.join('\n') : 'Nothing to do.')
 
+interface Addresses {
+  ownerUrl: string
+  queueUrl: string | undefined
+  serviceUrls: ServiceUrls
+}
+
 async function withSettings<Result>(
-  work: (db: Database, queueUrl: string | undefined) => Promise<Result>,
+  work: (db: Database, addresses: Addresses) => Promise<Result>,
 ): Promise<Result> {
   const environment = loadEnvironment(process.env)
-  const { DATABASE_URL } = parseSettings(['DATABASE_URL'], environment)
+  const { DATABASE_URL: ownerUrl, ...serviceUrls } = parseSettings(
+    ['DATABASE_URL', 'AUTH_API_DATABASE_URL', 'MAILER_WORKER_DATABASE_URL'],
+    environment,
+  )
   const queueUrl = findSetting('QUEUE_URL', environment)
   try {
-    return await withDatabase(DATABASE_URL, (db) => work(db, queueUrl), {
+    return await withDatabase(ownerUrl, (db) => work(db, { ownerUrl, queueUrl, serviceUrls }), {
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     })
   } catch (error) {

@@ -42,6 +42,8 @@ export interface Dialect {
   /** How it takes over tables that another program created; without it they are refused. */
   readonly adoption?: Adoption
   readonly errors: DriverErrors
+  /** SQL for the login of a service; without it, every service connects as the owner of the tables. */
+  readonly logins?: LoginSql
   /** A UUID as a value of a statement. */
   toUuidValue(uuid: string): SqlValue
   /** The canonical lower-case text of a UUID that a query returned. */
@@ -50,6 +52,24 @@ export interface Dialect {
   toRows(columns: readonly string[], rows: readonly (readonly SqlValue[])[]): SqlParameter
   /** Loads the driver and opens a pool; connects at the first statement, and again after any loss. */
   open(url: string, options: DatabaseOptions): Promise<Database>
+}
+
+/** With what a service connects. */
+export interface Login {
+  user: string
+  password: string
+}
+
+/** What a login may do with one table, in the words of SQL's `grant`. */
+export interface Grant {
+  table: string
+  rights: string
+}
+
+export interface LoginSql {
+  /** Creates a login that does not exist. */
+  create(login: Login): string
+  grant(login: Login, grants: readonly Grant[]): string
 }
 
 /** What a driver's errors mean. The patterns match the error's code or its SQLSTATE. */

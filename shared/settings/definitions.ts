@@ -226,6 +226,18 @@ export const SETTINGS = {
     description: 'Address of the database: PostgreSQL, MySQL or MariaDB.',
     example: 'postgres://latchkey:password@db.example.com:5432/latchkey',
   }),
+  AUTH_API_DATABASE_URL: optional(
+    url(DATABASE_PROTOCOLS, {
+      description: 'DATABASE_URL of auth-api, to whose login a migration gives its rights.',
+      example: 'postgres://latchkey_auth_api:password@db.example.com:5432/latchkey',
+    }),
+  ),
+  MAILER_WORKER_DATABASE_URL: optional(
+    url(DATABASE_PROTOCOLS, {
+      description: 'DATABASE_URL of mailer-worker, to whose login a migration gives its rights.',
+      example: 'postgres://latchkey_mailer_worker:password@db.example.com:5432/latchkey',
+    }),
+  ),
   DATABASE_POOL: wholeNumber({
     description: 'Connections to the database, at most.',
     unit: 'connections',

@@ -1,8 +1,7 @@
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
-import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
-import { MIGRATED_TEMPLATE } from './shared-server.ts'
+import { MIGRATED_TEMPLATE, migrate } from './migrated-template.ts'
 
 /** Creates what the suites share on a PostgreSQL server: the mail queue and the database that theirs are copies of. */
 export async function preparePostgres(adminUrl: string): Promise<void> {
@@ -10,7 +9,7 @@ export async function preparePostgres(adminUrl: string): Promise<void> {
   await runOn(adminUrl, (db) => db.runScript(`create database ${MIGRATED_TEMPLATE}`))
   const template = new URL(adminUrl)
   template.pathname = `/${MIGRATED_TEMPLATE}`
-  await runOn(template.href, (db) => createMigrator(db).up())
+  await runOn(template.href, (db) => migrate({ db, url: template.href }))
 }
 
 async function runOn(url: string, work: (db: Database) => Promise<unknown>) {

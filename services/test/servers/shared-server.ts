@@ -1,9 +1,6 @@
 import { inject } from 'vitest'
 import type { SharedServer } from './shared-servers.ts'
 
-/** The database on a shared PostgreSQL server that has every migration applied, to be copied. */
-export const MIGRATED_TEMPLATE = 'latchkey_migrated'
-
 declare module 'vitest' {
   interface ProvidedContext {
     /** Where `shared-servers.ts` listens. */

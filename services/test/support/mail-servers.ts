@@ -1,7 +1,7 @@
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
-import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers'
+import { migrate } from '../servers/migrated-template.ts'
 import { findFreePort } from './free-port.ts'
 import { mysqlContainer } from './mysql-container.ts'
 import { postgresContainer } from './postgres-container.ts'
@@ -33,10 +33,10 @@ export async function startServers(combination: Combination): Promise<Servers> {
   const database = combination.startsWith('MySQL') ? await startMysql() : await startPostgres()
   const redis = combination.endsWith('Redis') ? await startRedis() : undefined
   const db = await openDatabase(database.url, { poolSize: 1 })
-  await createMigrator(db).up()
-  await db.close()
   const queueUrl = redis?.url ?? database.url
   await prepareQueue(queueUrl)
+  await migrate({ db, url: database.url })
+  await db.close()
   const queueServer = (redis ?? database).container
   return {
     databaseUrl: database.url,
@@ -88,7 +88,7 @@ async function startPostgres() {
 async function startMysql() {
   const container = await mysqlContainer().start()
   const dump = `mysqldump -uroot -p${container.getRootPassword()} --all-databases --hex-blob=0 || mysql -uroot -p${container.getRootPassword()} -e 'select * from mail_outbox; select * from password_reset' ${container.getDatabase()}`
-  return { container, url: container.getConnectionUri(), dumpCommand: ['sh', '-c', dump] }
+  return { container, url: container.getConnectionUri(true), dumpCommand: ['sh', '-c', dump] }
 }
 
 async function startRedis() {

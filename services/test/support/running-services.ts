@@ -6,6 +6,7 @@ import { addressOf, type Service, startServiceProcess } from './auth-api-process
 import { type Combination, type Servers, startServers } from './mail-servers.ts'
 import { type Mailbox, openMailbox } from './mailbox.ts'
 import { openProducer, type Producer } from './producer.ts'
+import { serviceUrl } from './test-database.ts'
 import { waitFor } from './wait-for.ts'
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
 
@@ -55,7 +56,7 @@ export async function findLeaks(flow: RunningServices, known: string): Promise<s
   return secrets.filter(isShown)
 }
 
-/** Both services as separate processes, over HTTP and SMTP, on real servers. */
+/** Both services as separate processes, each with its own rights, over HTTP and SMTP, on real servers. */
 export async function startServices(
   combination: Combination,
   given: { both?: Record<string, string>; api?: Record<string, string> } = {},
@@ -67,15 +68,21 @@ export async function startServices(
   const servers = parts.use(await startServers(combination))
   const mailbox = parts.use(await openMailbox())
   const store = parts.use(await openProducer(servers, mailSecret))
+  const addresses = (service: 'auth-api' | 'mailer-worker') => {
+    const DATABASE_URL = serviceUrl({ url: servers.databaseUrl }, service)
+    return {
+      DATABASE_URL,
+      QUEUE_URL: servers.queueUrl === servers.databaseUrl ? DATABASE_URL : servers.queueUrl,
+    }
+  }
   const settings = {
-    DATABASE_URL: servers.databaseUrl,
-    QUEUE_URL: servers.queueUrl,
     MAIL_SECRET: mailSecret.toString('base64'),
     LOG_LEVEL: 'debug',
     ...given.both,
   }
   const api = parts.use(
     startServiceProcess({
+      ...addresses('auth-api'),
       ...settings,
       // As many guesses as a test has codes.
       RESET_ATTEMPTS: '8',
@@ -90,7 +97,7 @@ export async function startServices(
 
   async function startWorker(more: Record<string, string> = {}): Promise<WorkerProcess> {
     const mail = { MAIL_URL: mailbox.url, OUTBOX_SWEEP: '1' }
-    const started = await startWorkerProcess({ ...settings, ...mail, ...more })
+    const started = await startWorkerProcess({ ...addresses('mailer-worker'), ...settings, ...mail, ...more })
     started.process.once('exit', () => logs.push(started.log()))
     return started
   }

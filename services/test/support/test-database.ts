@@ -1,14 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
-import { createMigrator } from '@latchkey/shared/database/migrations.ts'
-import { MIGRATED_TEMPLATE } from '../servers/shared-server.ts'
+import { MIGRATED_TEMPLATE, migrate, SERVICE_LOGINS } from '../servers/migrated-template.ts'
 import { adminUrl, type Engine, engine, isPostgres } from './engine.ts'
 
 export interface TestDatabase extends AsyncDisposable {
+  /** The address at which the owner of the tables connects. */
   url: string
+  /** A pool of the owner. */
   db: Database
 }
+
+/** Where a service connects to a migrated test database, with its own rights. */
+export const serviceUrl = (
+  { url }: Pick<TestDatabase, 'url'>,
+  service: keyof typeof SERVICE_LOGINS,
+): string => Object.assign(new URL(url), SERVICE_LOGINS[service]).href
 
 /** A new empty database, on the project's server unless another is named; dropped at the end. */
 export const createEmptyDatabase = (on: Engine = engine()): Promise<TestDatabase> => createDatabase(on)
@@ -17,7 +24,7 @@ export const createEmptyDatabase = (on: Engine = engine()): Promise<TestDatabase
 export async function createTestDatabase(on: Engine = engine()): Promise<TestDatabase> {
   if (isPostgres(on)) return createDatabase(on, MIGRATED_TEMPLATE)
   const database = await createDatabase(on)
-  await createMigrator(database.db).up()
+  await migrate(database)
   return database
 }
 

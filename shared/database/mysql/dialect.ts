@@ -1,6 +1,7 @@
 import type { Dialect } from '../database.ts'
 import { mysqlAdoption } from './adoption.ts'
 import { mysqlErrors } from './errors.ts'
+import { mysqlLogins } from './logins.ts'
 
 /** MySQL and MariaDB, by mysql2. */
 export const mysql: Dialect = {
@@ -23,6 +24,7 @@ export const mysql: Dialect = {
   },
   adoption: mysqlAdoption,
   errors: mysqlErrors,
+  logins: mysqlLogins,
   toUuidValue: (uuid) => Buffer.from(uuid.replaceAll('-', ''), 'hex'),
   fromUuidValue: (value) =>
     Buffer.from(value as Uint8Array)

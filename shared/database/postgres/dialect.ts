@@ -1,6 +1,7 @@
 import type { Dialect } from '../database.ts'
 import { postgresAdoption } from './adoption.ts'
 import { postgresErrors } from './errors.ts'
+import { postgresLogins } from './logins.ts'
 
 /** PostgreSQL, by pg-promise. */
 export const postgres: Dialect = {
@@ -25,6 +26,7 @@ export const postgres: Dialect = {
   },
   adoption: postgresAdoption,
   errors: postgresErrors,
+  logins: postgresLogins,
   toUuidValue: (uuid) => uuid,
   fromUuidValue: String,
   toRows: (columns, rows) =>

@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from '@latchkey/shared/clock.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { configureExtensions } from '@latchkey/shared/extensions/configure-extensions.ts'
 import {
   EXTENSIONS_DIR,
@@ -18,7 +19,7 @@ import type { FastifyInstance } from 'fastify'
 import { SignJWT } from 'jose'
 import { Registry } from 'prom-client'
 import { expect, onTestFailed, TestRunner } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.ts'
+import { createTestDatabase, serviceUrl, type TestDatabase } from '../../../test/support/test-database.ts'
 import { buildApp } from '../../src/app.ts'
 import { openAuditTrail } from '../../src/audit/audit-trail.ts'
 import { type Config, parseConfig } from '../../src/config.ts'
@@ -56,7 +57,7 @@ export interface StartAppOptions {
   auditFlushMs?: number
 }
 
-/** auth-api on its own database; requests go in through `inject`. */
+/** auth-api with its own rights on its own database; requests go in through `inject`. */
 export async function startApp({
   settings = {},
   database,
@@ -69,6 +70,8 @@ export async function startApp({
 }: StartAppOptions = {}): Promise<TestApp> {
   const loaded = await loadExtensions(extensions.map((name) => getExtension(name, extensionsDir)))
   const ownDatabase = database ?? (await createTestDatabase())
+  // With a database of the test, on what that has: it may record, delay or refuse.
+  const db = database?.db ?? (await openDatabase(serviceUrl(ownDatabase, 'auth-api'), { poolSize: 12 }))
   const environment = {
     APP_ENV: 'test',
     API_SERVER: 'http://localhost:8080',
@@ -99,17 +102,17 @@ export async function startApp({
   const queued = new Map<string, MailJob>()
   const queue = { add: async (id: string, job: MailJob) => void queued.set(id, job) }
   const dispatcher = createMailDispatcher({
-    outbox: createOutboxRepository(ownDatabase.db),
+    outbox: createOutboxRepository(db),
     queue,
     clock,
     maxDelayMs: 0,
   })
   const registry = new Registry()
-  const audit = openAuditTrail({ db: ownDatabase.db, logger, registry, clock, flushMs: auditFlushMs })
+  const audit = openAuditTrail({ db, logger, registry, clock, flushMs: auditFlushMs })
   const { server, readiness } = await buildApp(config, {
     registry,
     audit,
-    db: ownDatabase.db,
+    db,
     passwords,
     dispatcher,
     queue: { ping: async () => undefined },
@@ -138,7 +141,9 @@ export async function startApp({
       await audit.close()
       await dispatcher.close()
       await passwords.close()
-      if (!database) await ownDatabase[Symbol.asyncDispose]()
+      if (database) return
+      await db.close()
+      await ownDatabase[Symbol.asyncDispose]()
     },
   }
 }

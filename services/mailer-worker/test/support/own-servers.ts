@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
-import { hasDocker, MIGRATED_TEMPLATE, sharedServer } from '../../../test/servers/shared-server.ts'
+import { MIGRATED_TEMPLATE } from '../../../test/servers/migrated-template.ts'
+import { hasDocker, sharedServer } from '../../../test/servers/shared-server.ts'
 import type { Servers } from '../../../test/support/mail-servers.ts'
 
 /** A migrated database with its own queue on the PostgreSQL server of the run: for tests that know no engine. */

@@ -1,0 +1,9 @@
+import type { LoginSql } from '../database.ts'
+
+export const mysqlLogins: LoginSql = {
+  // The server writes no password of this statement to its logs.
+  create: ({ user, password }) =>
+    `create user if not exists ${user} identified by '${password.replaceAll(/['\\]/g, String.raw`\$&`)}'`,
+  grant: ({ user }, grants) =>
+    grants.map(({ table, rights }) => `grant ${rights} on ${table} to ${user};`).join('\n'),
+}
