@@ -1,6 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { describeDifferences, describePlan } from '@latchkey/shared/database/adoption/describe-differences.ts'
-import { chooseFixes } from '@latchkey/shared/database/adoption/inspect-database.ts'
+import { refuseDifferences } from '@latchkey/shared/database/adoption/inspect-database.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator, type MigrationStatus, type Migrator } from '@latchkey/shared/database/migrations.ts'
 import { prepareServiceLogins, type ServiceUrls } from '@latchkey/shared/database/service-logins.ts'
@@ -8,6 +8,7 @@ import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
+import { type AccountCount, countAccounts } from './accounts/count-accounts.ts'
 import { formatTable } from './console/columns.ts'
 import { ArgumentError, parseWholeNumber } from './console/whole-number.ts'
 
@@ -36,9 +37,6 @@ export class Migrations {
       print((await migrator.up({ adopt })).map((name) => `applied ${name}`))
       if (queueUrl) await prepareQueue(queueUrl)
       await prepareServiceLogins(db, ownerUrl, serviceUrls)
-      const left = (await migrator.inspect()).length
-      if (left > 0)
-        console.error(`The database differs from the specification; Migrations::status shows how (${left}).`)
     })
   }
 
@@ -50,20 +48,19 @@ export class Migrations {
   }
 
   /**
-   * Lists the migrations, when each was applied, and how the database differs from the specification. Fails where
-   * migrations refuse to run on it.
+   * Lists the migrations, when each was applied, counts users by the kind of their hash, and shows how the database differs from the specification. Fails where
+   * it differs.
    */
   async status(): Promise<void> {
     const differences = await withSettings(async (db) => {
       const migrator = createMigrator(db)
       printMigrations(await migrator.status())
+      printAccounts(await countAccounts(db))
       return migrator.inspect()
     })
-    if (differences.length > 0)
-      console.log(`\nThe database differs from the specification:\n\n${describeDifferences(differences)}`)
-    const blocking = differences.filter(({ isBlocking }) => isBlocking).length
-    if (blocking > 0)
-      throw new Error(`Nothing runs on this database: ${blocking} of the differences could harm its users.`)
+    if (differences.length === 0) return
+    console.log(`\nThe database differs from the specification:\n\n${describeDifferences(differences)}`)
+    throw new Error(`Migrations refuse to run on this database: it has ${differences.length} differences.`)
   }
 }
 
@@ -79,12 +76,19 @@ const printMigrations = (migrations: readonly MigrationStatus[]): void =>
     ),
   )
 
+function printAccounts(counts: readonly AccountCount[]): void {
+  if (counts.length === 0) return
+  const rows = counts.map(({ form, users }) => [form, String(users)])
+  console.log(`\n${formatTable(['stored', 'users'], rows)}`)
+}
+
 async function printPlan(migrator: Migrator, adopt: boolean): Promise<void> {
-  const fixes = chooseFixes(await migrator.inspect(), adopt)
+  const differences = await migrator.inspect()
+  refuseDifferences(differences, adopt)
   const pending = (await migrator.status()).filter(({ appliedAt }) => !appliedAt)
   console.log(
     describePlan(
-      fixes,
+      differences,
       pending.map(({ name }) => name),
     ) || 'Nothing to do.',
   )

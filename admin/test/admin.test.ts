@@ -476,11 +476,13 @@ describe('the other classes', () => {
     )
     expect(status).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^Nothing runs on this database: 2 of/),
+      stderr: 'Migrations refuse to run on this database: it has 2 differences.\n',
     })
 
     const plan = await call(() => migrations.up('--adopt', '--dry-run'), { env })
-    expect(plan.stdout).toMatch(/^-- users\.email has no unique index\n(create|alter) [^;]+ix_email[^;]+;\n/)
+    expect(plan.stdout).toMatch(
+      /^-- users\.email has no unique index\n(create|alter) [^;]*unique index[^;]+;\n/,
+    )
     expect(plan.stdout).toContain('-- then the migration 0001_users\n')
     expect((await call(() => migrations.up('--adopt=yes'), { env })).stderr).toBe(
       'Migrations::up knows --adopt and --dry-run, not --adopt=yes\n',

@@ -2,10 +2,15 @@ import { hash, randomUUID } from 'node:crypto'
 import { type DisposableTempDir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PHP_HASHES } from '@latchkey/shared/passwords/test/php-hashes.ts'
 import { validFromOf } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../services/test/support/test-database.ts'
+import {
+  createEmptyDatabase,
+  createTestDatabase,
+  type TestDatabase,
+} from '../../services/test/support/test-database.ts'
 import {
   deleteAccount,
   restoreAccount,
@@ -14,6 +19,7 @@ import {
   setAccountProperty,
   setAccountRole,
 } from '../accounts/change-account.ts'
+import { countAccounts } from '../accounts/count-accounts.ts'
 import { createAccount } from '../accounts/create-account.ts'
 import { getAccount } from '../accounts/find-account.ts'
 import { createUserListRepository } from '../accounts/user-list-repository.ts'
@@ -213,6 +219,29 @@ describe('an import', () => {
     const hasBoth = error === undefined
     expect(summary).toBe(`Imported ${hasBoth ? 2 : 1}, already there 0, refused ${hasBoth ? 0 : 1}.`)
     expect(await find('weiss')).toBeDefined()
+  })
+})
+
+it('counts users by the kind of their hash, and those without an e-mail', async () => {
+  await using old = await createEmptyDatabase()
+  expect(await countAccounts(old.db)).toEqual([])
+  await old.db.runScript('create table users (id integer, email varchar(9))')
+  expect(await countAccounts(old.db), 'of another product').toEqual([])
+  await old.db.runScript(
+    'drop table users; create table users (userid integer, email varchar(9), password varchar(255))',
+  )
+  const insert = {
+    name: 'test-count',
+    text: 'insert into users (userid, email, password) values ($1, $2, $3)',
+  }
+  const hashes = Object.values(PHP_HASHES[0].hashes)
+  const stored = [...hashes, SHA1.toUpperCase(), '', null, hash('md5', PASSWORD), '!']
+  for (const [at, password] of stored.entries())
+    await old.db.execute(insert, [at, at < 2 ? null : `${at}@x.org`, password])
+  const counts = (await countAccounts(old.db)).map(({ form, users }) => [form, users])
+  expect(Object.fromEntries(counts)).toEqual({
+    ...{ sha1: 2, bcrypt: 1, argon2i: 1, argon2id: 1, 'no password': 2, 'no e-mail': 2 },
+    ...{ 'MD5, which no login verifies': 1, 'another hash, which no login verifies': 1 },
   })
 })
 

@@ -1,7 +1,7 @@
 import type { Umzug } from 'umzug'
 import { errorMessage } from '../app-error.ts'
 import type { Difference } from './adoption/adoption.ts'
-import { chooseFixes, inspectAccounts, inspectDatabase } from './adoption/inspect-database.ts'
+import { inspectAccounts, inspectDatabase, refuseDifferences } from './adoption/inspect-database.ts'
 import type { Database, Queryable, Statement } from './database.ts'
 import { type Migration, readAllMigrations } from './migration-files.ts'
 
@@ -108,17 +108,18 @@ async function readApplied(db: Queryable): Promise<Applied[]> {
 
 const namesOf = (applied: readonly Applied[]): Set<string> => new Set(applied.map(({ name }) => name))
 
-/** Removes what `adopt` allows; throws, before anything is changed, where something blocks. */
+/** With `adopt`, removes all differences; throws, before anything is changed, where one is left. */
 async function makeUsable(
   db: Database,
   applied: readonly Applied[],
   { adopt, isAdopting }: { adopt: boolean; isAdopting: boolean },
 ): Promise<void> {
-  const fixes = chooseFixes(await inspectDatabase(db, namesOf(applied)), adopt)
-  if (isAdopting || fixes.length > 0) await requireRights(db)
+  const differences = await inspectDatabase(db, namesOf(applied))
+  refuseDifferences(differences, adopt)
+  if (isAdopting || differences.length > 0) await requireRights(db)
   // One by one, since MySQL commits each change of a table by itself. A second run continues where the first has ended.
-  for (const { fix = '' } of fixes) await db.runScript(fix)
-  if (fixes.length > 0) chooseFixes(await inspectDatabase(db, namesOf(applied)), false)
+  for (const { fix = '' } of differences) await db.runScript(fix)
+  if (differences.length > 0) refuseDifferences(await inspectDatabase(db, namesOf(applied)), false)
 }
 
 /** Fails before the first change where a later one would be refused. */

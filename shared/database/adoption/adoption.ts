@@ -27,25 +27,23 @@ export interface Column {
   is_nullable: Flag
   /** Whether a row that does not name the column gets a value other than null. */
   has_default: Flag
-  /** Whether each update of a row sets the column. */
+  /** Whether each update of a row sets the column, by itself or by a trigger that a migration creates. */
   is_set_on_update: Flag
   /** The default and the comment, as a new definition of the column repeats them; empty where it need not. */
   kept_clauses: string
   /** Null where the column has no text, or where the whole database has one character set. */
-  charset_name: string | null
   collation_name: string | null
 }
 
 export interface Index {
   table_name: string
-  index_name: string
   is_unique: Flag
   /** The column, or `lower(column)`; several are separated by commas. */
   key_columns: string
 }
 
 /** What a value of a column is. */
-export type Kind = 'uuid' | 'text' | 'moment' | 'key'
+export type Kind = 'uuid' | 'text' | 'hash' | 'moment' | 'key'
 
 /** One column of the specification. */
 export interface SpecifiedColumn {
@@ -70,7 +68,7 @@ export const SPECIFICATION: readonly SpecifiedColumn[] = [
   { ...users, column: 'name', kind: 'text', length: 50, isNullable: true },
   { ...users, column: 'email', kind: 'text', length: 120, isNullable: true, isIdentifying: true },
   { ...users, column: 'username', kind: 'text', length: 20, isIdentifying: true },
-  { ...users, column: 'password', kind: 'text', length: 40, isIdentifying: true },
+  { ...users, column: 'password', kind: 'hash', length: 40, isIdentifying: true },
   { ...users, column: 'role', kind: 'text', length: 50, isNullable: true },
   { ...users, column: 'created_at', kind: 'moment', isNullable: true, setBy: 'insert' },
   { ...users, column: 'updated_at', kind: 'moment', isNullable: true, setBy: 'update' },
@@ -103,45 +101,34 @@ export interface Adoption {
   readonly types: Readonly<Record<Kind, readonly string[]>>
   /** Further types from which `redefine` loses nothing. */
   readonly convertible: Readonly<Partial<Record<Kind, readonly string[]>>>
-  /** Columns of `users` to which the migrations give their specified type, length and collation. */
-  readonly redefined: readonly string[]
   /** The key of the index by which no two users share `column`, once the database is migrated. */
   uniqueKey(column: string): string
   /** An expression that is the same for values of `column` that differ only by case. */
   fold(column: string): string
-  /** Whether a trigger that a migration creates sets `updated_at`. */
-  readonly hasTrigger: boolean
+  /** Whether a migration narrows `email` and `username` to their specified length. */
+  readonly narrowsNames: boolean
   /** A condition for a moment that no calendar has, which a migration would refuse. */
   readonly impossibleMoment?: (column: string) => string
   /** SQL text that fails, and changes nothing, where the user of the database may not change the tables. */
   readonly requireRights: string
-  readonly fixes: Fixes
-}
-
-/** SQL that brings a table to the specification. */
-export interface Fixes {
+  /** SQL that adds a column. */
   addColumn(column: SpecifiedColumn): string
-  /** Sets type, length, nullability, character set and collation, and what the database writes. */
+  /** SQL that sets type, length, nullability, character set and collation, and what the database writes. */
   redefine(column: SpecifiedColumn, found: Column): string
-  /** The key is as in `Index.key_columns`. */
-  addUniqueIndex(column: SpecifiedColumn, found: Column, index: { name: string; key: string }): string
-  renameIndex(table: string, from: string, to: string): string
-  /** Absent where every table is transactional. */
-  makeTransactional?(table: string): string
+  /** SQL that lets no two users share a value of the column, except for `null`. */
+  addUniqueIndex(column: SpecifiedColumn, found: Column): string
 }
 
 export const alter = (table: string, change: string): string => `alter table ${table} ${change};`
 
-/** One way in which a database differs from the specification. */
+/** One way in which a database differs from the specification. Migrations refuse to run on it. */
 export interface Difference {
   /** A column or table and what is wrong with it: `users.email has no unique index`. */
   problem: string
-  /** What it causes, in one sentence, and what to do where no SQL fixes it. */
-  consequence: string
-  /** Whether migrations and services refuse to run on the database. */
-  isBlocking: boolean
+  /** What it causes, or what to do where no SQL fixes it. */
+  consequence?: string
   /** SQL that loses no data and changes no row; absent where only the owner of the data can decide. */
-  fix?: string | undefined
+  fix?: string
   /** Some of the values that cause it. */
   examples?: readonly string[]
 }

@@ -4,19 +4,19 @@ import type { Difference } from './adoption.ts'
 export const describeDifferences = (differences: readonly Difference[]): string =>
   differences.map(describeDifference).join('\n')
 
-function describeDifference({ problem, consequence, examples = [], fix = '' }: Difference): string {
-  const details = [...examples, consequence, ...fix.split('\n').filter(Boolean)]
+function describeDifference({ problem, consequence = '', examples = [], fix = '' }: Difference): string {
+  const details = [...examples, consequence, ...fix.split('\n')].filter(Boolean)
   return [`${problem}${examples.length > 0 ? ':' : ''}`, ...details.map((line) => `  ${line}`)].join('\n')
 }
 
-/** Why a migration does not start. `blocking` is what stops it. */
-export function describeRefusal(blocking: readonly Difference[]): string {
-  const byHand = blocking.filter(({ fix }) => fix === undefined)
+/** Why a migration does not start. */
+export function describeRefusal(differences: readonly Difference[]): string {
+  const byHand = differences.filter(({ fix }) => fix === undefined)
   const remedy =
     byHand.length > 0
       ? 'Change this by hand first.'
       : '`npm run migrate -- up --adopt` runs this SQL; with --dry-run it prints what it would do.'
-  const shown = byHand.length > 0 ? byHand : blocking
+  const shown = byHand.length > 0 ? byHand : differences
   return `The database cannot be used as it is, and nothing was changed. ${remedy}\n${describeDifferences(shown)}`
 }
 
@@ -25,8 +25,8 @@ export const describeSharedAccounts = (shared: readonly Difference[]): string =>
   `${shared.map(({ problem }) => problem).join('; ')}. Fix this before Latchkey uses this database, or two accounts can share a name: \`npm run migrate -- status\` shows how.`
 
 /** What `up --adopt` would do, as SQL text. */
-export function describePlan(fixes: readonly Difference[], pending: readonly string[]): string {
-  const statements = fixes.map(({ problem, fix }) => `-- ${problem}\n${fix}`)
+export function describePlan(differences: readonly Difference[], pending: readonly string[]): string {
+  const statements = differences.map(({ problem, fix }) => `-- ${problem}\n${fix}`)
   const migrations = pending.map((name) => `-- then the migration ${name}`)
   return [...statements, ...migrations].join('\n')
 }

@@ -1,7 +1,7 @@
 import { printable } from '../../printable.ts'
 import type { Queryable } from '../database.ts'
 import { type Difference, isLoginColumn } from './adoption.ts'
-import { findSpecified, type Given, isRedefinedByMigration, isUnique } from './find-differences.ts'
+import { findSpecified, type Given, isUnique } from './find-differences.ts'
 
 /** Rows that are listed at most. */
 const MAX_EXAMPLES = 10
@@ -20,8 +20,7 @@ export async function findRowFaults(db: Queryable, given: Given): Promise<Differ
   for (const check of listChecks(given)) {
     const examples = await findExamples(db, check)
     const { column, fault, consequence } = check
-    if (examples.length > 0)
-      faults.push({ problem: `users.${column} ${fault}`, consequence, isBlocking: true, examples })
+    if (examples.length > 0) faults.push({ problem: `users.${column} ${fault}`, consequence, examples })
   }
   return faults
 }
@@ -39,49 +38,54 @@ async function findExamples(db: Queryable, { column, fault, condition }: RowChec
 }
 
 function listChecks(given: Given): RowCheck[] {
-  const { adoption } = given
+  const { narrowsNames, impossibleMoment, fold } = given.adoption
   const columns = findSpecified(given).filter(({ column }) => column.table === 'users')
-  const checks: RowCheck[] = []
-  for (const { column: specified, found } of columns) {
-    const { column, kind, length = 0, isNullable } = specified
-    if (!isNullable && found.is_nullable)
-      checks.push({
-        column,
-        fault: 'is null for',
-        consequence: 'The login of these users fails with 500. Complete or delete the rows.',
-        condition: `${column} is null`,
-      })
-    const isLonger = (found.max_length ?? Number.POSITIVE_INFINITY) > length
-    if (isLonger && isLoginColumn(specified) && isRedefinedByMigration(given, specified))
-      checks.push({
-        column,
-        fault: `is longer than ${length} characters for`,
-        consequence: 'A migration narrows the column, and fails while it has longer values. Shorten them.',
-        condition: `char_length(${column}) > ${length}`,
-      })
-    if (kind === 'moment' && adoption.impossibleMoment)
-      checks.push({
-        column,
-        fault: 'is not a date for',
-        consequence: `Each change of the table fails. Set it to null: update users set ${column} = null where ${adoption.impossibleMoment(column)};`,
-        condition: adoption.impossibleMoment(column),
-      })
-    if (isLoginColumn(specified))
-      checks.push({
-        column,
-        fault: 'is the same, except for case, for several users',
-        consequence: 'Their names are one name to Latchkey. Rename or delete all but one of them.',
-        condition: isShared(adoption.fold(column)),
-      })
-  }
-  if (!isUnique(given, 'users', ['userid']))
-    checks.push({
-      column: 'userid',
-      fault: 'belongs to another user too for',
-      consequence: 'The token of one of these users is a token of the other. Give each user a different id.',
-      condition: isShared('userid'),
-    })
-  return checks
+  const required = columns.filter(({ column: { isNullable } }) => !isNullable)
+  const names = columns.filter(({ column }) => isLoginColumn(column))
+  const moments = columns.filter(({ column: { kind } }) => kind === 'moment' && impossibleMoment)
+  return [
+    ...required.map(({ column: { column } }) => ({
+      column,
+      fault: 'is null for',
+      consequence: 'The login of these users fails with 500. Complete or delete the rows.',
+      condition: `${column} is null`,
+    })),
+    {
+      column: 'password',
+      fault: 'is empty for',
+      consequence: `These users cannot log in. Delete them, or let them reset it: update users set password = '!' where password = '';`,
+      condition: `password = ''`,
+    },
+    ...(narrowsNames ? names : []).map(({ column: { column, length } }) => ({
+      column,
+      fault: `is longer than ${length} characters for`,
+      consequence: 'A migration narrows the column, and fails while it has longer values. Shorten them.',
+      condition: `char_length(${column}) > ${length}`,
+    })),
+    ...moments.map(({ column: { column } }) => ({
+      column,
+      fault: 'is not a date for',
+      consequence: `Each change of the table fails. Set it to null: update users set ${column} = null where ${impossibleMoment?.(column)};`,
+      condition: impossibleMoment?.(column) ?? 'false',
+    })),
+    ...names.map(({ column: { column } }) => ({
+      column,
+      fault: 'is the same, except for case, for several users',
+      consequence: 'Their names are one name to Latchkey. Rename or delete all but one of them.',
+      condition: isShared(fold(column)),
+    })),
+    ...(isUnique(given, 'users', ['userid'])
+      ? []
+      : [
+          {
+            column: 'userid',
+            fault: 'belongs to another user too for',
+            consequence:
+              'The token of one of these users is a token of the other. Give each user a different id.',
+            condition: isShared('userid'),
+          },
+        ]),
+  ]
 }
 
 /** MySQL evaluates an expression of its `having` only in a table. */

@@ -9,14 +9,14 @@ const LAST_CHANGE = '0003_match_without_case'
 
 /**
  * How the database differs from the specification, except for what the pending migrations change. Reads rows only while
- * these migrations are pending, or something blocks.
+ * these migrations are pending, or the tables differ.
  */
 export async function inspectDatabase(db: Queryable, applied: ReadonlySet<string>): Promise<Difference[]> {
   const given = await readCatalog(db, applied)
   if (!given) return []
   const differences = findDifferences(given)
   if (!hasTable(given, 'users') || findForeign(given).length > 0) return differences
-  const mayHaveRowFaults = !given.isMigrated || differences.some(({ isBlocking }) => isBlocking)
+  const mayHaveRowFaults = !given.isMigrated || differences.length > 0
   return mayHaveRowFaults ? [...differences, ...(await findRowFaults(db, given))] : differences
 }
 
@@ -26,15 +26,10 @@ export async function inspectAccounts(db: Queryable, applied: ReadonlySet<string
   return given ? findSharedAccounts(given) : []
 }
 
-/**
- * The differences that a migration removes before it starts: with `adopt` all that have a fix, otherwise none. Throws
- * where something blocks that it does not remove.
- */
-export function chooseFixes(differences: readonly Difference[], adopt: boolean): Difference[] {
-  const fixes = differences.filter(({ fix }) => adopt && fix !== undefined)
-  const blocking = differences.filter((difference) => difference.isBlocking && !fixes.includes(difference))
-  if (blocking.length > 0) throw new Error(describeRefusal(blocking))
-  return fixes
+/** Throws unless the differences are none, or `--adopt` was given and SQL removes all of them. */
+export function refuseDifferences(differences: readonly Difference[], adopt: boolean): void {
+  const areFixed = adopt && differences.every(({ fix }) => fix !== undefined)
+  if (differences.length > 0 && !areFixed) throw new Error(describeRefusal(differences))
 }
 
 /** Reads what the catalog says about the tables; undefined where this kind of database cannot adopt tables. */

@@ -7,6 +7,7 @@ import {
 } from '../adoption/adoption.ts'
 
 const IN_SCHEMA = 'table_schema = database()'
+const TEXTS = ['varchar', 'char', 'tinytext', 'text', 'mediumtext', 'longtext']
 
 /** The collation of migration 0003, which has different names in MySQL and MariaDB. */
 const COLLATE = '/*!80000 collate utf8mb4_0900_as_ci */ /*M!101000 collate utf8mb4_uca1400_nopad_as_ci */'
@@ -14,7 +15,7 @@ const COLLATE = '/*!80000 collate utf8mb4_0900_as_ci */ /*M!101000 collate utf8m
 function typeOf(column: SpecifiedColumn, found?: Column): string {
   const { kind, length = 0 } = column
   if (kind === 'moment') return found?.data_type === 'timestamp' ? 'timestamp' : 'datetime'
-  if (kind !== 'text') return found?.full_type ?? 'binary(16)'
+  if (kind !== 'text' && kind !== 'hash') return found?.full_type ?? 'binary(16)'
   // A wider column loses nothing; the columns of the login have the length of their index.
   const width = isLoginColumn(column) ? length : Math.max(length, found?.max_length ?? 0)
   const isVarying = isLoginColumn(column) || !found || /char$/.test(found.data_type)
@@ -49,36 +50,36 @@ export const mysqlAdoption: Adoption = {
             when version() like '%MariaDB%' then concat(' default ', column_default)
             when extra like '%DEFAULT_GENERATED%' then concat(' default (', column_default, ')')
             else concat(' default ', quote(column_default)) end,
-          if(column_comment = '', '', concat(' comment ', quote(column_comment)))) as kept_clauses, character_set_name as charset_name,
+          if(column_comment = '', '', concat(' comment ', quote(column_comment)))) as kept_clauses,
         collation_name as collation_name
       from information_schema.columns where ${IN_SCHEMA}`,
     // An index on a prefix or on an expression does not keep whole values unique.
-    indexes: `select table_name as table_name, index_name as index_name,
+    indexes: `select table_name as table_name,
         min(non_unique) = 0 and count(sub_part) = 0 and count(column_name) = count(*) as is_unique,
         lower(group_concat(column_name order by seq_in_index)) as key_columns
       from information_schema.statistics where ${IN_SCHEMA} group by table_name, index_name`,
   },
   types: {
     uuid: ['binary'],
-    text: ['varchar', 'char', 'tinytext', 'text', 'mediumtext', 'longtext'],
+    text: TEXTS,
+    hash: TEXTS,
     moment: ['datetime', 'timestamp'],
     key: ['int', 'bigint', 'mediumint', 'smallint'],
   },
   convertible: { moment: ['date'] },
-  hasTrigger: false,
   uniqueKey: (column) => column,
-  redefined: ['email', 'username', 'password'],
   fold: (column) => `convert(${column} using utf8mb4) ${COLLATE}`,
+  narrowsNames: true,
   // 0000-00-00, and a day or month 0.
   impossibleMoment: (column) => `cast(${column} as char) regexp '^0000|-00'`,
   // Neither changes anything, and both need the rights and a server that can be written to.
   requireRights: 'alter table users; create table if not exists users (userid binary(16))',
-  fixes: {
-    addColumn: (column) => alter(column.table, `add column ${redefinition(column)}`),
-    redefine: (column, found) => alter(column.table, `modify ${redefinition(column, found)}`),
-    addUniqueIndex: (column, found, { name, key }) =>
-      alter(column.table, `modify ${redefinition(column, found)}, add unique index ${name} (${key})`),
-    renameIndex: (table, from, to) => alter(table, `rename index \`${from}\` to ${to}`),
-    makeTransactional: (table) => alter(table, 'engine = InnoDB'),
-  },
+  addColumn: (column) => alter(column.table, `add column ${redefinition(column)}`),
+  redefine: (column, found) => alter(column.table, `modify ${redefinition(column, found)}`),
+  addUniqueIndex: (column, found) =>
+    // An index that is not unique can have the name of the specification.
+    alter(
+      column.table,
+      `modify ${redefinition(column, found)}, add unique index uq_${column.column} (${column.column})`,
+    ),
 }

@@ -1,10 +1,12 @@
 import { type Adoption, alter, type Column, type SpecifiedColumn } from '../adoption/adoption.ts'
 
 const IN_SCHEMA = 'current_schema()::regnamespace'
+const TEXTS = ['character varying', 'text', 'citext']
 
 function typeOf({ kind, length = 0 }: SpecifiedColumn, found?: Column): string {
   if (kind === 'moment') return 'timestamptz'
-  if (kind !== 'text') return kind === 'uuid' ? 'uuid' : 'integer'
+  if (kind === 'uuid') return 'uuid'
+  if (kind === 'key') return 'integer'
   return found && found.max_length === null
     ? found.data_type
     : `varchar(${Math.max(length, found?.max_length ?? 0)})`
@@ -38,28 +40,28 @@ export const postgresAdoption: Adoption = {
         case data_type when 'USER-DEFINED' then udt_name else data_type end as data_type, data_type as full_type,
         character_maximum_length as max_length, is_nullable = 'YES' as is_nullable,
         (column_default is not null or is_identity = 'YES' or is_generated = 'ALWAYS') as has_default,
-        false as is_set_on_update,
-        '' as kept_clauses, null as charset_name, null as collation_name
+        true as is_set_on_update, '' as kept_clauses, null as collation_name
       from information_schema.columns where table_schema = current_schema()`,
-    indexes: `select owner.relname as table_name, own.relname as index_name,
+    indexes: `select owner.relname as table_name,
         indisunique and indisvalid and indpred is null as is_unique,
         (select string_agg(replace(replace(pg_get_indexdef(indexrelid, number, true), '::text', ''), '"', ''), ','
             order by number)
           from generate_series(1, indnkeyatts) number) as key_columns
-      from pg_index join pg_class own on own.oid = indexrelid join pg_class owner on owner.oid = indrelid
+      from pg_index join pg_class owner on owner.oid = indrelid
       where owner.relnamespace = ${IN_SCHEMA}`,
   },
   types: {
     uuid: ['uuid'],
-    text: ['character varying', 'text', 'citext'],
+    text: TEXTS,
+    // A migration widens it, also where it has a fixed length.
+    hash: [...TEXTS, 'character'],
     moment: ['timestamp with time zone', 'timestamp without time zone'],
     key: ['integer', 'bigint', 'smallint'],
   },
   convertible: { text: ['character'], moment: ['date'] },
-  redefined: ['password'],
-  hasTrigger: true,
   uniqueKey: folded,
   fold: folded,
+  narrowsNames: false,
   requireRights: `do $$
     begin
       if pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' then
@@ -76,14 +78,13 @@ export const postgresAdoption: Adoption = {
       end if;
     end
     $$`,
-  fixes: {
-    addColumn: (column) =>
-      alter(
-        column.table,
-        `add column ${column.column} ${typeOf(column)}${column.column === 'created_at' ? ' default now()' : ''}`,
-      ),
-    redefine,
-    addUniqueIndex: ({ table }, _, { name, key }) => `create unique index ${name} on ${table} (${key});`,
-    renameIndex: (_, from, to) => `alter index "${from}" rename to ${to};`,
-  },
+  addColumn: (column) =>
+    alter(
+      column.table,
+      `add column ${column.column} ${typeOf(column)}${column.column === 'created_at' ? ' default now()' : ''}`,
+    ),
+  redefine,
+  // The name of the index that a migration creates.
+  addUniqueIndex: ({ table, column }) =>
+    `create unique index ix_${column}_folded on ${table} (${folded(column)});`,
 }
