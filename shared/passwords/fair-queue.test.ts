@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type ClientTrust, createFairQueue } from './fair-queue.ts'
 
 /** Adds calls, written as `trust address`, and returns those that are refused, then those that wait in their turn. */
@@ -66,19 +66,50 @@ describe('the fair queue', () => {
       refused: ['b4'],
     },
     {
-      what: 'refuses a call of another client for one of a known client',
+      what: 'keeps half of the places for known clients',
       calls: ['other a', 'other b', 'other c', 'other d', 'other e', 'known f', 'known g', 'other h'],
-      taken: ['f5', 'b1', 'g6', 'c2', 'd3', 'e4'],
-      refused: ['a0', 'h7'],
+      taken: ['f5', 'a0', 'g6', 'b1', 'c2', 'd3'],
+      refused: ['e4', 'h7'],
     },
     {
-      what: 'keeps the calls of known clients when others have none left',
-      calls: ['known a', 'known a', 'known a', 'known a', 'known a', 'known a', 'other b'],
-      taken: ['a0', 'a1', 'a2', 'a3', 'a4', 'a5'],
-      refused: ['b6'],
+      what: 'keeps half of the places for other clients',
+      calls: [...Array(6).fill('known a'), 'other b', 'other c', 'other d', 'other e', 'known f', 'known g'],
+      taken: ['a0', 'b6', 'f10', 'c7', 'g11', 'd8'],
+      refused: ['a5', 'a4', 'a3', 'e9', 'a2', 'a1'],
     },
   ])('$what', ({ calls, taken, refused }) => {
     expect(run(6, calls)).toEqual({ taken, refused })
+  })
+
+  it('prefers addresses that have had fewer calls, for a minute', async () => {
+    const now = vi.spyOn(performance, 'now').mockReturnValue(1)
+    onTestFinished(() => now.mockRestore())
+    const queue = createFairQueue<string>(2)
+    const add = (call: string) => queue.add(call, { address: call.slice(0, 1), trust: 'other' })
+    add('a0')
+    queue.take()
+    for (const call of ['a1', 'b2']) add(call)
+    expect(add('c3'), 'refused for the first call of another address').toBe('a1')
+    expect(queue.take()).toBe('b2')
+    expect(add('a4'), 'a refused call is not counted').toBeUndefined()
+    expect(add('b5'), 'as many calls as those of the other').toBe('b5')
+    now.mockReturnValue(60_002)
+    await expect.poll(() => queue.hasRoom({ address: 'b', trust: 'other' })).toBe(true)
+    expect(add('b6')).toBe('a4')
+  })
+
+  it('prefers accounts with fewer good logins', () => {
+    const queue = createFairQueue<string>(2)
+    const eve = (host: number) => ({ address: `eve ${host}`, account: 'eve', trust: 'known' }) as const
+    queue.countGoodLogin(eve(1))
+    for (const host of [2, 3]) queue.add(`eve ${host}`, eve(host))
+    expect(queue.add('ada', { address: 'ada', account: 'ada', trust: 'known' })).toBe('eve 3')
+    expect(queue.add('eve 4', eve(4))).toBe('eve 4')
+    expect([queue.take(), queue.take()]).toEqual(['eve 2', 'ada'])
+  })
+
+  it('gives known clients the odd place', () => {
+    expect(run(1, ['other a', 'known b', 'other c'])).toEqual({ taken: ['b1'], refused: ['a0', 'c2'] })
   })
 
   it('without places refuses each call', () => {

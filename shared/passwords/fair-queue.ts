@@ -1,88 +1,115 @@
+import { LRUCache } from 'lru-cache'
+
 /** Whether a client has logged in to this account from this address before. */
 export type ClientTrust = 'known' | 'other'
 
 /** The client for whom a password is hashed. */
 export interface HashClient {
   address: string
+  /** The key of the account, whose good logins count. */
+  account?: string
   trust: ClientTrust
   /** Whether nobody waits for the answer any more. Default: somebody does. */
   hasLeft?: () => boolean
 }
 
+interface Waiting<Call> {
+  call: Call
+  client: HashClient
+  /** Each address has one call in each turn of its lane. */
+  turn: number
+  /** What its address and its account have had: the call with the most loses its place first. */
+  had: number
+}
+
+interface Lane<Call> {
+  /** In the order in which they are taken. */
+  waiting: Waiting<Call>[]
+  /** The turn of the call that was taken last. */
+  turn: number
+  /** Places that the other lane cannot take. */
+  places: number
+}
+
+/** What an address or an account has had is forgotten after a minute without more of it. */
+const FORGOTTEN_AFTER_MS = 60_000
+/** Addresses and accounts that are remembered. */
+const MAX_REMEMBERED = 10_000
+
 /**
  * Calls that wait, at most `limit`. Known clients have a lane, and all others. The lanes take turns, and within a lane the
- * addresses: an address with many calls delays the others by one call each. Without room, a call of a known client takes the
- * place of one of another client, and a call of an address with fewer calls that of one in the same lane with more.
+ * addresses: an address with many calls delays the others by one call each. Each lane keeps half of the places: without room,
+ * the lane with more than its half loses a call to the other one. Within a lane a call takes the place of one whose address
+ * has had more calls, and whose account more good logins.
  */
 export function createFairQueue<Call>(limit: number) {
-  const lanes = { known: createLane<Call>(), other: createLane<Call>() }
+  const lanes: Record<ClientTrust, Lane<Call>> = {
+    known: { waiting: [], turn: 0, places: Math.ceil(limit / 2) },
+    other: { waiting: [], turn: 0, places: Math.floor(limit / 2) },
+  }
+  const remembered = new LRUCache<string, number>({ max: MAX_REMEMBERED, ttl: FORGOTTEN_AFTER_MS })
   let next: ClientTrust = 'known'
-  let size = 0
 
-  /** The lane that loses a call for one more of `client`; undefined where that call is refused. */
-  function findLoser({ address, trust }: HashClient) {
-    if (trust === 'known' && !lanes.other.isEmpty()) return lanes.other
-    const lane = lanes[trust]
-    return lane.longest() > lane.count(address) + 1 ? lane : undefined
+  const size = () => lanes.known.waiting.length + lanes.other.waiting.length
+  const hadBy = (key: string): number => remembered.get(key) ?? 0
+  const count = (key: string, more: number) => void remembered.set(key, hadBy(key) + more)
+  const had = ({ address, account }: HashClient): number =>
+    hadBy(address) + (account === undefined ? 0 : hadBy(account))
+
+  /** The call that would be refused for one more of `client`; undefined where that one is. */
+  function findLoser(client: HashClient): Waiting<Call> | undefined {
+    const { waiting, places } = lanes[client.trust]
+    if (waiting.length < places) return findGreediest(lanes[otherThan(client.trust)])
+    const loser = findGreediest(lanes[client.trust])
+    return loser && loser.had > had(client) ? loser : undefined
+  }
+
+  function remove(loser: Waiting<Call>): void {
+    const { waiting } = lanes[loser.client.trust]
+    waiting.splice(waiting.indexOf(loser), 1)
+    count(loser.client.address, -1)
   }
 
   return {
     /** Whether a call of `client` would be added, and not be refused itself. */
-    hasRoom: (client: HashClient): boolean => size < limit || findLoser(client) !== undefined,
+    hasRoom: (client: HashClient): boolean => size() < limit || findLoser(client) !== undefined,
 
     /** Adds a call; returns the call that has to be refused for it, which may be `call` itself. */
     add(call: Call, client: HashClient): Call | undefined {
-      const isFull = size >= limit
+      const isFull = size() >= limit
       const loser = isFull ? findLoser(client) : undefined
       if (isFull && !loser) return call
-      const dropped = loser?.drop()
-      if (!dropped) size++
-      lanes[client.trust].add(client.address, call)
-      return dropped
+      if (loser) remove(loser)
+      const { waiting, turn: current } = lanes[client.trust]
+      const turn = 1 + (waiting.findLast((each) => each.client.address === client.address)?.turn ?? current)
+      const before = waiting.findLastIndex((each) => each.turn <= turn)
+      waiting.splice(before + 1, 0, { call, client, turn, had: had(client) })
+      count(client.address, 1)
+      return loser?.call
+    },
+
+    /** Counts a good login, which nobody but the owner of the account can cause. */
+    countGoodLogin({ account }: HashClient): void {
+      if (account !== undefined) count(account, 1)
     },
 
     /** Calls that wait. */
-    size: (): number => size,
+    size,
 
     /** Removes the call whose turn it is. */
     take(): Call | undefined {
-      if (size === 0) return undefined
-      size--
-      const lane = lanes[next].isEmpty() ? otherThan(next) : next
-      next = otherThan(lane)
-      return lanes[lane].take()
+      const trust = lanes[next].waiting.length > 0 ? next : otherThan(next)
+      next = otherThan(trust)
+      const lane = lanes[trust]
+      const taken = lane.waiting.shift()
+      if (taken) lane.turn = taken.turn
+      return taken?.call
     },
   }
 }
 
 const otherThan = (trust: ClientTrust): ClientTrust => (trust === 'known' ? 'other' : 'known')
 
-/** The calls of one lane by address. The addresses are in the order of their turns. */
-function createLane<Call>() {
-  const queues = new Map<string, Call[]>()
-  const count = (address: string): number => queues.get(address)?.length ?? 0
-  const longestAddress = (): string => [...queues.keys()].toSorted((a, b) => count(b) - count(a))[0] ?? ''
-
-  return {
-    count,
-    isEmpty: () => queues.size === 0,
-    add(address: string, call: Call): void {
-      queues.set(address, [...(queues.get(address) ?? []), call])
-    },
-    take(): Call | undefined {
-      const [[address, [call, ...others]] = ['', []]] = queues
-      queues.delete(address)
-      if (others.length > 0) queues.set(address, others)
-      return call
-    },
-    /** How many calls the address with the most has. */
-    longest: (): number => count(longestAddress()),
-    /** Removes the newest call of the address with the most. */
-    drop(): Call | undefined {
-      const address = longestAddress()
-      const dropped = queues.get(address)?.pop()
-      if (count(address) === 0) queues.delete(address)
-      return dropped
-    },
-  }
-}
+/** The last of the calls whose clients have had the most. */
+const findGreediest = <Call>({ waiting }: Lane<Call>): Waiting<Call> | undefined =>
+  waiting.toSorted((a, b) => a.had - b.had).at(-1)

@@ -3,6 +3,9 @@ import { argon2id } from './argon2.ts'
 import { createPasswordHasher } from './password-hasher.ts'
 import { sha1 } from './sha1.ts'
 
+const PASSWORD = 'c0rrect-Horse!'
+const STORED = sha1.hash(PASSWORD)
+
 describe('the queue of hashes', () => {
   it.each([
     { concurrency: 1, queueLimit: 0 },
@@ -60,6 +63,17 @@ describe('the queue of hashes', () => {
     expect(ask, 'once it is closed').toThrow(overloaded)
   })
 
+  it('refuses an account with many good logins for one with fewer, whatever their wrong passwords', async () => {
+    const passwords = createPasswordHasher({ scheme: 'sha1', concurrency: 1, queueLimit: 1 })
+    const logIn = (account: string, password: string) =>
+      passwords.verify(password, STORED, { address: crypto.randomUUID(), account, trust: 'known' })
+    await logIn('eve', PASSWORD)
+    await logIn('bob', 'guess')
+    const logins = ['carol', 'eve', 'bob'].map((account) => logIn(account, PASSWORD))
+    expect(await outcomesOf(logins)).toEqual(['hashed', 'overloaded', 'hashed'])
+    await passwords.close()
+  })
+
   it('refuses what waits when it is closed, as when it is full, and ends what runs', async () => {
     const passwords = createPasswordHasher({ scheme: 'argon2id', concurrency: 1, queueLimit: 3 })
     await passwords.hash('c0rrect-Horse!')
@@ -76,8 +90,6 @@ describe('the queue of hashes', () => {
 })
 
 describe('a cheap scheme', async () => {
-  const PASSWORD = 'c0rrect-Horse!'
-  const STORED = sha1.hash(PASSWORD)
   const open = () => createPasswordHasher({ scheme: 'sha1', concurrency: 1, queueLimit: 0 })
 
   it('verifies the right password at once, without a native library', async () => {

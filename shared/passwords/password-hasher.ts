@@ -104,7 +104,11 @@ export function createPasswordHasher({
       run(client, async () => getScheme(scheme).hash(password)),
     /** `stored` is undefined for an unknown user, which takes as long as a wrong password. */
     verify: (password: string, stored: string | undefined, client = OPERATOR): Promise<Verification> =>
-      run(client, () => verifyStored(password, stored, { scheme, accepted: verified })),
+      run(client, async () => {
+        const verification = await verifyStored(password, stored, { scheme, accepted: verified })
+        if (verification.matches) waiting.countGoodLogin(client)
+        return verification
+      }),
     usage: (): HasherUsage => ({ running: running.size, waiting: waiting.size() }),
     /** Refuses the calls that wait, and every later one; returns when the others have ended. */
     async close(): Promise<void> {

@@ -19,15 +19,19 @@ export type LimitLogin = <Result>(
 
 /** Limits failed logins by address and by account, and remembers the clients whose logins succeed. */
 export function createLoginLimiter({ knownClients, ...options }: LoginLimiterOptions): LimitLogin {
+  const { accountKey } = options
   const failures = ['invalid_credentials', 'wrong_password'] as const
   const limitFailures = createFailureLimiter({ ...options, name: 'login', failures })
 
   return (request, account, logIn) =>
     limitFailures(request, account, async () => {
-      const trust = (await knownClients.has(request, account)) ? 'known' : 'other'
-      // Under an overload clients give up and come back. What nobody waits for delays the others.
-      const hasLeft = () => request.raw.socket.destroyed
-      const result = await logIn({ address: addressKey(request), trust, hasLeft })
+      const result = await logIn({
+        address: addressKey(request),
+        account: accountKey(account),
+        trust: (await knownClients.has(request, account)) ? 'known' : 'other',
+        // Under an overload clients give up and come back. What nobody waits for delays the others.
+        hasLeft: () => request.raw.socket.destroyed,
+      })
       await knownClients.remember(request, account)
       return result
     })
