@@ -7,7 +7,7 @@ namespace Latchkey\Scriptify\Terminal;
 /** A sleeping copy of the worker, which wakes when the worker dies. */
 final class Backup
 {
-    /** A background process of the user may keep the pair open, so the parent's pid is checked as well. */
+    /** A background process of the user may keep the pair open, so the pids are checked as well. */
     private const CHECK_MICROSECONDS = 200_000;
 
     /** @param resource $pair */
@@ -19,8 +19,11 @@ final class Backup
     ) {
     }
 
-    /** Returns at once in the worker; in the copy, when the worker has died. */
-    public static function fork(): ?self
+    /**
+     * Returns at once in the worker; in the copy, when the worker has died. The end of the terminal ends both: a worker
+     * that has replaced another one is not the terminal's child, and may never look at its socket again.
+     */
+    public static function fork(int $terminal): ?self
     {
         $pair = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, STREAM_IPPROTO_IP);
         if ($pair === false) {
@@ -37,7 +40,7 @@ final class Backup
         pcntl_signal(SIGINT, SIG_IGN);
         pcntl_sigprocmask(SIG_SETMASK, $before);
         fclose($pair[0]);
-        return new self(0, $pair[1], true, self::sleepUntilDeath($pair[1], $worker));
+        return new self(0, $pair[1], true, self::sleepUntilDeath($pair[1], $worker, $terminal));
     }
 
     /** Ends a copy that is out of date, and reaps it. */
@@ -59,10 +62,10 @@ final class Backup
     }
 
     /** @param resource $pair */
-    private static function sleepUntilDeath($pair, int $worker): string
+    private static function sleepUntilDeath($pair, int $worker, int $terminal): string
     {
         $words = '';
-        while (posix_getppid() === $worker) {
+        while (posix_getppid() === $worker && self::isAlive($terminal)) {
             [$readable, $none] = [[$pair], null];
             if (@stream_select($readable, $none, $none, 0, self::CHECK_MICROSECONDS) === 1) {
                 $words .= (string) fread($pair, 4096);
@@ -71,9 +74,20 @@ final class Backup
                 }
             }
         }
+        if (!self::isAlive($terminal)) {
+            // Not by its number once it is dead: another process may have that now.
+            posix_getppid() === $worker && posix_kill($worker, SIGKILL);
+            self::killSelf();
+        }
         stream_set_blocking($pair, false);
         $words .= (string) @stream_get_contents($pair);
         fclose($pair);
         return $words;
+    }
+
+    /** A session that has changed its user may not send a signal to the terminal. */
+    private static function isAlive(int $pid): bool
+    {
+        return posix_kill($pid, 0) || posix_get_last_error() !== PCNTL_ESRCH;
     }
 }

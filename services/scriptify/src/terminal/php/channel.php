@@ -7,6 +7,9 @@ namespace Latchkey\Scriptify\Terminal;
 /** One JSON object per line, both ways, on the socket that the terminal opened. */
 final class Channel
 {
+    /** A signal may interrupt a write a few times; once the terminal has ended, each write fails. */
+    private const MAX_FAILURES = 10;
+
     /** @var resource */
     private $stream;
 
@@ -36,11 +39,9 @@ final class Channel
     public function write(array $message): void
     {
         $text = json_encode($message, JSON_INVALID_UTF8_SUBSTITUTE | JSON_UNESCAPED_UNICODE | JSON_PARTIAL_OUTPUT_ON_ERROR) . "\n";
-        while ($text !== '') {
+        for ($failures = 0; $text !== '' && $failures < self::MAX_FAILURES;) {
             $sent = @fwrite($this->stream, $text);
-            if ($sent === false && feof($this->stream)) {
-                return;
-            }
+            $failures += $sent === false ? 1 : 0;
             $text = substr($text, (int) $sent);
         }
     }

@@ -25,6 +25,8 @@ final class Worker
     private static ?string $libraries = null;
     private static bool $hasFailedOpening = false;
     private static int $pid = 0;
+    /** The process that started this one. */
+    private static int $terminal = 0;
 
     /** @var array{id: int, type: string, ...} the request in progress */
     private static array $request = ['id' => 0, 'type' => ''];
@@ -44,6 +46,7 @@ final class Worker
         self::$imports = new Imports();
         self::$pid = (int) getmypid();
         self::$forks = $mayFork && function_exists('pcntl_fork') && function_exists('posix_kill');
+        self::$terminal = self::$forks ? posix_getppid() : 0;
         self::watchInterrupts();
         register_shutdown_function(self::die(...));
         set_error_handler(self::warn(...));
@@ -248,7 +251,7 @@ final class Worker
             self::warnOfSize();
             return;
         }
-        self::$backup = Backup::fork();
+        self::$backup = Backup::fork(self::$terminal);
         if (self::$backup === null) {
             return;
         }

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { Duplex, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkerCommand } from '../backend.ts'
@@ -12,6 +13,9 @@ const DEAD_CHECK_MS = 20
 const GRACE_MS = 300
 /** How long a live copy may take to replace its dead worker. */
 const TAKEOVER_MS = 10_000
+
+/** Makes Linux end the worker with this process, however that ends; what computes would not look at its socket again. */
+const END_WITH_PARENT = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '--pdeathsig', 'KILL'] : []
 
 export interface WorkerProcess {
   /** Asks the worker; rejects with WorkerDied if it dies before it answers. */
@@ -131,8 +135,9 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
 }
 
 function spawnWorker({ command, cwd, env, stdin }: WorkerOptions) {
+  const [file = '', ...args] = [...END_WITH_PARENT, command.file, ...command.args]
   // Not detached: the terminal must stay the session leader, or the death of a worker would hang it up.
-  const child = spawn(command.file, command.args, {
+  const child = spawn(file, args, {
     cwd,
     env,
     stdio: [stdin, 'inherit', 'inherit', 'pipe', command.hasInterruptPipe ? 'pipe' : 'ignore'],
