@@ -29,7 +29,7 @@ RUN npm pkg delete dependencies && npm pkg delete devDependencies --workspaces -
   && npm prune --omit=dev && rm -rf node_modules/.cache \
   && npm sbom --sbom-format cyclonedx --sbom-type application > sbom.json \
   && sed --in-place '/"serialNumber":/d; /"timestamp":/d' sbom.json
-RUN mkdir -p /image/app && cp --archive --parents node_modules services/*/node_modules sbom.json /image/app \
+RUN mkdir -p /image/app && cp --archive --parents node_modules */node_modules services/*/node_modules sbom.json /image/app \
   && find /image -exec touch --no-dereference --date=@0 {} +
 
 # Under a strict umask only the owner may read the checkout; the image runs as another user.
