@@ -11,7 +11,6 @@ import { createPasswordHasher, type PasswordHasher } from '@latchkey/shared/pass
 import { type PasswordPolicy, POLICY_SETTINGS } from '@latchkey/shared/passwords/password-policy.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
-import { acceptedSchemes, hashScheme } from '@latchkey/shared/settings/password-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 
 /** The number of hashes that may wait for a thread: more than a batch of an import. */
@@ -36,12 +35,19 @@ export async function withAdminContext<Result>(
 ): Promise<Result> {
   const given = loadEnvironment(environment)
   const settings = parseSettings(
-    ['DATABASE_URL', ...hashScheme.names, ...acceptedSchemes.names, 'HASH_CONCURRENCY', ...POLICY_SETTINGS],
+    [
+      'DATABASE_URL',
+      'PASSWORD_HASH',
+      'PASSWORD_HASH_ACCEPTED',
+      'PASSWORD_HASH_SHARED',
+      'HASH_CONCURRENCY',
+      ...POLICY_SETTINGS,
+    ],
     given,
   )
   const notify = createNotify(given)
-  const scheme = hashScheme.derive(settings)
-  const accepted = acceptedSchemes.derive(settings)
+  const scheme = settings.PASSWORD_HASH
+  const accepted = [...settings.PASSWORD_HASH_ACCEPTED, ...settings.PASSWORD_HASH_SHARED]
   let hasher: PasswordHasher | undefined
   // Created on demand: its threads cost memory and time, and most commands hash nothing.
   const acquireHasher = () => {
@@ -75,7 +81,8 @@ export async function withAdminContext<Result>(
 /** The queue is not opened for one mail: the sweep of mailer-worker dispatches it. */
 const SWEPT = { dispatch: () => undefined, discard: () => undefined }
 
-function createNotify(environment: Environment): SendNotice {
+/** Creates the function that accepts notices; without MAIL_SECRET it only says that there are none. */
+export function createNotify(environment: Environment): SendNotice {
   if (!environment.MAIL_SECRET)
     return async () => console.error('The user gets no mail about this: MAIL_SECRET is not set.')
   const settings = parseSettings(['MAIL_SECRET', 'NOTICE_ROLES_CHANGED'], environment)

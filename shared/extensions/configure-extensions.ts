@@ -1,4 +1,4 @@
-import { findMisspelt } from '../settings/misspelt.ts'
+import { findMisspelt } from '../closest-name.ts'
 import { readSetting } from '../settings/parse-settings.ts'
 import type { Environment } from '../settings/setting.ts'
 import { SettingsError } from '../settings/settings-error.ts'
@@ -31,7 +31,7 @@ export function configureExtensions(
 function findMisspeltNames({ name, settings }: LoadedExtension, environment: Environment): string[] {
   const given = Object.keys(environment).filter((each) => each.startsWith(settingPrefix(name)))
   return given.flatMap((each) => {
-    const meant = findMisspelt(each, settings)
+    const meant = findMisspelt(each, Object.keys(settings))
     return meant ? [`${each} is not a setting. Did you mean ${meant}?`] : []
   })
 }

@@ -29,12 +29,24 @@ async function bind(server: Listener, { host, port, portSetting }: ListenOptions
   try {
     return await server.listen({ host, port })
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
-    throw new Error(
-      `Cannot listen on ${host}:${port}: another process listens there. Stop it, or set ${portSetting} to another port`,
-      { cause: error },
-    )
+    const advice = adviceFor(error, portSetting)
+    if (advice === undefined) throw error
+    throw new Error(`Cannot listen on ${host}:${port}: ${advice}`, { cause: error })
   }
+}
+
+function adviceFor(error: unknown, portSetting: string): string | undefined {
+  switch (error instanceof Error && 'code' in error && error.code) {
+    case 'EADDRINUSE':
+      return `another process listens there. Stop it, or set ${portSetting} to another port`
+    case 'EACCES':
+      return `this user may not open the port. Set ${portSetting} to 1024 or more`
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'HOST is not an address of this machine. Set HOST=0.0.0.0 for all of its addresses, or HOST=127.0.0.1'
+  }
+  return undefined
 }
 
 async function drain(server: Listener): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { ExtensionError } from '../extensions/find-extensions.ts'
-import { loadConfig } from '../settings/environment.ts'
+import { findMisspeltNames, loadConfig } from '../settings/environment.ts'
 import type { Environment } from '../settings/setting.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '../settings/settings-error.ts'
 import { createLogger } from '../telemetry/logger.ts'
@@ -32,7 +32,10 @@ export interface ServiceContext {
   registry: Registry
 }
 
-/** Ends the process with exit code 0 when its settings can be used, before a connection or a port is opened. */
+/**
+ * Ends the process before a connection or a port is opened: with exit code 0 where its settings can be used, and no variable
+ * of its environment is almost a setting. A start only warns of such a variable, which may be another program's.
+ */
 const CHECK_SETTINGS = '--check-settings'
 
 /** An idle event loop shows as a lag of this. With prom-client's 10 ms, waking up takes half a percent of a core more. */
@@ -46,11 +49,16 @@ export async function openContext<Settings extends { config: CommonConfig }>(
   lifecycle: Lifecycle,
   { name, processEnvironment, readSettings, timeoutMessage }: ServiceOptions<Settings>,
 ): Promise<Settings & ServiceContext> {
+  const misspelt = findMisspeltNames(processEnvironment, 'the environment')
   const { environment, config: settings } = await readOrExit(readSettings, processEnvironment)
-  if (process.argv.includes(CHECK_SETTINGS)) process.exit()
+  if (process.argv.includes(CHECK_SETTINGS)) {
+    if (misspelt.length > 0) exit(new SettingsError(misspelt))
+    process.exit()
+  }
   const { log, shutdown } = settings.config
   let tracing: Tracing | undefined
   const logger = createLogger(name, log.level, undefined, () => tracing?.logFields() ?? {})
+  for (const fault of misspelt) logger.warn(fault)
   const timeoutMs = ((shutdown.delaySeconds ?? 0) + shutdown.graceSeconds) * 1000
   lifecycle.configureStop({ logger, timeoutMs, timeoutMessage })
   tracing = await lifecycle.open(
@@ -79,8 +87,12 @@ async function readOrExit<Settings>(
     return await loadConfig(readSettings, processEnvironment)
   } catch (error) {
     if (!(error instanceof SettingsError || error instanceof ExtensionError)) throw error
-    process.stderr.write(`${error.message}\n`)
-    // Nothing is open yet.
-    process.exit(EXIT_CONFIGURATION)
+    exit(error)
   }
+}
+
+/** Ends the process while nothing is open yet. */
+function exit({ message }: Error): never {
+  process.stderr.write(`${message}\n`)
+  process.exit(EXIT_CONFIGURATION)
 }

@@ -65,3 +65,19 @@ const TrustedProxy = z.union([
   z.cidrv6(),
   z.enum(['loopback', 'linklocal', 'uniquelocal']),
 ])
+
+const ADDRESS = String.raw`[^\s@<>"(),;\\]+@([^\s@<>"(),;\\]+)`
+/** RFC 5322: an address, or one in angle brackets after a display name, which may be quoted. */
+const MAILBOX = new RegExp(
+  `^\\s*(?:${ADDRESS}|(?:"(?:[^"\\\\]|\\\\.)*"|[^<>"(),;@\\\\]*)\\s*<${ADDRESS}>)\\s*$`,
+)
+
+/** The domain of the one address that `text` holds, with or without a display name. */
+export function findSenderDomain(text: string): string | undefined {
+  const [, bare, bracketed] = MAILBOX.exec(text) ?? []
+  return /\p{Cc}/u.test(text) ? undefined : (bare ?? bracketed)
+}
+
+/** What is wrong with the sender of the mails. */
+export const findSenderFault = (text: string): Fault | undefined =>
+  findSenderDomain(text) === undefined ? { message: 'must be one address' } : undefined

@@ -72,7 +72,7 @@ describe('each setting', () => {
   )
 
   it('that is not any text at all refuses some', () => {
-    const anyText = ['CREDENTIALS_FILE', 'DATA_DIR', 'HOST', 'MAIL_FROM', 'DKIM_DOMAIN', 'DKIM_SELECTOR']
+    const anyText = ['CREDENTIALS_FILE', 'DATA_DIR', 'HOST', 'DKIM_DOMAIN', 'DKIM_SELECTOR']
     const refuses = (name: SettingName) =>
       BAD_VALUES.some((value) => value && faultsOf(name, value).length > 0)
     expect(NAMES.filter((name) => !refuses(name))).toEqual(anyText)
@@ -80,7 +80,7 @@ describe('each setting', () => {
 })
 
 it.each<[SettingName, string, string]>([
-  ['TOKEN_LIFETIME', '0', 'must be a whole number of seconds, at least 1. For example: TOKEN_LIFETIME=3600'],
+  ['TOKEN_LIFETIME', '0', 'must be a whole number of seconds, at least 2. For example: TOKEN_LIFETIME=3600'],
   ['PORT', '65536', 'must be a whole number from 0 to 65535. For example: PORT=8080'],
   [
     'OUTBOX_SWEEP',
@@ -112,6 +112,31 @@ it.each<[SettingName, string, string]>([
   ],
 ])('says what is wrong, the range and what to do: %s=%s', (name, value, fault) => {
   expect(faultsOf(name, value)).toEqual([`${name} ${fault}`])
+})
+
+describe('the user name and password of a URL', () => {
+  const fault = (name: string) => [
+    `${name} must have each @, /, ? and # of its user name and password percent-encoded. Write %40 for @, %2F for /, %3F for ? and %23 for #.`,
+  ]
+
+  it.each<[SettingName, string]>([
+    ['DATABASE_URL', `postgres://latchkey:${VALUE}@x@db.example.com/latchkey`],
+    ['DATABASE_URL', `mysql://latchkey:${VALUE}@x/y@db.example.com/latchkey`],
+    ['DATABASE_URL', `mysql://latchkey:${VALUE}/x@db.example.com/latchkey`],
+    ['QUEUE_URL', `redis://:${VALUE}#x@queue.example.com:6379`],
+    ['MAIL_URL', `smtp://no-reply@example.com:${VALUE}@smtp.example.com`],
+    ['MAIL_URL', `smtp://robot:${VALUE}?x@smtp.example.com`],
+  ])('contain nothing that would end them: %s=%s', (name, value) => {
+    expect(faultsOf(name, value)).toEqual(fault(name))
+  })
+
+  it.each<[SettingName, string]>([
+    ['DATABASE_URL', `postgres://latchkey:${VALUE}%40x%2Fy@db.example.com/latchkey?application_name=x`],
+    ['QUEUE_URL', `redis://:${VALUE}@queue.example.com:6379/1`],
+    ['MAIL_URL', 'file:///var/mail/a@b'],
+  ])('may contain anything percent-encoded: %s=%s', (name, value) => {
+    expect(faultsOf(name, value)).toEqual([])
+  })
 })
 
 describe('a list', () => {

@@ -6,7 +6,7 @@ import { ACCEPTED_BY_DEFAULT, SCHEME_NAMES } from '../passwords/scheme.ts'
 import { hasDemoUsers } from '../users/demo-users.ts'
 import { emailAddress } from '../users/email-address.ts'
 import { INTERNAL_PROPERTY_PREFIX, MAX_LENGTH } from '../users/user.ts'
-import { findCorsFault, findIssuerFault, findProxyFault } from './addresses.ts'
+import { findCorsFault, findIssuerFault, findProxyFault, findSenderFault } from './addresses.ts'
 import {
   checked,
   type Environment,
@@ -92,9 +92,9 @@ export const SETTINGS = {
       remedy: 'Set it to the previous JWT_SECRET, or leave it empty.',
     }),
   ),
-  TOKEN_LIFETIME: seconds({ description: 'Lifetime of an access token.', minimum: 1, default: 3600 }),
+  TOKEN_LIFETIME: seconds({ description: 'Lifetime of an access token.', minimum: 2, default: 3600 }),
   REFRESH_WINDOW: seconds({
-    description: 'Time before its expiry in which a token can be refreshed.',
+    description: 'Time before its expiry in which a token can be refreshed; less than `TOKEN_LIFETIME`.',
     minimum: 1,
     default: 300,
   }),
@@ -257,14 +257,11 @@ export const SETTINGS = {
     example: 'redis://queue.example.com:6379',
   }),
   MAIL_SECRET: secret(32, { description: 'Key that seals the variables of a queued mail.' }),
-  MAIL_URL: setting(
-    TEXT.refine((given) => URL.canParse(given), 'must be a URL'),
-    {
-      description: 'Sender of the mails, chosen by the scheme.',
-      example: 'smtps://user:password@smtp.example.com',
-    },
-  ),
-  MAIL_FROM: text({
+  MAIL_URL: url([], {
+    description: 'Sender of the mails, chosen by the scheme.',
+    example: 'smtps://user:password@smtp.example.com',
+  }),
+  MAIL_FROM: setting(checked(TEXT, findSenderFault), {
     description: 'Sender address of the mails.',
     example: 'Latchkey <no-reply@example.com>',
   }),
@@ -393,6 +390,7 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS
 export type SettingValue<Name extends SettingName> = z.output<(typeof SETTINGS)[Name]['schema']>
+export type Settings<Name extends SettingName = SettingName> = { [Key in Name]: SettingValue<Key> }
 
 function findDomainsFault(domains: readonly string[]): Fault | undefined {
   return domains.every((domain) => emailAddress().safeParse(`a@${domain}`).success)

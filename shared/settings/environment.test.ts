@@ -116,6 +116,19 @@ describe('a name that no setting has', () => {
   })
 })
 
+describe('an environment without a folder', () => {
+  it.each(['production', 'nowhere'])('is refused, with those that have one: %s', (APP_ENV) => {
+    expect(() => loadEnvironment({ APP_ENV })).toThrow(
+      `APP_ENV is ${APP_ENV}, and there is no folder config/${APP_ENV}. Set it to one of dev, prod, staging, test.`,
+    )
+  })
+
+  it('is the only fault, since the others are those of its files', async () => {
+    const loading = loadConfig((environment) => parseSettings(['MAIL_URL'], environment), { APP_ENV: 'DEV' })
+    await expect(loading).rejects.toMatchObject({ faults: [expect.stringMatching(/^APP_ENV must be/)] })
+  })
+})
+
 describe('config/<env>/settings.env of an extension', () => {
   const load = async (text: string, processEnvironment: NodeJS.ProcessEnv = {}) => {
     const root = await someExtensions({

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
+import { findMisspelt } from '../closest-name.ts'
 import { type ExtensionFolder, findExtensions, settingPrefix } from '../extensions/find-extensions.ts'
-import { findMisspelt } from './misspelt.ts'
+import { SETTINGS } from './definitions.ts'
 import { parseSettings } from './parse-settings.ts'
 import type { Environment } from './setting.ts'
 import { collectFaults, parseBoth, SettingsError } from './settings-error.ts'
@@ -67,13 +68,7 @@ function readEnvironment(
     : { environment: {}, faults: [] }
   const { APP_ENV: owner = given.APP_ENV ?? 'dev' } = credentials.environment
   const { APP_ENV = owner } = given
-  // Checked before it becomes part of a path.
-  const faults = collectFaults(() => parseSettings(['APP_ENV'], { APP_ENV }))
-  if (APP_ENV !== owner)
-    faults.push(
-      `APP_ENV is ${APP_ENV}, and the secrets in CREDENTIALS_FILE belong to ${owner}. Set APP_ENV=${owner}.`,
-    )
-  if (faults.length > 0) return { environment: given, faults }
+  refuse(findEnvironmentFaults(APP_ENV, owner, configDir))
   const files = [
     ...extensions.map((extension) => readExtensionFile(extension, APP_ENV)),
     ...['settings.env', 'credentials.env'].map((file) =>
@@ -85,6 +80,23 @@ function readEnvironment(
     environment: Object.assign({}, ...files.map((file) => file.environment), given, { APP_ENV }),
     faults: files.flatMap((file) => file.faults),
   }
+}
+
+/** With the wrong files each further fault would mislead. */
+function findEnvironmentFaults(name: string, owner: string, configDir: string): string[] {
+  // Checked before it becomes part of a path.
+  const faults = collectFaults(() => parseSettings(['APP_ENV'], { APP_ENV: name }))
+  if (name !== owner)
+    faults.push(
+      `APP_ENV is ${name}, and the secrets in CREDENTIALS_FILE belong to ${owner}. Set APP_ENV=${owner}.`,
+    )
+  const folders = readdirSync(configDir, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  const known = folders.map((folder) => folder.name).toSorted()
+  if (faults.length === 0 && !known.includes(name))
+    faults.push(
+      `APP_ENV is ${name}, and there is no folder config/${name}. Set it to one of ${known.join(', ')}.`,
+    )
+  return faults
 }
 
 function readExtensionFile({ name, dir }: ExtensionFolder, environment: string): Read {
@@ -115,10 +127,12 @@ function readFile(path: string, shownAs: string, { isOptional = false } = {}): R
   }
 }
 
-/** Finds misspelt names in a file of settings. The process environment has many names that are not Latchkey's. */
-function findMisspeltNames(environment: Environment, file: string): string[] {
-  return Object.keys(environment).flatMap((name) => {
-    const meant = findMisspelt(name)
-    return meant ? [`${name} in ${file} is not a setting. Did you mean ${meant}?`] : []
+/** Shorter names have too many neighbours. */
+const LONG_NAMES = Object.keys(SETTINGS).filter((name) => name.length >= 6)
+
+/** What is wrong with the names in `source` that are almost those of settings. */
+export const findMisspeltNames = (environment: Environment, source: string): string[] =>
+  Object.keys(environment).flatMap((name) => {
+    const meant = findMisspelt(name, LONG_NAMES)
+    return meant ? [`${name} in ${source} is not a setting. Did you mean ${meant}?`] : []
   })
-}

@@ -1,10 +1,9 @@
 import type { z } from 'zod'
 import { isPublishedSecret } from '../secrets/published-secrets.ts'
-import { SETTINGS, type SettingName, type SettingValue } from './definitions.ts'
+import { SETTINGS, type SettingName, type Settings, type SettingValue } from './definitions.ts'
+import { RULES } from './rules.ts'
 import type { Environment, Fault, Setting } from './setting.ts'
 import { SettingsError } from './settings-error.ts'
-
-export type Settings<Name extends SettingName = SettingName> = { [Key in Name]: SettingValue<Key> }
 
 /**
  * Reads the named settings from `environment`, with the defaults of `service`; throws `SettingsError` with all faults.
@@ -15,25 +14,19 @@ export function parseSettings<Name extends SettingName>(
   environment: Environment,
   service?: string,
 ): Settings<Name> {
-  const { values, faults } = readSettings(names, environment, service)
-  if (faults.size > 0) throw new SettingsError([...faults.values()])
-  return values
-}
-
-/** `parseSettings` that throws nothing: a setting is either in `values` or, with what is wrong, in `faults`. */
-export function readSettings<Name extends SettingName>(
-  names: readonly Name[],
-  environment: Environment,
-  service?: string,
-): { values: Settings<Name>; faults: Map<SettingName, string> } {
-  const values: { [Key in SettingName]?: unknown } = {}
-  const faults = new Map<SettingName, string>()
-  for (const name of names) {
-    const { value, fault } = readSetting(name, SETTINGS[name], environment, service)
-    if (fault) faults.set(name, fault)
-    else values[name] = value
-  }
-  return { values: values as Settings<Name>, faults }
+  const read = names.map((name) => [name, readSetting(name, SETTINGS[name], environment, service)] as const)
+  const good = Object.fromEntries(read.flatMap(([name, { value, fault }]) => (fault ? [] : [[name, value]])))
+  // Each value is of its name's type, which no type of `fromEntries` can say.
+  const settings = good as Settings
+  const rules = RULES.filter((rule) => rule.names.every((name) => Object.hasOwn(settings, name)))
+  const faults = [
+    ...read.flatMap(([, { fault }]) => fault ?? []),
+    ...rules
+      .flatMap((rule) => rule.findFaults(settings, environment))
+      .map(([name, fault]) => toLine(name, SETTINGS[name], fault)),
+  ]
+  if (faults.length > 0) throw new SettingsError(faults)
+  return settings
 }
 
 /** Reads one setting as `setting` declares it: its value, or what is wrong. */
@@ -79,7 +72,5 @@ function findPublished(name: string, environment: Environment): Fault | undefine
 }
 
 /** One line: the name, what is wrong, and what to do. */
-export const describeFault = (name: SettingName, fault: Fault): string => toLine(name, SETTINGS[name], fault)
-
 const toLine = (name: string, { remedy, example }: Setting<unknown>, fault: Fault): string =>
   `${name} ${fault.message}. ${fault.remedy ?? remedy ?? `For example: ${name}=${example}`}`

@@ -112,16 +112,28 @@ export function oneOf<const Choice extends string>(
   return setting(z.enum(choices, { error: `must be ${listOf(choices)}` }), about)
 }
 
-/** A URL with one of `protocols`, which are written without the colon. */
+/** A URL with one of `protocols`, which are written without the colon; with any where there are none. */
 export function url(protocols: readonly string[], { missing, ...about }: About & { missing?: string }) {
   const starts = listOf(protocols.map((name) => `${name}://`))
-  const schema = z
-    .string(missing ?? 'is missing')
-    .refine(
-      (given) => protocols.includes(URL.parse(given)?.protocol.slice(0, -1) ?? ''),
-      `must be a URL that starts with ${starts}`,
-    )
+  const rule = protocols.length > 0 ? ` that starts with ${starts}` : ''
+  const schema = checked(z.string(missing ?? 'is missing'), (given) => {
+    if (hasStrayAt(given)) return STRAY_AT
+    const protocol = URL.parse(given)?.protocol.slice(0, -1)
+    const isKnown = protocol !== undefined && (protocols.length === 0 || protocols.includes(protocol))
+    return isKnown ? undefined : { message: `must be a URL${rule}` }
+  })
   return setting(schema, { isSecret: false, ...about })
+}
+
+const STRAY_AT: Fault = {
+  message: 'must have each @, /, ? and # of its user name and password percent-encoded',
+  remedy: 'Write %40 for @, %2F for /, %3F for ? and %23 for #.',
+}
+
+/** Whether a URL has an `@` that does not end its user name and password: the text before it could be taken for the host. */
+function hasStrayAt(text: string): boolean {
+  const [, authority = '', rest = ''] = /^[^:]*:\/\/([^/?#]+)(.*)$/s.exec(text) ?? []
+  return rest.includes('@') || authority.split('@').length > 2
 }
 
 /** `a, b or c`. Intl.ListFormat would load the tables of languages, which takes 20 ms of each start. */

@@ -1,6 +1,4 @@
-import { POLICY_SETTINGS } from '@latchkey/shared/passwords/password-policy.ts'
-import { declareConfig, underTheirNames } from '@latchkey/shared/settings/declare-config.ts'
-import { acceptedSchemes, hashScheme } from '@latchkey/shared/settings/password-settings.ts'
+import { declareConfig } from '@latchkey/shared/settings/declare-config.ts'
 
 /** The settings of auth-api, grouped by what needs them; throws `SettingsError`. */
 export const parseConfig = declareConfig('auth-api', {
@@ -31,12 +29,22 @@ export const parseConfig = declareConfig('auth-api', {
   },
   login: { field: 'LOGIN_FIELD' },
   passwords: {
-    scheme: hashScheme,
-    accepted: acceptedSchemes,
+    scheme: 'PASSWORD_HASH',
+    accepted: 'PASSWORD_HASH_ACCEPTED',
+    shared: 'PASSWORD_HASH_SHARED',
     concurrency: 'HASH_CONCURRENCY',
     queueLimit: 'HASH_QUEUE',
   },
-  policy: underTheirNames(POLICY_SETTINGS),
+  policy: {
+    MINIMUM_CHARS: 'MINIMUM_CHARS',
+    REQUIRE_UPPERCASE: 'REQUIRE_UPPERCASE',
+    REQUIRE_LOWERCASE: 'REQUIRE_LOWERCASE',
+    REQUIRE_SYMBOLS: 'REQUIRE_SYMBOLS',
+    REQUIRE_NUMBERS: 'REQUIRE_NUMBERS',
+    ALLOW_WHITESPACE: 'ALLOW_WHITESPACE',
+    ALLOW_SEQUENTIAL: 'ALLOW_SEQUENTIAL',
+    ALLOW_REPEATED: 'ALLOW_REPEATED',
+  },
   profile: { properties: 'PROFILE_PROPERTIES', emailChange: 'EMAIL_CHANGE' },
   reset: { ttlSeconds: 'RESET_TTL', attempts: 'RESET_ATTEMPTS' },
   signUp: { isOpen: 'SIGN_UP', domains: 'SIGN_UP_DOMAINS' },

@@ -1,7 +1,7 @@
+import { findMisspelt } from '@latchkey/shared/closest-name.ts'
 import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { explainFailure } from '@latchkey/shared/extensions/explain-failure.ts'
 import { checkProblemType } from '@latchkey/shared/extensions/problem-type.ts'
-import { findMisspelt } from '@latchkey/shared/settings/misspelt.ts'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { Core } from './core.ts'
 import type { RouteOwners } from './plugins/route-owners.ts'
@@ -39,11 +39,11 @@ export async function addExtensions(
     })
 }
 
-const OWN_OPTIONS = { auth: true, problems: true }
+const OWN_OPTIONS = ['auth', 'problems']
 
 function requireKnownOptions(route: RouteOptions): void {
   for (const option of Object.keys(route)) {
-    const meant = findMisspelt(option, OWN_OPTIONS, 4)
+    const meant = findMisspelt(option, OWN_OPTIONS)
     if (meant)
       throw new Error(`The route ${route.url} has an unknown option ${option}; did you mean ${meant}?`)
   }

@@ -11,7 +11,6 @@ import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
-import { refuseSmallPool } from '@latchkey/shared/settings/password-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { parseBoth } from '@latchkey/shared/settings/settings-error.ts'
 import { traceDatabase } from '@latchkey/shared/telemetry/trace-database.ts'
@@ -79,6 +78,7 @@ async function openClients(
   { config, logger, tracing, registry, failures }: ServiceContext & { config: Config; failures: Failures },
 ) {
   const hashWaits = createHashWaits(registry)
+  const { accepted, shared, ...passwordSettings } = config.passwords
   const database = await lifecycle.open(
     () =>
       openDatabase(config.database.url, {
@@ -89,7 +89,12 @@ async function openClients(
   )
   const db = tracing ? traceDatabase(database, tracing.runInSpan) : database
   const passwords = await lifecycle.open(
-    () => createPasswordHasher({ ...config.passwords, onStarted: (seconds) => hashWaits.observe(seconds) }),
+    () =>
+      createPasswordHasher({
+        ...passwordSettings,
+        accepted: [...accepted, ...shared],
+        onStarted: (seconds) => hashWaits.observe(seconds),
+      }),
     (passwords) => passwords.close(),
   )
   const limitStore = await lifecycle.open(
@@ -126,11 +131,7 @@ const dependencyOf = (error: unknown): string | undefined =>
 
 async function readSettings(environment: Environment) {
   const [config, extensions] = await parseBoth(
-    () => {
-      const config = parseConfig(environment)
-      refuseSmallPool(config.passwords.concurrency, Number(environment.UV_THREADPOOL_SIZE))
-      return config
-    },
+    () => parseConfig(environment),
     async () => configureExtensions(await loadExtensions(), environment),
   )
   return { config, extensions }

@@ -27,7 +27,7 @@ beforeAll(async () => {
   database = await createTestDatabase()
   queue = await queueUrl()
   user = await aUser({ users: createUserRepository(database.db) })
-  running = startService({ PASSWORD_HASH: 'sha1' })
+  running = startService({ PASSWORD_HASH: 'sha1', RATE_LIMIT_LOGINS: '5' })
   runningAt = await addressOf(running)
 })
 afterAll(async () => {
@@ -125,7 +125,7 @@ describe('a database in which two accounts can share a name', () => {
     const [refusal] = await refusalsOf(own)
     expect(refusal).toMatch(/users\.email has no unique index[\s\S]*share a name[\s\S]*migrate -- status/)
     await expect(
-      withAdminContext(async () => 'ran', { DATABASE_URL: own.url, APP_ENV: 'nowhere' }),
+      withAdminContext(async () => 'ran', { DATABASE_URL: own.url, APP_ENV: 'staging' }),
     ).rejects.toThrow(/users\.username has no unique index/)
   })
 })
@@ -150,15 +150,28 @@ describe.concurrent('settings', () => {
     expect(service.output()).not.toMatch(/at .*\.ts:\d+|correct horse|tiger/)
   })
 
-  it("that let hashes hold all threads of libuv's pool are refused", async ({ expect }) => {
-    const settings = { UV_THREADPOOL_SIZE: '4', HASH_CONCURRENCY: '4' }
-    await using service = startService({
-      ...settings,
-      ...runFirst('process.argv.push("--check-settings")'),
-    })
-    expect(await service.exited).toBe(78)
-    expect(service.output()).toMatch(/HASH_CONCURRENCY must be less.*are 4\. Set UV_THREADPOOL_SIZE=5/)
-  })
+  it.for([
+    {
+      settings: { UV_THREADPOOL_SIZE: '4', HASH_CONCURRENCY: '4' },
+      faults: ['HASH_CONCURRENCY must be less than the threads', 'are 4. Set UV_THREADPOOL_SIZE=5'],
+    },
+    { settings: { TOKEN_LIFETIME: '3600', REFRESH_WINDOW: '4000' }, faults: ['REFRESH_WINDOW=1800'] },
+    { settings: { APP_ENV: 'production' }, faults: ['no folder config/production', 'dev, prod, staging'] },
+    {
+      settings: { RATE_LIMIT_LOGINS: '5', HASH_CONCURENCY: '1' },
+      faults: ['Did you mean RATE_LIMIT_LOGIN?', 'Did you mean HASH_CONCURRENCY?'],
+    },
+  ])(
+    'are refused by --check-settings, with what is right: $settings',
+    async ({ settings, faults }, { expect }) => {
+      await using service = startService({
+        ...settings,
+        ...runFirst('process.argv.push("--check-settings")'),
+      })
+      expect(await service.exited).toBe(78)
+      for (const fault of faults) expect(service.output()).toContain(fault)
+    },
+  )
 
   it('are all that --check-settings checks', async ({ expect }) => {
     const unreachable = { DATABASE_URL: 'postgres://latchkey@127.0.0.1:1/latchkey' }
@@ -170,8 +183,9 @@ describe.concurrent('settings', () => {
     expect(service.output()).toBe('')
   })
 
-  it('with sha1 are logged as a warning', ({ expect }) => {
+  it('with sha1, or with a name that is almost one, are logged as a warning', ({ expect }) => {
     expect(running.output()).toMatch(/"level":"warn".*PASSWORD_HASH=argon2id/)
+    expect(running.output()).toMatch(/"level":"warn".*RATE_LIMIT_LOGINS in the environment is not a setting/)
   })
 })
 
@@ -233,6 +247,17 @@ describe.concurrent('the process', () => {
     expect(await draining.json()).toMatchObject({ checks: { service: 'draining' } })
     expect((await logInAt(url)).status).toBe(200)
   })
+
+  it.for(['192.0.2.1', 'no-such-host.invalid'])(
+    'says that HOST is not of this machine: %s',
+    async (HOST, { expect }) => {
+      await using service = startService({ HOST })
+      expect(await service.exited).toBe(1)
+      expect(service.output()).toMatch(
+        /Cannot listen on .*: HOST is not an address of this machine\. Set HOST=0\.0\.0\.0/,
+      )
+    },
+  )
 
   it('says which address is taken', async ({ expect }) => {
     const { port } = new URL(runningAt)

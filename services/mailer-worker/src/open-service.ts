@@ -7,9 +7,10 @@ import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { parseBoth } from '@latchkey/shared/settings/settings-error.ts'
 import { traceDatabase } from '@latchkey/shared/telemetry/trace-database.ts'
-import { parseConfig } from './config.ts'
+import { type Config, parseConfig } from './config.ts'
 import type { Takeover } from './consume-queue.ts'
 import { loadExternal } from './load-external.ts'
+import type { SenderOptions } from './senders/sender.ts'
 import { buildWorker } from './worker.ts'
 
 /** Connections of one worker at most. */
@@ -47,11 +48,7 @@ export async function openService(
     (queue) => queue.close(),
   )
   const sender = await lifecycle.open(
-    () =>
-      createSender(config.mail.url, {
-        concurrency: config.queue.concurrency,
-        ...(config.mail.dkim ? { dkim: config.mail.dkim } : {}),
-      }),
+    () => createSender(config.mail.url, { concurrency: config.queue.concurrency, ...dkimOf(config) }),
     (sender) => sender.close(),
   )
 
@@ -67,6 +64,12 @@ export async function openService(
     logger,
     address: () => worker.server.listeningOrigin,
   })
+}
+
+/** The settings of the signature are given together or not at all. */
+function dkimOf({ mail }: Config): Pick<SenderOptions, 'dkim'> {
+  const { domainName, keySelector, privateKey } = mail.dkim
+  return domainName && keySelector && privateKey ? { dkim: { domainName, keySelector, privateKey } } : {}
 }
 
 async function readSettings(environment: Environment) {

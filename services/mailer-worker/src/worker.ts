@@ -8,6 +8,7 @@ import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { createSettlement } from '@latchkey/shared/mail-outbox/settle-mail.ts'
 import { createOutboxSweep } from '@latchkey/shared/mail-outbox/sweep-outbox.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { findSenderDomain } from '@latchkey/shared/settings/addresses.ts'
 import type { Tracing } from '@latchkey/shared/telemetry/tracing.ts'
 import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import type { FastifyInstance } from 'fastify'
@@ -65,13 +66,13 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
   registerQueueGauges(registry, { queue, outbox })
   registerOutboxAge(registry, { outbox, clock })
 
-  const { secret, from, domain, brand } = config.mail
+  const { secret, from, brand } = config.mail
   const graceEnd = new AbortController()
   const sendMail = createSendMail({
     open: createSealer(secret).open,
     envelope,
     context: { from, environment: config.environment, brand },
-    domain,
+    domain: findSenderDomain(from) ?? from,
     send: tracing ? (mail) => tracing.runInSpan('send mail', {}, () => sender.send(mail)) : sender.send,
     settlement,
     metrics,

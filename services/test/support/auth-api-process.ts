@@ -42,8 +42,8 @@ export function startServiceProcess(
 export const serviceEnvironment = () => ({
   PATH: process.env.PATH,
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-  // An environment without files, so that the checkout's config/ has no effect.
-  APP_ENV: 'nowhere',
+  // No start of this checkout writes secrets for it.
+  APP_ENV: 'staging',
   PASSWORD_HASH: 'argon2id',
   HOST: '127.0.0.1',
   PORT: '0',

@@ -1,4 +1,5 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
+import { didYouMean } from '@latchkey/shared/closest-name.ts'
 import { formatRoles } from '@latchkey/shared/users/roles.ts'
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
@@ -92,7 +93,7 @@ function requiredRoles(
   const unknown = roles.find((role) => !declared.includes(role))
   if (unknown !== undefined)
     throw new Error(
-      `The route ${url} requires the role ${unknown}, which is not declared: add it to the roles of the extension, or to ROLES in shared/users/roles.ts for a route of Latchkey`,
+      `The route ${url} requires the role ${unknown}, which is not declared${didYouMean(unknown, declared)}: add it to the roles of the extension, or to ROLES in shared/users/roles.ts for a route of Latchkey`,
     )
   return roles
 }

@@ -1,7 +1,7 @@
+import { closestName } from '@latchkey/shared/closest-name.ts'
 import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import type { CliContext } from '../io/cli-context.ts'
-import { closestName } from '../io/closest-name.ts'
 import type { InitSystem, ServiceAction } from '../units/init-system.ts'
 
 export interface CliOptions {

@@ -1,7 +1,7 @@
+import { closestName, didYouMean } from '@latchkey/shared/closest-name.ts'
 import { chooseClassRuntime, type RuntimeName } from '../classes/choose-runtime.ts'
 import { findModule, getModule, listClasses } from '../classes/node/find-module.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
-import { closestName, didYouMean } from '../io/closest-name.ts'
 import type { MethodReference } from './method-call.ts'
 
 export interface ReferenceOptions {

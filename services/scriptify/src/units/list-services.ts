@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import { didYouMean } from '@latchkey/shared/closest-name.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
-import { didYouMean } from '../io/closest-name.ts'
 import { namesIn } from './folders.ts'
 import type { InitSystem, ServiceState } from './init-system.ts'
 import { inspectUnit } from './inspect-service.ts'

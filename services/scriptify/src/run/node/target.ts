@@ -1,7 +1,7 @@
+import { didYouMean } from '@latchkey/shared/closest-name.ts'
 import { type Callable, type CallableMember, isCallable, isClass } from '../../classes/node/callable.ts'
 import { isPublic } from '../../classes/node/is-public.ts'
 import { CliError, EXIT } from '../../io/cli-error.ts'
-import { didYouMean } from '../../io/closest-name.ts'
 import type { CallerOptions } from '../method-call.ts'
 
 /** The method or function that a reference names. */
