@@ -57,7 +57,7 @@ export const AUDIT_EVENTS = {
   },
   'limit.reached': {
     description:
-      'A request was refused with 429; `reason` is its method and route. With a user only if the request had a valid token.',
+      'A request was refused with 429; `reason` is its method and route, or `unmatched`. With a user only if the request had a valid token.',
     isOpen: true,
   },
 } as const satisfies Record<string, EventKind>

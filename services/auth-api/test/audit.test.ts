@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http'
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -144,5 +145,42 @@ describe('a refused login', () => {
     // Two for each minute that the test takes.
     expect(rows.length).toBeLessThan(10)
     expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(50)
+  })
+})
+
+describe('clients that collect reached limits', () => {
+  it('hide neither who guesses nor at whom', async () => {
+    const settings = { RATE_LIMIT_REQUESTS: '20', TRUST_PROXY: '127.0.0.1' }
+    await using flooded = await startApp({ database, settings, auditFlushMs: 20 })
+    const user = await aUser(flooded)
+    const ask = (method: string, url: string, address: string, payload?: object) =>
+      flooded.server.inject({
+        // Every method that Node accepts, not only those that Fastify has routes for.
+        method: method as 'GET',
+        url,
+        headers: { 'x-forwarded-for': address },
+        ...(payload && { payload }),
+      })
+    const { paths } = (await ask('GET', '/openapi.json', '198.51.100.1')).json()
+    for (const address of ['198.51.100.1', '198.51.100.2']) {
+      for (let request = 0; request <= 20; request++) await ask('GET', '/', address)
+      for (const url of [...Object.keys(paths), '/docs', '/docs/json', '/docs/index.css', '/nothing'])
+        for (const method of METHODS.filter((each) => each !== 'CONNECT' && !url.startsWith('/health/')))
+          expect((await ask(method, url, address)).statusCode, `${method} ${url}`).toBe(429)
+    }
+    const guess = { username: user.email, password: 'a guess' }
+    for (let time = 0; time < 5; time++)
+      expect((await ask('POST', '/login', '192.0.2.7', guess)).statusCode).toBe(401)
+    await ask('POST', '/login', '192.0.2.8', { username: 'nobody@example.com', password: 'a guess' })
+    await expectEvents(user, ['login.refused'])
+    const lines = flooded.logLines.map((line) => JSON.parse(line))
+    const refused = lines.filter(({ msg }) => msg === 'login.refused')
+    expect(refused.map(({ userid, address, reason }) => [userid, address, reason])).toEqual([
+      [user.userid, '192.0.2.7', 'wrong_password'],
+      [undefined, '192.0.2.8', 'unknown_user'],
+    ])
+    const reached = lines.filter(({ msg }) => msg === 'limit.reached').map(({ reason }) => reason)
+    expect(reached).toContain('POST /login')
+    expect(reached.filter((reason) => reason?.includes('unmatched'))).toEqual(['unmatched', 'unmatched'])
   })
 })

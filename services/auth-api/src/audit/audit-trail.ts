@@ -1,5 +1,5 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
-import { type AuditEvent, type AuditEventName, isOpenEvent } from '@latchkey/shared/audit/audit-events.ts'
+import type { AuditEvent, AuditEventName } from '@latchkey/shared/audit/audit-events.ts'
 import { createAuditRepository, type DatedEvent } from '@latchkey/shared/audit/audit-repository.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Transaction } from '@latchkey/shared/database/database.ts'
@@ -72,7 +72,7 @@ export function openAuditTrail(dependencies: AuditTrailDependencies): AuditTrail
   const timer = setInterval(() => void tick(), flushMs).unref()
   return {
     report(event) {
-      const recorded = counts.count(event, isOpenEvent(event.name))
+      const recorded = counts.count(event)
       if (recorded) record(recorded)
     },
     async write(transaction, event) {

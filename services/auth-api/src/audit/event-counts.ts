@@ -1,42 +1,60 @@
-import type { AuditEvent } from '@latchkey/shared/audit/audit-events.ts'
+import { type AuditEvent, isOpenEvent } from '@latchkey/shared/audit/audit-events.ts'
 
-/** Different events of a window that anybody can cause. Beyond it only the name of an event is kept. */
-const MAX_OPEN = 100
-/** Different events of a window that need a password, a token or a code. */
-const MAX_PROVED = 10_000
+/** Different open events of one address in a window. */
+const MAX_OF_ADDRESS = 20
+/** Different open events without a user in a window. */
+const MAX_ANONYMOUS = 2_000
+/** Different other events in a window: these need a password, a token, a code, or the name of a user. */
+const MAX_OTHERS = 10_000
 
-interface Counted {
-  event: AuditEvent
-  /** Equal events since this one was recorded. */
-  more: number
+interface Counts {
+  readonly max: number
+  readonly byKey: Map<string, { event: AuditEvent; more: number }>
 }
 
-/** Counts equal events of a window: of the same name, user, address and reason. */
+/**
+ * Counts equal events of a window: of the same name, user, address and reason. Different ones are limited, and what one
+ * client causes does not hide who does something else. So an open event of an address with many keeps its name and address,
+ * for which half of the room is reserved. An event keeps nothing but its name where all clients together cause too many.
+ */
 export function createEventCounts() {
-  const open = new Map<string, Counted>()
-  const proved = new Map<string, Counted>()
+  const anonymous: Counts = { max: MAX_ANONYMOUS, byKey: new Map() }
+  const others: Counts = { max: MAX_OTHERS, byKey: new Map() }
+  /** Different open events by address. */
+  const ofAddress = new Map<string | undefined, number>()
+  const countOf = (address: string | undefined): number => ofAddress.get(address) ?? 0
+
+  /** Leaves out what would make an event one of too many different ones. */
+  function shorten(event: AuditEvent, isOpen: boolean, { max, byKey }: Counts): AuditEvent {
+    const { name, address } = event
+    const hasRoom = isOpen ? countOf(address) < MAX_OF_ADDRESS && byKey.size < max / 2 : byKey.size < max
+    if (hasRoom || byKey.has(keyOf(event))) return event
+    const ofClient = { name, address }
+    return isOpen && (byKey.size < max || byKey.has(keyOf(ofClient))) ? ofClient : { name }
+  }
 
   return {
-    /** The event to record: the first of its kind in the window; undefined for one that was only counted. */
-    count(event: AuditEvent, isOpen: boolean): AuditEvent | undefined {
-      const counted = isOpen ? open : proved
-      const isFull = counted.size >= (isOpen ? MAX_OPEN : MAX_PROVED)
-      const known = counted.get(keyOf(event))
-      const kept = known || !isFull ? event : { name: event.name }
-      const found = known ?? counted.get(keyOf(kept))
-      if (found) {
-        found.more++
+    /** Returns the event to record: the first of its kind in the window; undefined for one that was only counted. */
+    count(event: AuditEvent): AuditEvent | undefined {
+      const isOpen = isOpenEvent(event.name)
+      const counts = isOpen && event.userid === undefined ? anonymous : others
+      const kept = shorten(event, isOpen, counts)
+      const counted = counts.byKey.get(keyOf(kept))
+      if (counted) {
+        counted.more++
         return undefined
       }
-      counted.set(keyOf(kept), { event: kept, more: 0 })
+      counts.byKey.set(keyOf(kept), { event: kept, more: 0 })
+      if (isOpen) ofAddress.set(kept.address, countOf(kept.address) + 1)
       return kept
     },
 
     /** Ends the window; returns what was counted in it and not recorded, each event once with its count. */
     end(): AuditEvent[] {
-      const rest = [...open.values(), ...proved.values()].filter(({ more }) => more > 0)
-      open.clear()
-      proved.clear()
+      const rest = [...anonymous.byKey.values(), ...others.byKey.values()].filter(({ more }) => more > 0)
+      anonymous.byKey.clear()
+      others.byKey.clear()
+      ofAddress.clear()
       // Each of them had another id.
       return rest.map(({ event, more }) => ({ ...event, requestId: undefined, count: more }))
     },

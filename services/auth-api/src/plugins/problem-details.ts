@@ -148,7 +148,8 @@ export const problemDetails = fp<ProblemDetailsOptions>(
 const limitReached = ({ method, routeOptions, jwt }: FastifyRequest): RequestEvent => ({
   name: 'limit.reached',
   userid: jwt?.sub,
-  reason: `${method} ${routeOptions.url ?? 'unmatched'}`,
+  // Any client can send any method to any path.
+  reason: routeOptions.url === undefined ? 'unmatched' : `${method} ${routeOptions.url}`,
 })
 
 /**
