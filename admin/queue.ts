@@ -1,5 +1,5 @@
-import { rootReason } from '@latchkey/shared/app-error.ts'
 import { type FailedMail, type MailQueue, openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { maskAddress, maskAddresses } from '@latchkey/shared/users/email-address.ts'
@@ -69,7 +69,7 @@ async function withQueue<Result>(work: (queue: MailQueue) => Promise<Result>): P
     await queue.ping().catch((error: unknown) => {
       // BullMQ waits for an unreachable server and reports the reason to onError.
       const reason = rootReason(lastError ?? error)
-      throw new Error(`The queue at ${new URL(QUEUE_URL).host} cannot be reached: ${reason}`, {
+      throw new Error(`The queue at ${new URL(QUEUE_URL).host} (QUEUE_URL) cannot be reached: ${reason}`, {
         cause: error,
       })
     })

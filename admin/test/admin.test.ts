@@ -417,7 +417,7 @@ describe('Queue', () => {
     })
     expect(code).toBe(1)
     expect(stderr.trim().split('\n')).toHaveLength(1)
-    expect(stderr).toContain('The queue at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED')
+    expect(stderr).toContain('The queue at 127.0.0.1:1 (QUEUE_URL) cannot be reached: connect ECONNREFUSED')
     expect(stderr).not.toContain('hidden')
   })
 })
@@ -459,7 +459,9 @@ describe('an unavailable database', () => {
       env: { DATABASE_URL: `${protocol}://latchkey:hidden@127.0.0.1:1/latchkey` },
     })
     expect(code).toBe(1)
-    expect(stderr).toBe('The database at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1\n')
+    expect(stderr).toBe(
+      'The database at 127.0.0.1:1 (DATABASE_URL) cannot be reached: connect ECONNREFUSED 127.0.0.1:1\n',
+    )
   })
 })
 

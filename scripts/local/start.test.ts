@@ -248,7 +248,9 @@ describe('npm start', () => {
     const settings = { DATABASE_URL: 'postgres://latchkey:hidden@127.0.0.1:1/latchkey', ...WITHOUT_INBOX }
     await using start = npmStart(settings)
     expect(await start.exited).toBe(1)
-    expect(start.output()).toContain('The database at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED')
+    expect(start.output()).toContain(
+      'The database at 127.0.0.1:1 (DATABASE_URL) cannot be reached: connect ECONNREFUSED',
+    )
     expect(start.output()).toContain('Without DATABASE_URL')
     expect(start.output()).not.toContain('hidden')
   })

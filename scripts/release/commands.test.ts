@@ -37,7 +37,7 @@ it.each([
     script: 'migrate.ts',
     args: ['status'],
     code: 1,
-    says: /^The database at 127\.0\.0\.1:1 cannot be reached/,
+    says: /^The database at 127\.0\.0\.1:1 \(DATABASE_URL\) cannot be reached/,
   },
 ])('$script $args ends with $code', async ({ script, args, code, says }) => {
   const ended = await run(script, args)

@@ -53,7 +53,7 @@ describe('a database whose disk is full', () => {
       code: 200,
       body: { checks: { service: 'degraded', database: 'failing', queue: 'ok' } },
     })
-    await isWritten(/"fails":\["database at [^"]+: failing \(.*No space left on device\)"\]/)
+    await isWritten(/"fails":\["database at [^"]+: failing \(the disk of the database is full\)"\]/)
 
     await docker('exec', postgres.getId(), 'rm', FILLER)
     expect((await request()).status).toBe(200)

@@ -74,7 +74,7 @@ export interface LoginSql {
 
 /** What a driver's errors mean. The patterns match the error's code or its SQLSTATE. */
 export interface DriverErrors {
-  /** The server is unreachable, starting, stopping, full or too slow. */
+  /** The server is unreachable, starting, stopping, full or too slow, or refuses the login. */
   readonly unavailable: RegExp
   /** The same, where the driver gives a message only. */
   readonly unavailableMessage?: RegExp

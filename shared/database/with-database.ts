@@ -1,4 +1,5 @@
-import { AppError, rootReason } from '../app-error.ts'
+import { AppError } from '../app-error.ts'
+import { rootReason } from '../root-reason.ts'
 import type { Database, DatabaseOptions } from './database.ts'
 import { openDatabase } from './dialects.ts'
 
@@ -17,7 +18,7 @@ export async function withDatabase<Result>(
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'unavailable') throw error
     const { host } = new URL(url)
-    const named = error.message.replace('The database', `The database${host && ` at ${host}`}`)
+    const named = error.message.replace('The database', `The database${host && ` at ${host}`} (DATABASE_URL)`)
     const message = `${named}: ${rootReason(error)}`
     throw new AppError('unavailable', message, { cause: error })
   } finally {

@@ -1,5 +1,5 @@
-import { rootReason } from '../app-error.ts'
 import type { Clock } from '../clock.ts'
+import { rootReason } from '../root-reason.ts'
 
 /** The failures of what a dependency was asked for. */
 export interface Failed {

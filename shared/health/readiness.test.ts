@@ -115,7 +115,7 @@ describe('a dependency that passes its check while requests fail', () => {
       isReady: true,
       isDegraded: true,
       checks: { service: 'degraded', database: 'failing' },
-      reasons: { database: 'No space left on device' },
+      reasons: { database: 'the disk of the database is full' },
       failures: { database: 3 },
     })
     now = 10_000

@@ -1,5 +1,5 @@
-import { rootReason } from '../app-error.ts'
 import type { Clock } from '../clock.ts'
+import { rootReason } from '../root-reason.ts'
 import { createFailures, type Failures } from './failures.ts'
 
 /** Returns `ok`, or in a few words what is missing. May reject, and may hang. */

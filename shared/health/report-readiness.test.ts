@@ -42,8 +42,8 @@ describe('the report on readiness', () => {
       [
         expect.objectContaining({
           waitsFor: [
-            'database at db.example.com:3306: unreachable (connect ECONNREFUSED)',
-            'mail at smtp.example.com: no answer',
+            'database at db.example.com:3306 (DATABASE_URL): unreachable (connect ECONNREFUSED)',
+            'mail at smtp.example.com (MAIL_URL): no answer',
           ],
         }),
         'not ready, waiting',
@@ -61,7 +61,7 @@ describe('the report on readiness', () => {
       ...READY,
       isDegraded: true,
       checks: { ...READY.checks, service: 'degraded', database: 'failing' },
-      reasons: { database: 'No space left on device' },
+      reasons: { database: 'the disk of the database is full' },
       failures: { database: count },
     })
     const looks = [READY, failing(7), failing(40), failing(40), { ...READY, failures: { database: 42 } }]
@@ -74,7 +74,9 @@ describe('the report on readiness', () => {
     for (const health of looks) log(health)
     expect(logger.warn.mock.calls).toEqual([
       [
-        expect.objectContaining({ fails: ['database at db:5432: failing (No space left on device)'] }),
+        expect.objectContaining({
+          fails: ['database at db:5432 (DATABASE_URL): failing (the disk of the database is full)'],
+        }),
         'ready, degraded',
       ],
     ])

@@ -81,13 +81,21 @@ export function createHealthLog({ urls, logger, address }: Omit<ReadinessReport,
 const countSince = (before: Health['failures'], now: Health['failures']): number =>
   Object.entries(now).reduce((sum, [name, count]) => sum + count - (before[name] ?? 0), 0)
 
+/** The setting that each check depends on. */
+const URL_SETTINGS: Readonly<Record<string, string>> = {
+  database: 'DATABASE_URL',
+  queue: 'QUEUE_URL',
+  mail: 'MAIL_URL',
+}
+
 function describeWaits({ checks, reasons }: Health, urls: ReadinessReport['urls']): string[] {
   return Object.entries(checks)
     .filter(([name, result]) => name !== 'service' && result !== 'ok')
     .map(([name, result]) => {
       const host = hostIn(urls[name])
       const reason = reasons[name]
-      return `${name}${host ? ` at ${host}` : ''}: ${result}${reason ? ` (${reason})` : ''}`
+      const setting = URL_SETTINGS[name]
+      return `${name}${host ? ` at ${host}` : ''}${setting ? ` (${setting})` : ''}: ${result}${reason ? ` (${reason})` : ''}`
     })
 }
 

@@ -37,7 +37,7 @@ describe('a mail', () => {
     const failure = new Error('the database is unavailable')
     outbox.remove.mockRejectedValueOnce(failure)
     expect(await settlement.settle(id)).toBe(false)
-    expect(warn).toHaveBeenCalledWith({ err: failure, mailId: id }, expect.any(String))
+    expect(warn).toHaveBeenCalledWith({ reason: failure.message, mailId: id }, expect.any(String))
     outbox.remove.mockRejectedValueOnce(failure)
     await expect(settlement.settlePending()).rejects.toBe(failure)
     await settlement.settlePending()

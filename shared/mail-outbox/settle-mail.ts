@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { rootReason } from '../root-reason.ts'
 import type { OutboxRepository } from './outbox-repository.ts'
 
 export interface SettlementDependencies {
@@ -34,7 +35,7 @@ export function createSettlement({ outbox, logger }: SettlementDependencies): Se
       } catch (error) {
         pending.add(id)
         logger.warn(
-          { err: error, mailId: id },
+          { reason: rootReason(error), mailId: id },
           'deleting the outbox row of a settled mail failed; it is tried again',
         )
         return false

@@ -11,6 +11,7 @@ import {
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { serverTimeoutMs } from '../database/database.ts'
+import { rootReason } from '../root-reason.ts'
 import { MAIL_QUEUE } from './mail-job.ts'
 
 interface ErrorEmitter {
@@ -95,7 +96,10 @@ export async function prepareQueue(url: string): Promise<void> {
   if (!isPostgres(url)) return
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
   client.on('error', () => undefined) // The running statement reports the loss.
-  await client.connect()
+  await client.connect().catch((cause: unknown) => {
+    const { host } = new URL(url)
+    throw new Error(`The queue at ${host} (QUEUE_URL) cannot be reached: ${rootReason(cause)}`, { cause })
+  })
   try {
     await runMigrations(client)
   } finally {

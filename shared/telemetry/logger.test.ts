@@ -42,6 +42,18 @@ describe('an error in the log', () => {
     expect(JSON.stringify(err)).not.toMatch(/hunter2|ada@example/)
   })
 
+  it('about an unavailable server has its reason, and no stack', () => {
+    const cause = Object.assign(new Error('could not extend file "base/5/1259"'), { code: '53100' })
+    const options = { cause, dependency: 'database' }
+    expect(
+      logged({ err: new AppError('unavailable', 'The database cannot be reached', options) }).err,
+    ).toEqual({
+      type: 'AppError',
+      message: 'The database cannot be reached',
+      reason: 'the disk of the database is full',
+    })
+  })
+
   it('that is its own cause ends', () => {
     const circle = new Error('round')
     circle.cause = circle

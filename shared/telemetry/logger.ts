@@ -1,4 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { AppError } from '../app-error.ts'
+import { rootReason } from '../root-reason.ts'
 
 /** Properties whose values never reach a log, at the top level or one or two levels below. */
 const SECRET_NAMES = [
@@ -45,6 +47,9 @@ export function createLogger(
  */
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return String(error)
+  // An outage of a server is not a bug: where it was noticed says nothing.
+  if (error instanceof AppError && error.dependency)
+    return { type: error.name, message: error.message, reason: rootReason(error) }
   const { name, message, stack, cause } = error
   const errors = error instanceof AggregateError ? error.errors : undefined
   const isDeepest = depth === MAX_DEPTH

@@ -1,4 +1,5 @@
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
+import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isPostgres } from '../../test/support/engine.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../test/support/test-database.ts'
@@ -97,6 +98,29 @@ describe('statements', () => {
     })
     await expect(undone).rejects.toThrow('undone')
     await expect(rolledBack()).rejects.toThrow('The transaction has ended')
+  })
+})
+
+describe('a login that the server refuses', () => {
+  it.each([
+    {
+      why: 'another password',
+      change: (url: URL) => Object.assign(url, { password: 'another' }),
+      says: 'the user name or the password',
+    },
+    {
+      why: 'no such database',
+      change: (url: URL) => Object.assign(url, { pathname: '/nosuch' }),
+      says: 'no such database',
+    },
+  ])('names DATABASE_URL and shows no password: $why', async ({ change, says }) => {
+    const url = change(new URL(database.url)).href
+    const failure = await withDatabase(url, (db) =>
+      db.query({ name: 'test-two', text: 'select 2 as two' }),
+    ).catch(String)
+    expect(failure).toContain(`${new URL(url).host} (DATABASE_URL) cannot be reached: `)
+    expect(failure).toContain(says)
+    expect(failure).not.toContain('another')
   })
 })
 

@@ -272,7 +272,9 @@ describe.concurrent('the process', () => {
     await using service = startService({ DATABASE_URL: 'postgres://latchkey:s3cr3t@127.0.0.1:1/latchkey' })
     await expect
       .poll(() => service.output())
-      .toMatch(/"waitsFor":\["database at 127.0.0.1:1: (unreachable [^"]+|no answer)"\].*not ready, waiting/)
+      .toMatch(
+        /"waitsFor":\["database at 127.0.0.1:1 \(\w+_URL\): (unreachable [^"]+|no answer)"\].*not ready, waiting/,
+      )
     expect(service.output()).not.toContain('s3cr3t')
   })
 
@@ -297,7 +299,9 @@ describe.concurrent('the process', () => {
     }
     await expect
       .poll(() => service.output())
-      .toMatch(/"fails":\["queue at 127.0.0.1:1: (unreachable [^"]+|no answer)"\].*ready, degraded/)
+      .toMatch(
+        /"fails":\["queue at 127.0.0.1:1 \(\w+_URL\): (unreachable [^"]+|no answer)"\].*ready, degraded/,
+      )
     service.process.kill('SIGTERM')
     await service.exited
     expect(service.output()).not.toContain('s3cr3t')

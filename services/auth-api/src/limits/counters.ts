@@ -1,4 +1,5 @@
-import { AppError, rootReason } from '@latchkey/shared/app-error.ts'
+import { AppError } from '@latchkey/shared/app-error.ts'
+import { rootReason } from '@latchkey/shared/root-reason.ts'
 import type { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'

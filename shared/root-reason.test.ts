@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { AppError } from './app-error.ts'
+import { rootReason } from './root-reason.ts'
+
+const coded = (code: string, message = 'in the words of a driver') =>
+  Object.assign(new Error(message), { code })
+
+it.each([
+  {
+    error: new Error("Stream isn't writeable and enableOfflineQueue options is false"),
+    reason: 'Redis is unavailable',
+  },
+  {
+    error: new Error('OOM command not allowed when used memory > maxmemory'),
+    reason: 'the memory of Redis is full',
+  },
+  { error: coded('53100'), reason: 'the disk of the database is full' },
+  { error: coded('ER_RECORD_FILE_FULL'), reason: 'the disk of the database is full' },
+  {
+    error: coded('28P01', 'password authentication failed for user "latchkey"'),
+    reason:
+      'the server refuses the user name or the password (password authentication failed for user "latchkey")',
+  },
+  {
+    error: new Error('WRONGPASS invalid username-password pair or user is disabled.'),
+    reason:
+      'the server refuses the user name or the password (WRONGPASS invalid username-password pair or user is disabled.)',
+  },
+  {
+    error: coded('3D000', 'database "shop" does not exist'),
+    reason: 'the server has no such database, or refuses it to this user (database "shop" does not exist)',
+  },
+  { error: coded('ECONNREFUSED', ''), reason: 'ECONNREFUSED' },
+  { error: new Error('connect ECONNREFUSED 127.0.0.1:1'), reason: 'connect ECONNREFUSED 127.0.0.1:1' },
+  { error: 'not an error', reason: '' },
+])('says for an operator: $reason', ({ error, reason }) => {
+  expect(rootReason(error)).toBe(reason)
+  if (error instanceof Error)
+    expect(rootReason(new AppError('unavailable', 'The database cannot be reached', { cause: error }))).toBe(
+      reason,
+    )
+})

@@ -1,0 +1,40 @@
+interface Plain {
+  /** Matches the code of an error of Node, a driver or SQL, or the beginning of its message. */
+  readonly of: RegExp
+  readonly reason: string
+  /** The words of the server follow in brackets, since they say more. */
+  readonly isDetailed?: boolean
+}
+
+/** What an operator understands, in place of the words of a driver. */
+const PLAIN: readonly Plain[] = [
+  {
+    of: /^(Stream isn't writeable|Connection is closed|Command timed out|Socket timeout)/,
+    reason: 'Redis is unavailable',
+  },
+  { of: /^OOM command not allowed/, reason: 'the memory of Redis is full' },
+  {
+    of: /^(53100|ER_DISK_FULL|ER_RECORD_FILE_FULL)$|No space left on device/,
+    reason: 'the disk of the database is full',
+  },
+  {
+    of: /^(28000|28P01|ER_ACCESS_DENIED_ERROR|WRONGPASS|NOAUTH)\b/,
+    reason: 'the server refuses the user name or the password',
+    isDetailed: true,
+  },
+  {
+    of: /^(3D000|ER_BAD_DB_ERROR|ER_DBACCESS_DENIED_ERROR)$/,
+    reason: 'the server has no such database, or refuses it to this user',
+    isDetailed: true,
+  },
+]
+
+/** The reason of a failure, for an operator: what its innermost cause says. Errors of several attempts have a code and no message. */
+export function rootReason(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  if (error.cause instanceof Error) return rootReason(error.cause)
+  const code = 'code' in error ? String(error.code) : ''
+  const plain = PLAIN.find(({ of }) => of.test(code) || of.test(error.message))
+  if (!plain) return error.message || code
+  return plain.isDetailed ? `${plain.reason} (${error.message})` : plain.reason
+}
