@@ -1,80 +1,101 @@
+import { type FileHandle, open, rm } from 'node:fs/promises'
+import { fold } from '@latchkey/shared/users/user.ts'
 import type { AdminContext } from '../admin-context.ts'
 import type { Fault } from '../fault.ts'
-import { type CheckedFile, checkFile } from './check-file.ts'
 import { type Candidate, parseRow } from './parse-row.ts'
-import { openProgress, type Progress } from './progress.ts'
-import { type CsvRecord, readRecords } from './read-records.ts'
-import { openRefusedReport, type RefusedReport } from './refused-report.ts'
-import { createUseridPrefix, type RefusedLine, storeBatch } from './store-batch.ts'
+import { readUserFile, type UserFile } from './read-user-file.ts'
+import { type RefusedLine, storeBatch } from './store-batch.ts'
 
-/** Lines of one transaction: enough to be fast, and few enough to keep little in memory. */
-const BATCH_LINES = 512
+/** Users of one transaction. */
+const BATCH_SIZE = 512
+
+/** Users after which a line shows the progress. */
+const SHOWN_EVERY = 20 * BATCH_SIZE
 
 /**
  * Imports a CSV file of users and prints a summary. Each batch is one transaction, and imported users are recognised,
  * so that a killed import can be run again. Throws when lines were refused, after all others were imported.
  */
 export async function importUsers(context: AdminContext, path: string): Promise<void> {
-  const file = await checkFile(path)
-  const progress = openProgress(file.lines.length)
-  const report = await openRefusedReport(path, progress.show).catch((error: unknown) => {
-    progress.close()
-    throw error
-  })
-  const counts = { imported: 0 }
+  const file = await readUserFile(path)
+  const reportPath = `${path}.refused.csv`
+  const report = await openReport(reportPath)
+  const { candidates, refused } = parseRows(context, file)
+  const counts = { imported: 0, alreadyThere: 0 }
   try {
-    await importLines(context, file, { counts, progress, report })
+    for (let start = 0; start < candidates.length; start += BATCH_SIZE) {
+      const result = await storeBatch(context, candidates.slice(start, start + BATCH_SIZE))
+      counts.imported += result.imported
+      counts.alreadyThere += result.alreadyThere
+      refused.push(...result.refused)
+      if (start > 0 && start % SHOWN_EVERY === 0) console.error(`${start} of ${candidates.length} users`)
+    }
   } finally {
-    progress.close()
+    await report.writeFile(formatReport(refused))
     await report.close()
-    printSummary(counts.imported, report)
+    if (refused.length === 0) await rm(reportPath)
+    console.log(
+      `Imported ${counts.imported}, already there ${counts.alreadyThere}, refused ${refused.length}.`,
+    )
+    const withoutEmail = candidates.filter(({ email }) => email === null).length
+    if (withoutEmail > 0)
+      console.log(
+        `Without an e-mail: ${withoutEmail}. They log in by username only, and cannot reset a password.`,
+      )
   }
   // The exit code tells scripts that the import is incomplete.
-  if (report.refused > 0) throw new Error(`Lines that were refused: ${report.refused}; see ${report.path}`)
+  if (refused.length > 0)
+    throw new Error(`Lines that were refused: ${refused.length}; ${reportPath} says why each was refused`)
 }
 
-async function importLines(
+/** Throws before anything is imported when the report cannot be written. */
+const openReport = (path: string): Promise<FileHandle> =>
+  open(path, 'w', 0o600).catch((error: NodeJS.ErrnoException) => {
+    throw new Error(`The report ${path} cannot be written (${error.code ?? 'unknown reason'})`)
+  })
+
+/** The report contains no values, which may be passwords. */
+function formatReport(refused: readonly RefusedLine[]): string {
+  const rows = refused
+    .toSorted((one, other) => one.line - other.line)
+    .flatMap(({ line, faults }) =>
+      faults.map(({ field, reason }) => `${line},${quote(field)},${quote(reason)}\n`),
+    )
+  return ['line,field,reason\n', ...rows].join('')
+}
+
+const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`
+
+/** The lines that can be imported if no user of the database has their names, and the others. */
+function parseRows(
   context: AdminContext,
-  { lines, columns }: CheckedFile,
-  { counts, progress, report }: { counts: { imported: number }; progress: Progress; report: RefusedReport },
-): Promise<void> {
-  const useridPrefix = createUseridPrefix()
-  let batch: Candidate[] = []
-  let refused: RefusedLine[] = []
-
-  async function store(lastLine: number): Promise<void> {
-    const result = await storeBatch(context, batch, useridPrefix)
-    counts.imported += result.imported
-    const leftOut = [
-      ...refused,
-      ...result.refused,
-      ...result.alreadyThere.map((line) => ({ line, faults: undefined })),
-    ]
-    for (const each of leftOut.sort((one, other) => one.line - other.line)) {
-      if (each.faults) report.addRefused(each.line, each.faults)
-      else report.addAlreadyThere(each.line)
-    }
-    batch = []
-    refused = []
-    await report.flush()
-    progress.moveTo(lastLine, { imported: counts.imported, refused: report.refused })
-  }
-
-  const records = readRecords(lines)
-  records.next() // the header
+  { columns, records }: UserFile,
+): { candidates: Candidate[]; refused: RefusedLine[] } {
+  const candidates: Candidate[] = []
+  const refused: RefusedLine[] = []
+  const lines = { username: new Map<string, number>(), email: new Map<string, number>() }
   for (const record of records) {
-    const row = parseRecord(record, { ...context, columns })
-    if (Array.isArray(row)) refused.push({ line: record.line, faults: row })
-    else batch.push(row)
-    if (batch.length + refused.length === BATCH_LINES) await store(record.line)
+    const row = parseRow(record, { ...context, columns })
+    const faults = Array.isArray(row) ? row : findRepeated(row, lines)
+    if (Array.isArray(row) || faults.length > 0) refused.push({ line: record.line, faults })
+    else candidates.push(row)
   }
-  await store(lines.length)
+  return { candidates, refused }
 }
 
-const parseRecord = (record: CsvRecord, rules: Parameters<typeof parseRow>[2]): Candidate | Fault[] =>
-  'reason' in record ? [{ field: 'line', reason: record.reason }] : parseRow(record.line, record.cells, rules)
-
-function printSummary(imported: number, { path, refused, alreadyThere }: RefusedReport): void {
-  console.log(`Imported ${imported}, already there ${alreadyThere}, refused ${refused}.`)
-  if (refused + alreadyThere > 0) console.log(`The lines that were not imported, and why, are in ${path}`)
+/** Notes the names of a line; returns those that an earlier line has. */
+function findRepeated(
+  { line, username, email }: Candidate,
+  lines: Record<'username' | 'email', Map<string, number>>,
+): Fault[] {
+  const names = [
+    { field: 'username', text: username } as const,
+    { field: 'email', text: email ?? '' } as const,
+  ]
+  return names.flatMap(({ field, text }) => {
+    const earlier = lines[field].get(fold(text))
+    if (earlier !== undefined) return [{ field, reason: `is also that of line ${earlier}` }]
+    if (text !== '') lines[field].set(fold(text), line)
+    return []
+  })
 }

@@ -8,7 +8,10 @@ const columns = parseColumns(['username', 'email', 'password_hash'])
 const [{ hashes }] = PHP_HASHES
 
 const parse = (hash: string, acceptedSchemes: readonly string[]) =>
-  parseRow(2, ['ada', 'ada@example.com', hash], { columns, policy: DEFAULT_POLICY, acceptedSchemes })
+  parseRow(
+    { line: 2, cells: ['ada', 'ada@example.com', hash] },
+    { columns, policy: DEFAULT_POLICY, acceptedSchemes },
+  )
 
 it.each(Object.entries(hashes))(
   'takes a hash of %s where a login accepts it, and refuses it elsewhere',

@@ -4,13 +4,14 @@ import type { UserProperty } from '@latchkey/shared/users/user.ts'
 import { findAccountFaults, findPropertyFaults } from '../accounts/account-fields.ts'
 import { findPasswordFaults } from '../accounts/password-faults.ts'
 import type { Fault } from '../fault.ts'
-import type { Columns } from './columns.ts'
+import { PROPERTY_PREFIX } from './columns.ts'
+import type { CsvRecord } from './read-user-file.ts'
 
 /** A line that is valid, except that the database was not asked yet. */
 export interface Candidate {
   line: number
   username: string
-  email: string
+  email: string | null
   name: string | null
   role: string | null
   secret: { password: string } | { hash: string }
@@ -18,7 +19,7 @@ export interface Candidate {
 }
 
 export interface ImportRules {
-  columns: Columns
+  columns: readonly string[]
   policy: PasswordPolicy
   /** The schemes of stored hashes with which a login succeeds. */
   acceptedSchemes: readonly string[]
@@ -26,28 +27,35 @@ export interface ImportRules {
 
 /** Parses a record; returns every fault when it is invalid. */
 export function parseRow(
-  line: number,
-  cells: readonly string[],
-  { columns: { indexes, properties }, policy, acceptedSchemes }: ImportRules,
+  { line, cells }: CsvRecord,
+  { columns, ...rules }: ImportRules,
 ): Candidate | Fault[] {
-  const cellOf = (column: Parameters<typeof indexes.get>[0]) => cells[indexes.get(column) ?? -1] ?? ''
+  if (cells.length !== columns.length)
+    return [
+      { field: 'line', reason: `has ${cells.length} values, and the header has ${columns.length} columns` },
+    ]
+  const row = new Map(columns.map((name, index) => [name, cells[index] ?? '']))
+  const cellOf = (column: string) => row.get(column) ?? ''
+  const textOf = (column: string) => cellOf(column).normalize('NFC')
   const fields = {
-    username: cellOf('username').normalize('NFC'),
-    email: cellOf('email').normalize('NFC'),
-    name: cellOf('name').normalize('NFC'),
-    role: cellOf('role').normalize('NFC'),
+    username: textOf('username'),
+    email: textOf('email'),
+    name: textOf('name'),
+    role: textOf('role'),
   }
-  const given = properties
-    .map(({ name, index }) => ({ name, value: cells[index] ?? '' }))
-    .filter(({ value }) => value !== '')
-  const secret = parseSecret(cellOf('password'), cellOf('password_hash'), { policy, acceptedSchemes })
+  const properties = [...row]
+    .filter(([column, value]) => column.startsWith(PROPERTY_PREFIX) && value !== '')
+    .map(([column, value]) => ({ name: column.slice(PROPERTY_PREFIX.length), value }))
+  const secret = parseSecret(cellOf('password'), cellOf('password_hash'), rules)
   const faults = [
-    ...findAccountFaults(fields),
+    // Unlike a user who signs up, one of an old database may have no e-mail.
+    ...findAccountFaults(fields).filter(({ field }) => field !== 'email' || fields.email !== ''),
     ...(Array.isArray(secret) ? secret : []),
-    ...given.flatMap(({ name, value }) => findPropertyFaults(name, value)),
+    ...properties.flatMap(({ name, value }) => findPropertyFaults(name, value)),
   ]
   if (faults.length > 0 || Array.isArray(secret)) return faults
-  return { line, ...fields, name: fields.name || null, role: fields.role || null, secret, properties: given }
+  const { username, email, name, role } = fields
+  return { line, username, email: email || null, name: name || null, role: role || null, secret, properties }
 }
 
 function parseSecret(

@@ -4,9 +4,10 @@ import type { UserProperty } from '@latchkey/shared/users/user.ts'
 
 /** A user with its future id; the hash is stored as it is. Texts are NFC. */
 export interface ImportedUser {
+  line: number
   userid: string
   username: string
-  email: string
+  email: string | null
   name: string | null
   role: string | null
   passwordHash: string

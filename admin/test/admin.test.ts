@@ -348,20 +348,20 @@ describe('Users::import', () => {
       `r-ok1,r-ok1@x.org,,${SHA1}`,
       'r-weak,r-weak@x.org,hunter2,',
       `R-OK1,r-other@x.org,,${SHA1}`,
-      `"r-open,r-open@x.org,,${SHA1}`,
       `r-ok2,r-ok2@x.org,,${SHA1}`,
-      `r-qu"ote,r-quote@x.org,,${SHA1}`,
+      `,r-no-name@x.org,,${SHA1}`,
       'r-few,r-few@x.org',
       `r-both,r-both@x.org,${PASSWORD},${SHA1}`,
       'r-none,r-none@x.org,,',
       `r-huge,r-huge@x.org,,"${ARGON2ID.replace('m=19456', 'm=4194304')}"`,
+      `r-no-mail,,,${SHA1}`,
       `r-mail,not an address,,${SHA1}`,
       `holder,r-else@x.org,,${SHA1}`,
       `r-ok3,r-ok3@x.org,,${SHA1}`,
     ]
     const { code, stdout, stderr, report } = await importCsv('mixed.csv', lines.join('\n'))
     expect(code).toBe(1)
-    expect(stdout).toContain('Imported 3, already there 0, refused 10.')
+    expect(stdout).toContain('Imported 4, already there 0, refused 9.\nWithout an e-mail: 1.')
     const reported = new Set(
       report
         .trim()
@@ -372,17 +372,17 @@ describe('Users::import', () => {
     expect([...reported]).toEqual([
       '3,"password"',
       '4,"username"',
-      '5,"line"',
+      '6,"username"',
       '7,"line"',
-      '8,"line"',
+      '8,"password"',
       '9,"password"',
-      '10,"password"',
-      '11,"password_hash"',
+      '10,"password_hash"',
       '12,"email"',
       '13,"username"',
     ])
     expect(report + stdout + stderr).not.toContain('hunter2')
-    for (const username of ['r-ok1', 'r-ok2', 'r-ok3']) expect(await find(username)).toBeDefined()
+    for (const username of ['r-ok1', 'r-ok2', 'r-no-mail', 'r-ok3'])
+      expect(await find(username)).toBeDefined()
   })
 
   it('refuses a file that cannot be used before anything is written', async () => {
