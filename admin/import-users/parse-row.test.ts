@@ -31,11 +31,15 @@ it('stores SHA-1 in lower case, and no other hash', () => {
   expect(parse(hashes.bcrypt, ['bcrypt'])).toMatchObject({ secret: { hash: hashes.bcrypt } })
 })
 
+it('takes a user who has to reset the password', () => {
+  expect(parse('!', [])).toMatchObject({ secret: { hash: '!' } })
+})
+
 it.each([
   [hashes.bcrypt.replace('$04$', '$31$'), 'has the bcrypt cost 31, and it must be from 4 to 14'],
   [
     '5f4dcc3b5aa765d61d8327deb882cf99',
-    'must be SHA-1 as 40 hexadecimal digits, an argon2id PHC string, a bcrypt hash ($2y$, $2b$ or $2a$), or an argon2i PHC string',
+    'must be SHA-1 as 40 hexadecimal digits, an argon2id PHC string, a bcrypt hash ($2y$, $2b$ or $2a$), an argon2i PHC string, or ! for a user who has to reset the password',
   ],
 ])('refuses %s', (hash, reason) => {
   expect(parse(hash, ['bcrypt'])).toEqual([{ field: 'password_hash', reason }])

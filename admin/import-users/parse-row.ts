@@ -58,6 +58,9 @@ export function parseRow(
   return { line, username, email: email || null, name: name || null, role: role || null, secret, properties }
 }
 
+/** A hash of no scheme: the user has to reset the password. */
+const RESET_REQUIRED = '!'
+
 function parseSecret(
   password: string,
   hash: string,
@@ -70,6 +73,7 @@ function parseSecret(
     return faults.length > 0 ? faults : { password }
   }
   if (hash === '') return [{ field: 'password', reason: 'or password_hash must be given' }]
+  if (hash === RESET_REQUIRED) return { hash }
   const fault = describeHashFault(hash, acceptedSchemes)
   if (fault) return [{ field: 'password_hash', reason: fault }]
   // SHA-1 is the one scheme whose text has no case.
@@ -84,6 +88,7 @@ function describeHashFault(hash: string, acceptedSchemes: readonly string[]): st
   return getScheme(name).findFault(hash)
 }
 
-const FORMS = new Intl.ListFormat('en', { type: 'disjunction' }).format(
-  Object.values(PASSWORD_SCHEMES).map(({ form }) => form),
-)
+const FORMS = new Intl.ListFormat('en', { type: 'disjunction' }).format([
+  ...Object.values(PASSWORD_SCHEMES).map(({ form }) => form),
+  `${RESET_REQUIRED} for a user who has to reset the password`,
+])

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { GenericContainer, Wait } from 'testcontainers'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -6,7 +8,7 @@ import { readSnippets } from '../../scripts/docs/snippets.ts'
 import { startService } from '../../scripts/local/service-process.ts'
 import { builtScriptifyImage, sharedServer } from './servers/shared-server.ts'
 import { type Engine, isPostgres } from './support/engine.ts'
-import { ROOT } from './support/images.ts'
+import { docker, ROOT } from './support/images.ts'
 import { olderSchema } from './support/older-schemas.ts'
 import { endedOf, IMAGE } from './support/scriptify-image.ts'
 import { createEmptyDatabase, type TestDatabase } from './support/test-database.ts'
@@ -23,6 +25,10 @@ const [statusBlock = '', dryRunBlock = '', adoptBlock = ''] = blocksOf(
 const [keepHashes = '', countLeft = '', restoreOfMysql = '', restoreOfPostgres = ''] = blocksOf(
   'docs/how-to/come-from-php.md',
 )
+
+const importBlocks = blocksOf('docs/how-to/import-users.md')
+const [exportSql = '', exportOfMysql = '', exportOfPostgres = '', importBlock = '', findNewId = ''] =
+  importBlocks.slice(importBlocks.findIndex((text) => text.includes('property:legacy_id')))
 
 beforeAll(builtScriptifyImage)
 
@@ -76,6 +82,99 @@ describe.each<Engine>(['mysql', 'mariadb', 'postgres'])('beside a PHP applicatio
       expect((await php.logIn(username, password)).status).toBe(200)
   })
 })
+
+/** The tables of php-authuser before its ids were UUIDs. */
+const INTEGER_IDS = {
+  mysql: `
+    create table users (
+      userid integer auto_increment not null, name varchar(50), email varchar(120), username varchar(15) not null,
+      password char(40) not null, created datetime, admin enum('Y','N'), constraint pk_users primary key (userid)
+    );
+    create table users_property (
+      customid integer auto_increment not null, name varchar(20), value varchar(100), userid integer not null,
+      constraint pk_custom primary key (customid),
+      constraint fk_custom_user foreign key (userid) references users (userid)
+    );`,
+  postgres: `
+    create table users (
+      userid serial primary key, name varchar(50), email varchar(120), username varchar(15) not null,
+      password char(40) not null, created timestamp, admin char(1)
+    );
+    create table users_property (
+      customid serial primary key, name varchar(20), value varchar(100), userid integer not null references users
+    );`,
+}
+
+describe.each<Engine>(['mysql', 'mariadb', 'postgres'])('php-authuser with integer ids on %s', (engine) => {
+  it('is left as it is: its users are imported, and keep their old ids', async () => {
+    await using old = await createEmptyDatabase(engine)
+    await using latchkeys = await createEmptyDatabase(engine)
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-php-'))
+    await old.db.runScript(INTEGER_IDS[isPostgres(engine) ? 'postgres' : 'mysql'])
+    const { first } = PASSWORDS
+    const hash = await hashByPhp(first)
+    await old.db.runScript(`insert into users (name, email, username, password, admin) values
+      ('Ada "the first", Lovelace', 'ada@example.com', 'ada', '${hash}', 'Y'),
+      (null, null, 'nomail', '${hash}', 'N'),
+      ('', 'md5@example.com', 'md5', '${'5'.repeat(32)}', null),
+      ('', 'empty@example.com', 'empty', '', 'N'),
+      ('', 'ada@example.com', 'twin', '${hash}', 'N');`)
+
+    const settings = { ...(await settingsFor(old)), LOGIN_FIELD: 'username' }
+    const refused = await shell('npm run migrate -- up --adopt', settings)
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('docs/how-to/import-users.md') })
+    const counted = await shell('npm run migrate -- status', settings)
+    expect(counted.stdout).toMatch(/no e-mail +1\n[\s\S]*sha1 +3\n/)
+
+    await writeFile(join(folder.path, 'export.sql'), exportSql)
+    await exportUsers(engine, old.url, folder.path)
+    const inFolder = importBlock
+      .replace(/^export DATABASE_URL=.*$/m, '')
+      .replace('users.csv', join(folder.path, 'users.csv'))
+    const ofLatchkey = { ...settings, DATABASE_URL: latchkeys.url }
+    const imported = await shell(inFolder.replace('npm run migrate -- status', ''), ofLatchkey)
+    expect(imported).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('Imported 4, already there 0, refused 1.\nWithout an e-mail: 1.'),
+    })
+    expect(await readFile(join(folder.path, 'users.csv.refused.csv'), 'utf8')).toBe(
+      'line,field,reason\n6,"email","is also that of line 2"\n',
+    )
+    const status = await shell('npm run migrate -- status', ofLatchkey)
+    expect(status).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/no login verifies +2\n[\s\S]*sha1 +2/),
+    })
+
+    await using latchkey = await startLatchkey(ofLatchkey)
+    for (const username of ['ada', 'nomail']) expect((await latchkey.logIn(username, first)).status).toBe(200)
+    expect((await latchkey.logIn('empty', '')).status).not.toBe(200)
+    expect(await latchkeys.db.query({ name: 'test-id', text: findNewId.replace('17', '2') })).toHaveLength(1)
+  })
+})
+
+/** A hash as php-authuser stored it. */
+const hashByPhp = async (password: string): Promise<string> =>
+  docker('run', '--rm', '--entrypoint', 'php', IMAGE, '-r', 'echo strtoupper(sha1($argv[1]));', password)
+
+/** Runs the command of the page in the container of the client. */
+async function exportUsers(engine: Engine, url: string, folder: string): Promise<void> {
+  const { hostname, port, username, password, pathname } = new URL(url)
+  const client = isPostgres(engine) ? 'psql' : engine === 'mariadb' ? 'mariadb' : 'mysql'
+  const command = isPostgres(engine)
+    ? exportOfPostgres.replace(/postgres:\S+/, url)
+    : exportOfMysql
+        .replace(/^mysql/, client)
+        .replace('db.example.com', hostname.replace('localhost', '127.0.0.1'))
+        .replace('--user shop --password shop', `--port ${port} --user ${username} ${pathname.slice(1)}`)
+  const inContainer = `${client}() {
+    docker run --rm -i --network host --env MYSQL_PWD='${password}' --entrypoint ${client} ${CLIENTS[client]} "$@"
+  }`
+  const { code, stderr } = await endedOf('bash', ['-ec', `${inContainer}\ncd '${folder}'\n${command}`])
+  expect(code, stderr).toBe(0)
+}
+
+const CLIENTS = { psql: 'postgres:18', mysql: 'mysql:9', mariadb: 'mariadb:11.8' }
 
 /** The settings of every command and service of the pages. */
 async function settingsFor({ url }: TestDatabase): Promise<Record<string, string>> {
@@ -172,7 +271,10 @@ async function startLatchkey(settings: Record<string, string>) {
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
   return {
     logIn: (username: string, password: string) =>
-      post(`${address}/login`, { username: `${username}@example.com`, password }),
+      post(`${address}/login`, {
+        username: settings.LOGIN_FIELD === 'username' ? username : `${username}@example.com`,
+        password,
+      }),
     profile: async (token: string) => (await fetch(`${address}/profile`, { headers: bearer(token) })).status,
     changePassword: async (token: string, currentPassword: string, password: string) =>
       (await post(`${address}/profile/password`, { currentPassword, password }, bearer(token), 'PUT')).status,

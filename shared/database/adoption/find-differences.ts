@@ -60,7 +60,8 @@ export function findForeign(given: Given): Difference[] {
   const consequence =
     'Latchkey cannot use the table. Import its users into another database: docs/how-to/import-users.md has the SQL.'
   const foreign = [...views, ...orphaned, ...missing, ...ids]
-  return [...foreign.map((problem) => ({ problem, consequence })), ...findOccupied(given)]
+  const difference = foreign.length > 0 ? [{ problem: foreign.join('; '), consequence }] : []
+  return [...difference, ...findOccupied(given)]
 }
 
 /** Tables of another product under the names of Latchkey's own. */
