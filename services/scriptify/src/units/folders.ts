@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs'
 import { chmod, lstat, mkdir, readdir, readlink, realpath, rmdir } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { CliError, EXIT } from '../io/cli-error.ts'
 
 /** The names in a folder; none for a path that is a link or not a folder. */
@@ -9,10 +9,11 @@ export async function namesIn(folder: string): Promise<string[]> {
   return stats?.isDirectory() ? readdir(folder) : []
 }
 
-/** Finds the paths that are links to a file of this name. */
-export async function linksTo(paths: readonly string[], target: string): Promise<string[]> {
+/** Finds the paths below `root` that are links to this file, as the system that `root` holds sees it. */
+export async function linksTo(paths: readonly string[], target: string, root: string): Promise<string[]> {
   const targets = await Promise.all(paths.map((path) => readlink(path).catch(() => '')))
-  return paths.filter((_, index) => basename(targets[index] ?? '') === target)
+  const isTarget = (path: string) => path === target || path === join(root, target)
+  return paths.filter((path, index) => isTarget(resolve(dirname(path), targets[index] ?? '')))
 }
 
 /** Throws exit code 4 for a folder that is reached through a link, 3 for one that is missing. */

@@ -7,7 +7,7 @@ export interface ControlCommand {
 }
 
 /** Options of `install` that not every init system takes. */
-export type LimitedOption = '--daemon' | '--interval' | '--enable' | '--start'
+export type LimitedOption = '--daemon' | '--interval' | '--enable' | '--start' | '--hide'
 
 export interface ServiceState {
   /**
@@ -64,6 +64,8 @@ export interface InitSystem {
   readonly unitMode: number
   /** Paths where a service of this name starts from that is not scriptify's; absent where names are not shared. */
   namesakes?(name: string): readonly string[]
+  /** Whether a service of this name that is not scriptify's runs here, or starts at boot. */
+  usesNamesake?(name: string, root: string): Promise<boolean>
   log(name: string): ServiceLog
 
   /** The options that it does not take, each with the reason. */
@@ -109,13 +111,15 @@ export interface InitSystem {
   /** Whether a service that was just started has failed since; absent where that cannot be told. */
   hasFailed?(name: string): Promise<boolean>
   /**
-   * Stops and disables a service that is about to be removed. `legacy` is true for one of the original tool, `isGone` for
-   * one whose unit was removed by hand.
+   * Stops a service that is about to be removed, and nothing else of its name. `legacy` is true for one of the original
+   * tool, `isGone` for one whose unit was removed by hand.
    */
   stop(
     name: string,
     options: { readonly legacy: boolean; readonly isGone: boolean },
-  ): readonly ControlCommand[]
+  ): readonly ControlCommand[] | Promise<readonly ControlCommand[]>
+  /** The files that it keeps about a service, and that a later one of the same name must not find. */
+  traces?(name: string): readonly string[]
   /** Makes it forget a service whose files have been removed. */
   forget(name: string): readonly ControlCommand[]
   /** The warnings of the init system's tool about an installed unit. */

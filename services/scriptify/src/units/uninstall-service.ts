@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { CliError } from '../io/cli-error.ts'
+import { CliError, EXIT, errorMessage } from '../io/cli-error.ts'
 import { controlAll } from './control.ts'
 import { requireRoot } from './control-service.ts'
 import { lstatIfAny, namesIn, removeEmptyFolders } from './folders.ts'
@@ -69,6 +69,11 @@ async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): P
   return {
     before: isHere ? await stopCommands(name, units, owners) : [],
     files: [
+      // First, so that one that cannot be removed leaves a service that is still installed.
+      ...(await findFiles(
+        owners.flatMap((system) => system.traces?.(name) ?? []),
+        root,
+      )),
       ...(await findLinks(name, root, owners)),
       ...[...units, ...supporting].map(({ path }) => path),
       ...(await findTraces(name, root, owners)),
@@ -87,8 +92,12 @@ async function carryOut(
 ): Promise<void> {
   const { name, root, systems } = options
   await controlAll(before)
-  // The init system may have removed its links and the pid file by now.
-  for (const path of files) await rm(path, { force: true })
+  try {
+    // The service may have removed its pid file by now.
+    for (const path of files) await rm(path, { force: true })
+  } catch (error) {
+    throw new CliError(`${name} is stopped, but not uninstalled: ${errorMessage(error)}`, EXIT.failed)
+  }
   const paths = [
     ...systems.map((system) => unitFile(system, name)),
     ...[environmentFile, launcherFile].map((file) => file(name)),
@@ -99,22 +108,18 @@ async function carryOut(
   await controlAll(after)
 }
 
-/** A unit that was removed by hand may still run, unless another of its name takes its place. */
+/** A unit that was removed by hand may still run. */
 async function stopCommands(
   name: string,
   units: readonly FoundUnit[],
   owners: readonly InitSystem[],
 ): Promise<ControlCommand[]> {
-  if (units.length > 0) {
-    return units.flatMap(({ system, owner }) =>
-      system.stop(name, { legacy: owner === 'legacy', isGone: false }),
-    )
-  }
-  const namesakes = await Promise.all(
-    owners.flatMap((system) => system.namesakes?.(name) ?? []).map(lstatIfAny),
+  const commands = await Promise.all(
+    units.length > 0
+      ? units.map(({ system, owner }) => system.stop(name, { legacy: owner === 'legacy', isGone: false }))
+      : owners.map((system) => system.stop(name, { legacy: false, isGone: true })),
   )
-  if (namesakes.some((stats) => stats !== undefined)) return []
-  return owners.flatMap((system) => system.stop(name, { legacy: false, isGone: true }))
+  return commands.flat()
 }
 
 async function refuseUnowned(
@@ -137,10 +142,12 @@ async function findTraces(name: string, root: string, owners: readonly InitSyste
     const log = system.log(name)
     return 'file' in log ? [findLogs(join(root, log.file))] : []
   })
-  const paths = [
-    ...(await Promise.all(logs)).flat(),
-    ...[pidFile, lockFile].map((file) => join(root, file(name))),
-  ]
+  return [...(await Promise.all(logs)).flat(), ...(await findFiles([pidFile(name), lockFile(name)], root))]
+}
+
+/** Those of the files below `root` that exist. */
+async function findFiles(files: readonly string[], root: string): Promise<string[]> {
+  const paths = files.map((file) => join(root, file))
   const stats = await Promise.all(paths.map(lstatIfAny))
   return paths.filter((_, index) => stats[index] !== undefined && !stats[index].isDirectory())
 }

@@ -240,18 +240,24 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       await remove('/etc/cron.d/copy')
     })
 
-    it('hides a service of the distribution only with --force', async () => {
-      await put('/usr/lib/systemd/system/probe.service', 'theirs')
-      const refused = await install('probe', 'systemd')
-      expect(refused).toMatchObject({
-        code: 4,
-        stderr: expect.stringContaining('/usr/lib/systemd/system/probe.service'),
-      })
-      expect((await install('probe', 'systemd', '--force')).code).toBe(0)
-      expect((await uninstall('probe')).code).toBe(0)
-      expect(await read(machine, '/usr/lib/systemd/system/probe.service')).toBe('theirs')
-      await remove('/usr/lib/systemd/system/probe.service')
-    })
+    it.each(['service', 'timer', 'socket', 'path'])(
+      'takes no name of a %s of the distribution',
+      async (kind) => {
+        const path = `/usr/lib/systemd/system/probe.${kind}`
+        await put(path, 'theirs')
+        for (const more of [[], ['--force']]) {
+          expect(await install('probe', 'systemd', ...more)).toMatchObject({
+            code: 4,
+            stderr: expect.stringContaining(`--hide ${path}`),
+          })
+        }
+        expect(await install('probe', 'crond', '--hide', path)).toMatchObject({
+          code: 2,
+          stderr: '--hide does not fit --template=crond: a job of cron hides no service\n',
+        })
+        await remove(path)
+      },
+    )
   })
 
   describe('an installed service', () => {

@@ -25,6 +25,7 @@ interface Flags {
   start?: boolean
   dryRun?: boolean
   force?: boolean
+  hide?: string
   check: boolean
   root: string
   home?: string
@@ -111,7 +112,11 @@ const placeOptions = (): Option[] => [
   new Option('--dry-run', 'show what would be written and run'),
   new Option(
     '--force',
-    'replace a service of scriptify, keeping its variables and its files’ mode and owner; hide one of the distribution',
+    'replace a service of scriptify, keeping its variables and its files’ mode and owner',
+  ),
+  new Option(
+    '--hide <unit>',
+    'take the place of a service of the distribution that is not in use, by its file',
   ),
   new Option('--no-check', 'do not check whether the class and the method exist'),
   new Option('--root <dir>', 'write below this folder, where another host’s files are mounted').default('/'),

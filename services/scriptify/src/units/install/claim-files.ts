@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import { checkFolder, lstatIfAny } from '../folders.ts'
 import type { ExtraFile, InitSystem } from '../init-system.ts'
@@ -45,14 +45,14 @@ export async function claimFiles(
   if (other !== undefined) {
     throw new CliError(`${name} is installed for ${other.system.name}: uninstall it first`, EXIT.usage)
   }
-  if (force) {
-    if (unit !== undefined) refuseOtherKind(request, { found, extras })
+  if (unit === undefined) {
+    await refuseNamesake(request, systems)
     return files
   }
-  if (unit !== undefined) {
+  if (!force) {
     throw new CliError(`${name} is already installed (${unit.path}): --force replaces it`, EXIT.usage)
   }
-  await refuseNamesake(request, systems)
+  refuseOtherKind(request, { found, extras })
   return files
 }
 
@@ -79,19 +79,33 @@ async function checkFolders({ name, system, root }: InstallRequest): Promise<voi
 
 /** Refuses a service of the distribution that ours would hide, or that would hide ours. */
 async function refuseNamesake(
-  { name, system, root }: InstallRequest,
+  { name, system, root, hide }: InstallRequest,
   systems: readonly InitSystem[],
 ): Promise<void> {
   if (system.namesakes === undefined) return
   const paths = systems
     .flatMap((known) => known.namesakes?.(name) ?? [])
     .filter((path) => path !== unitFile(system, name))
-    .map((path) => join(root, path))
-  for (const path of paths) {
-    if (!(await lstatIfAny(path))) continue
+  const stats = await Promise.all(paths.map((path) => lstatIfAny(join(root, path))))
+  const found = paths.filter((_, index) => stats[index] !== undefined)
+  if (hide !== undefined && !found.includes(hide)) {
+    throw new CliError(`--hide ${hide} is not a service ${name}${listed(found)}`, EXIT.usage)
+  }
+  const [path] = found
+  if (path === undefined) return
+  if (hide === undefined) {
+    const hint = system.refuses['--hide'] === undefined ? `, or hide it by --hide ${path}` : ''
     throw new CliError(
-      `${path} is a service ${name} that scriptify did not install: choose another name, or --force`,
+      `${join(root, path)} is a service ${name} that scriptify did not install: choose another name${hint}`,
       EXIT.notPermitted,
     )
   }
+  if (!(await system.usesNamesake?.(name, root))) return
+  throw new CliError(
+    `${hide} is in use: run "systemctl disable --now ${basename(hide)}" first, or choose another name`,
+    EXIT.notPermitted,
+  )
 }
+
+const listed = (paths: readonly string[]): string =>
+  paths.length > 0 ? `; there is ${paths.join(', ')}` : ''

@@ -11,6 +11,7 @@ export interface InstallRequest extends ServiceRequest {
   /** Whether the class and the method have to exist. */
   readonly check: boolean
   readonly dryRun: boolean
+  /** Whether an installed service of scriptify may be replaced. */
   readonly force: boolean
   /** `/`, or the folder where the files of another host are mounted; there nothing is reloaded or started. */
   readonly root: string

@@ -20,7 +20,7 @@ export const initd: InitSystem = {
   namesakes: (name) => [`/etc/init.d/${name}`],
   log: (name) => ({ file: launcherLog(name) }),
 
-  refuses: {},
+  refuses: { '--hide': 'a unit of systemd with its name would run instead' },
   confines: false,
   obstacle(action) {
     if (action === 'enable') return hasUpdateRcD() ? undefined : 'update-rc.d is missing on this machine'
@@ -114,7 +114,7 @@ async function hasStartLink(name: string): Promise<boolean> {
 
 async function findLinks(name: string, root: string): Promise<string[]> {
   const links = await Promise.all([...'0123456S'].map((level) => linksOfLevel(level, name, root)))
-  return linksTo(links.flat(), name)
+  return linksTo(links.flat(), `/etc/init.d/${name}`, root)
 }
 
 async function linksOfLevel(level: string, name: string, root: string): Promise<string[]> {

@@ -3,7 +3,7 @@ import { uptime } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import { ask, attempt, command } from '../control.ts'
-import { linksTo, namesIn } from '../folders.ts'
+import { linksTo, lstatIfAny, namesIn } from '../folders.ts'
 import type { ControlCommand, InitSystem, ServiceState } from '../init-system.ts'
 import { ownershipMark } from '../ownership.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
@@ -13,6 +13,9 @@ import { escapeSystemdValue, quoteSystemdWord } from './systemd-grammar.ts'
 
 const FOLDER = '/etc/systemd/system'
 const TIMER_PATH = `${FOLDER}/{name}.timer`
+const SEARCH_PATH = ['/usr/lib', '/lib', '/usr/local/lib', '/etc', '/run']
+/** The units that start a service of their name, and that service. */
+const KINDS = ['service', 'timer', 'socket', 'path']
 /** Where CacheDirectory= of the units is. */
 const CACHE_FOLDER = '/var/cache/scriptify'
 /** LONG_LINE_MAX: systemd does not load a unit with a longer line. */
@@ -29,9 +32,11 @@ export const systemd: InitSystem = {
   unitPath: `${FOLDER}/{name}.service`,
   unitMode: 0o644,
   namesakes: (name) =>
-    ['/usr/lib', '/lib', '/usr/local/lib', '/etc', '/run'].map(
-      (folder) => `${folder}/systemd/system/${name}.service`,
+    SEARCH_PATH.flatMap((folder) =>
+      // An admin may write a timer for a service of scriptify.
+      (folder === '/etc' ? ['service'] : KINDS).map((kind) => `${folder}/systemd/system/${name}.${kind}`),
     ),
+  usesNamesake,
   log: (name) => ({
     command: `journalctl -u ${name}`,
     read: ({ lines, follow, ownLines = false }) => [
@@ -88,13 +93,18 @@ export const systemd: InitSystem = {
   async hasFailed(name) {
     return !hasTimer(name) && FAILING.includes(await activeState(name))
   },
-  stop(name, { isGone }) {
+  async stop(name, { isGone }) {
     if (!runsSystemd()) return []
     // It goes on with a unit whose file is gone, until that is stopped.
     if (isGone) return stopGoneUnit(name)
-    const units = [...(hasTimer(name) ? [`${name}.timer`] : []), `${name}.service`]
-    return [command('systemctl', 'stop', ...units), attempt('systemctl', 'disable', ...units)]
+    const units = [
+      ...(hasTimer(name) ? [`${name}.timer`] : []),
+      ...((await runsNamesake(name)) ? [] : [`${name}.service`]),
+    ]
+    return units.length > 0 ? [command('systemctl', 'stop', ...units)] : []
   },
+  // systemd takes the time of the last run from it, and catches up on the next one.
+  traces: (name) => (isTheirs(`${name}.timer`) ? [] : [`/var/lib/systemd/timers/stamp-${name}.timer`]),
   forget: (name) => [...forgetUnit(name), ...(runsSystemd() ? removeCache(name) : [])],
   verify,
   state,
@@ -128,9 +138,33 @@ function absence(): string | undefined {
 export const daemonReload = (): ControlCommand[] =>
   runsSystemd() ? [command('systemctl', 'daemon-reload')] : []
 
-/** Stops what still runs of a unit whose file is gone. */
+/** Stops what still runs of a unit whose file is gone, unless another of its name takes its place. */
 export const stopGoneUnit = (name: string): ControlCommand[] =>
-  [`${name}.timer`, `${name}.service`].map((unit) => attempt('systemctl', 'stop', unit))
+  [`${name}.timer`, `${name}.service`]
+    .filter((unit) => !isTheirs(unit))
+    .map((unit) => attempt('systemctl', 'stop', unit))
+
+/** Whether a unit of this name exists that scriptify did not write. */
+const isTheirs = (unit: string): boolean =>
+  SEARCH_PATH.map((folder) => `${folder}/systemd/system/${unit}`).some(
+    (path) =>
+      existsSync(path) &&
+      !readFileSync(path, 'utf8').includes(ownershipMark(unit.split('.')[0] ?? '', systemd)),
+  )
+
+/** Whether the process of the service that this one hides still runs: systemd keeps it under the unit of that name. */
+async function runsNamesake(name: string): Promise<boolean> {
+  if (!isTheirs(`${name}.service`)) return false
+  const pid = (await propertiesOf(`${name}.service`, ['MainPID'])).get('MainPID') ?? '0'
+  return pid !== '0' && !readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('{"task":"call"')
+}
+
+async function usesNamesake(name: string, root: string): Promise<boolean> {
+  const units = KINDS.map((kind) => `${name}.${kind}`)
+  const links = (await linkPaths(units, root)).map((path) => lstatIfAny(path))
+  if ((await Promise.all(links)).some((stats) => stats !== undefined)) return true
+  return root === '/' && runsSystemd() && (await ask(['systemctl', 'is-active', ...units])).code === 0
+}
 
 /** Makes systemd forget a unit whose file is gone, also one that it generated from a script. */
 export function forgetUnit(name: string): ControlCommand[] {
@@ -277,15 +311,15 @@ function factsIn(
 }
 
 async function findLinks(name: string, root: string): Promise<string[]> {
+  const links = [`${name}.service`, `${name}.timer`].map(async (unit) =>
+    linksTo(await linkPaths([unit], root), `${FOLDER}/${unit}`, root),
+  )
+  return (await Promise.all(links)).flat()
+}
+
+/** The paths at which an enabled unit has a link. */
+async function linkPaths(units: readonly string[], root: string): Promise<string[]> {
   const folder = join(root, FOLDER)
   const groups = (await namesIn(folder)).filter((group) => /\.(wants|requires)$/.test(group))
-  const links = await Promise.all(
-    [`${name}.service`, `${name}.timer`].map((unit) =>
-      linksTo(
-        groups.map((group) => join(folder, group, unit)),
-        unit,
-      ),
-    ),
-  )
-  return links.flat()
+  return groups.flatMap((group) => units.map((unit) => join(folder, group, unit)))
 }

@@ -31,7 +31,7 @@ export const runit: InitSystem = {
     const { code } = await ask(['sv', 'check', name], { timeoutMs: 20_000 })
     return { state: code === 0 ? 'active' : 'unknown', startsAtBoot: existsSync(`/etc/service/${name}`) }
   },
-  links: (name, root) => linksTo([join(root, 'etc/service', name)], name),
+  links: (name, root) => linksTo([join(root, 'etc/service', name)], `/etc/sv/${name}`, root),
 }
 
 const runsRunit = (): boolean => existsSync('/run/runit')
