@@ -9,7 +9,7 @@ const SELECT_STANDING = `select ${COLUMNS},
     (select revoked_from from token_revocation where id = $3) as session_revoked_from
   from ${TABLES} where u.userid = $1 order by p.id`
 
-export const FIND_BY_EMAIL = `select ${COLUMNS} from ${TABLES} where lower(u.email) = lower($1) order by u.userid, p.id`
+export const FIND_BY_EMAIL = `select ${COLUMNS} from ${TABLES} where replace(lower(u.email), 'ς', 'σ') = replace(lower($1), 'ς', 'σ') order by u.userid, p.id`
 export const FIND_PROFILE = `select ${COLUMNS},
     (select c.email from email_change c where c.userid = u.userid and c.used_at is null and c.expires_at > now()
       order by c.created_at desc, c.id desc limit 1) as pending_email

@@ -75,9 +75,8 @@ export const MAX_LENGTH = {
 } as const
 
 /**
- * The form in which e-mails and usernames are compared: case does not count, accents do. The database's index
- * narrows the search by its own collation; this decides.
+ * The form in which e-mails and usernames are compared: case does not count, accents do. PostgreSQL has
+ * an index of the same expression. MySQL and MariaDB compare by their collation, which takes the two small sigmas for one
+ * letter too, and also symbols that look alike; this decides.
  */
-export const fold = (text: string): string =>
-  // JavaScript ends a word with ς where databases write σ; MySQL and MariaDB take the two for one letter.
-  text.normalize('NFC').toLowerCase().replaceAll('ς', 'σ')
+export const fold = (text: string): string => text.normalize('NFC').toLowerCase().replaceAll('ς', 'σ')

@@ -63,14 +63,21 @@ describe('a database without unique indexes', () => {
   it('is refused with the e-mails that differ only by case', async () => {
     await using database = await anOlderDatabase('plain indexes')
     const { db } = database
-    const emails = ['ada@example.com', 'Ada@example.com', 'adá@example.com', 'a da@example.com']
+    const emails = [
+      'Ada@x.example',
+      'ada@x.example',
+      'ας@x.example',
+      'ασ@x.example',
+      'adá@x.example',
+      'a da@x.example',
+    ]
     for (const [index, email] of emails.entries()) await addUser(db, `u${index}`, email)
     const listed = (await createMigrator(db).inspect()).flatMap(({ examples = [] }) => [...examples].sort())
-    expect(listed).toEqual(['"Ada@example.com"', '"ada@example.com"'])
+    expect(listed).toEqual(emails.slice(0, 4).map((email) => `"${email}"`))
     const refusal = await refusalOf(db, () => createMigrator(db).up({ adopt: true }))
     expect(refusal).toContain('Change this by hand first')
     expect(refusal).not.toContain(hash('sha1', PASSWORD))
-    await db.runScript("delete from users where username = 'u1'")
+    await db.runScript("delete from users where username in ('u1', 'u3')")
     expect(await createMigrator(db).up({ adopt: true })).toEqual(NAMES)
   })
 })

@@ -38,7 +38,7 @@ export interface Column {
 export interface Index {
   table_name: string
   is_unique: Flag
-  /** The column, or `lower(column)`; several are separated by commas. */
+  /** The column, or an expression of it; several are separated by commas. */
   key_columns: string
 }
 

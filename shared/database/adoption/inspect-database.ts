@@ -5,7 +5,7 @@ import { findDifferences, findForeign, findSharedAccounts, type Given, hasTable 
 import { findRowFaults } from './find-row-faults.ts'
 
 /** The last migration that changes the specified tables. */
-const LAST_CHANGE = '0003_match_without_case'
+const LAST_CHANGE = '0011_fold_sigma'
 
 /**
  * How the database differs from the specification, except for what the pending migrations change. Reads rows only while

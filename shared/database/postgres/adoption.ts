@@ -29,7 +29,8 @@ function redefine(column: SpecifiedColumn, found: Column): string {
   return changes.join('\n')
 }
 
-const folded = (column: string): string => `lower(${column})`
+/** The expression of the unique indexes: `fold` of shared/users/user.ts in SQL. */
+export const folded = (expression: string): string => `replace(lower(${expression}), 'ς', 'σ')`
 
 /** How PostgreSQL takes over tables that another program created. */
 export const postgresAdoption: Adoption = {

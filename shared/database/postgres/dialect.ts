@@ -1,5 +1,5 @@
 import type { Dialect } from '../database.ts'
-import { postgresAdoption } from './adoption.ts'
+import { folded, postgresAdoption } from './adoption.ts'
 import { postgresErrors } from './errors.ts'
 import { postgresLogins } from './logins.ts'
 
@@ -8,10 +8,10 @@ export const postgres: Dialect = {
   name: 'postgres',
   protocols: ['postgres', 'postgresql'],
   sql: {
-    caseless: (expression) => `lower(${expression})`,
+    caseless: folded,
     isIn: (column, placeholder) => `${column} = any(${placeholder})`,
     caselessIn: (column, placeholder) =>
-      `lower(${column}) in (select lower(listed) from unnest(${placeholder}::text[]) as listed)`,
+      `${folded(column)} in (select ${folded('listed')} from unnest(${placeholder}::text[]) as listed)`,
     rowsOf: (table, columns, placeholder) =>
       `select ${columns.join(', ')} from json_populate_recordset(null::${table}, ${placeholder})`,
     forUpdate: 'for update',
