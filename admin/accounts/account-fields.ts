@@ -1,3 +1,4 @@
+import { displayName, username } from '@latchkey/shared/users/account-names.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import { boundedText, countCharacters } from '@latchkey/shared/users/storable-text.ts'
 import {
@@ -14,9 +15,9 @@ const trimmed = (maximum: number) =>
   boundedText(maximum).refine((text) => text === text.trim(), 'must not begin or end with white space')
 
 const AccountFields = z.object({
-  username: trimmed(MAX_LENGTH.username).refine((text) => text !== '', 'must not be empty'),
+  username: username(),
   email: emailAddress(),
-  name: boundedText(MAX_LENGTH.name),
+  name: displayName(),
   role: trimmed(MAX_LENGTH.role),
 })
 

@@ -280,6 +280,32 @@ describe('a user', () => {
     expect((await call(() => admin.restore('lazarus'))).code).toBe(1)
   })
 
+  it('is named in letters only, whatever an adopted table has', async () => {
+    const userid = await users().insert({ username: 'a\u001b[2J\u202eb', passwordHash: SHA1 })
+    const outcomes = [
+      await call(() => admin.restore(userid)),
+      await call(() => admin.delete(userid)),
+      await call(() => admin.delete(userid)),
+      await call(() => admin.list()),
+      await call(() => admin.show(userid)),
+    ]
+    for (const { stdout, stderr } of outcomes) {
+      expect(stdout + stderr).toContain('a\\x1b[2J\\u{202e}b')
+      for (const raw of ['\u001b', '\u202e']) expect(stdout + stderr).not.toContain(raw)
+    }
+  })
+
+  it('is not found by the username of one user that is the e-mail of another', async () => {
+    const userid = await aUser('twin@example.com')
+    const other = await aUser('twin')
+    const { code, stderr } = await call(() => admin.revoke('Twin@example.com'))
+    expect([code, stderr]).toEqual([
+      1,
+      `"Twin@example.com" is the username of ${userid} and the e-mail of ${other}; give the userid\n`,
+    ])
+    expect(await find('twin')).toMatchObject({ properties: [] })
+  })
+
   it('gets a role that no route requires only when that is meant', async () => {
     await aUser('typist')
     const misspelt = await call(() => admin.setRole('typist', 'admn'))

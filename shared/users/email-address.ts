@@ -1,3 +1,4 @@
+import { hasInvisible } from './account-names.ts'
 import { boundedText } from './storable-text.ts'
 import { MAX_LENGTH } from './user.ts'
 
@@ -10,7 +11,7 @@ const EMAIL = /^[^\s@"(),:;<>[\\\]]+@[^\s@"(),:;<>[\\\]]+$/u
 /** An e-mail address that `users.email` can store. */
 export const emailAddress = () =>
   boundedText(MAX_LENGTH.email)
-    .refine((text) => EMAIL.test(text), 'must be one e-mail address')
+    .refine((text) => EMAIL.test(text) && !hasInvisible(text), 'must be one e-mail address')
     .meta({ format: 'email' })
 
 /** Masks an address so that it can be recognised but not written to: `a***@example.com`. */

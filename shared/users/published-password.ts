@@ -1,4 +1,5 @@
 import type { PasswordHasher } from '../passwords/password-hasher.ts'
+import { printable } from '../printable.ts'
 import { DEMO_PASSWORD, DEMO_USERS } from './demo-users.ts'
 import type { User } from './user.ts'
 import type { UserRepository } from './user-repository.ts'
@@ -32,9 +33,9 @@ export async function findPublishedPasswords({
 
 /** Names the accounts, and the command that gives each another password. */
 export function describePublishedPasswords(accounts: readonly User[], environment: string): string {
-  const names = new Intl.ListFormat('en').format(accounts.map(({ username }) => username))
+  const names = new Intl.ListFormat('en').format(accounts.map(({ username }) => printable(username)))
   const commands = accounts.map(
-    ({ username }) => `npx scriptify run Users::setPassword --arg ${shellWord(username)}`,
+    ({ username }) => `npx scriptify run Users::setPassword --arg ${printable(shellWord(username))}`,
   )
   return (
     `In the environment ${environment} no account may have the published password of the demo users, and ${names} ` +

@@ -25,7 +25,7 @@ export const boundedString = (maximum: number) =>
 
 /** A `boundedString` that a database can store unchanged: well-formed Unicode without control characters. */
 export const boundedText = (maximum: number) =>
-  boundedString(maximum).refine(
-    (text) => text.isWellFormed() && !/\p{Cc}/u.test(text),
-    'must not contain control characters',
-  )
+  boundedString(maximum).refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), {
+    error: 'must not contain control characters',
+    abort: true,
+  })

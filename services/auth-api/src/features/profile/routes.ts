@@ -1,8 +1,8 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { givenPassword } from '@latchkey/shared/passwords/password-policy.ts'
+import { displayName } from '@latchkey/shared/users/account-names.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
-import { boundedText } from '@latchkey/shared/users/storable-text.ts'
-import { LANGUAGES, MAX_LENGTH, type User } from '@latchkey/shared/users/user.ts'
+import { LANGUAGES, type User } from '@latchkey/shared/users/user.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -13,7 +13,7 @@ import type { ProfileRecord } from './profile-repository.ts'
 const ProfileUpdate = z
   .object(
     {
-      name: boundedText(MAX_LENGTH.name).optional(),
+      name: displayName().optional(),
       email: emailAddress().optional(),
       currentPassword: givenPassword()
         .optional()

@@ -1,7 +1,7 @@
 import { newPassword } from '@latchkey/shared/passwords/password-policy.ts'
+import { displayName, username } from '@latchkey/shared/users/account-names.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
-import { boundedText } from '@latchkey/shared/users/storable-text.ts'
-import { LANGUAGES, MAX_LENGTH } from '@latchkey/shared/users/user.ts'
+import { LANGUAGES } from '@latchkey/shared/users/user.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -14,15 +14,10 @@ import type { SignUpRequest } from './request-sign-up.ts'
 const EMAIL = 'ada@example.com'
 const TOKEN = 'kq3t0bV7mYb8bFZ1Cw2nUj5xTg9rQeLs4hPzVdMi6oA'
 
-const username = () =>
-  boundedText(MAX_LENGTH.username)
-    .min(1, 'must not be empty')
-    .refine((text) => text === text.trim(), 'must not begin or end with white space')
-
 const SignUpBody = z
   .object(
     {
-      name: boundedText(MAX_LENGTH.name).optional(),
+      name: displayName().optional(),
       email: emailAddress(),
       username: username(),
       password: newPassword(),
