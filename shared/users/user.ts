@@ -29,7 +29,7 @@ export const LANGUAGE_PROPERTY = 'language'
 /** Properties whose names start with it are internal: never shown, never set by an operator. */
 export const INTERNAL_PROPERTY_PREFIX = 'latchkey.'
 
-/** Tokens issued before this moment (whole seconds since the epoch) are refused. */
+/** Tokens with an earlier `valid_from` are refused. Whole seconds since the epoch, so that an admin can read it. */
 export const VALID_FROM_PROPERTY = `${INTERNAL_PROPERTY_PREFIX}valid_from`
 
 /** The token that the last valid-from time does not end. */
@@ -48,17 +48,20 @@ export function languageOf(user: Pick<User, 'properties'>): Language {
   return LANGUAGES.find((language) => language === value) ?? 'en'
 }
 
-/** Tokens issued before this moment, in seconds since the epoch, are invalid; 0 where none is set. */
+/** Tokens with an earlier `valid_from` are invalid; 0 where none is set. */
 export const validFromOf = (user: Pick<User, 'properties'>): number =>
   Number(findProperty(user, VALID_FROM_PROPERTY) ?? 0)
 
-/** Whether the user's valid-from time leaves a token valid. `iat` is in seconds since the epoch. */
+/**
+ * Whether the user's valid-from time leaves a token valid. The token has the time that its user had: a comparison with `iat`
+ * would leave a token valid that a replica with a fast clock has issued.
+ */
 export function isIssuedAfterValidFrom(
   user: Pick<User, 'properties'>,
-  { iat, jti }: { iat: number; jti: string },
+  { valid_from, jti }: { valid_from: number; jti: string },
 ): boolean {
   const validFrom = validFromOf(user)
-  return iat >= validFrom || findProperty(user, EXEMPT_TOKEN_PROPERTY) === exemptionOf(validFrom, jti)
+  return valid_from >= validFrom || findProperty(user, EXEMPT_TOKEN_PROPERTY) === exemptionOf(validFrom, jti)
 }
 
 /** The role that handlers check; an empty role is `user`. */

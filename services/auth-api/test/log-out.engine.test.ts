@@ -92,6 +92,15 @@ describe('POST /logout', () => {
     for (const each of [app, replica]) expect(await ping(token, each)).toBe(401)
   })
 
+  it('ends everywhere what a replica has issued whose clock is ahead', async () => {
+    const user = await aUser(app)
+    replica.setClock(Date.now() + 4_900)
+    const ahead = await aToken(replica, user)
+    expect(await logOut(await aToken(app, user), { everywhere: true })).toBe(204)
+    for (const each of [app, replica]) expect(await ping(ahead, each)).toBe(401)
+    expect(await ping(await aToken(app, user), replica), 'a login right after').toBe(200)
+  })
+
   it('ends nothing everywhere by a token that has ended, and that the replica still remembers', async () => {
     const user = await aUser(app)
     const [stolen, own] = [await aToken(app, user), await aToken(app, user)]

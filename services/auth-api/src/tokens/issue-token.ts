@@ -20,19 +20,17 @@ export type IssueToken = ReturnType<typeof createTokenIssuer>
 
 /**
  * Creates the function that signs an HS512 token for `user`, as read from the database at `readAt` (whole seconds since
- * the epoch). Not at the moment of signing: a change after the read must invalidate this token. Without a session, the
- * token begins one.
+ * the epoch). Without a session, the token begins one.
  */
 export function createTokenIssuer({ key, issuer, lifetimeSeconds }: IssueTokenOptions) {
   return async (user: User, readAt: number, session?: Session): Promise<IssuedToken> => {
     const { sid, authTime } = session ?? { sid: randomUUID(), authTime: readAt }
     const data = { userid: user.userid, name: user.name ?? '', role: roleOf(user) }
-    const token = await new SignJWT({ auth_time: authTime, sid, data })
+    const token = await new SignJWT({ auth_time: authTime, sid, valid_from: validFromOf(user), data })
       .setProtectedHeader({ alg: 'HS512', typ: 'JWT' })
       .setIssuer(issuer)
       .setSubject(user.userid)
-      // The user's valid-from time may be a second or two ahead, and a token issued after the change must be valid.
-      .setIssuedAt(Math.max(readAt, validFromOf(user)))
+      .setIssuedAt(readAt)
       .setNotBefore(readAt)
       .setExpirationTime(readAt + lifetimeSeconds)
       .setJti(randomUUID())

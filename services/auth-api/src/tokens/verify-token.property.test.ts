@@ -20,6 +20,7 @@ const CLAIMS = {
   jti: randomUUID(),
   sid: randomUUID(),
   auth_time: NOW_SECONDS,
+  valid_from: NOW_SECONDS,
   data: { userid: USERID, name: 'Ada', role: 'user' },
 }
 
@@ -55,7 +56,7 @@ function shouldAccept(token: string): boolean {
   const parts = token.split('.')
   const [header = '', payload = '', signature = ''] = parts
   if (parts.length !== 3 || !isSignedBy([SECRET, PREVIOUS], `${header}.${payload}`, signature)) return false
-  const [{ alg, typ, ...others }, { iss, sub, iat, nbf, exp, jti, sid, auth_time, data }] = [
+  const [{ alg, typ, ...others }, { iss, sub, iat, nbf, exp, jti, sid, auth_time, valid_from = 0, data }] = [
     decode(header),
     decode(payload),
   ]
@@ -64,7 +65,7 @@ function shouldAccept(token: string): boolean {
     Object.keys(others).length === 0 &&
     iss === ISSUER &&
     [jti, sid].every((id) => typeof id === 'string') &&
-    [iat, nbf, exp, auth_time].every((time) => typeof time === 'number') &&
+    [iat, nbf, exp, auth_time, valid_from].every((time) => typeof time === 'number') &&
     Number(nbf) <= NOW_SECONDS + 5 &&
     Number(exp) > NOW_SECONDS &&
     isGuid(sub) &&

@@ -45,7 +45,6 @@ export interface ModelToken {
   refreshed: { readonly until: number; readonly at: number } | undefined
   readonly user: ModelUser
   generation: number
-  readonly issuedAt: number
   /** Milliseconds since the epoch, of whole seconds. */
   readonly notBefore: number
   readonly expiresAt: number
@@ -218,7 +217,6 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
         refreshed: undefined,
         user,
         generation,
-        issuedAt: time.now,
         notBefore: second,
         expiresAt: second + SETTINGS.tokenLifetimeMs,
       }
@@ -290,10 +288,6 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
 
     endTokens(user: ModelUser): void {
       this.change(user, { generation: user.generation + 1 })
-      // Its clock was ahead: no valid-from time of this moment can tell whether it was issued before.
-      const isFromTheFuture = ({ user: { userid }, issuedAt }: ModelToken) =>
-        userid === user.userid && issuedAt > time.now
-      tokens.splice(0, tokens.length, ...tokens.filter((token) => !isFromTheFuture(token)))
     },
 
     /** Changes the e-mail by a token, which stays valid. */

@@ -13,6 +13,7 @@ export const someClaims = (given: Partial<Claims> = {}): Claims => ({
   jti: 'one',
   sid: 'session',
   auth_time: 1_000,
+  valid_from: 1_000,
   data: { userid, name: 'Ada', role: 'user' },
   ...given,
 })

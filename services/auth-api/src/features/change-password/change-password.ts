@@ -46,7 +46,7 @@ export function createChangePassword(dependencies: ChangePasswordDependencies) {
       const { userid } = user
       await users.setPassword(userid, passwordHash)
       const now = clock()
-      await endTokens(users, userid, now, { issuedAt: claims.iat })
+      await endTokens(users, userid, now)
       await endCodes(transaction, userid, new Date(now))
       await audit.write(transaction, { name: 'password.changed', userid })
       await notify(transaction, user, { template: 'password-changed' }, audit.address)

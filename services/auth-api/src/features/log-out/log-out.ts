@@ -30,11 +30,11 @@ export function createLogOut(dependencies: LogOutDependencies) {
   /** A token that has ended ends no other, although this replica may remember it as valid. */
   const endAllSessions = ({ claims, audit }: Caller): Promise<void> =>
     transaction(async (db) => {
-      const { sub: userid, iat: issuedAt } = claims
+      const { sub: userid } = claims
       const users = usersIn(db)
       await users.lock(userid)
       await requireValid(db, claims)
-      await endTokens(users, userid, clock(), { issuedAt })
+      await endTokens(users, userid, clock())
       await audit.write(db, { name: 'sessions.logged_out', userid })
     })
 

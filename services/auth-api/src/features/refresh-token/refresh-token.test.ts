@@ -161,6 +161,7 @@ describe('a new token', () => {
       jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
       sid: expect.stringMatching(/^[0-9a-f-]{36}$/),
       auth_time: 1_000,
+      valid_from: 0,
       data: { userid: ADA.userid, name: 'Ada', role: 'admin' },
     })
     expect(claims.sid).not.toBe(claims.jti)
@@ -169,9 +170,15 @@ describe('a new token', () => {
     expect(next).toMatchObject({ sid: 'session', auth_time: 500 })
   })
 
-  it('is valid after a valid-from time that is ahead, and has an empty name and the role of a user by default', async () => {
+  it("has the user's valid-from time, an empty name and the role of a user by default", async () => {
     const { claims } = await issuedTo({ ...validFrom(1_002), name: null, role: null })
-    expect(claims).toMatchObject({ iat: 1_002, nbf: 1_000, exp: 4_600, data: { name: '', role: 'user' } })
+    expect(claims).toMatchObject({
+      valid_from: 1_002,
+      iat: 1_000,
+      nbf: 1_000,
+      exp: 4_600,
+      data: { name: '', role: 'user' },
+    })
   })
 })
 
