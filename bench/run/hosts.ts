@@ -69,6 +69,7 @@ export const environmentOf = ({
   DATABASE_URL: databaseUrl,
   QUEUE_URL: queueUrl,
   // Each token of a row may be refreshed at once.
+  TOKEN_LIFETIME: '7200',
   REFRESH_WINDOW: '3600',
   RATE_LIMIT_REQUESTS: LIMIT,
   RATE_LIMIT_LOGIN: LIMIT,
