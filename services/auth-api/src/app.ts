@@ -2,6 +2,7 @@ import { registerDependencyGauge } from '@latchkey/shared/health/dependency-gaug
 import type { Readiness } from '@latchkey/shared/health/readiness.ts'
 import { registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
+import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import { declaredRoles } from '@latchkey/shared/users/roles.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
@@ -59,7 +60,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   if (traceRequests) await server.register(traceRequests)
   await server.register(problemDetails, { auditOf, onUnavailable: failures.report })
   await server.register(responseHeaders, { isDraining: readiness.isDraining })
-  await server.register(metrics, { registry })
+  await server.register(metrics, { registry, logsRefusals: hasDemoUsers(config.environment) })
   // Before anything that refuses a request: a page can read a refusal only with these headers.
   await server.register(crossOrigin, { origins: corsOrigins })
   // Before the content-type gate: what that refuses counts as a request.
