@@ -49,6 +49,7 @@ describe('a service', () => {
   it.each([
     { how: 'SIGTERM', stop: term, reason: 'SIGTERM' },
     { how: 'SIGINT', stop: (child: ChildProcess) => void child.kill('SIGINT'), reason: 'SIGINT' },
+    { how: 'SIGHUP', stop: (child: ChildProcess) => void child.kill('SIGHUP'), reason: 'SIGHUP' },
     { how: 'loss of its parent', stop: (child: ChildProcess) => child.disconnect(), reason: 'disconnect' },
   ])('closes its parts in reverse order and exits with 0 after $how', async ({ stop, reason }) => {
     const { lines, exitCode } = await run(`${CONFIGURE}${BOTH}say('ready')`, { ready: stop })
