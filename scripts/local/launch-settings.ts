@@ -4,15 +4,17 @@ import { loadConfig } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { collectFaults, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
+import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import { parseConfig as parseAuthApi } from '../../services/auth-api/src/config.ts'
 import { parseConfig as parseMailerWorker } from '../../services/mailer-worker/src/config.ts'
 
 /** What `npm start` provides where no setting does; the real addresses are known later. */
-const PROVIDED = {
+const providedIn = (environment?: string) => ({
   DATABASE_URL: 'postgres://embedded',
   QUEUE_URL: 'postgres://embedded',
-  MAIL_URL: 'smtp://embedded',
-}
+  // An inbox shows the codes of all accounts to everybody on this machine.
+  ...(hasDemoUsers(environment) ? { MAIL_URL: 'smtp://embedded' } : {}),
+})
 
 /** The address of this machine only: `npm start` shows everything to every client that can connect. */
 const HOST = '127.0.0.1'
@@ -28,7 +30,7 @@ export async function loadLaunchEnvironment(processEnvironment: NodeJS.ProcessEn
 
 async function refuseFaults(environment: Environment): Promise<void> {
   const given = Object.entries(environment).filter(([, value]) => value)
-  const complete: Environment = { ...PROVIDED, ...Object.fromEntries(given) }
+  const complete: Environment = { ...providedIn(environment.APP_ENV), ...Object.fromEntries(given) }
   const extensions = await loadExtensions()
   const faults = collectFaults(
     () => parseSettings(['DATA_DIR'], complete),

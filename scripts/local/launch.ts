@@ -1,149 +1,103 @@
 import { join } from 'node:path'
-import { AppError, errorMessage } from '@latchkey/shared/app-error.ts'
-import { ExtensionError } from '@latchkey/shared/extensions/find-extensions.ts'
-import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'
+import { errorMessage } from '@latchkey/shared/app-error.ts'
+import type { Lifecycle, StopOptions } from '@latchkey/shared/lifecycle/run-service.ts'
+import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
-import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
+import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import { describePublishedPasswords } from '@latchkey/shared/users/published-password.ts'
-import type { User } from '@latchkey/shared/users/user.ts'
-import { ENVIRONMENTS, writeCredentials } from '../release/credentials-file.ts'
 import { writeAdminEnvironment } from './admin-environment.ts'
-import { loadLaunchEnvironment } from './launch-settings.ts'
-import { dataDirOf, type Stop, startLocalServices } from './local-services.ts'
+import { startLocalServices } from './local-services.ts'
 import { prepareDatabase } from './prepare-database.ts'
 import { environmentOfWorker, refuseTakenPorts, withApiAddress } from './service-ports.ts'
-import { type ServiceProcess, startService } from './service-process.ts'
-import { type Addresses, describeAddresses, fromRoot } from './welcome.ts'
+import { openService } from './service-process.ts'
+import { describeAddresses, fromRoot } from './welcome.ts'
 
-const ROOT = join(import.meta.dirname, '..', '..')
+const SERVICES = join(import.meta.dirname, '..', '..', 'services')
 const LOCAL_SERVICES_HINT =
   'Without DATABASE_URL, QUEUE_URL and MAIL_URL in the environment npm start brings its own.'
-
-/**
- * Starts all of Latchkey and runs until a signal or until a service ends; returns the exit code. Stops every service that
- * it started, the last one first, however it ends. `nodeOptions` are those of auth-api and mailer-worker.
- */
-export async function launch(
-  processEnvironment: NodeJS.ProcessEnv,
-  nodeOptions: readonly string[] = [],
-): Promise<number> {
-  const startedAt = performance.now()
-  const signalled = untilSignal()
-  const stops: Stop[] = []
-  try {
-    const starting = start(processEnvironment, stops, nodeOptions)
-    const running = await Promise.race([starting, signalled])
-    if (!running) {
-      // A service that is starting registers its stop once it has started.
-      await starting.catch(() => undefined)
-      return 0
-    }
-    if ('refusal' in running) {
-      complain(running.refusal)
-      if (running.isDatabaseOurs) await signalled
-      return 1
-    }
-    say(describeAddresses(running, Math.round(performance.now() - startedAt)))
-    const reason = await Promise.race([signalled, running.ended])
-    if (!reason) return 0
-    complain(`${reason} Everything is stopped.`)
-    return 1
-  } catch (error) {
-    complain(errorMessage(error))
-    return error instanceof SettingsError || error instanceof ExtensionError ? EXIT_CONFIGURATION : 1
-  } finally {
-    for (const stop of stops.reverse()) await stop().catch((error: unknown) => complain(String(error)))
-    if (stops.length > 0) say('Stopped.')
-  }
-}
-
-/** Waits for a signal. Not by `once`: npm forwards Ctrl-C, and the second signal would kill a launcher that is stopping. */
-function untilSignal(): Promise<undefined> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => resolve(undefined))
-  })
-}
-
-interface Running extends Addresses {
-  /** Resolves with the reason when a service ends by itself. */
-  ended: Promise<string>
-}
-
-interface Refused {
-  refusal: string
-  /** The embedded database runs on, because the refusal names a command that needs it. */
-  isDatabaseOurs: boolean
-}
-
-async function start(
-  processEnvironment: NodeJS.ProcessEnv,
-  stops: Stop[],
-  nodeOptions: readonly string[],
-): Promise<Running | Refused> {
-  for (const name of ENVIRONMENTS) {
-    if (await writeCredentials(CONFIG_DIR, name)) say(`Generated secrets: config/${name}/credentials.env`)
-  }
-  const settings = await loadLaunchEnvironment(processEnvironment)
-  await refuseTakenPorts(settings)
-  const given = await withApiAddress(settings)
-
-  const { environment, inbox, databaseEnded } = await startLocalServices(given, stops)
-  const startOne = (name: string, serviceEnvironment: Environment) => {
-    const file = join(ROOT, 'services', name, 'src/main.ts')
-    const service = startService(name, file, serviceEnvironment, nodeOptions)
-    stops.push(service.stop)
-    return service
-  }
-  const api = startOne('auth-api', environment)
-  const services = [api, startOne('mailer-worker', await environmentOfWorker(environment))]
-  const adminFile = given.DATABASE_URL ? undefined : writeAdminFile(environment, stops)
-  // The services load at the same time; they are ready once the tables exist.
-  const accounts = await prepareDatabase(environment).catch((error: unknown) => {
-    throw given.DATABASE_URL ? withHint(error) : error
-  })
-  if (accounts.length > 0) return describeRefusal(accounts, environment, adminFile)
-  if (inbox) services.push(inbox)
-  await Promise.all(services.map(untilReady))
-  const { address = '' } = await api.ready
-  return {
-    environment,
-    api: address,
-    hasInbox: inbox !== undefined,
-    adminFile,
-    ended: Promise.race([
-      databaseEnded,
-      ...services.map(async ({ name, exited }) => `${name} ended with ${await exited}.`),
-    ]),
-  }
-}
-
-function describeRefusal(accounts: User[], { APP_ENV = '' }: Environment, adminFile?: string): Refused {
-  const reason = describePublishedPasswords(accounts, APP_ENV)
-  if (!adminFile) return { refusal: reason, isDatabaseOurs: false }
-  const how = `Its database runs until Ctrl-C: in a second terminal, first enter \`. ${fromRoot(adminFile)}\`; then start again.`
-  return { refusal: `${reason}\n${how}`, isDatabaseOurs: true }
-}
-
-/** A shell that read .data/environment still has the DATABASE_URL of a start that has ended. */
-function withHint(error: unknown): unknown {
-  const isUnavailable = error instanceof AppError && error.code === 'unavailable'
-  return isUnavailable ? new Error(`${error.message}. ${LOCAL_SERVICES_HINT}`, { cause: error }) : error
-}
-
-async function untilReady(service: ServiceProcess): Promise<void> {
-  try {
-    await service.ready
-  } catch (cause) {
-    const reason = errorMessage(cause)
-    throw new Error(`${service.name} ${reason}; its own message is above.`, { cause })
-  }
-}
-
-function writeAdminFile(environment: Environment, stops: Stop[]): string {
-  const file = writeAdminEnvironment(dataDirOf(environment), environment)
-  stops.push(async () => file.remove())
-  return file.path
-}
+/** A start that takes longer says what it waits for. */
+const PATIENCE_MS = 10_000
+const STOP_OF_PREPARATION_MS = 5_000
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 const complain = (text: string): void => void process.stderr.write(`${text}\n`)
+
+const logger: StopOptions['logger'] = {
+  info: (_details, message) => message === 'stopped' && say('Stopped.'),
+  error: complain,
+  fatal: (_details, message) => complain(message),
+}
+
+/**
+ * Starts all of Latchkey: the database and the inbox first, then the services, when the database has all that they need.
+ * Prints the addresses once they are ready. `nodeOptions` are those of auth-api and mailer-worker.
+ */
+export async function launch(
+  lifecycle: Lifecycle,
+  settings: Environment,
+  nodeOptions: readonly string[],
+): Promise<void> {
+  const startedAt = performance.now()
+  const { SHUTDOWN_DELAY, SHUTDOWN_GRACE } = parseSettings(['SHUTDOWN_DELAY', 'SHUTDOWN_GRACE'], settings)
+  // Each service ends itself within its time.
+  const stopTimeoutMs = (SHUTDOWN_DELAY + SHUTDOWN_GRACE + 2) * 1000
+  const timeoutMessage = 'Something took too long to stop, and is killed.'
+  // A migration that waits for a lock need not come to its end.
+  lifecycle.configureStop({ logger, timeoutMs: STOP_OF_PREPARATION_MS, timeoutMessage })
+  const waitsFor = new Set(['the database'])
+  setTimeout(() => waitsFor.size > 0 && say(describeWait([...waitsFor])), PATIENCE_MS).unref()
+
+  await refuseTakenPorts(settings)
+  const given = await withApiAddress(settings)
+  const { environment, dataDir, inbox } = await startLocalServices(lifecycle, given)
+  const adminFile = await lifecycle.open(
+    () => writeAdminEnvironment(dataDir, environment),
+    (file) => file.remove(),
+  )
+  const published = await prepareDatabase(environment).catch((error: unknown) => {
+    throw withHint(error)
+  })
+  if (published.length > 0 && !hasDemoUsers(environment.APP_ENV)) {
+    const refusal = describePublishedPasswords(published, environment.APP_ENV ?? '')
+    if (given.DATABASE_URL) throw new Error(refusal)
+    process.exitCode = 1
+    return complain(`${refusal}\n${describeRunningDatabase(adminFile.path)}`)
+  }
+
+  lifecycle.configureStop({ logger, timeoutMs: 3 * stopTimeoutMs, timeoutMessage })
+  const open = (name: string, serviceEnvironment: Environment) => {
+    const file = join(SERVICES, name, 'src/main.ts')
+    return openService(lifecycle, name, file, serviceEnvironment, { nodeOptions, stopTimeoutMs })
+  }
+  const api = await open('auth-api', environment)
+  const worker = await open('mailer-worker', await environmentOfWorker(environment))
+  const services = [api, worker, ...(inbox ? [inbox] : [])]
+  const names = services.map(async ({ name, ready }) => {
+    waitsFor.add(name)
+    await ready
+    waitsFor.delete(name)
+  })
+  waitsFor.delete('the database')
+  void Promise.all([api.ready, ...names]).then(
+    ([{ address = '' }]) => {
+      const addresses = { environment, given, api: address, adminFile: adminFile.path, published }
+      say(describeAddresses(addresses, Math.round(performance.now() - startedAt)))
+    },
+    () => undefined, // A service that ends stops the launcher.
+  )
+}
+
+const describeWait = (names: string[]): string =>
+  `Not ready after ${PATIENCE_MS / 1000} s: npm start waits for ${new Intl.ListFormat('en').format(names)}; its lines ` +
+  `in this log say why. ${LOCAL_SERVICES_HINT} Ctrl-C stops everything.`
+
+const describeRunningDatabase = (adminFile: string): string =>
+  `Its database runs until Ctrl-C: in a second terminal, first enter \`. ${fromRoot(adminFile)}\`; then start again.`
+
+/** A shell that read .data/environment still has the DATABASE_URL of a start that has ended. */
+function withHint(error: unknown): unknown {
+  const message = errorMessage(error)
+  return message.includes('cannot be reached')
+    ? new Error(`${message.replace(/\.?$/, '.')} ${LOCAL_SERVICES_HINT}`, { cause: error })
+    : error
+}

@@ -1,4 +1,3 @@
-import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
@@ -9,27 +8,22 @@ import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import { findPublishedPasswords } from '@latchkey/shared/users/published-password.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { seedDemoUsers } from './add-demo-users.ts'
+import { addDemoUsers } from './add-demo-users.ts'
 
 /**
- * Applies the migrations, creates the queue's tables, and in dev and test adds the demo users. In other environments it
- * returns the accounts with their published password.
+ * Applies the migrations, creates the queue's tables, and adds the demo users to a database of dev or test without users.
+ * Returns the accounts that have the published password of the demo users.
  */
 export async function prepareDatabase(environment: Environment): Promise<User[]> {
   const settings = parseSettings(['APP_ENV', 'DATABASE_URL', 'QUEUE_URL', 'PASSWORD_HASH'], environment)
-  return withDatabase(settings.DATABASE_URL, async (db) => {
-    await createMigrator(db).up()
-    await prepareQueue(settings.QUEUE_URL)
-    if (!hasDemoUsers(settings.APP_ENV)) return findAccounts(db, settings.PASSWORD_HASH)
-    await seedDemoUsers(db, settings.PASSWORD_HASH)
-    return []
-  })
-}
-
-async function findAccounts(db: Database, scheme: string): Promise<User[]> {
-  const passwords = createPasswordHasher({ scheme, concurrency: 1, queueLimit: 10 })
+  const passwords = createPasswordHasher({ scheme: settings.PASSWORD_HASH, concurrency: 1, queueLimit: 10 })
   try {
-    return await findPublishedPasswords({ users: createUserRepository(db), passwords })
+    return await withDatabase(settings.DATABASE_URL, async (db) => {
+      await createMigrator(db).up()
+      await prepareQueue(settings.QUEUE_URL)
+      if (hasDemoUsers(settings.APP_ENV)) await addDemoUsers(db, passwords)
+      return findPublishedPasswords({ users: createUserRepository(db), passwords })
+    })
   } finally {
     await passwords.close()
   }

@@ -6,9 +6,15 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { VOLATILE_FOLDER } from '../../services/test/servers/volatile-folder.ts'
 import { findFreePort } from '../../services/test/support/free-port.ts'
+import {
+  countRows,
+  createEmptyDatabase,
+  createTestDatabase,
+} from '../../services/test/support/test-database.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const NEW_PASSWORD = 'N3w-p4ssw0rd!'
@@ -152,7 +158,7 @@ async function changeName(name: string): Promise<void> {
 
 /** The file that `npm start` names for admins. */
 function adminFileOf(start: Start): string {
-  const [, file = ''] = /^ {2}admin +\. (\S+) && npx scriptify run Users::list$/m.exec(start.output()) ?? []
+  const [, file = ''] = /^ {2}admin +\. (\S+) && npx scriptify run Queue::status$/m.exec(start.output()) ?? []
   return resolve(ROOT, file)
 }
 
@@ -244,15 +250,86 @@ describe('npm start', () => {
     await expect(fetch(inboxOf(start)), 'the inbox ends with the rest').rejects.toThrow()
   })
 
-  it('names an unreachable database, and how to get an embedded one', async () => {
-    const settings = { DATABASE_URL: 'postgres://latchkey:hidden@127.0.0.1:1/latchkey', ...WITHOUT_INBOX }
+  it.each([
+    { setting: 'DATABASE_URL', what: 'The database' },
+    { setting: 'QUEUE_URL', what: 'The queue' },
+  ])('names an unreachable server of $setting, and how to get an embedded one', async ({ setting, what }) => {
+    const settings = { [setting]: 'postgres://latchkey:hidden@127.0.0.1:1/latchkey', ...WITHOUT_INBOX }
     await using start = npmStart(settings)
     expect(await start.exited).toBe(1)
     expect(start.output()).toContain(
-      'The database at 127.0.0.1:1 (DATABASE_URL) cannot be reached: connect ECONNREFUSED',
+      `${what} at 127.0.0.1:1 (${setting}) cannot be reached: connect ECONNREFUSED`,
     )
     expect(start.output()).toContain('Without DATABASE_URL')
     expect(start.output()).not.toContain('hidden')
+  })
+
+  it.each([
+    {
+      setting: 'QUEUE_URL',
+      url: 'redis://127.0.0.1:1',
+      reason: 'queue at 127.0.0.1:1 (QUEUE_URL): unreachable',
+    },
+    { setting: 'MAIL_URL', url: 'smtp://127.0.0.1:1', reason: 'mail at 127.0.0.1:1 (MAIL_URL): unreachable' },
+  ])('says that the server of $setting is unreachable, and ends at Ctrl-C', async (unreachable) => {
+    const { setting, url, reason } = unreachable
+    await using start = npmStart({ ...WITHOUT_INBOX, [setting]: url })
+    await vi.waitUntil(() => start.output().includes(reason), { timeout: 30_000 })
+    expect(await answers()).toBe(true)
+    signalGroup(start.process, 'SIGINT')
+    await start.exited
+    expect(start.output()).toMatch(/^Stopped\.$/m)
+    expect(await answers()).toBe(false)
+  })
+
+  it('refuses a DATA_DIR that cannot be created', async () => {
+    await using start = npmStart({ DATA_DIR: '/proc/latchkey' })
+    expect(await start.exited).toBe(1)
+    expect(start.output()).toMatch(
+      /The data folder \/proc\/latchkey\/dev \(DATA_DIR\) cannot be used: .*mkdir/s,
+    )
+  })
+
+  it('starts no service before the database is prepared, and ends at Ctrl-C while it waits for a lock', async () => {
+    await using own = await createEmptyDatabase('embedded')
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const isHeld = Promise.withResolvers<void>()
+    const held = own.db.withLock('latchkey_migrations', () => {
+      isHeld.resolve()
+      return released
+    })
+    await isHeld.promise
+    await using start = npmStart({ DATABASE_URL: own.url, ...WITHOUT_INBOX })
+    await expect.poll(start.output, { timeout: 15_000 }).toContain('npm start waits for the database')
+    expect(await answers()).toBe(false)
+    signalGroup(start.process, 'SIGINT')
+    await start.exited
+    release()
+    await held
+  })
+
+  it('starts nothing on accounts that it refuses', async () => {
+    await using own = await createEmptyDatabase('embedded')
+    await own.db.runScript(
+      'create table users (userid int primary key, username varchar(20), password varchar(99));',
+    )
+    await using start = npmStart({ DATABASE_URL: own.url })
+    expect(await start.exited).toBe(1)
+    expect(start.output()).not.toMatch(/auth-api|mailer-worker/)
+  })
+
+  it('adds no demo users to a database that has users, and gives admins its addresses', async () => {
+    await using own = await createTestDatabase('embedded')
+    await createUserRepository(own.db).insert({
+      username: 'real',
+      email: 'real@shop.example',
+      passwordHash: '',
+    })
+    await using start = npmStart({ DATABASE_URL: own.url, ...WITHOUT_INBOX })
+    await start.untilReady()
+    expect(await countRows(own.db, 'users')).toBe(1)
+    expect(start.output()).not.toContain(DEMO_PASSWORD)
+    expect(await asAdmin(`. '${adminFileOf(start)}' && npx scriptify run Queue::status`)).toContain('waiting')
   })
 
   describe('with settings that cannot be used', () => {
@@ -291,7 +368,11 @@ describe('npm start', () => {
   })
 
   it('has no demo users in prod, whatever dev has in the same DATA_DIR, and says what production lacks', async () => {
+    await using withoutMail = npmStart({ APP_ENV: 'prod' })
+    expect(await withoutMail.exited).toBe(78)
+    expect(withoutMail.output(), 'there is no inbox').toContain('MAIL_URL is missing')
     const prod = {
+      ...WITHOUT_INBOX,
       APP_ENV: 'prod',
       API_SERVER: 'http://localhost',
       MAIL_FROM: 'no-reply@localhost',
@@ -303,7 +384,7 @@ describe('npm start', () => {
     expect(start.output()).not.toContain('example.com')
     expect(start.output()).toContain(`API           http://127.0.0.1:${settings.PORT}\n`)
     const missing = [...start.output().matchAll(/^ {2}([A-Z_]{4,}) /gm)].map(([, name]) => name)
-    expect(missing).toEqual(['DATABASE_URL', 'MAIL_URL', 'HOST', 'API_SERVER'])
+    expect(missing).toEqual(['DATABASE_URL', 'HOST', 'API_SERVER'])
     const logIns = ['user@example.com', 'admin@example.com'].map((email) => logIn({ username: email }))
     expect((await Promise.all(logIns)).map(({ status }) => status)).toEqual([401, 401])
 
@@ -314,7 +395,7 @@ describe('npm start', () => {
     )
     start.process.kill('SIGTERM')
     await start.exited
-    await using refused = npmStart({ ...prod, ...WITHOUT_INBOX })
+    await using refused = npmStart(prod)
     await expect.poll(refused.output).toContain('Its database runs until Ctrl-C')
     expect(refused.output()).toContain(
       'published password of the demo users, and admin has it. Set another one: npx scriptify run Users::setPassword --arg admin',

@@ -1,5 +1,12 @@
 import { parseArgs } from 'node:util'
-import { launch } from './launch.ts'
+import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { ExtensionError } from '@latchkey/shared/extensions/find-extensions.ts'
+import { runService } from '@latchkey/shared/lifecycle/run-service.ts'
+import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'
+import type { Environment } from '@latchkey/shared/settings/setting.ts'
+import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
+import { ENVIRONMENTS, writeCredentials } from '../release/credentials-file.ts'
+import { loadLaunchEnvironment } from './launch-settings.ts'
 
 const USAGE = `Usage: npm start
        npm run dev
@@ -21,5 +28,25 @@ const { values } = parseArgs({
 if (values.help) {
   process.stdout.write(USAGE)
 } else {
-  process.exitCode = await launch(process.env, values.watch ? ['--watch', '--watch-preserve-output'] : [])
+  // Before signals are handled: until here Ctrl-C ends the process by itself, and nothing has to be stopped.
+  const settings = await readSettings()
+  const nodeOptions = values.watch ? ['--watch', '--watch-preserve-output'] : []
+  await runService(settings, async () => {
+    const { launch } = await import('./launch.ts')
+    return { openService: (lifecycle) => launch(lifecycle, settings, nodeOptions) }
+  })
+}
+
+async function readSettings(): Promise<Environment> {
+  for (const name of ENVIRONMENTS) {
+    const isNew = await writeCredentials(CONFIG_DIR, name)
+    if (isNew) process.stdout.write(`Generated secrets: config/${name}/credentials.env\n`)
+  }
+  try {
+    return await loadLaunchEnvironment(process.env)
+  } catch (error) {
+    if (!(error instanceof SettingsError || error instanceof ExtensionError)) throw error
+    process.stderr.write(`${errorMessage(error)}\n`)
+    process.exit(EXIT_CONFIGURATION)
+  }
 }

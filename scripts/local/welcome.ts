@@ -1,28 +1,29 @@
 import { join, relative } from 'node:path'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
-import { DEMO_PASSWORD, DEMO_USERS, hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
+import { DEMO_PASSWORD, hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
 
 const LOCAL = /^(?:127\.|localhost$|::1$)/
 const ROOT = join(import.meta.dirname, '..', '..')
 
 export interface Addresses {
-  /** The settings, with the address of every service. */
+  /** The settings as they were given, and with the address of every service. */
+  given: Environment
   environment: Environment
   api: string
-  /** False when MAIL_URL names another mail server. */
-  hasInbox: boolean
-  /** The file from which an admin's shell reads the environment; undefined when DATABASE_URL was given. */
-  adminFile: string | undefined
+  /** The file from which an admin's shell reads the environment. */
+  adminFile: string
+  /** The accounts with the published password. */
+  published: readonly User[]
 }
 
 /** What `npm start` prints once everything is ready: where each service is, without passwords of servers. */
 export function describeAddresses(
-  { environment, api, hasInbox, adminFile }: Addresses,
+  { given, environment, api, adminFile, published }: Addresses,
   milliseconds: number,
 ): string {
   // A browser cannot open the address that stands for all interfaces.
   const url = api.replace('//0.0.0.0:', '//localhost:')
-  const users = DEMO_USERS.map(({ email, role }) => `${email} (${role})`).join(', ')
   const lines = [
     ['API', url],
     ['try it', `${url}/docs`],
@@ -30,14 +31,14 @@ export function describeAddresses(
     ['queue', withoutPassword(environment.QUEUE_URL)],
     [
       'mail',
-      hasInbox
-        ? `${environment.INBOX_URL} (every mail lands in this inbox)`
-        : withoutPassword(environment.MAIL_URL),
+      given.MAIL_URL
+        ? withoutPassword(given.MAIL_URL)
+        : `${environment.INBOX_URL} (every mail lands in this inbox)`,
     ],
-    ...(hasDemoUsers(environment.APP_ENV) ? [['users', `${users}, password ${DEMO_PASSWORD}`]] : []),
-    ...(adminFile ? [['admin', `. ${fromRoot(adminFile)} && npx scriptify run Users::list`]] : []),
+    ...(hasDemoUsers(environment.APP_ENV) ? [['users', describeUsers(published)]] : []),
+    ['admin', `. ${fromRoot(adminFile)} && npx scriptify run Queue::status`],
   ]
-  const missing = hasDemoUsers(environment.APP_ENV) ? [] : findMissing({ environment, hasInbox, adminFile })
+  const missing = hasDemoUsers(environment.APP_ENV) ? [] : findMissing(given, environment)
   return `
 Latchkey is ready after ${milliseconds} ms (environment ${environment.APP_ENV}).
 
@@ -47,17 +48,20 @@ Ctrl-C stops everything.
 `
 }
 
+function describeUsers(published: readonly User[]): string {
+  if (published.length === 0) return 'those of the database: demo users are added only where there are none'
+  return `${published.map(({ email, role }) => `${email} (${role})`).join(', ')}, password ${DEMO_PASSWORD}`
+}
+
 const formatRows = (rows: string[][]): string =>
   rows.map(([label = '', text]) => `  ${label.padEnd(14)}${text}`).join('\n')
 
 /** What `npm start` provides for a trial and no one should run an installation with: each setting and why. */
-function findMissing({ environment, hasInbox, adminFile }: Omit<Addresses, 'api'>): string[][] {
-  const { HOST = '', API_SERVER = '' } = environment
+function findMissing(given: Environment, { HOST = '', API_SERVER = '' }: Environment): string[][] {
   return [
-    ...(adminFile
-      ? [['DATABASE_URL', 'the embedded database has no backups and ends with this command']]
-      : []),
-    ...(hasInbox ? [['MAIL_URL', 'no mail leaves this machine']] : []),
+    ...(given.DATABASE_URL
+      ? []
+      : [['DATABASE_URL', 'the embedded database has no backups and ends with this command']]),
     ...(LOCAL.test(HOST) ? [['HOST', `only this machine can connect to ${HOST}`]] : []),
     ...(API_SERVER.startsWith('http://')
       ? [['API_SERVER', 'clients need https, from a proxy in front of HOST and PORT']]

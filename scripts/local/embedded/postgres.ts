@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorMessage } from '@latchkey/shared/app-error.ts'
@@ -60,13 +61,17 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   return { url: urlOf(database), port, exited, stop, [Symbol.asyncDispose]: stop }
 }
 
-function createDataDir(dataDir: string): string {
+/** Creates the folder if it is missing, and returns its absolute path; throws, naming DATA_DIR, when it cannot be used. */
+export function createDataDir(dataDir: string): string {
   const path = resolve(dataDir)
   try {
-    mkdirSync(path, { recursive: true })
+    // Not Node's mkdir: below /proc its recursive form never returns.
+    execFileSync('mkdir', ['-p', '--', path], { stdio: 'pipe' })
+    // The owner of an existing cluster is checked with the cluster.
+    if (!existsSync(join(path, 'postgres'))) accessSync(path, constants.W_OK)
     return path
   } catch (cause) {
-    throw new Error(`The data folder ${path} (DATA_DIR) cannot be created: ${errorMessage(cause)}`, { cause })
+    throw new Error(`The data folder ${path} (DATA_DIR) cannot be used: ${errorMessage(cause)}`, { cause })
   }
 }
 
