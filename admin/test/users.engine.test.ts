@@ -3,7 +3,6 @@ import { type DisposableTempDir, mkdtempDisposable, readFile, writeFile } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PHP_HASHES } from '@latchkey/shared/passwords/test/php-hashes.ts'
-import { validFromOf } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
@@ -16,12 +15,9 @@ import {
   restoreAccount,
   revokeTokens,
   setAccountPassword,
-  setAccountProperty,
-  setAccountRole,
 } from '../accounts/change-account.ts'
 import { countAccounts } from '../accounts/count-accounts.ts'
 import { createAccount } from '../accounts/create-account.ts'
-import { getAccount } from '../accounts/find-account.ts'
 import { createUserListRepository } from '../accounts/user-list-repository.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { importUsers } from '../import-users/import-users.ts'
@@ -60,33 +56,11 @@ async function aUser(username: string): Promise<string> {
 }
 
 describe('an account', () => {
-  it('is created with what was given', async () => {
-    const fields = { username: 'new', email: 'new@example.com', name: 'Ada Ü', role: 'admin' }
-    const userid = await createAccount(context, { ...fields, password: PASSWORD })
-    expect(await find('NEW')).toMatchObject({ ...fields, userid, passwordHash: SHA1 })
-  })
-
-  it.each([
-    { why: 'a username in another case', username: 'TAKEN', email: 'free@example.com', says: 'username is' },
-    { why: 'an e-mail in another case', username: 'free', email: 'TAKEN@example.com', says: 'email is' },
-  ])('is refused $why', async ({ username, email, says }) => {
-    if (!(await find('taken'))) await aUser('taken')
-    const fields = { username, email, name: '', role: '', password: PASSWORD }
-    await expect(createAccount(context, fields)).rejects.toThrow(`${says} already in use`)
-  })
-
   it('has a username of at most 20 characters, whatever their length in bytes', async () => {
     const fields = { email: 'fox@example.com', name: '', role: '', password: PASSWORD }
     await createAccount(context, { ...fields, username: '🦊'.repeat(20) })
     expect(await find('🦊'.repeat(20))).toBeDefined()
     await expect(createAccount(context, { ...fields, username: '🦊'.repeat(21) })).rejects.toThrow('username')
-  })
-
-  it('is found by username, e-mail and userid', async () => {
-    const userid = await aUser('shown')
-    for (const login of ['SHOWN', 'shown@EXAMPLE.com', userid.toUpperCase()]) {
-      expect(await getAccount(users(), login)).toMatchObject({ userid })
-    }
   })
 
   it('is listed by a text that stands for itself', async () => {
@@ -98,45 +72,6 @@ describe('an account', () => {
     expect(await list('R_S')).toEqual(['under_score'])
     expect(await list('!')).toEqual([])
     expect(await list('', 1)).toHaveLength(1)
-  })
-
-  it.each([
-    {
-      what: 'a new role',
-      username: 'mark-1',
-      change: (login: string) => setAccountRole(context, login, { role: 'x', known: undefined }),
-    },
-    {
-      what: 'a new password',
-      username: 'mark-2',
-      change: (login: string) => setAccountPassword(context, login, PASSWORD),
-    },
-    { what: 'a revocation', username: 'mark-3', change: (login: string) => revokeTokens(context, login) },
-    { what: 'a deletion', username: 'mark-4', change: (login: string) => deleteAccount(context, login) },
-  ])('loses its tokens by $what', async ({ change, username }) => {
-    await aUser(username)
-    await change(username)
-    const user = await find(username)
-    expect(user && validFromOf(user)).toBeGreaterThan(NOW / 1000)
-  })
-
-  it('is deleted and restored, each once', async () => {
-    await aUser('lazarus')
-    await deleteAccount(context, 'lazarus@example.com')
-    expect((await find('lazarus'))?.deletedAt).toBeInstanceOf(Date)
-    await expect(deleteAccount(context, 'lazarus')).rejects.toThrow('deleted already')
-    await restoreAccount(context, 'lazarus')
-    expect((await find('lazarus'))?.deletedAt).toBeNull()
-    await expect(restoreAccount(context, 'lazarus')).rejects.toThrow('is not deleted')
-  })
-
-  it('gets, keeps one of and loses a property', async () => {
-    await aUser('owner')
-    await setAccountProperty(context, 'owner', 'colour', 'blue')
-    await setAccountProperty(context, 'owner', 'colour', 'grün')
-    expect((await find('owner'))?.properties).toEqual([{ name: 'colour', value: 'grün' }])
-    await setAccountProperty(context, 'owner', 'colour', '')
-    expect((await find('owner'))?.properties).toEqual([])
   })
 })
 
