@@ -79,19 +79,6 @@ describe('a mail that is accepted in a transaction', () => {
   })
 })
 
-it('the oldest mail that is to be sent is no decoy', async () => {
-  const outbox = createOutboxRepository(database.db)
-  const now = Math.floor(Date.now() / 1000) * 1000
-  const hoursAgo = (hours: number) => new Date(now - hours * 3_600_000)
-  const job = { to: '', subject: '', template: '', language: '', variables: '' }
-  const [decoy, id] = [randomUUID(), randomUUID()]
-  await outbox.insert(decoy, { ...job, expiresAt: new Date(0).toISOString() }, hoursAgo(2))
-  await outbox.insert(id, { ...job, expiresAt: new Date().toISOString() }, hoursAgo(1))
-  expect(await outbox.findOldest()).toEqual(hoursAgo(1))
-  for (const each of [decoy, id]) await outbox.remove(each)
-  expect(await outbox.findOldest()).not.toEqual(hoursAgo(1))
-})
-
 it('a sweep adds what is behind more than a batch of unreadable rows', async () => {
   const broken = { to: '', subject: '', template: '', language: '', variables: '', expiresAt: '' }
   const expiresAt = new Date(Date.now() + 600_000).toISOString()

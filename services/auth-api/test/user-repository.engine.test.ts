@@ -1,4 +1,141 @@
-import { describeUserRepository } from '@latchkey/shared/users/test/user-repository.suite.ts'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/support/test-database.ts'
 
-describeUserRepository(createTestDatabase)
+async function openUsers() {
+  const database = await createTestDatabase()
+  return {
+    db: database.db,
+    users: createUserRepository(database.db),
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  }
+}
+const ADA = { name: 'Ada', email: 'Ada@Example.com', username: 'ada', passwordHash: 'hash', role: 'admin' }
+
+describe('the user repository', () => {
+  it('stores a user and finds it by its id', async () => {
+    await using store = await openUsers()
+    const userid = await store.users.insert(ADA)
+    const user = await store.users.findById(userid)
+    expect(user).toEqual({
+      ...ADA,
+      userid,
+      properties: [],
+      createdAt: expect.any(Date),
+      updatedAt: null,
+      deletedAt: null,
+    })
+    expect(Math.abs(Date.now() - (user?.createdAt?.getTime() ?? 0))).toBeLessThan(60_000)
+    expect(await store.users.findById(crypto.randomUUID())).toBeUndefined()
+  })
+
+  it.each([
+    ['email', 'ada@example.COM', true],
+    ['username', 'ADA', true],
+    ['username', 'ad\u00e4', false],
+    ['email', 'ada@example.co', false],
+  ] as const)(
+    'finds a user by its %s without regard to case, but to accents: %s',
+    async (field, login, isFound) => {
+      await using store = await openUsers()
+      await store.users.insert(ADA)
+      expect((await store.users.findByLogin(field, login)) !== undefined).toBe(isFound)
+    },
+  )
+
+  it('finds a name however its letters are composed and whatever their case', async () => {
+    await using store = await openUsers()
+    await store.users.insert({ username: 'zo\u00eb', passwordHash: 'hash' })
+    expect((await store.users.findByLogin('username', 'ZOE\u0308'))?.username).toBe('zo\u00eb')
+  })
+
+  it('refuses an e-mail and a username that are in use, whatever their case', async () => {
+    await using store = await openUsers()
+    await store.users.insert(ADA)
+    const grace = await store.users.insert({ ...ADA, username: 'grace', email: 'grace@example.com' })
+    const other = { ...ADA, username: 'other', email: 'other@example.com' }
+    await expect(store.users.insert({ ...other, email: 'ADA@example.com' })).rejects.toMatchObject({
+      code: 'email_taken',
+    })
+    await expect(store.users.insert({ ...other, username: 'Ada' })).rejects.toMatchObject({
+      code: 'username_taken',
+    })
+    await expect(store.users.setEmail(grace, 'ada@example.com')).rejects.toMatchObject({
+      code: 'email_taken',
+    })
+  })
+
+  it('sets updated_at with each change, and keeps it when only the hash is replaced', async () => {
+    await using store = await openUsers()
+    const userid = await store.users.insert(ADA)
+    await store.db.transaction((transaction) =>
+      createUserRepository(transaction).replaceHash(userid, 'hash', 'better'),
+    )
+    expect(await store.users.findById(userid)).toMatchObject({ passwordHash: 'better', updatedAt: null })
+    await store.users.setName(userid, 'Countess')
+    expect(await store.users.findById(userid)).toMatchObject({
+      name: 'Countess',
+      updatedAt: expect.any(Date),
+    })
+  })
+
+  it('does not replace a hash that has changed by then', async () => {
+    await using store = await openUsers()
+    const userid = await store.users.insert(ADA)
+    await store.users.setPassword(userid, 'changed')
+    await store.db.transaction((transaction) =>
+      createUserRepository(transaction).replaceHash(userid, 'hash', 'better'),
+    )
+    expect((await store.users.findById(userid))?.passwordHash).toBe('changed')
+  })
+
+  it('sets, replaces and removes properties under the lock of the user', async () => {
+    await using store = await openUsers()
+    const userid = await store.users.insert(ADA)
+    const set = (name: string, value: string | null) =>
+      store.db.transaction(async (transaction) => {
+        const users = createUserRepository(transaction)
+        expect(await users.lock(userid)).toBe(true)
+        await users.setProperty(userid, name, value)
+      })
+    for (const [name, value] of [
+      ['b', '1'],
+      ['a', '2'],
+      ['b', '3'],
+      ['c', '4'],
+      ['c', null],
+    ] as const)
+      await set(name, value)
+    expect((await store.users.findById(userid))?.properties).toEqual([
+      { name: 'a', value: '2' },
+      { name: 'b', value: '3' },
+    ])
+  })
+
+  it('locks no user that is not there', async () => {
+    await using store = await openUsers()
+    const isLocked = await store.db.transaction((transaction) =>
+      createUserRepository(transaction).lock(crypto.randomUUID()),
+    )
+    expect(isLocked).toBe(false)
+  })
+
+  it('marks a user as deleted and restores it', async () => {
+    await using store = await openUsers()
+    const userid = await store.users.insert(ADA)
+    await store.users.softDelete(userid)
+    expect((await store.users.findByLogin('username', 'ada'))?.deletedAt).toBeInstanceOf(Date)
+    await store.users.restore(userid)
+    expect((await store.users.findById(userid))?.deletedAt).toBeNull()
+  })
+
+  it('stores nothing of a transaction that fails', async () => {
+    await using store = await openUsers()
+    const failed = store.db.transaction(async (transaction) => {
+      await createUserRepository(transaction).insert(ADA)
+      throw new Error('no')
+    })
+    await expect(failed).rejects.toThrow('no')
+    expect(await store.users.findByLogin('username', 'ada')).toBeUndefined()
+  })
+})

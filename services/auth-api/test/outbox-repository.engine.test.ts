@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
+import {
+  createOutboxRepository,
+  type OutboxRepository,
+} from '@latchkey/shared/mail-outbox/outbox-repository.ts'
+import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openEmpty } from '../database/test/sqlite/open-empty.ts'
-import type { MailJob } from '../mail-queue/mail-job.ts'
-import { registerOutboxAge } from './outbox-age.ts'
-import { createOutboxRepository, type OutboxRepository } from './outbox-repository.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 
 const NOW = Date.parse('2026-01-01T00:00:00.000Z')
 const at = (seconds: number) => new Date(NOW + seconds * 1000)
@@ -17,13 +20,10 @@ const job = {
   expiresAt: at(600).toISOString(),
 }
 
-let database: Awaited<ReturnType<typeof openEmpty>>
+let database: TestDatabase
 let outbox: OutboxRepository
 beforeAll(async () => {
-  database = await openEmpty()
-  await database.db.runScript(
-    'create table mail_outbox (id, payload, created_at timestamp, expires_at timestamp, dispatched_at timestamp)',
-  )
+  database = await createTestDatabase()
   outbox = createOutboxRepository(database.db)
 })
 afterAll(() => database[Symbol.asyncDispose]())

@@ -1,3 +1,0 @@
-drop table if exists users_property;
-drop table if exists users;
-drop table if exists latchkey_session;
