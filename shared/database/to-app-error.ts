@@ -52,7 +52,10 @@ const unavailable = (message: string, cause: unknown): AppError =>
 /** The codes of an error: Node's or the driver's, SQLSTATE, and those of the addresses that were tried. */
 function codesOf(error: unknown): string[] {
   if (!(error instanceof Error)) return []
-  const own = ['code' in error ? error.code : undefined, 'sqlState' in error ? error.sqlState : undefined]
+  const codes: unknown[] = [
+    'code' in error ? error.code : undefined,
+    'sqlState' in error ? error.sqlState : undefined,
+  ]
   const nested = error instanceof AggregateError ? error.errors.flatMap(codesOf) : []
-  return [...own.filter((code) => typeof code === 'string'), ...nested]
+  return [...codes.filter((code) => typeof code === 'string'), ...nested]
 }

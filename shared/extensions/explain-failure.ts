@@ -20,8 +20,8 @@ export async function explainFailure<Result>(
 /** The first line of the extension in a stack, such as `routes.ts:12`. */
 function findPlace(stack: string, dir: string): string | undefined {
   const places = stack.match(/file:\/\/[^\s)]+?:\d+|\/[^\s()]+?:\d+/g) ?? []
-  const own = places.map(toPath).find((place) => place.startsWith(dir + sep))
-  return own && relative(dir, own)
+  const place = places.map(toPath).find((path) => path.startsWith(dir + sep))
+  return place && relative(dir, place)
 }
 
 const toPath = (place: string): string => (place.startsWith('file:') ? fileURLToPath(place) : place)

@@ -23,15 +23,15 @@ export async function verifyStored(
   { scheme, accepted }: VerificationOptions,
 ): Promise<Verification> {
   const unusable = stored === undefined ? undefined : findFault(stored, accepted)
-  const own = stored === undefined || unusable ? undefined : findSchemeName(stored)
-  if (own && stored && (await getScheme(own).verify(password, stored))) {
-    const isCurrent = own === scheme && getScheme(own).isCurrent(stored)
+  const storedScheme = stored === undefined || unusable ? undefined : findSchemeName(stored)
+  if (storedScheme && stored && (await getScheme(storedScheme).verify(password, stored))) {
+    const isCurrent = storedScheme === scheme && getScheme(storedScheme).isCurrent(stored)
     return isCurrent ? { matches: true } : { matches: true, rehashed: await getScheme(scheme).hash(password) }
   }
   // A refusal costs one verification of every accepted scheme, so that an unknown user, a wrong password, an old SHA-1
   // row and a new Argon2id row take the same time.
   for (const name of accepted)
-    await getScheme(name).completeRefusal(password, name === own ? stored : undefined)
+    await getScheme(name).completeRefusal(password, name === storedScheme ? stored : undefined)
   return unusable ? { matches: false, unusable } : { matches: false }
 }
 

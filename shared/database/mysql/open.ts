@@ -25,7 +25,7 @@ export function openMysql(dialect: Dialect, url: string, given: DatabaseOptions)
     flags: ['FOUND_ROWS'],
   }
   const pool = openPool(connection, options)
-  const final = <Result>(work: () => Promise<Result>) =>
+  const withFinalErrors = <Result>(work: () => Promise<Result>) =>
     translating(work, (error) => toFinalError(error, dialect.errors))
   return {
     ...createQueryable(
@@ -42,16 +42,16 @@ export function openMysql(dialect: Dialect, url: string, given: DatabaseOptions)
         dialect.errors,
       ),
     runScript: (sql) =>
-      final(() =>
-        runOnOwnConnection({ ...connection, multipleStatements: true }, async (own) => {
-          await own.query(SESSION)
-          await own.query(sql)
+      withFinalErrors(() =>
+        runOnSeparateConnection({ ...connection, multipleStatements: true }, async (separate) => {
+          await separate.query(SESSION)
+          await separate.query(sql)
         }),
       ),
     withLock: (name, work) =>
-      final(() =>
-        runOnOwnConnection(connection, async (own) => {
-          await getLock(own, name)
+      withFinalErrors(() =>
+        runOnSeparateConnection(connection, async (separate) => {
+          await getLock(separate, name)
           return work()
         }),
       ),
@@ -124,7 +124,7 @@ function inOrder(step: Step, { check, refuse }: ReturnType<typeof createRefusal>
 }
 
 /** Runs `work` on a separate connection, so that a pool of one does not wait for itself; its end frees its locks. */
-async function runOnOwnConnection<Result>(
+async function runOnSeparateConnection<Result>(
   options: mysql.ConnectionOptions,
   work: (connection: mysql.Connection) => Promise<Result>,
 ): Promise<Result> {

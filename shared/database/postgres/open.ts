@@ -38,8 +38,8 @@ type Send = (query: Prepared) => Promise<IResultExt>
 
 export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptions): Database {
   const options: Options = { ...DEFAULT_OPTIONS, ...given }
-  const { pool, own } = openPools(url, options)
-  const final = <Result>(work: () => Promise<Result>) =>
+  const { pool, unlimited } = openPools(url, options)
+  const withFinalErrors = <Result>(work: () => Promise<Result>) =>
     translating(work, (error) => toFinalError(error, dialect.errors))
   return {
     ...createQueryable(dialect, createDriver(collectTurns(pool)), toFinalError),
@@ -59,11 +59,11 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
           ),
         dialect.errors,
       ),
-    runScript: (sql) => final(async () => void (await own.multi(sql))),
+    runScript: (sql) => withFinalErrors(async () => void (await unlimited.multi(sql))),
     withLock: (name, work) =>
-      final(async () => {
+      withFinalErrors(async () => {
         // A separate connection: its end frees the lock, and a pool of one does not wait for itself.
-        const connection = await own.connect({ direct: true })
+        const connection = await unlimited.connect({ direct: true })
         try {
           await connection.any('select pg_advisory_lock(hashtextextended($1, 0))', name)
           return await work()
@@ -72,11 +72,11 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
         }
       }),
     usage: () => ({ inUse: pool.$pool.totalCount - pool.$pool.idleCount, waiting: pool.$pool.waitingCount }),
-    close: async () => void (await Promise.all([pool.$pool.end(), own.$pool.end()])),
+    close: async () => void (await Promise.all([pool.$pool.end(), unlimited.$pool.end()])),
   }
 }
 
-/** `pool` runs what requests need. `own` has no time limit: migrations may take long. It opens connections when it is used. */
+/** `pool` runs what requests need. `unlimited` has no time limit: migrations may take long. It opens connections when it is used. */
 function openPools(
   url: string,
   { poolSize, statementTimeoutMs, connectTimeoutMs, onConnectionError }: Options,
@@ -107,8 +107,8 @@ function openPools(
     types,
     onConnect: prepareWith(`${SESSION}; set statement_timeout = ${serverTimeoutMs(statementTimeoutMs)}`),
   }
-  const own = { ...shared, max: 1, onConnect: prepareWith(SESSION) }
-  const pools = { pool: connect(pool), own: connect(own) }
+  const unlimited = { ...shared, max: 1, onConnect: prepareWith(SESSION) }
+  const pools = { pool: connect(pool), unlimited: connect(unlimited) }
   // pg-promise stops to listen when a pool ends, while its connections may still break.
   for (const { $pool } of Object.values(pools)) $pool.on('error', () => undefined)
   return pools
