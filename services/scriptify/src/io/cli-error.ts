@@ -25,6 +25,6 @@ export class CliError extends Error {
   }
 }
 
-/** The message of anything that was thrown. Separate from shared's: installed services run without that package. */
+/** The message of anything that was thrown. */
 export const errorMessage = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)

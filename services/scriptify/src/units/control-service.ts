@@ -29,9 +29,13 @@ export async function controlService(
 }
 
 /** The init system of an installed service; throws exit code 2 for an invalid name, 3 for an unknown one. */
-export async function findServiceSystem(name: string, systems: readonly InitSystem[]): Promise<InitSystem> {
+export async function findServiceSystem(
+  name: string,
+  systems: readonly InitSystem[],
+  root = '/',
+): Promise<InitSystem> {
   checkServiceName(name)
-  const options = { root: '/', systems }
+  const options = { root, systems }
   const found = (await listServices(options)).find((service) => service.name === name)
   const system = systems.find((known) => known.name === found?.template)
   if (system !== undefined) return system

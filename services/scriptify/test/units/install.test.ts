@@ -46,6 +46,9 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
         mode,
       ],
     )
+  /** The environment file, without what it records for the next installation. */
+  const readVariables = async () =>
+    (await read(machine, '/etc/scriptify/probe.env'))?.replace(/^# scriptify: installed with .*\n/m, '')
   const remove = (...paths: string[]) => succeed(machine, 'rm', '-rf', ...paths)
   const install = (name: string, template: string, ...more: string[]) =>
     scriptify(
@@ -286,6 +289,88 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect((await uninstall('probe')).code).toBe(0)
     })
 
+    it('keeps what is not given again', async () => {
+      const unit = '/etc/systemd/system/probe.service'
+      const limits = ['--user', 'app', '--group', 'daemon', '--memory-max', '512M', '--interval', '7']
+      const more = ['--no-private-tmp', '--description', 'One of many']
+      const limited = [
+        'env',
+        'SCRIPTIFY_MEMORY_LIMIT=256M',
+        'node',
+        `${HOME}/services/scriptify/bin/scriptify`,
+      ]
+      const words = ['install', 'probe', '--class', probe.record, '--rootdir', probe.rootdir]
+      expect((await run(machine, ...limited, ...words, ...limits, ...more, ...args)).code).toBe(0)
+      const before = await read(machine, unit)
+      expect(before).toMatch(/User=app\nGroup=daemon\n[\s\S]*max-old-space-size=256[\s\S]*MemoryMax=512M\n/)
+      const again = await scriptify(machine, 'install', 'probe', '--force')
+      expect(again).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(
+          /^Kept .*--memory-max 512M .*--interval 7 .*SCRIPTIFY_MEMORY_LIMIT=256M$/m,
+        ),
+      })
+      expect(await read(machine, unit)).toBe(before)
+
+      expect(
+        (await scriptify(machine, 'install', 'probe', '--force', '--private-tmp', '--user', 'root')).code,
+      ).toBe(0)
+      const changed = await read(machine, unit)
+      expect(changed).toContain('PrivateTmp=yes\n')
+      expect(changed).not.toMatch(/^(User|Group)=/m)
+      const other = ['--class', 'src/probe.ts#Probe::needy']
+      expect((await scriptify(machine, 'install', 'probe', '--force', ...other)).code).toBe(0)
+      expect(await read(machine, unit)).toMatch(/needy[^\n]*"interval\\":7[^\n]*\}"\n/)
+
+      // As it was installed by an earlier version.
+      await succeed(machine, 'sed', '-i', '/installed with/d', '/etc/scriptify/probe.env')
+      expect(await install('probe', 'systemd', '--force')).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('--force and all its options, --user too'),
+      })
+      expect((await install('probe', 'systemd', '--force', '--user', 'app')).code).toBe(0)
+      expect((await uninstall('probe')).code).toBe(0)
+    })
+
+    it('is upgraded to what this version writes, with all that it was installed with', async () => {
+      expect((await scriptify(machine, 'upgrade', 'probe')).code).toBe(3)
+      expect(
+        (await install('probe', 'crond', '--user', 'app', '--schedule', '0 4 * * *', ...args)).code,
+      ).toBe(0)
+      expect(await scriptify(machine, 'upgrade', 'probe')).toMatchObject({
+        code: 0,
+        stdout: 'probe is up to date\n',
+      })
+      const launcher = '/etc/scriptify/probe.run'
+      const current = await read(machine, launcher)
+      await succeed(machine, 'sed', '-i', '$i # of an earlier version', launcher)
+      expect(await scriptify(machine, 'upgrade', 'probe')).toEqual({
+        code: 4,
+        stdout: '',
+        stderr: `${launcher} was edited by hand; "scriptify install probe --force" replaces it\n`,
+      })
+      const forge = `
+        const { readFileSync, writeFileSync } = require('node:fs')
+        const digest = require('node:crypto').createHash('sha256').update(readFileSync('${launcher}')).digest('base64url')
+        const env = '/etc/scriptify/probe.env'
+        const text = readFileSync(env, 'utf8')
+        writeFileSync(env, text.replace(/("\\/etc\\/scriptify\\/probe.run":")[^"]*/, '$1' + digest))`
+      await succeed(machine, 'node', '-e', forge)
+      const earlier = await everything()
+      const plan = await scriptify(machine, 'upgrade', 'probe', '--dry-run')
+      expect(plan).toMatchObject({ code: 0, stdout: `==> ${launcher}\n- # of an earlier version\n` })
+      await succeed(machine, 'sh', '-c', 'head -c 200000 /dev/zero > /etc/cron.d/filling || true')
+      expect(await scriptify(machine, 'upgrade', 'probe')).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/^Nothing was installed: ENOSPC.*\n$/),
+      })
+      await remove('/etc/cron.d/filling')
+      expect(await everything()).toBe(earlier)
+      expect((await scriptify(machine, 'upgrade', 'probe')).stdout).toContain('Upgraded probe')
+      expect(await read(machine, launcher)).toBe(current)
+      expect((await uninstall('probe')).code).toBe(0)
+    })
+
     it('keeps the variables that an admin added, and reports them without their values', async () => {
       expect((await install('probe', 'crond', '--env', 'GIVEN=one', '--env', 'CHANGED=one')).code).toBe(0)
       await succeed(
@@ -309,12 +394,12 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect(code).toBe(0)
       expect(stdout).toContain('Kept from /etc/scriptify/probe.env: GIVEN, TOKEN, DSN\n')
       expect(stdout).not.toContain('hush')
-      expect(await read(machine, '/etc/scriptify/probe.env')).toBe(
+      expect(await readVariables()).toBe(
         `${MARK('probe', 'crond')}GIVEN="one"\nCHANGED="two"\n# rotated in May: hush\nTOKEN=hush\nDSN='hush hush'\nADDED="1"\n`,
       )
       expect((await uninstall('probe')).code).toBe(0)
       expect((await install('probe', 'crond')).stdout).not.toContain('Kept')
-      expect(await read(machine, '/etc/scriptify/probe.env')).toBe(`${MARK('probe', 'crond')}\n`)
+      expect(await readVariables()).toBe(`${MARK('probe', 'crond')}\n`)
       expect((await uninstall('probe')).code).toBe(0)
     })
 
@@ -324,7 +409,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect((await scriptify(machine, 'services')).stdout).toContain('by the original scriptify')
       expect((await install('probe', 'crond', '--force')).code).toBe(0)
       expect(await succeed(machine, 'stat', '-c', '%a', '/etc/scriptify/probe.env')).toBe('600\n')
-      expect(await read(machine, '/etc/scriptify/probe.env')).toBe(`${MARK('probe', 'crond')}A="b= c"\n`)
+      expect(await readVariables()).toBe(`${MARK('probe', 'crond')}A="b= c"\n`)
       expect((await uninstall('probe')).code).toBe(0)
 
       await put('/etc/cron.d/probe', '# PHP_SCRIPTIFY\n')
@@ -567,7 +652,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       ]
       const { stdout: help } = await registered('install', '--help')
       expect(help.replaceAll(/\s+/g, ' ')).toContain(
-        '(choices: "systemd", "upstart", "initd", "crond", "runit", default: "systemd")',
+        '(default: systemd) (choices: "systemd", "upstart", "initd", "crond", "runit")',
       )
       expect(await registered(...install)).toMatchObject({
         ...{ code: 3, stderr: '/etc/sv does not exist: is that init system installed?\n' },
@@ -604,7 +689,10 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       // Enough of a system to run the service: a shell, Node, what they load, the project, and scriptify elsewhere.
       const script = `
       cd /mnt && mkdir -p host/etc/cron.d host/usr/local/bin host/opt/tools/services/scriptify host/var/probe host/var/log host/dev host/run
-      mkdir -p host/opt/tools/node_modules && cp -r ${HOME}/node_modules/@babel host/opt/tools/node_modules/
+      mkdir -p host/opt/tools/node_modules/@latchkey host/opt/tools/shared
+      cp -r ${HOME}/node_modules/@babel host/opt/tools/node_modules/
+      ln -s ../../shared host/opt/tools/node_modules/@latchkey/shared
+      cp ${HOME}/shared/package.json ${HOME}/shared/closest-name.ts host/opt/tools/shared/
       : > host/dev/null
       mkdir -p "host$1" && cp -r "$1/." "host$1"
       cp -r ${HOME}/services/scriptify/package.json ${HOME}/services/scriptify/src host/opt/tools/services/scriptify/

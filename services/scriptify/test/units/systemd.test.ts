@@ -183,6 +183,20 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
         expect((await systemctl('is-active', 'worded')).stdout).toBe('inactive\n')
       })
 
+      it('is upgraded and restarted as its user', async () => {
+        await forgetCalls(machine)
+        expect((await install('aged', probe.record, '--user', 'app', '--start')).code).toBe(0)
+        const { pid, uid } = await nextCall(machine)
+        const upgrade = await scriptify(machine, 'upgrade', 'aged', '--restart')
+        expect(upgrade).toEqual({ code: 0, stdout: 'aged is up to date\n', stderr: '' })
+        const restarted = await eventually(async () => {
+          const call = await nextCall(machine)
+          return call.pid !== pid && call
+        })
+        expect(restarted.uid).toBe(uid)
+        expect((await scriptify(machine, 'uninstall', 'aged')).code).toBe(0)
+      })
+
       it('runs with another group, and without sandboxing if requested', async () => {
         await forgetCalls(machine)
         const options = [

@@ -1,26 +1,13 @@
 import { Command, Option } from 'commander'
 import type { CliContext } from '../../io/cli-context.ts'
 import type { InitSystem } from '../../units/init-system.ts'
+import type { ServiceOptions } from '../../units/install/kept-options.ts'
 import { collect, parseSeconds } from '../option-values.ts'
 
-interface Flags {
-  template: string
-  class: string
-  rootdir: string
-  bootstrap?: string
+interface Flags extends Omit<ServiceOptions, 'args' | 'settings'> {
+  template?: string
   arg?: string[]
   env?: string[]
-  description?: string
-  user?: string
-  group?: string
-  schedule?: string
-  daemon?: boolean
-  interval?: number
-  hardening: boolean
-  privateTmp: boolean
-  memoryMax?: string
-  runtime?: 'php' | 'node'
-  allowOutside?: boolean
   enable?: boolean
   start?: boolean
   dryRun?: boolean
@@ -28,8 +15,6 @@ interface Flags {
   hide?: string
   check: boolean
   root: string
-  home?: string
-  program?: string
 }
 
 /** `scriptify install`: a method as a service of one of `systems`, by default the first. */
@@ -46,18 +31,49 @@ export function createInstallCommand(systems: readonly InitSystem[], { env }: Cl
 
 async function install(
   name: string,
-  { arg = [], env = [], enable = false, start = false, dryRun = false, force = false, ...rest }: Flags,
+  { template, arg, env = [], enable = false, start = false, dryRun = false, force = false, ...rest }: Flags,
   context: { systems: readonly InitSystem[]; env: NodeJS.ProcessEnv },
 ): Promise<void> {
   const { installService } = await import('../../units/install/install-service.ts')
   const { resolveRoot } = await import('../../units/folders.ts')
   const root = await resolveRoot(rest.root)
-  // Commander takes registered names only.
-  const system = context.systems.find((known) => known.name === rest.template)
-  if (system === undefined) throw new Error(`${rest.template} is not an init system`)
-  const request = { ...rest, name, system, args: arg, env, enable, start, dryRun, force, root }
-  for await (const line of installService(request, context)) console.log(line)
+  const { systems } = context
+  const system = await chooseSystem(name, { template, force, root, systems })
+  const given = {
+    ...rest,
+    ...{ name, system, env, enable, start, dryRun, force, root },
+    ...(arg === undefined ? {} : { args: arg }),
+    settings: readSettings(context.env),
+  }
+  for await (const line of installService(given, context)) console.log(line)
 }
+
+/** The init system that is given, else that of the service to be replaced, else the first. */
+async function chooseSystem(
+  name: string,
+  {
+    template,
+    force,
+    root,
+    systems,
+  }: { template: string | undefined; force: boolean; root: string; systems: readonly InitSystem[] },
+): Promise<InitSystem> {
+  const { listServices } = await import('../../units/list-services.ts')
+  const installed = template === undefined && force ? await listServices({ root, systems }) : []
+  const wanted = template ?? installed.find((service) => service.name === name)?.template ?? systems[0]?.name
+  const system = systems.find((known) => known.name === wanted)
+  // Commander takes registered names only.
+  if (system === undefined) throw new Error(`${wanted} is not an init system`)
+  return system
+}
+
+/** The variables of scriptify that the command of a service depends on. */
+const readSettings = (env: NodeJS.ProcessEnv): Record<string, string> =>
+  Object.fromEntries(
+    ['SCRIPTIFY_PHP_BINARY', 'SCRIPTIFY_MEMORY_LIMIT', 'SCRIPTIFY_BOOTLOADER'].flatMap((name) =>
+      env[name] ? [[name, env[name]]] : [],
+    ),
+  )
 
 function examplesOf(systems: readonly InitSystem[]): string {
   const examples = systems.flatMap((system) => system.examples)
@@ -65,11 +81,11 @@ function examplesOf(systems: readonly InitSystem[]): string {
 }
 
 const methodOptions = (systems: readonly InitSystem[]): Option[] => [
-  new Option('-t, --template <template>', 'the init system')
-    .choices(systems.map(({ name }) => name))
-    .default(systems[0]?.name),
-  new Option('-c, --class <reference>', 'the method, as for run').makeOptionMandatory(),
-  new Option('-r, --rootdir <dir>', 'the working directory').default(process.cwd(), 'this folder'),
+  new Option('-t, --template <template>', `the init system (default: ${systems[0]?.name})`).choices(
+    systems.map(({ name }) => name),
+  ),
+  new Option('-c, --class <reference>', 'the method, as for run'),
+  new Option('-r, --rootdir <dir>', 'the working directory (default: this folder)'),
   new Option('-b, --bootstrap <file>', 'loads the project’s classes; relative to --rootdir'),
   new Option('--runtime <name>', 'language; by default the project’s').choices(['php', 'node']),
   new Option('--allow-outside', 'allow a module outside --rootdir'),
@@ -101,7 +117,9 @@ function serviceOptions(systems: readonly InitSystem[]): Option[] {
       parseSeconds,
     ),
     new Option('--memory-max <bytes>', `${confining}: kill the service above this, such as 512M`),
+    new Option('--private-tmp', `${confining}: a /tmp of the service (default)`),
     new Option('--no-private-tmp', `${confining}: share /tmp with other services`),
+    new Option('--hardening', `${confining}: sandboxing (default)`),
     new Option('--no-hardening', `${confining}: disable sandboxing`),
   ]
 }
@@ -112,7 +130,7 @@ const placeOptions = (): Option[] => [
   new Option('--dry-run', 'show what would be written and run'),
   new Option(
     '--force',
-    'replace a service of scriptify, keeping its variables and its files’ mode and owner',
+    'replace a service of scriptify, keeping the options and variables that are not given',
   ),
   new Option(
     '--hide <unit>',

@@ -2,13 +2,7 @@ import { basename, dirname, join } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import { checkFolder, lstatIfAny } from '../folders.ts'
 import type { ExtraFile, InitSystem } from '../init-system.ts'
-import {
-  type FoundFile,
-  type FoundService,
-  inspectService,
-  refuseForeign,
-  refuseLostMark,
-} from '../inspect-service.ts'
+import { type FoundFile, type FoundService, refuseForeign, refuseLostMark } from '../inspect-service.ts'
 import { extraPath, ownFolders, SCRIPTIFY_DIR, unitFile, unitFolder } from '../paths.ts'
 import type { InstallRequest } from './install-request.ts'
 import { neededExtras } from './render-service.ts'
@@ -28,11 +22,14 @@ export async function findExtras({ system, name, root, schedule }: InstallReques
  */
 export async function claimFiles(
   request: InstallRequest,
-  { systems, extras }: { systems: readonly InitSystem[]; extras: readonly ExtraFile[] },
+  {
+    systems,
+    extras,
+    found,
+  }: { systems: readonly InitSystem[]; extras: readonly ExtraFile[]; found: FoundService },
 ): Promise<FoundFile[]> {
   await checkFolders(request)
   const { name, system, root, force } = request
-  const found = await inspectService(name, { root, systems })
   const { units, environment, launcher } = found
   const unit = units.find((known) => known.system === system)
   const written = extras.map((extra) => join(root, extraPath(extra, name)))

@@ -1,9 +1,12 @@
 import { join } from 'node:path'
+import { diff } from 'node:util'
 import { maskEnvFile } from '../env-file.ts'
+import { formatOptions } from './kept-options.ts'
 import { announceCommands, type Installation, replacesUnit } from './put-in-place.ts'
 
 /** All that an installation would do. The value of a variable may be a secret, so it is masked. */
-export function describeInstallation({ request, files, kept }: Installation): string[] {
+export function describeInstallation(installation: Installation): string[] {
+  const { request, files } = installation
   const { root, system, name, start, schedule } = request
   const commands = [
     ...announceCommands(request),
@@ -15,19 +18,40 @@ export function describeInstallation({ request, files, kept }: Installation): st
       path.endsWith('.env') ? maskEnvFile(content) : content,
     ]),
     ...commands.map(({ words }) => `would run: ${words.join(' ')}`),
-    ...(kept.summary === undefined ? [] : [`would keep ${kept.summary}`]),
+    ...describeKept(installation).map((text) => `would keep ${text}`),
   ]
 }
 
+/** What a new installation leaves as it was. */
+function describeKept({ kept, keptOptions }: Installation): string[] {
+  const options = formatOptions(keptOptions)
+  return [...(options === '' ? [] : [options]), ...(kept.summary === undefined ? [] : [kept.summary])]
+}
+
+/** The lines that a new installation changes in each of its files; none for a file that stays as it is. */
+export function describeDifference({ request: { root }, files, existing }: Installation): string[] {
+  return files.flatMap(({ path, content }) => {
+    const before = existing.find((file) => file.path === join(root, path))?.text ?? ''
+    const changed = diff(linesOf(path, content), linesOf(path, before)).filter(([kind]) => kind !== 0)
+    return changed.length === 0
+      ? []
+      : [`==> ${join(root, path)}`, ...changed.map(([kind, line]) => `${kind > 0 ? '+' : '-'} ${line}`)]
+  })
+}
+
+/** The value of a variable may be a secret, so it is masked. */
+const linesOf = (path: string, content: string): string[] =>
+  (path.endsWith('.env') ? maskEnvFile(content) : content).trimEnd().split('\n')
+
 /** What an installation has done, and what the admin has to do next. */
 export async function reportInstallation(installation: Installation): Promise<string[]> {
-  const { request, files, kept } = installation
+  const { request, files } = installation
   const paths = files.map(({ path }) => join(request.root, path)).join(', ')
   return [
     `Installed ${request.name} for ${request.system.name}: ${paths}`,
     ...(request.user === undefined ? ['It runs as root; --user gives it its own account'] : []),
     ...(await nextSteps(installation)),
-    ...(kept.summary === undefined ? [] : [`Kept ${kept.summary}`]),
+    ...describeKept(installation).map((text) => `Kept ${text}`),
   ]
 }
 

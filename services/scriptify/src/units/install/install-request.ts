@@ -1,6 +1,10 @@
+import { resolve } from 'node:path'
+import { CliError, EXIT } from '../../io/cli-error.ts'
+import type { InitSystem } from '../init-system.ts'
+import { dropChanged, type KeptOptions, type ServiceOptions } from './kept-options.ts'
 import type { ServiceRequest } from './parse-service.ts'
 
-/** The options of `install`, as typed, and where to install. */
+/** What is to be installed, and where. */
 export interface InstallRequest extends ServiceRequest {
   /** The project's folder as the host that runs the service sees it. */
   readonly rootdir: string
@@ -17,4 +21,40 @@ export interface InstallRequest extends ServiceRequest {
   readonly root: string
   readonly home?: string | undefined
   readonly program?: string | undefined
+  /** The variables of scriptify itself, such as SCRIPTIFY_MEMORY_LIMIT. */
+  readonly settings: Readonly<Record<string, string>>
+  /** The options that are recorded for the next installation. */
+  readonly options: ServiceOptions
+}
+
+/** The options of `install`, as typed; what is not there was not given. */
+export interface GivenRequest
+  extends ServiceOptions,
+    Pick<
+      InstallRequest,
+      'name' | 'env' | 'enable' | 'start' | 'hide' | 'check' | 'dryRun' | 'force' | 'root'
+    > {
+  readonly system: InitSystem
+}
+
+/** Takes what is not given from the installed service, else the defaults; throws exit code 2 without a method. */
+export function completeRequest(given: GivenRequest, kept: KeptOptions | undefined): InstallRequest {
+  const { name, system, env, enable, start, hide, check, dryRun, force, root, ...options } = given
+  const earlier = dropChanged(kept?.options ?? {}, options)
+  const merged = { ...earlier, ...options, settings: { ...earlier.settings, ...options.settings } }
+  const { class: reference, rootdir = '.' } = merged
+  if (reference === undefined) throw new CliError(`Which method is ${name}? Name it by --class`, EXIT.usage)
+  const complete = {
+    ...merged,
+    class: reference,
+    rootdir: root === '/' ? resolve(rootdir) : resolve('/', rootdir),
+  }
+  return {
+    args: [],
+    hardening: true,
+    privateTmp: true,
+    ...complete,
+    ...{ name, system, env, enable, start, hide, check, dryRun, force, root },
+    options: complete,
+  }
 }

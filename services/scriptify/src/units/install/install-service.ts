@@ -1,10 +1,15 @@
+import { join } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import { requireRoot, startService } from '../control-service.ts'
 import type { InitSystem } from '../init-system.ts'
+import { type FoundService, inspectService } from '../inspect-service.ts'
+import { environmentFile } from '../paths.ts'
+import { checkServiceName } from '../service-name.ts'
 import { findAccount } from './account.ts'
 import { claimFiles, findExtras } from './claim-files.ts'
-import { describeInstallation, reportInstallation } from './describe-installation.ts'
-import type { InstallRequest } from './install-request.ts'
+import { describeDifference, describeInstallation, reportInstallation } from './describe-installation.ts'
+import { completeRequest, type GivenRequest, type InstallRequest } from './install-request.ts'
+import { dropChanged, isEdited, type KeptOptions, readRecord, type ServiceOptions } from './kept-options.ts'
 import { findKeptVariables } from './kept-variables.ts'
 import { parseService } from './parse-service.ts'
 import { type Installation, putInPlace } from './put-in-place.ts'
@@ -22,11 +27,9 @@ interface InstallContext {
  * cannot be written, 3 for what does not exist, 4 for files of someone else. A service that fails to start stays
  * installed: exit code 1.
  */
-export async function* installService(
-  request: InstallRequest,
-  context: InstallContext,
-): AsyncGenerator<string> {
-  const installation = await prepare(request, context)
+export async function* installService(given: GivenRequest, context: InstallContext): AsyncGenerator<string> {
+  const installation = await prepare(given, context)
+  const { request } = installation
   if (request.dryRun) {
     yield* describeInstallation(installation)
     return
@@ -37,7 +40,45 @@ export async function* installService(
   if (request.start) await start(request)
 }
 
-async function prepare(request: InstallRequest, { systems, env }: InstallContext): Promise<Installation> {
+/**
+ * Renders a service again from what it was installed with, and yields the difference; restarts it, if requested. Exit
+ * codes as installService, and 4 for a file that somebody has edited.
+ */
+export async function* upgradeService(
+  given: Omit<GivenRequest, keyof ServiceOptions>,
+  context: InstallContext,
+): AsyncGenerator<string> {
+  const installation = await prepare(given, context)
+  const { request } = installation
+  refuseEdited(installation)
+  const lines = describeDifference(installation)
+  yield* lines
+  if (lines.length === 0) yield `${request.name} is up to date`
+  if (request.dryRun) return
+  if (lines.length > 0) await putInPlace(installation)
+  if (request.start) await start(request)
+  else if (lines.length > 0) yield `Upgraded ${request.name}; it changes when it is restarted`
+}
+
+function refuseEdited({ request: { name, root }, files, existing, digests }: Installation): void {
+  const edited = files
+    .map(({ path }) => ({
+      digest: digests[path],
+      file: existing.find((file) => file.path === join(root, path)),
+    }))
+    .find(({ file, digest }) => file !== undefined && isEdited(file, digest))
+  if (edited === undefined) return
+  throw new CliError(
+    `${edited.file?.path} was edited by hand; "scriptify install ${name} --force" replaces it`,
+    EXIT.notPermitted,
+  )
+}
+
+async function prepare(given: GivenRequest, { systems, env }: InstallContext): Promise<Installation> {
+  checkServiceName(given.name)
+  const found = await inspectService(given.name, { root: given.root, systems })
+  const record = given.force ? findRecord(given, found) : undefined
+  const request = completeRequest(given, record)
   const { system, root } = request
   const { interval, ...parsed } = parseService(request, systems)
   const { user, group, environment } = parsed
@@ -45,13 +86,34 @@ async function prepare(request: InstallRequest, { systems, env }: InstallContext
   checkHost(request)
   const account = user === undefined ? undefined : await findAccount({ user, group }, root)
   const extras = await findExtras(request)
-  const existing = await claimFiles(request, { systems, extras })
+  const existing = await claimFiles(request, { systems, extras, found })
   const kept = findKeptVariables(request, existing, environment)
   const seen = { ...kept.variables, ...environment }
   const command = await findServiceCommand(request, { interval, environment: seen, account, env })
   const service = { ...parsed, ...command }
-  const files = await renderService(service, { system, root, keptEnvironment: kept.text, extras })
-  return { request, files, existing, kept }
+  const files = await renderService(service, {
+    system,
+    root,
+    keptEnvironment: kept.text,
+    extras,
+    options: request.options,
+  })
+  const keptOptions = dropChanged(record?.options ?? {}, given)
+  return { request, files, existing, kept, keptOptions, digests: record?.digests ?? {} }
+}
+
+/** What an installed service was installed with; throws exit code 2 where that is unknown, and its account is not given. */
+function findRecord(
+  { name, system, user }: GivenRequest,
+  { units, environment }: FoundService,
+): KeptOptions | undefined {
+  const record = readRecord(environment?.text ?? '')
+  const isInstalled = units.some((unit) => unit.system === system && unit.owner === 'own')
+  if (record !== undefined || !isInstalled || user !== undefined) return record
+  throw new CliError(
+    `${environmentFile(name)} does not say what ${name} was installed with: install it with --force and all its options, --user too`,
+    EXIT.usage,
+  )
 }
 
 /** Throws exit code 2 where the service could be written, but not started or enabled. */

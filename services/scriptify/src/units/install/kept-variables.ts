@@ -4,7 +4,9 @@ import type { FoundFile } from '../inspect-service.ts'
 import { withoutMark } from '../ownership.ts'
 import { environmentFile } from '../paths.ts'
 import type { InstallRequest } from './install-request.ts'
+import { withoutRecord } from './kept-options.ts'
 
+/** What a new installation keeps of the replaced one. */
 export interface KeptVariables {
   readonly variables: Readonly<Record<string, string>>
   /** The lines to keep of the environment file. */
@@ -25,7 +27,7 @@ export function findKeptVariables(
   const names = Object.keys(variables).filter((variable) => !Object.hasOwn(given, variable))
   return {
     variables,
-    text: file?.owner === 'own' ? withoutMark(file.text) : renderEnvFile(variables),
+    text: file?.owner === 'own' ? withoutRecord(withoutMark(file.text)) : renderEnvFile(variables),
     summary: names.length === 0 ? undefined : `from ${path}: ${names.join(', ')}`,
   }
 }

@@ -135,7 +135,7 @@ describe('parseService', () => {
     { why: 'to start a cron job', changes: { system: crond, start: true }, says: '--start' },
     { why: 'an interval for a single call', changes: { daemon: false, interval: 5 }, says: '--no-daemon' },
     { why: 'to enable an upstart job', changes: { system: upstart, enable: true }, says: '--enable' },
-    ...['', '0', '-1', '512 M', '512MB', '50%', '1\nUser=root', 'infinity'].map((memoryMax) => ({
+    ...['', '0', '-1', '512 M', '512MB', '50%', '1\nUser=root'].map((memoryMax) => ({
       why: `the memory ${JSON.stringify(memoryMax)}`,
       changes: { memoryMax },
       says: '--memory-max',

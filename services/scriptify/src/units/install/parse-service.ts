@@ -119,7 +119,7 @@ const findConfinement = ({ hardening, privateTmp, memoryMax }: ServiceRequest): 
 }
 
 function parseMemoryMax(size: string | undefined): string | undefined {
-  if (size === undefined || /^[1-9]\d{0,14}[KMGT]?$/.test(size)) return size
+  if (size === undefined || /^(?:[1-9]\d{0,14}[KMGT]?|infinity)$/.test(size)) return size
   throw refuse('--memory-max', size, 'is not a number of bytes like 512M')
 }
 

@@ -8,6 +8,7 @@ import { ownershipMark } from '../ownership.ts'
 import { environmentFile, extraFilesOf, extraPath, launcherFile, lockFile, unitFile } from '../paths.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
 import { quoteShellWord } from '../text.ts'
+import { formatRecord, type ServiceOptions } from './kept-options.ts'
 
 const TEMPLATES_DIR = join(import.meta.dirname, '..', '..', '..', '..', '..', 'templates', 'services')
 
@@ -16,6 +17,16 @@ export interface ServiceFile {
   readonly path: string
   readonly mode: number
   readonly content: string
+}
+
+interface RenderOptions {
+  readonly system: InitSystem
+  readonly root: string
+  /** The text of an environment file, whose other variables are kept. */
+  readonly keptEnvironment?: string
+  readonly extras?: readonly ExtraFile[]
+  /** What the environment file records for the next installation. */
+  readonly options?: ServiceOptions
 }
 
 /**
@@ -30,7 +41,8 @@ export async function renderService(
     root,
     keptEnvironment = '',
     extras = neededExtras(system, service.schedule !== undefined),
-  }: { system: InitSystem; root: string; keptEnvironment?: string; extras?: readonly ExtraFile[] },
+    options = {},
+  }: RenderOptions,
 ): Promise<ServiceFile[]> {
   const { name } = service
   const unit = await system.render(service, root)
@@ -39,12 +51,7 @@ export async function renderService(
   const launcher = launcherValues(service, system)
   const output = system.log(name)
   const logFile = 'file' in output ? output.file : undefined
-  return [
-    {
-      path: environmentFile(name),
-      mode: 0o600,
-      content: await renderTemplate('environment', { ...common, entries }),
-    },
+  const files = [
     ...(launcher === undefined
       ? []
       : [
@@ -67,6 +74,9 @@ export async function renderService(
       content: await renderTemplate(system.template, { ...unit, ...common }),
     },
   ]
+  const record = formatRecord(options, files)
+  const content = await renderTemplate('environment', { ...common, record, entries })
+  return [{ path: environmentFile(name), mode: 0o600, content }, ...files]
 }
 
 /** The extra files of a service, with or without a schedule. */

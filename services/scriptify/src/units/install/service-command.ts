@@ -33,7 +33,7 @@ export async function findServiceCommand(
   request: InstallRequest,
   context: CallContext,
 ): Promise<ServiceCommand> {
-  const env = { ...context.env, ...context.environment, PATH: context.env.PATH }
+  const env = { ...context.env, ...request.settings, ...context.environment, PATH: context.env.PATH }
   const host = findMountedHost(request)
   const call = await resolveServiceCall(request, host, { interval: context.interval, env })
   const { method, text } = call.reference
