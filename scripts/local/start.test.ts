@@ -275,7 +275,7 @@ describe('npm start', () => {
     const { setting, url, reason } = unreachable
     await using start = npmStart({ ...WITHOUT_INBOX, [setting]: url })
     await vi.waitUntil(() => start.output().includes(reason), { timeout: 30_000 })
-    expect(await answers()).toBe(true)
+    await expect.poll(answers, { timeout: 15_000 }).toBe(true)
     signalGroup(start.process, 'SIGINT')
     await start.exited
     expect(start.output()).toMatch(/^Stopped\.$/m)
