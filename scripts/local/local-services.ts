@@ -65,12 +65,15 @@ async function startPostgres(lifecycle: Lifecycle, dataDir: string) {
 async function startInbox(lifecycle: Lifecycle, given: Environment) {
   const smtpPort = await getPort({ port: INBOX_SMTP_PORT, host: INBOX_HOST })
   const webPort = await getPort({ port: INBOX_WEB_PORT, host: INBOX_HOST })
-  const inbox = await openService(lifecycle, 'mail inbox', join(import.meta.dirname, 'mail-inbox.ts'), {
+  const environment = {
     ...Object.fromEntries(INBOX_SETTINGS.map((name) => [name, given[name]])),
     MAILDEV_IP: INBOX_HOST,
     MAILDEV_SMTP_PORT: String(smtpPort),
     MAILDEV_WEB_PORT: String(webPort),
-  })
+  }
+  const nodeOptions = ['--require', join(import.meta.dirname, 'refuse-foreign.cjs')]
+  const file = join(import.meta.dirname, 'mail-inbox.ts')
+  const inbox = await openService(lifecycle, 'mail inbox', file, environment, { nodeOptions })
   return {
     inbox,
     url: `smtp://${INBOX_HOST}:${smtpPort}`,

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { request } from 'node:http'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
@@ -166,6 +167,31 @@ const apiOf = (start: Start): string => /API +(\S+)$/m.exec(start.output())?.[1]
 
 const inboxOf = (start: Start): string => /mail +(http:\S+)/.exec(start.output())?.[1] ?? 'no inbox'
 
+/** What pages of other origins and host names get of the inbox, over HTTP and as a WebSocket, which receives every mail. */
+async function askInboxAsOthers(start: Start): Promise<string[]> {
+  const { hostname, port } = new URL(inboxOf(start))
+  const upgrade = {
+    connection: 'upgrade',
+    upgrade: 'websocket',
+    'sec-websocket-version': '13',
+    'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  }
+  const paths = [
+    { path: '/email', headers: {} },
+    { path: '/socket.io/?EIO=4&transport=websocket', headers: upgrade },
+  ]
+  const others = [{ origin: 'https://evil.example' }, { host: 'evil.example' }]
+  const asked = others.flatMap((other) =>
+    paths.map(async ({ path, headers }) => {
+      const sent = request({ hostname, port, path, headers: { ...headers, ...other } }).end()
+      const answered = once(sent, 'response').then(([{ statusCode }]) => String(statusCode))
+      const upgraded = once(sent, 'upgrade').then(([, socket]) => socket.destroy() && 'upgraded')
+      return Promise.race([answered, upgraded]).catch(() => 'closed')
+    }),
+  )
+  return Promise.all(asked)
+}
+
 /** Gives the demo user NEW_PASSWORD, with the code of the mail in the inbox. */
 async function expectResetByMail(start: Start): Promise<void> {
   const api = `http://127.0.0.1:${settings.PORT}`
@@ -242,6 +268,7 @@ describe('npm start', () => {
     await start.untilReady()
     expect(((await (await logIn()).json()) as Profile).data.name).toBe('Changed')
     await expectResetByMail(start)
+    expect(await askInboxAsOthers(start)).toEqual(['403', 'closed', '403', 'closed'])
     signalGroup(start.process, 'SIGINT')
     await start.exited // npm itself ends by the signal; its output closes when the last process is gone.
     expect(start.output()).toContain('Stopped.')

@@ -9,10 +9,10 @@ const basic = (password: string) => `Basic ${Buffer.from(`admin:${password}`).to
 function aBoard(token?: string) {
   const server = Fastify()
   server.register(queueBoard, { queue: unavailable, token })
-  const get = async (url: string, authorization?: string) => {
+  const get = async (url: string, authorization?: string, given: Record<string, string> = {}) => {
     const { statusCode, headers, body } = await server.inject({
       url,
-      headers: authorization === undefined ? {} : { authorization },
+      headers: { ...given, ...(authorization === undefined ? {} : { authorization }) },
     })
     return { statusCode, headers, body }
   }
@@ -48,9 +48,13 @@ it('asks for the token, on each page and file', async () => {
   expect(page.headers['content-security-policy']).toContain("default-src 'self'")
 })
 
-it('asks for nothing where it has no token', async () => {
+it('asks for nothing where it has no token, and answers no other origin and no other host name', async () => {
   await using board = aBoard()
   expect((await board.get('/queue')).statusCode).toBe(200)
+  for (const foreign of [{ host: 'evil.example' }, { origin: 'https://evil.example' }]) {
+    for (const url of ['/queue', '/queue/api/queues', '/queue/static/favicon.ico'])
+      expect(await board.get(url, undefined, foreign)).toMatchObject({ statusCode: 403 })
+  }
 })
 
 it('says that the queue is unavailable, without a stack', async () => {

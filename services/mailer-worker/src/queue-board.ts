@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { FastifyAdapter } from '@bull-board/fastify'
+import { isForeign } from '@latchkey/shared/foreign-request.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { BullQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { Queue } from 'bullmq'
@@ -22,6 +23,8 @@ const CONTENT_SECURITY_POLICY =
 export const queueBoard: FastifyPluginAsync<QueueBoardOptions> = async (app, { queue, token }) => {
   app.addHook('onRequest', async ({ headers }, reply) => {
     reply.headers({ 'content-security-policy': CONTENT_SECURITY_POLICY, 'cache-control': 'no-store' })
+    if (token === undefined && isForeign(headers))
+      return reply.code(403).send({ error: 'Open this page as http://localhost, with its port' })
     if (token === undefined || isPassword(headers.authorization, token)) return
     reply.header('www-authenticate', 'Basic realm="Latchkey", charset="UTF-8"')
     return reply.code(401).send({ error: 'Wrong password; BOARD_TOKEN of mailer-worker is the right one' })

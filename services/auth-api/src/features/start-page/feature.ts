@@ -1,3 +1,4 @@
+import { isForeign } from '@latchkey/shared/foreign-request.ts'
 import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
@@ -14,10 +15,10 @@ const INDEX = {
 /** The content security policy of a page without scripts that loads nothing. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
-/** Adds `GET /`: a page for developers where there are demo users, an index in JSON elsewhere. */
+/** Adds `GET /`: a page for developers where there are demo users, an index in JSON elsewhere and for other origins. */
 export function addStartPage(app: FastifyInstance, { environment, mail, http, login }: Config): void {
   app.get('/', { schema: { hide: true } }, async (request, reply) => {
-    if (!hasDemoUsers(environment)) return INDEX
+    if (!hasDemoUsers(environment) || isForeign(request.headers)) return INDEX
     const page = renderStartPage({
       environment,
       url: `${request.protocol}://${request.host}`,
