@@ -179,6 +179,8 @@ describe.each(inject('composeProfiles'))('docker compose on %s', (profile) => {
     const request = await post('/login/resetrequest', { email: EMAIL })
     expect(request.status).toBe(200)
     await expect.poll(codes).toHaveLength(1)
+    const ofOtherOrigin = await fetch(`${inbox}/email`, { headers: { origin: 'https://evil.example' } })
+    expect(ofOtherOrigin.status).toBe(403)
     const [code] = await codes()
     const confirm = { email: EMAIL, code, token: request.token }
     const confirmed = await post('/login/confirmcode', confirm)
