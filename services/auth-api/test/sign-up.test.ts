@@ -36,6 +36,23 @@ it('sign-up is bounded: by domain, by policy, and by limits that each e-mail and
   expect(statuses.at(-1)).toBe(429)
 })
 
+it('a username is no e-mail but the own one: an admin would take one account for the other', async () => {
+  await using app = await startApp({ settings: { SIGN_UP: 'on' } })
+  const refused = await post(app, '/signup', { ...ADA, username: 'grace@example.com' })
+  expect(refused.json()).toMatchObject({
+    status: 400,
+    errors: [{ path: 'username', message: 'must not be the e-mail of another account' }],
+  })
+  const pending = { ...ADA, email: 'ada@x.example', username: 'ADA@x.example' }
+  const { token } = (await post(app, '/signup', pending)).json()
+  await expect.poll(() => queuedMails(app)).toHaveLength(1)
+  const code = (await queuedMails(app))[0]?.variables.code
+  const given = { email: pending.email, token, code }
+  const other = await post(app, '/signup/confirm', { ...given, username: 'grace@example.com' })
+  expect(other.statusCode).toBe(400)
+  expect((await post(app, '/signup/confirm', given)).statusCode).toBe(200)
+})
+
 it('a code for one purpose is none for another, and a stranger writes no line of a mail', async () => {
   await using app = await startApp({ settings: { SIGN_UP: 'on' } })
   const { email } = await aUser(app)

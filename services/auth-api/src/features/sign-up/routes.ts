@@ -1,7 +1,7 @@
 import { newPassword } from '@latchkey/shared/passwords/password-policy.ts'
 import { displayName, username } from '@latchkey/shared/users/account-names.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
-import { LANGUAGES } from '@latchkey/shared/users/user.ts'
+import { fold, LANGUAGES } from '@latchkey/shared/users/user.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -13,6 +13,17 @@ import type { SignUpRequest } from './request-sign-up.ts'
 
 const EMAIL = 'ada@example.com'
 const TOKEN = 'kq3t0bV7mYb8bFZ1Cw2nUj5xTg9rQeLs4hPzVdMi6oA'
+
+const OTHERS_EMAIL = { path: ['username'], error: 'must not be the e-mail of another account' }
+
+/** Whether a username is not the e-mail of somebody else, of whom nobody asks here whether they have an account. */
+const hasOwnUsername = ({
+  email,
+  username = '',
+}: {
+  email: string
+  username?: string | undefined
+}): boolean => !username.includes('@') || fold(username) === fold(email)
 
 const SignUpBody = z
   .object(
@@ -28,6 +39,7 @@ const SignUpBody = z
     },
     'must be a JSON object',
   )
+  .refine(hasOwnUsername, OTHERS_EMAIL)
   .meta({
     id: 'SignUp',
     examples: [{ name: 'Ada', email: EMAIL, username: 'ada', password: 'c0rrect-Horse!', language: 'en' }],
@@ -49,6 +61,7 @@ const SignUpConfirmationBody = z
     },
     'must be a JSON object',
   )
+  .refine(hasOwnUsername, OTHERS_EMAIL)
   .meta({ id: 'SignUpConfirmation', examples: [{ email: EMAIL, code: '042711', token: TOKEN }] })
 
 export interface SignUpRoutesOptions {
