@@ -80,7 +80,7 @@ const expectRefused = (response: Awaited<ReturnType<typeof confirm>>) => {
     type: 'urn:latchkey:problem:email-change-refused',
     title: 'Change of e-mail refused',
     status: 422,
-    detail: 'Invalid or expired code; change the e-mail again',
+    detail: 'Invalid or expired code; try again, or change the e-mail again',
   })
 }
 

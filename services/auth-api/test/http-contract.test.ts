@@ -1,7 +1,9 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { AppError } from '@latchkey/shared/app-error.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { aToken, aUser, bearer, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
@@ -42,28 +44,44 @@ describe('every response', () => {
 })
 
 describe('a problem', () => {
+  const NO_ROUTE = 'No route has this path'
+  const TYPES = { 400: 'bad-request', 404: 'not-found', 405: 'method-not-allowed' }
+
   it.each([
-    { why: 'an unknown path', method: 'GET', url: '/nowhere', status: 404, type: 'not-found' },
-    { why: 'a trailing slash', method: 'GET', url: '/profile/', status: 404, type: 'not-found' },
-    { why: 'another case', method: 'GET', url: '/Profile', status: 404, type: 'not-found' },
-    { why: 'a doubled slash', method: 'GET', url: '//profile', status: 404, type: 'not-found' },
-    { why: 'a path that cannot be decoded', method: 'GET', url: '/%c3%28', status: 400, type: 'bad-request' },
-    { why: 'another method', method: 'DELETE', url: '/profile', status: 405, type: 'method-not-allowed' },
-    { why: 'TRACE', method: 'TRACE', url: '/login', status: 405, type: 'method-not-allowed' },
+    { why: 'an unknown path', method: 'GET', url: '/nowhere', status: 404, detail: NO_ROUTE },
+    { why: 'a trailing slash', method: 'GET', url: '/profile/', status: 404, detail: NO_ROUTE },
+    { why: 'another case', method: 'GET', url: '/Profile', status: 404, detail: NO_ROUTE },
+    { why: 'a doubled slash', method: 'GET', url: '//profile', status: 404, detail: NO_ROUTE },
+    {
+      why: 'a path that cannot be decoded',
+      method: 'GET',
+      url: '/%c3%28',
+      status: 400,
+      detail: 'The path is not valid',
+    },
+    {
+      why: 'another method',
+      method: 'DELETE',
+      url: '/profile',
+      status: 405,
+      detail: 'This path allows GET, HEAD, PUT',
+    },
+    { why: 'TRACE', method: 'TRACE', url: '/login', status: 405, detail: 'This path allows POST' },
     {
       why: 'a method of no route',
       method: 'PROPFIND',
       url: '/login?x=1',
       status: 405,
-      type: 'method-not-allowed',
+      detail: 'This path allows POST',
     },
-  ] as const)('describes $why', async ({ method, url, status, type }) => {
+  ] as const)('describes $why', async ({ method, url, status, detail }) => {
     const response = await app.server.inject({ method: method as 'GET', url })
     expect(response.statusCode).toBe(status)
     expect(response.headers['content-type']).toBe('application/problem+json')
     expect(response.json()).toMatchObject({
-      type: `urn:latchkey:problem:${type}`,
+      type: `urn:latchkey:problem:${TYPES[status]}`,
       status,
+      detail,
       instance: response.headers['x-request-id'],
     })
   })
@@ -97,6 +115,44 @@ describe("a team's own routes", () => {
     expect(response.json().type).toBe('urn:latchkey:problem:method-not-allowed')
     expect((await own.server.inject({ method, url: '/reports' })).statusCode, 'a path of no route').toBe(404)
   })
+
+  it.each([
+    { url: '/pages/1?size=0', detail: 'The query parameter size is not valid', paths: ['size'] },
+    {
+      url: '/pages/1?size=0&sort=x',
+      detail: 'The query parameters size, sort are not valid',
+      paths: ['size', 'sort'],
+    },
+    { url: '/pages/0?size=1', detail: 'The path parameter page is not valid', paths: ['page'] },
+    { url: '/pages/1', detail: 'The query parameter size is not valid', paths: ['size'] },
+  ])('name the parameter that is not valid: $url', async ({ url, detail, paths }) => {
+    await using own = await startApp({ database: app.database })
+    const params = z.object({ page: z.coerce.number().min(1) })
+    const querystring = z.object({
+      size: z.string().regex(/^[1-9]$/),
+      sort: z.enum(['name']).optional(),
+    })
+    own.server.get('/pages/:page', { schema: { params, querystring } }, ok)
+    const problem = (await own.server.inject({ url })).json()
+    expect(problem).toMatchObject({ status: 400, detail })
+    expect(problem.errors.map(({ path }: { path: string }) => path)).toEqual(paths)
+    if (url === '/pages/1') expect(problem.errors).toEqual([{ path: 'size', message: 'is required' }])
+  })
+
+  it('may require a role of any letters: the challenge stays valid', async () => {
+    const role = 'a"b\\ü Роль'
+    await using own = await startApp({ database: app.database })
+    own.server.get('/role', { auth: 'authenticated' }, async () => {
+      throw new AppError('forbidden', `The role ${role} is required`)
+    })
+    const { statusCode, headers } = await own.server.inject({
+      url: '/role',
+      headers: bearer(await aToken(own, await aUser(own))),
+    })
+    expect(statusCode).toBe(403)
+    // RFC 6750 §3: neither quotes nor backslashes, and ASCII only.
+    expect(headers['www-authenticate']).toMatch(/error_description="The role [ !#-[\]-~]+ is required"$/)
+  })
 })
 
 describe('an unready probe', () => {
@@ -121,6 +177,9 @@ describe('an unready probe', () => {
 })
 
 describe('the content-type gate', () => {
+  const TYPE = 'The Content-Type must be application/json'
+  const CHARSET = 'The charset of the body must be utf-8, and the Content-Type may have no other parameter'
+
   it.each([
     'application/json',
     'Application/JSON',
@@ -132,24 +191,28 @@ describe('the content-type gate', () => {
   })
 
   it.each([
-    'text/plain',
-    'application/json; charset=latin1',
-    'application/json; charset=utf-8; charset=utf-16',
-    'application/jsonp',
-    'application/problem+json',
-    'application/x-www-form-urlencoded',
-    'multipart/form-data; boundary=x',
-    'text/plain; application/json',
-    'application/json, text/plain',
-    '',
-  ])('answers 415 to %j', async (type) => {
+    ['text/plain', TYPE],
+    ['application/json; charset=latin1', CHARSET],
+    ['application/json; charset=utf-8; charset=utf-16', CHARSET],
+    ['application/jsonp', TYPE],
+    ['application/problem+json', TYPE],
+    ['application/x-www-form-urlencoded', TYPE],
+    ['multipart/form-data; boundary=x', TYPE],
+    ['text/plain; application/json', TYPE],
+    ['application/json, text/plain', TYPE],
+    ['', TYPE],
+  ])('answers 415 to %j', async (type, detail) => {
     const response = await postLogin('{"username":"a@example.com","password":"x"}', { 'content-type': type })
     expect(response.statusCode).toBe(415)
-    expect(response.json().type).toBe('urn:latchkey:problem:unsupported-media-type')
+    expect(response.json()).toMatchObject({ type: 'urn:latchkey:problem:unsupported-media-type', detail })
   })
 
   it('answers 415 to a compressed body', async () => {
-    expect((await postLogin('{}', { ...JSON_TYPE, 'content-encoding': 'gzip' })).statusCode).toBe(415)
+    const response = await postLogin('{}', { ...JSON_TYPE, 'content-encoding': 'gzip' })
+    expect(response.json()).toMatchObject({
+      status: 415,
+      detail: 'The body must not be compressed: send no Content-Encoding',
+    })
   })
 
   it.each([

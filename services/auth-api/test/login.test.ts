@@ -140,7 +140,7 @@ describe('POST /login', () => {
   })
 
   it.each([
-    { body: {}, faults: { username: 'must be a string', password: 'must be a string' } },
+    { body: {}, faults: { username: 'is required', password: 'is required' } },
     {
       body: { username: '', password: '' },
       faults: { username: 'must not be empty', password: 'must not be empty' },

@@ -55,7 +55,7 @@ const expectRefused = (response: Awaited<ReturnType<typeof confirm>>) => {
     type: 'urn:latchkey:problem:reset-refused',
     title: 'Password reset refused',
     status: 422,
-    detail: 'Invalid or expired code or token; request a new one',
+    detail: 'Invalid or expired code or token; try again, or request a new code',
   })
 }
 

@@ -99,4 +99,8 @@ function createOutageLog(logger: LimitLogger) {
 
 /** The refusal of a client that has reached a limit. */
 export const tooManyRequests = ({ retryAfterSeconds }: Pick<Counted, 'retryAfterSeconds'>): AppError =>
-  new AppError('rate_limited', 'Too many requests; try again later', { retryAfterSeconds })
+  new AppError(
+    'rate_limited',
+    `Too many requests; try again in ${retryAfterSeconds === 1 ? 'a second' : `${retryAfterSeconds} seconds`}`,
+    { retryAfterSeconds },
+  )

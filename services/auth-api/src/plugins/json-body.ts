@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyError } from 'fastify'
 import fp from 'fastify-plugin'
 
@@ -15,10 +16,9 @@ export const jsonBody = fp(
 
     app.addHook('onRequest', ({ headers, is404 }, _reply, done) => {
       if (is404 || !hasBody(headers)) return done()
-      const isJson = JSON_TYPE.test(headers['content-type'] ?? '')
-      const isPlain = (headers['content-encoding'] ?? 'identity') === 'identity'
-      if (isJson && isPlain) return done()
-      done(refusal(415, 'FST_ERR_CTP_INVALID_MEDIA_TYPE', 'Unsupported media type'))
+      const fault = findFault(headers)
+      if (!fault) return done()
+      done(refusal(415, fault, 'Unsupported media type'))
     })
 
     app.removeAllContentTypeParsers()
@@ -34,6 +34,14 @@ export const jsonBody = fp(
   },
   { name: 'json-body' },
 )
+
+/** Returns the code of what is wrong with the declaration of a body. */
+function findFault(headers: IncomingHttpHeaders): string | undefined {
+  const type = headers['content-type'] ?? ''
+  if ((headers['content-encoding'] ?? 'identity') !== 'identity') return 'BODY_COMPRESSED'
+  if (JSON_TYPE.test(type)) return undefined
+  return /^application\/json[ \t]*;/i.test(type) ? 'BODY_CHARSET' : 'FST_ERR_CTP_INVALID_MEDIA_TYPE'
+}
 
 const hasBody = (headers: Record<string, unknown>): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0

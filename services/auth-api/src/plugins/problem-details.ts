@@ -2,7 +2,10 @@ import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
 import { ProblemError, type ProblemType } from '@latchkey/shared/extensions/problem-type.ts'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
+import {
+  hasZodFastifySchemaValidationErrors,
+  type ZodFastifySchemaValidationError,
+} from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { RequestAudit, RequestEvent } from '../audit/request-audit.ts'
 import { trackMethods } from './allowed-methods.ts'
@@ -56,7 +59,7 @@ export const ProblemBody = z
 const typeOf = (slug: string) => `urn:latchkey:problem:${slug}`
 
 /** Describes a failure to the client. An unexpected one shows only its status. */
-export function toProblem(error: Error): Problem {
+export function toProblem(error: Error, input?: RequestInput): Problem {
   if (error instanceof AppError) {
     return {
       type: typeOf(error.code.replaceAll('_', '-')),
@@ -67,20 +70,49 @@ export function toProblem(error: Error): Problem {
   }
   if (error instanceof ProblemError)
     return { ...toProblemOf(error.type), detail: error.message, ...error.details }
-  if (hasZodFastifySchemaValidationErrors(error)) {
-    const errors = error.validation.map(({ instancePath, message }) => ({
-      path: instancePath.slice(1).replaceAll('/', '.'),
-      message: message ?? 'is not valid',
-    }))
-    return {
-      type: typeOf('invalid-input'),
-      ...PROBLEMS.invalid_input,
-      detail: 'The body is not valid',
-      errors,
-    }
-  }
+  if (hasZodFastifySchemaValidationErrors(error)) return toInputProblem(error, input)
   return fromStatus('statusCode' in error ? Number(error.statusCode) : 500, (error as FastifyError).code)
 }
+
+/** The parts of a request that a schema checks, under Fastify's names. */
+type RequestInput = Pick<FastifyRequest, 'body' | 'params' | 'query' | 'headers'>
+
+const PARAMETERS: Readonly<Record<string, { kind: string; from: 'params' | 'query' | 'headers' }>> = {
+  params: { kind: 'path parameter', from: 'params' },
+  querystring: { kind: 'query parameter', from: 'query' },
+  headers: { kind: 'header', from: 'headers' },
+}
+
+interface InvalidInput extends Pick<FastifyError, 'validationContext'> {
+  validation: readonly Pick<ZodFastifySchemaValidationError, 'instancePath' | 'message'>[]
+}
+
+/** Describes every fault of a request's body or of its parameters, which the detail names. */
+function toInputProblem(
+  { validation, validationContext = 'body' }: InvalidInput,
+  input?: RequestInput,
+): Problem {
+  const parameters = PARAMETERS[validationContext]
+  const given = input?.[parameters?.from ?? 'body']
+  const errors = validation.map(({ instancePath, message = 'is not valid' }) => {
+    const path = instancePath.split('/').filter(Boolean)
+    const isMissing = path.length > 0 && input !== undefined && valueAt(given, path) === undefined
+    return { path: path.join('.'), message: isMissing ? 'is required' : message }
+  })
+  const names = [...new Set(errors.map(({ path }) => path))]
+  const subject =
+    names.length > 1
+      ? `The ${parameters?.kind}s ${names.join(', ')} are`
+      : `The ${parameters?.kind} ${names[0]} is`
+  const detail = `${parameters ? subject : 'The body is'} not valid`
+  return { type: typeOf('invalid-input'), ...PROBLEMS.invalid_input, detail, errors }
+}
+
+const valueAt = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>(
+    (at, key) => (typeof at === 'object' && at !== null ? Reflect.get(at, key) : undefined),
+    value,
+  )
 
 /** Returns the problem of an extension's type, without what is wrong with one request. */
 export const toProblemOf = ({ name, status, title }: ProblemType): Problem => ({
@@ -93,7 +125,9 @@ export const toProblemOf = ({ name, status, title }: ProblemType): Problem => ({
 const DETAILS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON',
   FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than 16 KiB',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The body must be application/json',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The Content-Type must be application/json',
+  BODY_CHARSET: 'The charset of the body must be utf-8, and the Content-Type may have no other parameter',
+  BODY_COMPRESSED: 'The body must not be compressed: send no Content-Encoding',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body does not have the length that Content-Length declares',
   FST_ERR_BAD_URL: 'The path is not valid',
   FST_ERR_MAX_PARAM_LENGTH: 'The path is too long',
@@ -123,7 +157,7 @@ export const problemDetails = fp<ProblemDetailsOptions>(
     const allowedMethods = trackMethods(app)
 
     app.setErrorHandler((error: Error, request, reply) => {
-      const problem = toProblem(error)
+      const problem = toProblem(error, request)
       if (problem.status >= 500) logFailure(request, error)
       if (error instanceof AppError && error.code === 'rate_limited')
         auditOf?.(request).report(limitReached(request))
@@ -137,9 +171,11 @@ export const problemDetails = fp<ProblemDetailsOptions>(
 
     app.setNotFoundHandler((request, reply) => {
       const allowed = allowedMethods(request.url)
-      if (allowed.length === 0) return sendProblem(request, reply, fromStatus(404))
-      reply.header('allow', allowed.join(', '))
-      return sendProblem(request, reply, fromStatus(405))
+      if (allowed.length === 0)
+        return sendProblem(request, reply, { ...fromStatus(404), detail: 'No route has this path' })
+      const list = allowed.join(', ')
+      reply.header('allow', list)
+      return sendProblem(request, reply, { ...fromStatus(405), detail: `This path allows ${list}` })
     })
   },
   { name: 'problem-details' },
@@ -167,9 +203,13 @@ function challenge(request: FastifyRequest, reply: FastifyReply, problem: Proble
   const error = problem.status === 403 ? 'insufficient_scope' : 'invalid_token'
   const isAboutToken =
     request.routeOptions.config.isProtected && /^Bearer( |$)/i.test(request.headers.authorization ?? '')
-  const description = isAboutToken ? `, error="${error}", error_description="${problem.detail}"` : ''
+  const description = isAboutToken ? `, error="${error}", error_description="${describeError(problem)}"` : ''
   reply.header('www-authenticate', base + description)
 }
+
+/** RFC 6750 §3 allows ASCII only, without quotes and backslashes. */
+const describeError = ({ detail = '' }: Problem): string =>
+  detail.replaceAll('"', "'").replace(/[^ !#-[\]-~]/g, '?')
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
   return reply

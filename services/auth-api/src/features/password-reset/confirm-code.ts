@@ -37,4 +37,4 @@ export const createConfirmCode =
 
 /** Creates the one error for every reason: the reason would only help an attacker. */
 export const resetRefused = () =>
-  new AppError('reset_refused', 'Invalid or expired code or token; request a new one')
+  new AppError('reset_refused', 'Invalid or expired code or token; try again, or request a new code')

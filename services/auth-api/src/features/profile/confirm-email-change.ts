@@ -44,4 +44,4 @@ export function createConfirmEmailChange(dependencies: ConfirmEmailChangeDepende
 
 /** Creates the one error for every reason: the reason would only help an attacker. */
 export const emailChangeRefused = () =>
-  new AppError('email_change_refused', 'Invalid or expired code; change the e-mail again')
+  new AppError('email_change_refused', 'Invalid or expired code; try again, or change the e-mail again')

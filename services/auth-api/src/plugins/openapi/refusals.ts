@@ -29,14 +29,14 @@ const EXAMPLES: Partial<Record<ErrorCode, { detail: string; members?: Record<str
   token_not_refreshable: { detail: 'A token can be refreshed in its last 300 seconds; try again then' },
   forbidden: { detail: 'The role admin is required' },
   email_taken: { detail: 'This e-mail address is already in use' },
-  reset_refused: { detail: 'Invalid or expired code or token; request a new one' },
+  reset_refused: { detail: 'Invalid or expired code or token; try again, or request a new code' },
   password_refused: {
     detail: 'The password breaks the password policy',
     members: { violations: ['MINIMUM_CHARS', 'REQUIRE_SYMBOLS'] },
   },
   wrong_password: { detail: 'The current password is wrong' },
-  email_change_refused: { detail: 'Invalid or expired code; change the e-mail again' },
-  rate_limited: { detail: 'Too many requests; try again later' },
+  email_change_refused: { detail: 'Invalid or expired code; try again, or change the e-mail again' },
+  rate_limited: { detail: 'Too many requests; try again in 42 seconds' },
   overloaded: { detail: 'Too many logins are waiting; try again shortly' },
   unavailable: { detail: 'The database cannot be reached' },
 }
