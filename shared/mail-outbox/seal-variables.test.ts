@@ -35,6 +35,15 @@ describe('sealed variables', () => {
     await expect(sealer.open(id, job)).rejects.toThrow(`${field} differs`)
   })
 
+  it('open with the previous key too, and are never sealed with it', async () => {
+    const [former, present] = [randomBytes(32), randomBytes(32)]
+    const sealer = createSealer(present, former)
+    const sealedBefore = await createSealer(former).seal(ID, mail, variables)
+    expect(await sealer.open(ID, { ...mail, variables: sealedBefore })).toEqual(variables)
+    const sealedNow = await sealer.seal(ID, mail, variables)
+    expect(await createSealer(present).open(ID, { ...mail, variables: sealedNow })).toEqual(variables)
+  })
+
   it('do not open with another key, or when changed', async () => {
     const sealed = await createSealer(randomBytes(32)).seal(ID, mail, variables)
     const other = createSealer(randomBytes(32))

@@ -1,4 +1,4 @@
-import { createSecretKey } from 'node:crypto'
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import { CompactEncrypt, compactDecrypt } from 'jose'
 import { z } from 'zod'
 import type { MailJob } from '../mail-queue/mail-job.ts'
@@ -37,23 +37,21 @@ export class SealedForAnotherMail extends Error {
 
 /**
  * Seals the variables of a mail, such as its code. Who reads the queue or the database does not see them, and who writes to
- * either cannot have them mailed to an address of theirs. `secret` is MAIL_SECRET, of which the first 32 bytes are used.
+ * either cannot have them mailed to an address of theirs. `secret` is MAIL_SECRET, of which the first 32 bytes are used;
+ * what `previous` has sealed opens as well.
  */
-export function createSealer(secret: Uint8Array): Sealer {
-  if (secret.length < KEY_BYTES)
-    throw new RangeError(
-      `MAIL_SECRET must have at least ${KEY_BYTES} bytes; create one with npm run secret ${KEY_BYTES}`,
-    )
-  const key = createSecretKey(secret.subarray(0, KEY_BYTES))
+export function createSealer(secret: Uint8Array, previous?: Uint8Array): Sealer {
+  const key = toKey(secret)
+  const previousKey = previous && toKey(previous)
   return {
     seal: (id, mail, variables) =>
       new CompactEncrypt(Buffer.from(JSON.stringify({ mail: Bound.parse({ ...mail, id }), variables })))
         .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
         .encrypt(key),
     async open(id, job) {
-      const { plaintext } = await compactDecrypt(job.variables, key, {
-        keyManagementAlgorithms: ['dir'],
-        contentEncryptionAlgorithms: ['A256GCM'],
+      const { plaintext } = await decrypt(job.variables, key).catch((error) => {
+        if (!previousKey) throw error
+        return decrypt(job.variables, previousKey)
       })
       const { mail, variables } = Sealed.parse(JSON.parse(new TextDecoder().decode(plaintext)))
       const asked = Bound.parse({ ...job, id })
@@ -63,3 +61,17 @@ export function createSealer(secret: Uint8Array): Sealer {
     },
   }
 }
+
+function toKey(secret: Uint8Array): KeyObject {
+  if (secret.length < KEY_BYTES)
+    throw new RangeError(
+      `MAIL_SECRET must have at least ${KEY_BYTES} bytes; create one with npm run secret ${KEY_BYTES}`,
+    )
+  return createSecretKey(secret.subarray(0, KEY_BYTES))
+}
+
+const decrypt = (sealed: string, key: KeyObject) =>
+  compactDecrypt(sealed, key, {
+    keyManagementAlgorithms: ['dir'],
+    contentEncryptionAlgorithms: ['A256GCM'],
+  })

@@ -257,6 +257,12 @@ export const SETTINGS = {
     example: 'redis://queue.example.com:6379',
   }),
   MAIL_SECRET: secret(32, { description: 'Key that seals the variables of a queued mail.' }),
+  MAIL_SECRET_PREVIOUS: optional(
+    secret(32, {
+      description: 'Key that still opens queued mail during a rotation and seals none.',
+      remedy: 'Set it to the previous MAIL_SECRET, or leave it empty.',
+    }),
+  ),
   MAIL_URL: url([], {
     description: 'Sender of the mails, chosen by the scheme.',
     example: 'smtps://user:password@smtp.example.com',

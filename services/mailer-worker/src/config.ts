@@ -12,6 +12,7 @@ export const parseConfig = declareConfig('mailer-worker', {
   mail: {
     url: 'MAIL_URL',
     secret: 'MAIL_SECRET',
+    previousSecret: 'MAIL_SECRET_PREVIOUS',
     from: 'MAIL_FROM',
     brand: { product: 'PRODUCT_NAME', support: 'SUPPORT_ADDRESS', colour: 'MAIL_COLOUR' },
     dkim: { domainName: 'DKIM_DOMAIN', keySelector: 'DKIM_SELECTOR', privateKey: 'DKIM_KEY' },

@@ -66,10 +66,10 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
   registerQueueGauges(registry, { queue, outbox })
   registerOutboxAge(registry, { outbox, clock })
 
-  const { secret, from, brand } = config.mail
+  const { secret, previousSecret, from, brand } = config.mail
   const graceEnd = new AbortController()
   const sendMail = createSendMail({
-    open: createSealer(secret).open,
+    open: createSealer(secret, previousSecret).open,
     envelope,
     context: { from, environment: config.environment, brand },
     domain: findSenderDomain(from) ?? from,
