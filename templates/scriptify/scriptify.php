@@ -193,7 +193,7 @@ if (!class_exists('ScriptifyExecutor')) {
                 'host' => trim($query['host'] ?? rawurldecode($parts['host'] ?? 'localhost'), '[]'),
                 'port' => $parts['port'] ?? ($driver === 'pgsql' ? 5432 : 3306),
                 'dbname' => rawurldecode(ltrim($parts['path'] ?? '', '/')),
-                ...($driver === 'mysql' ? ['charset' => 'utf8mb4'] : array_intersect_key($query, ['sslmode' => 1])),
+                ...($driver === 'mysql' ? ['charset' => 'utf8mb4'] : array_intersect_key($query, ['sslmode' => 1, 'sslrootcert' => 1])),
             ];
             return new PDO(
                 self::dataSource($driver, $settings),

@@ -7,6 +7,7 @@ import { announceReady } from '@latchkey/shared/lifecycle/announce-ready.ts'
 import { listen } from '@latchkey/shared/lifecycle/listen.ts'
 import { openContext, type ServiceContext } from '@latchkey/shared/lifecycle/open-context.ts'
 import type { Lifecycle } from '@latchkey/shared/lifecycle/run-service.ts'
+import { warnOfClearText } from '@latchkey/shared/lifecycle/warn-of-clear-text.ts'
 import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
@@ -36,6 +37,8 @@ export async function openService(lifecycle: Lifecycle, environment: NodeJS.Proc
     logger.warn(
       'PASSWORD_HASH is sha1: stolen hashes can be cracked within hours. Set PASSWORD_HASH=argon2id.',
     )
+  const urls = { DATABASE_URL: config.database.url, QUEUE_URL: config.mail.queueUrl }
+  warnOfClearText({ environment: config.environment, urls, logger })
 
   const failures = createFailures(Date.now)
   const clients = await openClients(lifecycle, { ...context, failures })

@@ -3,6 +3,7 @@ import { announceReady } from '@latchkey/shared/lifecycle/announce-ready.ts'
 import { listen } from '@latchkey/shared/lifecycle/listen.ts'
 import { openContext } from '@latchkey/shared/lifecycle/open-context.ts'
 import type { Lifecycle } from '@latchkey/shared/lifecycle/run-service.ts'
+import { warnOfClearText } from '@latchkey/shared/lifecycle/warn-of-clear-text.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { parseBoth } from '@latchkey/shared/settings/settings-error.ts'
@@ -30,6 +31,8 @@ export async function openService(
     readSettings,
     timeoutMessage: 'a mail was still being sent at the end of SHUTDOWN_GRACE; it will be sent again',
   })
+  const urls = { DATABASE_URL: config.database.url, QUEUE_URL: config.queue.url, MAIL_URL: config.mail.url }
+  warnOfClearText({ environment: config.environment, urls, logger })
   const database = await lifecycle.open(
     () =>
       openDatabase(config.database.url, {

@@ -1,0 +1,165 @@
+import { once } from 'node:events'
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { generate } from 'selfsigned'
+import { SMTPServer } from 'smtp-server'
+import { GenericContainer, Wait } from 'testcontainers'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { readSnippets } from '../../scripts/docs/snippets.ts'
+import { addressOf, serviceEnvironment, startServiceProcess } from './support/auth-api-process.ts'
+import { ROOT, run } from './support/images.ts'
+import { startWorkerProcess } from './support/worker-process.ts'
+
+const PASSWORD = 'secret'
+/** The addresses of the page, by their schemes. */
+const URLS = readSnippets(ROOT, 'docs/how-to/encrypt-connections.md')
+  .flatMap(({ text }) => text.split('\n'))
+  .flatMap((line) => /^[A-Z_]+_URL='?(\w+:[^']+)'?$/.exec(line)?.[1] ?? [])
+
+interface Authority {
+  /** The path of the certificate of the authority. */
+  path: string
+  /** A certificate for `localhost`, and its key. */
+  server: { cert: string; key: string }
+}
+
+async function anAuthority(): Promise<Authority> {
+  const folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-ca-'))
+  onTestFinished(() => folder.remove())
+  const ca = await generate([{ name: 'commonName', value: 'Example CA' }], {
+    extensions: [{ name: 'basicConstraints', cA: true, critical: true }],
+  })
+  const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }], {
+    extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }] }],
+    ca: { key: ca.private, cert: ca.cert },
+  })
+  const path = join(folder.path, 'ca.crt')
+  await writeFile(path, ca.cert)
+  return { path, server: { cert, key } }
+}
+
+const SERVERS = {
+  postgres: {
+    port: 5432,
+    image: 'postgres:18',
+    user: 'postgres',
+    environment: { POSTGRES_PASSWORD: PASSWORD, POSTGRES_DB: 'latchkey' },
+    command: 'docker-entrypoint.sh postgres -c ssl=on -c ssl_cert_file=/tls/cert -c ssl_key_file=/tls/key',
+    ready: Wait.forLogMessage(/ready to accept connections/, 2),
+    owner: `postgres:${PASSWORD}`,
+  },
+  mysql: {
+    port: 3306,
+    image: 'mysql:9',
+    user: 'mysql',
+    environment: { MYSQL_ROOT_PASSWORD: PASSWORD, MYSQL_DATABASE: 'latchkey' },
+    command:
+      'docker-entrypoint.sh mysqld --ssl-cert=/tls/cert --ssl-key=/tls/key --require-secure-transport=ON',
+    ready: Wait.forLogMessage(/ready for connections.*port: 3306/),
+    owner: `root:${PASSWORD}`,
+  },
+  redis: {
+    port: 6379,
+    image: 'redis:8',
+    user: 'redis',
+    environment: {},
+    command: `docker-entrypoint.sh redis-server --port 0 --tls-port 6379 --tls-cert-file /tls/cert --tls-key-file /tls/key --tls-auth-clients no --requirepass ${PASSWORD}`,
+    ready: Wait.forLogMessage('Ready to accept connections'),
+    owner: `:${PASSWORD}`,
+  },
+}
+
+/** Starts a server that speaks TLS, and returns its host and port. */
+async function startServer(kind: keyof typeof SERVERS, { server }: Authority): Promise<string> {
+  const { port, image, user, environment, command, ready } = SERVERS[kind]
+  const started = await new GenericContainer(image)
+    .withEnvironment(environment)
+    .withCopyContentToContainer([
+      { content: server.cert, target: '/given/cert' },
+      { content: server.key, target: '/given/key' },
+    ])
+    .withEntrypoint(['sh', '-c'])
+    .withCommand([`install -d -o ${user} /tls && install -o ${user} -m 600 /given/* /tls && exec ${command}`])
+    .withExposedPorts(port)
+    .withWaitStrategy(ready)
+    .start()
+  onTestFinished(async () => void (await started.stop()))
+  return `localhost:${started.getMappedPort(port)}`
+}
+
+/** A mail server that takes mail only over TLS; returns its host and port, and whom it has had mail for. */
+async function startMailServer({ server }: Authority, secure: boolean) {
+  const recipients: string[] = []
+  const smtp = new SMTPServer({
+    ...server,
+    secure,
+    onAuth: (_, __, callback) => callback(null, { user: 'robot' }),
+    onRcptTo: ({ address }, { secure: isEncrypted }, callback) => {
+      if (isEncrypted) recipients.push(address)
+      callback(isEncrypted ? undefined : new Error('TLS is required'))
+    },
+  })
+  smtp.on('error', () => undefined)
+  smtp.listen(0, '127.0.0.1')
+  await once(smtp.server, 'listening')
+  onTestFinished(() => new Promise<void>((resolve) => void smtp.close(resolve)))
+  return { host: `localhost:${(smtp.server.address() as AddressInfo).port}`, recipients }
+}
+
+describe.each([
+  { database: 'postgres', isSecure: true },
+  { database: 'mysql', isSecure: false },
+] as const)('with TLS to $database, Redis and the mail server', ({ database, isSecure }) => {
+  it('the services work with an authority of their own, and trust no server without it', async () => {
+    const authority = await anAuthority()
+    const hosts = {
+      [database]: await startServer(database, authority),
+      rediss: await startServer('redis', authority),
+    }
+    const mail = await startMailServer(authority, isSecure)
+    const place = (scheme: string, login: string, host: string) => {
+      const written = URLS.find((url) => url.startsWith(`${scheme}:`)) ?? ''
+      return written.replace(/\/\/.*@[^/?]+/, `//${login}@${host}`)
+    }
+    const settings = {
+      ...serviceEnvironment(),
+      PATH: process.env.PATH ?? '',
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
+      DATABASE_URL: place(database, SERVERS[database].owner, hosts[database] ?? ''),
+      QUEUE_URL: place('rediss', SERVERS.redis.owner, hosts.rediss),
+      MAIL_URL: place(isSecure ? 'smtps' : 'smtp', 'robot:secret', mail.host),
+      SIGN_UP: 'on',
+    }
+    const trusting = { ...settings, NODE_EXTRA_CA_CERTS: authority.path }
+    await run(process.execPath, [join(ROOT, 'scripts/release/migrate.ts'), 'up'], { env: trusting })
+    await using api = startServiceProcess(trusting)
+    const origin = await addressOf(api)
+    await using worker = await startWorkerProcess(trusting)
+    const response = await fetch(`${origin}/signup`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        email: 'ada@example.com',
+        username: 'ada',
+        password: 'Qx7!mountain-Vr',
+        name: 'Ada',
+      }),
+    })
+    expect(response.status).toBe(202)
+    await expect.poll(() => mail.recipients).toEqual(['ada@example.com'])
+    expect(api.output() + worker.log()).not.toContain('has no TLS')
+
+    const DATABASE_URL =
+      database === 'postgres'
+        ? `${settings.DATABASE_URL}&sslrootcert=${authority.path}`
+        : settings.DATABASE_URL
+    await using distrusting = await startWorkerProcess({ ...settings, DATABASE_URL })
+    await expect.poll(() => distrusting.log()).toContain('not ready, waiting')
+    const log = distrusting.log()
+    expect(log).toMatch(/mail at [^"]*certificate/)
+    expect(log).toMatch(/queue at [^"]*unreachable/)
+    expect(/database at [^"]*certificate/.test(log), log).toBe(database === 'mysql')
+  })
+})
