@@ -20,7 +20,7 @@ const COMPONENTS = [
   'priority',
   'ca-bundle',
   'pull-secret',
-  'cloudnativepg',
+  'cloudnative-pg',
 ]
 const CHOICES = [
   {
@@ -184,17 +184,26 @@ describe.skipIf(!hasKubectl)('the other choices', () => {
     for (const account of accounts) expect(account.imagePullSecrets).toEqual([{ name: 'registry' }])
   })
 
-  it('take DATABASE_URL from the secret of CloudNativePG in every pod, the migration too', () => {
-    const component = ['cloudnativepg']
+  it('connect to CloudNativePG, each pod with its own login, and the migration as the owner', () => {
+    const component = ['cloudnative-pg']
     const pods = [...renderWith(component), ...renderWith(component, '', '../base/migration')].filter(
       ({ kind }) => ['Deployment', 'Job', 'CronJob', 'PodTemplate'].includes(kind),
     )
-    expect(pods).toHaveLength(5)
-    const reference = { secretKeyRef: { key: 'uri', name: 'latchkey-db-app' } }
-    for (const pod of pods)
-      expect(JSON.stringify(pod)).toContain(
-        `{"name":"DATABASE_URL","valueFrom":${JSON.stringify(reference)}}`,
-      )
+    const loginsOf = (pod: Manifest) => [
+      ...new Set(
+        [...JSON.stringify(pod).matchAll(/"name":"(latchkey-[\w-]+-(?:login|app))"/g)].map(
+          ([, name]) => name,
+        ),
+      ),
+    ]
+    expect(Object.fromEntries(pods.map((pod) => [nameOf(pod), loginsOf(pod)]))).toEqual({
+      'Deployment/auth-api': ['latchkey-auth-api-login'],
+      'Deployment/mailer-worker': ['latchkey-mailer-worker-login'],
+      'CronJob/scriptify': ['latchkey-auth-api-login'],
+      'PodTemplate/scriptify-debug': ['latchkey-auth-api-login'],
+      'Job/migrate': ['latchkey-db-app', 'latchkey-auth-api-login', 'latchkey-mailer-worker-login'],
+    })
+    expect(JSON.stringify(pods)).not.toMatch(/"key":"DATABASE_URL"/)
   })
 
   it('carry the label by which kube-prometheus-stack selects monitors and rules', () => {

@@ -1,5 +1,5 @@
 import { generateSecret } from '@latchkey/shared/secrets/secret.ts'
-import { connectionsTo, redisConfig } from './deployed-secrets.ts'
+import { databaseUrl, generateLogin, OWNERS, queueUrl, redisConfig } from './deployed-secrets.ts'
 
 const USAGE = `Usage: npx node scripts/release/cluster-secrets.ts | kubectl create -n latchkey-dev -f -
 
@@ -14,8 +14,8 @@ if (args.length > 0) {
 
 const databasePassword = generateSecret(24)
 const redisPassword = generateSecret(24)
-const connections = connectionsTo({ engine: 'postgres', databasePassword, redisPassword })
-const MAIL_SECRET = generateSecret(32)
+const shared = { MAIL_SECRET: generateSecret(32), QUEUE_URL: queueUrl(redisPassword) }
+const urlOf = (login: string) => databaseUrl('postgres', login)
 
 const secret = (name: string, stringData: Record<string, string>) => ({
   apiVersion: 'v1',
@@ -25,8 +25,13 @@ const secret = (name: string, stringData: Record<string, string>) => ({
 })
 
 const items = [
-  secret('auth-api-secrets', { JWT_SECRET: generateSecret(64), MAIL_SECRET, ...connections }),
-  secret('mailer-worker-secrets', { MAIL_SECRET, ...connections }),
+  secret('migrate-secrets', { DATABASE_URL: urlOf(`${OWNERS.postgres}:${databasePassword}`) }),
+  secret('auth-api-secrets', {
+    JWT_SECRET: generateSecret(64),
+    DATABASE_URL: urlOf(generateLogin('auth_api')),
+    ...shared,
+  }),
+  secret('mailer-worker-secrets', { DATABASE_URL: urlOf(generateLogin('mailer_worker')), ...shared }),
   secret('postgres-secrets', { password: databasePassword }),
   secret('redis-secrets', { 'redis.conf': redisConfig(redisPassword) }),
 ]

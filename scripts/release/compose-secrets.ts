@@ -1,89 +1,142 @@
-import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { errorMessage } from '@latchkey/shared/app-error.ts'
 import { generateSecret } from '@latchkey/shared/secrets/secret.ts'
-import { connectionsTo } from './deployed-secrets.ts'
+import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
+import { databaseUrl, type Engine, generateLogin, OWNERS, queueUrl } from './deployed-secrets.ts'
+import { keptSecrets, readFileOrNone, writeFileWhole } from './kept-secrets.ts'
 
 /*
  * The one-shot service of docker-compose.yml that generates the secrets of the services; the one before it generates the
- * passwords of the database and of Redis. Each service mounts its own folder, so that mailer-worker never sees JWT_SECRET.
- * Existing secrets are kept: a second `docker compose up` logs no user out and still opens the database.
+ * passwords of the servers. Each service mounts its own folder, so that mailer-worker never sees JWT_SECRET. Existing secrets
+ * are kept: a second `docker compose up` logs no user out and still opens the database.
  */
 const USAGE = `Usage: docker compose run --rm secrets-postgres node scripts/release/compose-secrets.ts [option]
 
 Generates missing secrets. With the MySQL profile the service is secrets-mysql.
 
-  --rotate-jwt-secret           generate a new JWT_SECRET; the current one becomes JWT_SECRET_PREVIOUS
-  --forget-previous-jwt-secret  remove JWT_SECRET_PREVIOUS, once TOKEN_LIFETIME has passed
-  --change-database             switch the services from MySQL to PostgreSQL, or back; no data is copied
-  --help                        show this help
+  --change-database   switch the services from MySQL to PostgreSQL, or back; no data is copied
+  --help              show this help
 
-Then, after either of the first two: docker compose restart auth-api
+scripts/release/rotate-secret.sh uses these, and restarts what has to know:
+
+  --introduce <name>  generate the next secret, which is accepted and not used yet; exit code 3 after --switch
+  --switch <name>     use the next secret; the current one is still accepted
+  --forget <name>     end the one that was used before
+  --mail-url          keep the MAIL_URL that is read from standard input
+
+<name> is jwt-secret, mail-secret, database-password or redis-password.
 `
+
+/** The files of each secret that is replaced as one, and how a new one is made. */
+const ROTATED: Record<string, Record<string, () => string>> = {
+  'jwt-secret': { jwt_secret: () => generateSecret(64) },
+  'mail-secret': { mail_secret: () => generateSecret(32) },
+  'redis-password': { redis_password: () => generateSecret(24) },
+  'database-password': {
+    database_password: () => generateSecret(24),
+    auth_api_login: () => generateLogin('auth_api'),
+    mailer_worker_login: () => generateLogin('mailer_worker'),
+  },
+}
+const EXIT_SWITCHED = 3
 const ROOT = '/secrets'
-const JWT_SECRET = 'jwt_secret'
-const PREVIOUS_JWT_SECRET = 'previous_jwt_secret'
-const keptPath = (name: string) => join(ROOT, 'kept', name)
 /** The user `node` of the image. */
 const NODE_USER = 1000
 const ENVIRONMENT = 'environment'
+const MAIL_URL = 'mail_url'
+/** Where mail goes in dev. */
+const INBOX = 'smtp://maildev:1025'
 
-const { rotate, forget, change } = readArguments()
+const options = readArguments()
 const environment = process.env.APP_ENV
 if (!environment) throw new Error('APP_ENV is missing')
 const engine = process.env.DATABASE_ENGINE
 if (engine !== 'postgres' && engine !== 'mysql') throw new Error('DATABASE_ENGINE must be postgres or mysql')
 
+const kept = keptSecrets(`${ROOT}/kept`)
 await refuseAnotherEnvironment(environment)
-if (!change) await refuseAnotherDatabase(engine)
-await write(keptPath(ENVIRONMENT), environment, 0o400)
-if (rotate) await rotateJwtSecret()
-if (forget) await forgetPreviousJwtSecret()
+if (!options['change-database']) await refuseAnotherDatabase(engine)
+await kept.write(ENVIRONMENT, environment)
+for (const [name, generate] of Object.values(ROTATED).flatMap(Object.entries<() => string>))
+  await kept.keep(name, generate)
+const isIntroduced = await rotate()
+if (options['mail-url']) await kept.write(MAIL_URL, await readMailUrl())
+await publish(environment, engine)
+if (!isIntroduced) process.exit(EXIT_SWITCHED)
 
-const jwtSecret = await keep(JWT_SECRET, 64)
-const previousJwtSecret = await find(PREVIOUS_JWT_SECRET)
-const mailSecret = await keep('mail_secret', 32)
-const databasePassword = await keep('database_password', 24)
-const redisPassword = await keep('redis_password', 24)
+/** Returns false where a secret is to be introduced whose rotation has come further. */
+async function rotate(): Promise<boolean> {
+  const { introduce = '', switch: switched = '', forget = '' } = options
+  for (const [name, generate] of Object.entries(ROTATED[introduce] ?? {}))
+    if (!(await kept.introduce(name, generate))) return false
+  for (const name of Object.keys(ROTATED[switched] ?? {})) await kept.switchTo(name)
+  for (const name of Object.keys(ROTATED[forget] ?? {})) await kept.forget(name)
+  return true
+}
 
-const settings = {
+async function publish(environment: string, engine: Engine): Promise<void> {
+  const { find, findNewest, findOther } = kept
   // A service that is started for another environment refuses these secrets.
-  APP_ENV: environment,
-  ...connectionsTo({ engine, databasePassword, redisPassword }),
-  MAIL_SECRET: mailSecret,
+  const shared = { APP_ENV: environment, QUEUE_URL: queueUrl(await find('redis_password')) }
+  const MAIL_SECRET = await find('mail_secret')
+  const ofApi = { ...shared, MAIL_SECRET, DATABASE_URL: databaseUrl(engine, await find('auth_api_login')) }
+  await publishTo('auth-api', {
+    ...ofApi,
+    JWT_SECRET: await find('jwt_secret'),
+    JWT_SECRET_PREVIOUS: await findOther('jwt_secret'),
+  })
+  // Without JWT_SECRET: an admin's class signs no token.
+  await publishTo('scriptify', ofApi)
+  await publishTo('mailer-worker', {
+    ...shared,
+    MAIL_SECRET,
+    MAIL_SECRET_PREVIOUS: await findOther('mail_secret'),
+    DATABASE_URL: databaseUrl(engine, await find('mailer_worker_login')),
+    // Without one, mailer-worker says what is missing.
+    MAIL_URL: (await find(MAIL_URL)) || (hasDemoUsers(environment) ? INBOX : ''),
+  })
+  await publishTo('migrate', {
+    ...shared,
+    DATABASE_URL: databaseUrl(engine, `${OWNERS[engine]}:${await findNewest('database_password')}`),
+    AUTH_API_DATABASE_URL: databaseUrl(engine, await findNewest('auth_api_login')),
+    MAILER_WORKER_DATABASE_URL: databaseUrl(engine, await findNewest('mailer_worker_login')),
+  })
 }
-const signing = {
-  JWT_SECRET: jwtSecret,
-  ...(previousJwtSecret ? { JWT_SECRET_PREVIOUS: previousJwtSecret } : {}),
-}
-await publish('auth-api/credentials.env', envFile({ ...signing, ...settings }))
-await publish('mailer-worker/credentials.env', envFile(settings))
 
-function envFile(values: Record<string, string>): string {
-  return Object.entries(values)
-    .map(([name, value]) => `${name}=${value}\n`)
-    .join('')
+/** Writes the settings of one service, readable only by its user; those without a value are left out. */
+function publishTo(service: string, settings: Record<string, string>): Promise<void> {
+  const lines = Object.entries(settings).flatMap(([name, value]) => (value ? [`${name}=${value}\n`] : []))
+  return writeFileWhole(`${ROOT}/${service}/credentials.env`, lines.join(''), NODE_USER)
 }
 
-function readArguments(): { rotate: boolean; forget: boolean; change: boolean } {
+async function readMailUrl(): Promise<string> {
+  const url = (await text(process.stdin)).trim()
+  // A # would begin a comment in the file that the service reads.
+  if (!URL.canParse(url) || /[#'"\s]/.test(url))
+    refuse('Standard input must be one URL, for example smtps://user:password@smtp.example.com', 2)
+  return url
+}
+
+function readArguments() {
   try {
     const { values } = parseArgs({
       options: {
-        'rotate-jwt-secret': { type: 'boolean', default: false },
-        'forget-previous-jwt-secret': { type: 'boolean', default: false },
-        'change-database': { type: 'boolean', default: false },
-        help: { type: 'boolean', default: false },
+        introduce: { type: 'string' },
+        switch: { type: 'string' },
+        forget: { type: 'string' },
+        'mail-url': { type: 'boolean' },
+        'change-database': { type: 'boolean' },
+        help: { type: 'boolean' },
       },
     })
     if (values.help) {
       process.stdout.write(USAGE)
       process.exit(0)
     }
-    const rotate = values['rotate-jwt-secret']
-    const forget = values['forget-previous-jwt-secret']
-    if (rotate && forget) refuse('Rotating and forgetting are two steps; wait TOKEN_LIFETIME between them', 2)
-    return { rotate, forget, change: values['change-database'] }
+    const unknown = [values.introduce, values.switch, values.forget].find((name) => name && !ROTATED[name])
+    if (unknown) refuse(`There is no secret ${unknown}, only ${Object.keys(ROTATED).join(', ')}`, 2)
+    return values
   } catch (error) {
     return refuse(errorMessage(error), 2)
   }
@@ -94,7 +147,7 @@ function readArguments(): { rotate: boolean; forget: boolean; change: boolean } 
  * go elsewhere.
  */
 async function refuseAnotherEnvironment(wanted: string): Promise<void> {
-  const current = (await find(ENVIRONMENT)) || wanted
+  const current = (await kept.find(ENVIRONMENT)) || wanted
   if (current === wanted) return
   const line =
     current === 'dev'
@@ -108,7 +161,7 @@ async function refuseAnotherEnvironment(wanted: string): Promise<void> {
 
 /** A command without a profile uses the one of .env: the services would start on an empty database without an error. */
 async function refuseAnotherDatabase(wanted: string): Promise<void> {
-  const published = await read(join(ROOT, 'auth-api/credentials.env'))
+  const published = await readFileOrNone(`${ROOT}/auth-api/credentials.env`)
   const current = /^DATABASE_URL=(\w+):/m.exec(published)?.[1] ?? wanted
   if (current === wanted) return
   refuse(
@@ -117,65 +170,7 @@ async function refuseAnotherDatabase(wanted: string): Promise<void> {
   )
 }
 
-/** Tokens of the current secret stay valid: it still verifies as the previous one. */
-async function rotateJwtSecret(): Promise<void> {
-  const current = await find(JWT_SECRET)
-  if (!current) refuse('No JWT_SECRET exists to rotate; docker compose up generates it', 1)
-  if (await find(PREVIOUS_JWT_SECRET)) {
-    refuse(
-      'A rotation is in progress; a second one would invalidate the tokens of JWT_SECRET_PREVIOUS. Use --forget-previous-jwt-secret first, TOKEN_LIFETIME after the rotation',
-      1,
-    )
-  }
-  await write(keptPath(PREVIOUS_JWT_SECRET), current, 0o400)
-  await write(keptPath(JWT_SECRET), generateSecret(64), 0o400)
-  process.stdout.write('JWT_SECRET is new; the former one is JWT_SECRET_PREVIOUS.\n')
-}
-
-async function forgetPreviousJwtSecret(): Promise<void> {
-  if (!(await find(PREVIOUS_JWT_SECRET))) refuse('JWT_SECRET_PREVIOUS does not exist', 1)
-  await rm(keptPath(PREVIOUS_JWT_SECRET))
-  process.stdout.write('JWT_SECRET_PREVIOUS is removed.\n')
-}
-
-/** Returns the secret of that name; generates it when it is missing. */
-async function keep(name: string, byteLength: number): Promise<string> {
-  const known = await find(name)
-  if (known) return known
-  const fresh = generateSecret(byteLength)
-  await write(keptPath(name), fresh, 0o400)
-  return fresh
-}
-
-function find(name: string): Promise<string> {
-  return read(keptPath(name))
-}
-
-async function read(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    // A secret that exists but cannot be read must not be replaced.
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
-    throw error
-  }
-}
-
 function refuse(message: string, exitCode: number): never {
   process.stderr.write(`${message}\n`)
   process.exit(exitCode)
-}
-
-/** Writes a file for one service, readable only by its user. */
-function publish(name: string, text: string): Promise<void> {
-  return write(join(ROOT, name), text, 0o400, NODE_USER)
-}
-
-async function write(path: string, text: string, mode: number, owner?: number): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
-  // Renamed when complete, so that a killed run leaves no partial file.
-  const unfinished = `${path}.new`
-  await writeFile(unfinished, text, { mode })
-  if (owner !== undefined) await chown(unfinished, owner, owner)
-  await rename(unfinished, path)
 }
