@@ -194,7 +194,7 @@ describe.each(inject('composeProfiles'))('docker compose on %s', (profile) => {
     const inside = async (service: string, script: string) =>
       (await compose('exec', '-T', service, 'sh', '-c', script)).stdout.trim()
     const names = "sed 's/=.*//' /run/secrets/credentials.env | sort | paste -sd,"
-    expect(await inside('mailer-worker', names)).toBe('APP_ENV,DATABASE_URL,MAIL_SECRET,QUEUE_URL')
+    expect(await inside('mailer-worker', names)).toBe('APP_ENV,DATABASE_URL,MAIL_SECRET,MAIL_URL,QUEUE_URL')
     const [ofApi, secret = '', ...account] = (
       await inside(
         'auth-api',

@@ -18,7 +18,6 @@ const PAGES = [
   'docs/how-to/import-users.md',
   'docs/how-to/run-scriptify-in-a-container.md',
   'docs/how-to/move-to-a-cluster.md',
-  'docs/how-to/drain-the-mail-queue.md',
   'docs/how-to/upgrade.md',
 ]
 const usesDocker = (page: string): boolean =>

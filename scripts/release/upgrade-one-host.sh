@@ -1,32 +1,12 @@
 #!/bin/sh
 # Upgrades the services of docker compose to this checkout. After an interruption, run it again: each step can be repeated.
-set -eu
-cd "$(dirname "$0")/../.."
+. "$(dirname "$0")/replicas.sh"
 
 if [ $# -gt 0 ]; then
   echo 'Usage: scripts/release/upgrade-one-host.sh (.env names the deployment; there are no arguments)' >&2
   exit 2
 fi
-exec 9< "$0"
-if ! flock --nonblock 9; then
-  echo 'Another upgrade is running; wait for its end.' >&2
-  exit 1
-fi
-
-await_healthy() {
-  tries=120
-  while [ "$(docker inspect --format '{{.State.Health.Status}}' "$1")" != healthy ]; do
-    tries=$((tries - 1))
-    # One that exits is started again.
-    if [ "$tries" = 0 ] || [ "$(docker inspect --format '{{.RestartCount}}' "$1")" -gt 2 ]; then
-      echo "$1 does not become ready; the end of its log says why:" >&2
-      docker logs --tail 5 "$1" >&2
-      echo 'Run this script again when that is fixed.' >&2
-      exit 1
-    fi
-    sleep 1
-  done
-}
+refuse_second_run
 
 # Compose creates a container under a temporary name before it stops the one that it replaces. One that an interrupted run
 # has left would make the next one remove the running container, and then fail.
@@ -47,7 +27,7 @@ done
 # One replica after the other, while the proxy sends requests to the one that is ready. `docker start`, because compose would
 # first run the migration again while there is no replica; and not --no-deps, with which compose finds another configuration
 # at the end and recreates them all.
-for replica in $(docker compose config --services | grep -x 'auth-api\(-2\)\?' | sort); do
+for replica in $(services 'auth-api\(-2\)\?'); do
   # The next container has the name of the present one. Asked for now, because clients wait from `create` on.
   container=$(docker compose ps --all --format '{{.Name}}' "$replica")
   docker compose create "$replica"

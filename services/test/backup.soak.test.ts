@@ -9,10 +9,16 @@ import { ROOT } from './support/images.ts'
 const CREDENTIALS = { username: 'user@example.com', password: '!P4ssw0rdstr!' }
 
 /** The blocks of the page, with its files in the folder `$BACKUP`. */
-const [dumpPostgres = '', restorePostgres = '', dumpMysql = '', restoreMysql = '', newHost = ''] =
-  readSnippets(ROOT, 'docs/how-to/back-up-and-restore.md').map(({ text }) =>
-    text.replaceAll(/latchkey\.(?:dump|sql)|secrets\.tar/g, '"$$BACKUP/$&"'),
-  )
+const [
+  dumpPostgres = '',
+  restorePostgres = '',
+  dumpMysql = '',
+  restoreMysql = '',
+  endTokens = '',
+  newHost = '',
+] = readSnippets(ROOT, 'docs/how-to/back-up-and-restore.md').map(({ text }) =>
+  text.replaceAll(/latchkey\.(?:dump|sql)|secrets\.tar/g, '"$$BACKUP/$&"'),
+)
 /** The commands for a new host with MySQL: the page says what to replace. */
 const newHostOfMysql = newHost
   .replaceAll('secrets-postgres', 'secrets-mysql')
@@ -49,10 +55,15 @@ describe.each(['postgres', 'mysql'] as const)('a backup of %s', (profile) => {
       expect((await post('/login', CREDENTIALS)).status).toBe(200)
       expect(await get('/sampleprotected/ping', token)).toBe(200)
 
+      await shell(restore.replace(/(?=^docker compose up --wait$)/m, endTokens))
+      expect(await get('/sampleprotected/ping', token)).toBe(401)
+      const { token: later } = await post('/login', CREDENTIALS)
+      await shell(backUp)
+
       // The host is lost; only the two files are left.
       await compose('down', '--volumes')
       await shell(onNewHost)
-      expect(await get('/sampleprotected/ping', token)).toBe(200)
+      expect(await get('/sampleprotected/ping', later)).toBe(200)
     } finally {
       await rm(backup, { recursive: true })
     }

@@ -10,6 +10,10 @@ interface ComposeService {
   build?: { args: Record<string, string>; labels: Record<string, string> }
   logging?: { driver: string; options: Record<string, string> }
   environment?: Record<string, string>
+  networks?: Record<string, unknown>
+  cap_drop?: string[]
+  pids_limit?: number
+  read_only?: boolean
 }
 
 const FILES = ['docker-compose.yml', 'docker-compose.prod.yml', 'docker-compose.monitoring.yml']
@@ -57,6 +61,24 @@ it('rotates the log of every container, and gives each secret to one service', a
   expect(holdersOf(SECRETS.MAIL_URL)).toEqual(['mailer-worker'])
   expect(holdersOf(SECRETS.BOARD_TOKEN)).toEqual(['mailer-worker'])
   expect(holdersOf(SECRETS.GRAFANA_PASSWORD)).toEqual(['grafana'])
+})
+
+it('bounds every container', async () => {
+  for (const [name, { cap_drop, pids_limit, read_only = false }] of await readServices()) {
+    const isReadOnly = !['prometheus', 'grafana'].includes(name)
+    const bounds = { name, cap_drop: ['ALL'], pids_limit: 512, read_only: isReadOnly }
+    expect({ name, cap_drop, pids_limit, read_only }).toEqual(bounds)
+  }
+})
+
+it('lets a worker reach the servers and its mail server, and nobody else', async () => {
+  const services = await readServices()
+  const networks = services.find(([name]) => name === 'mailer-worker')?.[1].networks ?? {}
+  const reached = services.filter(([, service]) =>
+    Object.keys(service.networks ?? {}).some((name) => name in networks),
+  )
+  const names = reached.map(([name]) => name).sort()
+  expect(names).toEqual(['maildev', 'mailer-worker', 'mysql', 'postgres', 'prometheus', 'redis'])
 })
 
 it('labels each image with its version and its sources', async () => {

@@ -1,28 +1,25 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
-import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { addUser, CREDENTIALS, openProxy, proxyEnvironment } from './support/behind-proxy.ts'
 import { type ComposeProject, startProject } from './support/compose-project.ts'
-import { findFreePort } from './support/free-port.ts'
 import { docker, SERVICES } from './support/images.ts'
-import { keepLoggingIn, longestGap, postOverTls } from './support/keep-logging-in.ts'
+import { keepLoggingIn, longestGap } from './support/keep-logging-in.ts'
 
 const FILES = ['docker-compose.prod.yml']
 const SMTP_PASSWORD = 'the-password-of-the-mail-server'
+/** A mail server that accepts a connection, and whose URL contains a password. */
+const MAIL_URL = `null://robot:${SMTP_PASSWORD}@mail.example.com`
 const ENVIRONMENT = {
   API_SERVER: 'https://login.example.com',
-  // A mail server that accepts a connection, and whose URL contains a password.
-  MAIL_URL: `null://robot:${SMTP_PASSWORD}@mail.example.com`,
   MAIL_FROM: 'no-reply@example.com',
   MAILER_WORKERS: '2',
 }
-const CREDENTIALS = { username: 'ada@example.com', password: 'Correct-Horse-9' }
 const AS_DEV = 'COMPOSE_FILE=docker-compose.yml'
 const AS_MYSQL = 'COMPOSE_PROFILES=mysql'
 
 describe('one host in production', () => {
   it('refuses a command for another environment or database, and leaves what runs as it is', async () => {
-    const project = await startProject({ files: FILES, environment: ENVIRONMENT })
+    const project = await startProject({ files: FILES, environment: ENVIRONMENT, mailUrl: MAIL_URL })
     const { compose, inside, post, shell } = project
     const before = await idsOf(project)
     const refused = async (command: string) => {
@@ -47,10 +44,10 @@ describe('one host in production', () => {
     expect(await inside('postgres', 'psql -U latchkey -tAc "select count(*) from users"')).toBe('0')
 
     // `docker inspect` shows the environment of a container to all who may use the engine.
-    const workers = new Set(await project.containersOf('mailer-worker'))
-    expect(workers.size).toBe(2)
-    for (const { Id, HostConfig, ...container } of await inspectAll(project)) {
-      expect(JSON.stringify(container).includes(SMTP_PASSWORD)).toBe(workers.has(Id))
+    expect(await project.containersOf('mailer-worker')).toHaveLength(2)
+    expect(await inside('mailer-worker', 'cat /run/secrets/credentials.env')).toContain(SMTP_PASSWORD)
+    for (const { HostConfig, ...container } of await inspectAll(project)) {
+      expect(JSON.stringify(container)).not.toContain(SMTP_PASSWORD)
       expect(HostConfig.LogConfig).toEqual({
         Type: 'json-file',
         Config: { 'max-file': '5', 'max-size': '10m' },
@@ -83,29 +80,27 @@ describe('one host in production', () => {
       for (const version of [own, next]) removeAtEnd(`latchkey/${service}:${version}`)
     }
     removeAtEnd(`latchkey/scriptify:${next}`)
-    const [http, https] = [await findFreePort(), await findFreePort()]
+    const proxy = await proxyEnvironment()
     const project = await startProject({
       files: FILES,
       environment: {
         ...ENVIRONMENT,
-        API_SERVER: 'https://localhost',
-        COMPOSE_PROFILES: 'postgres,proxy',
+        ...proxy,
         LATCHKEY_VERSION: String(own),
-        PROXY_IMAGE: await buildCaddy(),
-        PROXY_HTTP_PORT: `127.0.0.1:${http}`,
-        PROXY_HTTPS_PORT: `127.0.0.1:${https}`,
       },
+      mailUrl: MAIL_URL,
     })
     const before = await idsOf(project)
     await project.shell('docker compose up --build --wait')
     expect(await idsOf(project), 'built again, of the same sources').toEqual(before)
 
     await addUser(project)
+    const http = proxy.PROXY_HTTP_PORT.split(':')[1]
     const redirect = await fetch(`http://localhost:${http}/health/live`, { redirect: 'manual' })
     expect(redirect.status).toBe(308)
     expect((await fetch(`http://127.0.0.1:${http}/health/live`)).status, 'another host').toBe(421)
-    const ca = await project.inside('proxy', 'cat /data/caddy/pki/authorities/local/root.crt')
-    const behindProxy = () => postOverTls(`https://localhost:${https}/login`, CREDENTIALS, ca)
+    const post = await openProxy(project, proxy)
+    const behindProxy = () => post('/login', CREDENTIALS)
     await expect.poll(behindProxy).toBe(200)
 
     const throughProxy = keepLoggingIn(behindProxy)
@@ -159,27 +154,12 @@ describe('one host in production', () => {
   })
 })
 
-async function addUser({ inside }: ComposeProject): Promise<void> {
-  const passwords = createPasswordHasher({ scheme: 'argon2id', concurrency: 1, queueLimit: 1 })
-  const hash = await passwords.hash(CREDENTIALS.password)
-  await passwords.close()
-  const values = `'Ada', '${CREDENTIALS.username}', 'ada', '${hash}', 'user'`
-  const insert = `insert into users (name, email, username, password, role) values (${values})`
-  await inside('postgres', `psql -qU latchkey <<'SQL'\n${insert}\nSQL`)
-}
-
 /** Leaves a replica as an upgrade does that is killed after compose has created the next container, and before it stops the present one. */
 async function leaveHalfReplaced({ name, containersOf }: ComposeProject): Promise<void> {
   const [present = ''] = await containersOf('auth-api')
   const [{ Config }] = JSON.parse(await docker('inspect', present))
   const labels = Object.entries(Config.Labels).flatMap(([key, value]) => ['--label', `${key}=${value}`])
   await docker('create', '--name', `${present.slice(0, 12)}_${name}-auth-api-1`, ...labels, Config.Image)
-}
-
-async function buildCaddy(): Promise<string> {
-  const image = 'latchkey-test/caddy:1'
-  await docker('build', '--quiet', '--tag', image, join(import.meta.dirname, 'support', 'caddy'))
-  return image
 }
 
 /** The containers of each service, stopped ones included. */
@@ -194,7 +174,6 @@ async function idsOf({ compose }: ComposeProject): Promise<Record<string, string
 }
 
 interface Inspected {
-  Id: string
   HostConfig: { LogConfig: unknown }
 }
 

@@ -1,59 +1,118 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { readSnippets } from '../../scripts/docs/snippets.ts'
-import { builtServiceImages } from './servers/shared-server.ts'
-import { startProject } from './support/compose-project.ts'
+import { addUser, CREDENTIALS, openProxy, proxyEnvironment } from './support/behind-proxy.ts'
+import { type ComposeProject, startProject } from './support/compose-project.ts'
 import { docker, imageOf, ROOT } from './support/images.ts'
+import { keepLoggingIn } from './support/keep-logging-in.ts'
+import { openMailbox } from './support/mailbox.ts'
 
-beforeAll(builtServiceImages)
-
-const CREDENTIALS = { username: 'user@example.com', password: '!P4ssw0rdstr!' }
-/** The lines of the page, without its comment. */
-const [rotate = '', restart = '', forget = '', restartAgain = ''] = readSnippets(
-  ROOT,
-  'docs/how-to/rotate-a-secret.md',
-)
+/** The commands of the page. */
+const COMMANDS = readSnippets(ROOT, 'docs/how-to/rotate-a-secret.md')
   .filter(({ plan }) => plan?.kind === 'run by')
-  .flatMap(({ text }) => text.split('\n').filter((line) => line.startsWith('docker ')))
+  .flatMap(({ text }) => text.split('\n').filter((line) => line.startsWith('scripts/')))
+const FILES = ['docker-compose.prod.yml', 'services/test/support/faults.compose.yml']
 
-describe('rotating JWT_SECRET on one host', () => {
-  it('logs no user out, and ends the old secret on request', async () => {
-    const project = await startProject()
-    const { get, inside, post, shell } = project
-    const run = (line: string) => shell(line).catch((error: unknown) => error)
-    const ping = (token: string) => get('/sampleprotected/ping', token)
-    const secretNames = () =>
-      inside('auth-api', "sed 's/=.*//' /run/secrets/credentials.env | grep JWT | paste -sd,")
-    const { token: before } = await post('/login', CREDENTIALS)
+/** One host in production behind the proxy, with a load of logins and of resets. */
+async function startLoaded(database: 'postgres' | 'mysql', mailUrl: string) {
+  const proxy = await proxyEnvironment(database)
+  // The load is one address and one user.
+  const limits = { RATE_LIMIT_LOGIN: '0', RATE_LIMIT_RESET: '0', RATE_LIMIT_REQUESTS: '0' }
+  const environment = { ...proxy, ...limits, MAIL_FROM: 'no-reply@example.com' }
+  const project = await startProject({ files: FILES, environment, mailUrl })
+  await addUser(project, database)
+  const post = await openProxy(project, proxy)
+  await expect.poll(() => post('/login', CREDENTIALS)).toBe(200)
+  const logins = keepLoggingIn(() => post('/login', CREDENTIALS))
+  const resets = keepLoggingIn(() => post('/login/resetrequest', { email: CREDENTIALS.username }))
+  return { project, logins, resets }
+}
 
-    expect(await run(forget)).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('JWT_SECRET_PREVIOUS does not exist'),
-    })
-    expect(await run(rotate)).toContain('JWT_SECRET is new')
-    await shell(restart)
-    expect(await secretNames()).toBe('JWT_SECRET,JWT_SECRET_PREVIOUS')
-    const { token: after } = await post('/login', CREDENTIALS)
-    expect([await ping(before), await ping(after)]).toEqual([200, 200])
+const secretsOf = ({ inside }: ComposeProject, service: string) =>
+  inside(service, 'cat /run/secrets/credentials.env')
+const read = (settings: string, name: string) =>
+  new RegExp(`^${name}='?(.*?)'?$`, 'm').exec(settings)?.[1] ?? ''
 
-    expect(await run(rotate), 'tokens of the first secret would become invalid').toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('in progress'),
-    })
-    expect([await ping(before), await ping(after)]).toEqual([200, 200])
+it('replaces every secret under load without losing a login, a mail or a session, and ends the former ones', async () => {
+  await using mailbox = await openMailbox('0.0.0.0')
+  const url = (password: string) => `smtp://host.docker.internal:${mailbox.port}?key=${password}`
+  const { project, logins, resets } = await startLoaded('postgres', url('former'))
+  const { get, inside, post, shell } = project
+  const [api, worker] = [await secretsOf(project, 'auth-api'), await secretsOf(project, 'mailer-worker')]
+  const { token } = await post('/login', CREDENTIALS)
+  expect(COMMANDS).toHaveLength(8)
 
-    expect(await run(forget)).toContain('is removed')
-    await shell(restartAgain)
-    expect(await secretNames()).toBe('JWT_SECRET')
-    expect([await ping(before), await ping(after)]).toEqual([401, 200])
-  })
+  for (const command of COMMANDS.filter((line) => !line.includes('--')))
+    console.log(await shell(command.replace(/(.*) < mail-url.*/, `printf '%s' '${url('new')}' | $1`)))
+  expect(await get('/sampleprotected/ping', token)).toBe(200)
+  await expect(shell('scripts/release/rotate-secret.sh jwt-secret')).rejects.toThrow(
+    'A rotation is in progress',
+  )
+  for (const command of COMMANDS.filter((line) => line.includes('--forget'))) await shell(command)
+  expect(await get('/sampleprotected/ping', token)).toBe(401)
+  await Promise.all([logins.stop(), resets.stop()])
 
-  it.each([
-    { args: ['--rotate'], says: "Unknown option '--rotate'" },
-    { args: ['--rotate-jwt-secret', '--forget-previous-jwt-secret'], says: 'two steps' },
-  ])('refuses $args with 2', async ({ args, says }) => {
-    const script = ['node', 'scripts/release/compose-secrets.ts', ...args]
-    const started = docker('run', '--rm', '-e', 'DATABASE_ENGINE=postgres', imageOf('auth-api'), ...script)
-    const failure: unknown = await started.catch((error: unknown) => error)
-    expect(failure).toMatchObject({ code: 2, stderr: expect.stringContaining(says) })
-  })
+  const lost = (client: typeof logins) => client.attempts.filter(({ isAnswered }) => !isAnswered)
+  expect([lost(logins), lost(resets)]).toEqual([[], []])
+  await expect
+    .poll(() => mailbox.to(CREDENTIALS.username).length, { timeout: 60_000 })
+    .toBe(resets.attempts.length)
+  console.log(`${logins.attempts.length} logins and ${resets.attempts.length} mails, none lost`)
+
+  const ofApi = await secretsOf(project, 'auth-api')
+  const ofWorker = await secretsOf(project, 'mailer-worker')
+  for (const name of ['JWT_SECRET', 'MAIL_SECRET', 'DATABASE_URL', 'QUEUE_URL'])
+    expect(read(ofApi, name), name).not.toBe(read(api, name))
+  for (const name of ['MAIL_SECRET', 'DATABASE_URL', 'QUEUE_URL', 'MAIL_URL'])
+    expect(read(ofWorker, name), name).not.toBe(read(worker, name))
+  expect(ofApi + ofWorker).not.toContain('_PREVIOUS')
+
+  const logIn = (given: string) => inside('postgres', `psql '${read(given, 'DATABASE_URL')}' -tAc 'select 1'`)
+  expect(await logIn(ofApi)).toBe('1')
+  for (const former of [api, worker]) await expect(logIn(former)).rejects.toThrow('authentication failed')
+  const ping = (given: string) => inside('redis', `redis-cli -u '${read(given, 'QUEUE_URL')}' ping 2>&1`)
+  expect(await ping(ofApi)).toContain('PONG')
+  expect(await ping(api)).toContain('WRONGPASS')
+})
+
+it('replaces the logins of MySQL under load, also after an interruption', async () => {
+  await using mailbox = await openMailbox('0.0.0.0')
+  const { project, logins } = await startLoaded('mysql', `smtp://host.docker.internal:${mailbox.port}`)
+  const { inside, shell } = project
+  const rotate = 'scripts/release/rotate-secret.sh database-password'
+  const root = 'MYSQL_PWD=$(cat /run/secrets/password) mysql -uroot --skip-column-names -e'
+  const users = () =>
+    inside('mysql', `${root} "select user from mysql.user where user like 'latchkey%' order by 1"`)
+  const before = await users()
+  // The first one ends after the owner has the next password, and before a service has its next login.
+  await shell(`timeout 6 ${rotate}`).catch(() => undefined)
+  // What the first one has started may hold its lock a little longer.
+  await expect.poll(() => shell(rotate).then(() => 'ended', String), { timeout: 120_000 }).toBe('ended')
+  const after = await users()
+  expect(after.split('\n')).toHaveLength(2)
+  for (const user of before.split('\n')) expect(after).not.toContain(user)
+  await logins.stop()
+  expect(logins.attempts.filter(({ isAnswered }) => !isAnswered)).toEqual([])
+})
+
+it('ends all tokens on request', async () => {
+  const { get, post, shell } = await startProject()
+  const credentials = { username: 'user@example.com', password: '!P4ssw0rdstr!' }
+  const { token } = await post('/login', credentials)
+  await shell('scripts/release/rotate-secret.sh jwt-secret --end-all-tokens')
+  expect(await get('/sampleprotected/ping', token)).toBe(401)
+  expect((await post('/login', credentials)).status).toBe(200)
+})
+
+it.each([
+  { args: [], code: 2 },
+  { args: ['jwt'], code: 2 },
+  { args: ['redis-password', '--forget'], code: 2 },
+  { args: ['--help'], code: 0 },
+])('ends with $code for $args', async ({ args, code }) => {
+  const script = ['scripts/release/rotate-secret.sh', ...args]
+  const ended = await docker('run', '--rm', '--entrypoint', 'sh', imageOf('auth-api'), ...script).then(
+    () => ({ code: 0 }),
+    (error: unknown) => error,
+  )
+  expect(ended).toMatchObject({ code })
 })

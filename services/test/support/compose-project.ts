@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { getContainerRuntimeClient, getReaper } from 'testcontainers'
 import { onTestFinished } from 'vitest'
@@ -13,6 +13,8 @@ export interface ComposeOptions {
   /** Further compose files, relative to the root, over docker-compose.yml. */
   files?: string[]
   environment?: Record<string, string>
+  /** Kept by rotate-secret.sh before the start. */
+  mailUrl?: string
   /** Added to `docker compose up --wait`. */
   up?: string[]
 }
@@ -44,6 +46,7 @@ export async function startProject({
   profile = 'postgres',
   files = [],
   environment = {},
+  mailUrl,
   up = [],
 }: ComposeOptions = {}): Promise<ComposeProject> {
   const name = `latchkey-test-${randomUUID().slice(0, 8)}`
@@ -57,6 +60,8 @@ export async function startProject({
     COMPOSE_PROJECT_NAME: name,
     COMPOSE_FILE: ['docker-compose.yml', ...files].join(':'),
     LATCHKEY_VERSION: VERSION,
+    // Another one than that of the projects beside it.
+    CLIENTS_NETWORK: `198.18.${randomInt(256)}`,
     ...environment,
   }
   const ending = new AbortController()
@@ -75,7 +80,12 @@ export async function startProject({
   const containersOf = async (service: string) => (await compose('ps', '--quiet', service)).split('\n')
   const api = `http://127.0.0.1:${apiPort}`
 
+  const shell = async (command: string) =>
+    (await run('sh', ['-ec', command], { cwd: ROOT, env, signal: ending.signal })).stdout.trim()
+
   await builtServiceImages()
+  if (mailUrl !== undefined)
+    await shell(`printf '%s' '${mailUrl}' | scripts/release/rotate-secret.sh mail-url`)
   await compose('up', '--wait', ...up)
   const sleep = [
     '--no-healthcheck',
@@ -94,8 +104,7 @@ export async function startProject({
     api,
     inbox: `http://127.0.0.1:${inboxPort}`,
     compose,
-    shell: async (command) =>
-      (await run('sh', ['-ec', command], { cwd: ROOT, env, signal: ending.signal })).stdout.trim(),
+    shell,
     containersOf,
     inside: (service, script) => compose('exec', '-T', service, 'sh', '-c', script),
     async crash(service) {
