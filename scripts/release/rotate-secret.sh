@@ -34,7 +34,7 @@ engine=$(docker compose config --services | sed -n 's/^secrets-//p')
 secrets() {
   docker compose run --rm --no-deps -T "secrets-$engine" node scripts/release/compose-secrets.ts "$@" || return
   # The servers accept what is next, and what was before.
-  docker compose run --rm --no-deps -T "prepare-$engine" > /dev/null
+  case $secret in *-password) docker compose run --rm --no-deps -T "prepare-$engine" > /dev/null ;; esac
 }
 
 # One replica after the other, each when the one before is ready. Workers first: they accept what auth-api will use.

@@ -72,7 +72,8 @@ it('replaces every secret under load without losing a login, a mail or a session
   const ping = (given: string) => inside('redis', `redis-cli -u '${read(given, 'QUEUE_URL')}' ping 2>&1`)
   expect(await ping(ofApi)).toContain('PONG')
   expect(await ping(api)).toContain('WRONGPASS')
-})
+  // Sixteen restarts, each of which drains for five seconds.
+}, 1_200_000)
 
 it('replaces the logins of MySQL under load, also after an interruption', async () => {
   await using mailbox = await openMailbox('0.0.0.0')
