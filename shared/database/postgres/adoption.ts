@@ -63,22 +63,10 @@ export const postgresAdoption: Adoption = {
   uniqueKey: folded,
   fold: folded,
   narrowsNames: false,
-  requireRights: `do $$
-    begin
-      if pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' then
-        raise exception 'The database is read-only';
-      end if;
-      if not has_schema_privilege(current_schema(), 'create') then
-        raise exception 'The user % may not create tables', current_user;
-      end if;
-      if exists (
-        select from pg_class where relnamespace = ${IN_SCHEMA} and relname in ('users', 'users_property')
-          and not pg_has_role(relowner, 'usage')
-      ) then
-        raise exception 'The user % does not own the tables users and users_property', current_user;
-      end if;
-    end
-    $$`,
+  // Only the owner of a table may reset an option, also one that nobody has set.
+  requireRights: `create table latchkey_rights (); drop table latchkey_rights;
+    alter table if exists users reset (user_catalog_table);
+    alter table if exists users_property reset (user_catalog_table);`,
   addColumn: (column) =>
     alter(
       column.table,
