@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
 import lock from '../../package-lock.json' with { type: 'json' }
 
 const packages: Record<string, { version?: string; link?: boolean; integrity?: string; resolved?: string }> =
@@ -15,4 +18,12 @@ it('package-lock.json has the hash of every package that is downloaded, and no a
     ([, { integrity, resolved }]) => !integrity?.startsWith('sha512-') || resolved !== undefined,
   )
   expect(faulty.map(([path]) => path)).toEqual([])
+})
+
+it('package.json, its package node, the images and this process have the same Node', () => {
+  const [major] = process.versions.node.split('.')
+  expect(manifest.engines.node).toBe(`>=${major}`)
+  expect(packages['node_modules/node']?.version?.split('.')[0]).toBe(major)
+  const dockerfile = readFileSync(join(import.meta.dirname, '../../Dockerfile'), 'utf8')
+  expect(dockerfile).toMatch(new RegExp(`^FROM node:${major}-`, 'm'))
 })
