@@ -1,9 +1,8 @@
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { ExtensionError } from '../extensions/find-extensions.ts'
 import { findMisspeltNames, loadConfig } from '../settings/environment.ts'
 import type { Environment } from '../settings/setting.ts'
-import { EXIT_CONFIGURATION, SettingsError } from '../settings/settings-error.ts'
+import { SettingsError } from '../settings/settings-error.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { startTracing, type Tracing } from '../telemetry/tracing.ts'
 import type { Lifecycle } from './run-service.ts'
@@ -41,18 +40,15 @@ const CHECK_SETTINGS = '--check-settings'
 /** An idle event loop shows as a lag of this. With prom-client's 10 ms, waking up takes half a percent of a core more. */
 const LAG_SAMPLE_MS = 50
 
-/**
- * What every service starts with: its settings, logger, traces and metrics. Settings and extensions that cannot be used
- * are written to standard error and end the process with exit code 78.
- */
+/** What every service starts with: its settings, logger, traces and metrics. Throws `SettingsError` or `ExtensionError`. */
 export async function openContext<Settings extends { config: CommonConfig }>(
   lifecycle: Lifecycle,
   { name, processEnvironment, readSettings, timeoutMessage }: ServiceOptions<Settings>,
 ): Promise<Settings & ServiceContext> {
   const misspelt = findMisspeltNames(processEnvironment, 'the environment')
-  const { environment, config: settings } = await readOrExit(readSettings, processEnvironment)
+  const { environment, config: settings } = await loadConfig(readSettings, processEnvironment)
   if (process.argv.includes(CHECK_SETTINGS)) {
-    if (misspelt.length > 0) exit(new SettingsError(misspelt))
+    if (misspelt.length > 0) throw new SettingsError(misspelt)
     process.exit()
   }
   const { log, shutdown } = settings.config
@@ -77,22 +73,4 @@ export async function openContext<Settings extends { config: CommonConfig }>(
 function addTracingSettings(processEnvironment: NodeJS.ProcessEnv, environment: Environment): void {
   for (const [variable, value] of Object.entries(environment))
     if (variable.startsWith('OTEL_') && value !== undefined) processEnvironment[variable] ??= value
-}
-
-async function readOrExit<Settings>(
-  readSettings: ServiceOptions<Settings>['readSettings'],
-  processEnvironment: NodeJS.ProcessEnv,
-) {
-  try {
-    return await loadConfig(readSettings, processEnvironment)
-  } catch (error) {
-    if (!(error instanceof SettingsError || error instanceof ExtensionError)) throw error
-    exit(error)
-  }
-}
-
-/** Ends the process while nothing is open yet. */
-function exit({ message }: Error): never {
-  process.stderr.write(`${message}\n`)
-  process.exit(EXIT_CONFIGURATION)
 }

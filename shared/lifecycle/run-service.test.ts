@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 /** A service whose parts write what happens to them. */
 const PRELUDE = `
   import { once } from 'node:events'
+  import { ExtensionError } from '${join(import.meta.dirname, '../extensions/find-extensions.ts')}'
   import { runService } from '${join(import.meta.dirname, 'run-service.ts')}'
   const say = (line) => console.log(line)
   const logger = {
@@ -150,6 +151,25 @@ describe('a service', () => {
     )
     expect(lines.slice(-2)).toEqual(['stopping SIGTERM', 'too late'])
     expect(exitCode).toBe(1)
+  })
+
+  it('says in one line that Node is too old', () => {
+    const require = `require(${JSON.stringify(join(import.meta.dirname, 'require-node.cjs'))})`
+    const code = `Object.defineProperty(process.versions, 'node', { value: '22.20.0' }); ${require}`
+    const { status, stderr } = spawnSync(process.execPath, ['--eval', code], { encoding: 'utf8' })
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/^Latchkey needs Node 24 or newer, and this is 22\.20\.0 .*\n$/)
+  })
+
+  it('closes what is open, writes one message without a stack and exits with 78 where an extension cannot be used', async () => {
+    const { lines, exitCode, errors } = await run(
+      `${CONFIGURE}await part(lifecycle, 'database')\nthrow new ExtensionError('notes', 'a role is not declared')`,
+    )
+    expect(lines).toEqual(['open database', 'close database', 'stopped'])
+    expect({ exitCode, errors }).toEqual({
+      exitCode: 78,
+      errors: 'The extension notes cannot be used: a role is not declared\n',
+    })
   })
 
   it('writes a failure to standard error while there is no logger', async () => {

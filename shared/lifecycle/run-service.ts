@@ -1,5 +1,8 @@
+import './require-node.cjs'
 import { once } from 'node:events'
 import { errorMessage } from '../app-error.ts'
+import { ExtensionError } from '../extensions/find-extensions.ts'
+import { EXIT_CONFIGURATION, SettingsError } from '../settings/settings-error.ts'
 
 // close-with-grace does not fit: a second signal ends its drain with exit code 1, and it knows no part that is half open.
 
@@ -37,7 +40,8 @@ export interface ServiceModule {
 /**
  * Runs a service: loads its module, opens it, waits for a signal, closes in reverse order what was opened, and exits. A
  * signal counts at any moment, also while modules are loaded or a part is being opened; later signals change nothing.
- * Exits with 0 after a signal, and with 1 after a failure of a part or one that nothing catches.
+ * Exits with 0 after a signal, with 78 and one message where settings or an extension cannot be used, and with 1 after a
+ * failure of a part or one that nothing catches.
  */
 export async function runService(
   environment: NodeJS.ProcessEnv,
@@ -48,8 +52,10 @@ export async function runService(
   let options: StopOptions | undefined
 
   const fail = (error: unknown) => {
-    process.exitCode = 1
-    if (options) options.logger.fatal({ err: error }, errorMessage(error))
+    const isRefusal = error instanceof SettingsError || error instanceof ExtensionError
+    process.exitCode = isRefusal ? EXIT_CONFIGURATION : 1
+    if (isRefusal) process.stderr.write(`${error.message}\n`)
+    else if (options) options.logger.fatal({ err: error }, errorMessage(error))
     else console.error(error)
     stop.abort(error)
   }
