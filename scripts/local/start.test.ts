@@ -409,7 +409,7 @@ describe('npm start', () => {
     await using start = npmStart(prod)
     await start.untilReady()
     expect(start.output()).not.toContain('example.com')
-    expect(start.output()).toContain(`API           http://127.0.0.1:${settings.PORT}\n`)
+    expect(start.output()).toContain(`API           http://localhost:${settings.PORT}\n`)
     const missing = [...start.output().matchAll(/^ {2}([A-Z_]{4,}) /gm)].map(([, name]) => name)
     expect(missing).toEqual(['DATABASE_URL', 'HOST', 'API_SERVER'])
     const logIns = ['user@example.com', 'admin@example.com'].map((email) => logIn({ username: email }))

@@ -22,8 +22,8 @@ export function describeAddresses(
   { given, environment, api, adminFile, published }: Addresses,
   milliseconds: number,
 ): string {
-  // A browser cannot open the address that stands for all interfaces.
-  const url = api.replace('//0.0.0.0:', '//localhost:')
+  // The issuer of the tokens, unless API_SERVER says otherwise. A browser cannot open the address of all interfaces.
+  const url = api.replace(/\/\/(0\.0\.0\.0|127\.0\.0\.1):/, '//localhost:')
   const lines = [
     ['API', url],
     ['try it', `${url}/docs`],
