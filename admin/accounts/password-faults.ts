@@ -1,14 +1,14 @@
 import {
   findViolations,
-  MAXIMUM_CHARS,
+  numberOf,
   type PasswordPolicy,
   type PolicyRule,
 } from '@latchkey/shared/passwords/password-policy.ts'
 import type { Fault } from '../fault.ts'
 
-const DESCRIPTIONS: Record<PolicyRule, (minimum: number) => string> = {
+const DESCRIPTIONS: Record<PolicyRule, (number: number) => string> = {
   MINIMUM_CHARS: (minimum) => `needs at least ${minimum} characters`,
-  MAXIMUM_CHARS: () => `must have at most ${MAXIMUM_CHARS} characters`,
+  MAXIMUM_CHARS: (maximum) => `must have at most ${maximum} characters`,
   REQUIRE_UPPERCASE: (minimum) => `needs upper-case letters: ${minimum}`,
   REQUIRE_LOWERCASE: (minimum) => `needs lower-case letters: ${minimum}`,
   REQUIRE_SYMBOLS: (minimum) => `needs symbols: ${minimum}`,
@@ -22,5 +22,5 @@ const DESCRIPTIONS: Record<PolicyRule, (minimum: number) => string> = {
 export const findPasswordFaults = (password: string, policy: PasswordPolicy): Fault[] =>
   findViolations(password, policy).map((rule) => ({
     field: 'password',
-    reason: DESCRIPTIONS[rule](rule === 'MAXIMUM_CHARS' ? MAXIMUM_CHARS : policy[rule]),
+    reason: DESCRIPTIONS[rule](numberOf(rule, policy)),
   }))

@@ -53,12 +53,27 @@ export function findViolations(password: string, policy: PasswordPolicy): Policy
 
 /** Throws `password_refused` with the `violations` of a password that breaks the policy. */
 export function requirePolicy(password: string, policy: PasswordPolicy): void {
-  const violations = findViolations(password, policy)
+  const violations = findViolations(password, policy).map((rule) => ({
+    rule,
+    number: numberOf(rule, policy),
+  }))
   if (violations.length === 0) return
   throw new AppError('password_refused', 'The password breaks the password policy', {
     details: { violations },
   })
 }
+
+/** The rules that a password can break, each with the number of its setting. */
+export const rulesOf = (policy: PasswordPolicy): { rule: PolicyRule; number: number }[] =>
+  RULES.map((rule) => ({ rule, number: numberOf(rule, policy) })).filter(({ rule, number }) =>
+    rule.startsWith('ALLOW_') ? number === 0 : number > 0,
+  )
+
+const RULES: readonly PolicyRule[] = ['MINIMUM_CHARS', 'MAXIMUM_CHARS', ...POLICY_SETTINGS.slice(1)]
+
+/** The number of a rule: the value of its setting. */
+export const numberOf = (rule: PolicyRule, policy: PasswordPolicy): number =>
+  rule === 'MAXIMUM_CHARS' ? MAXIMUM_CHARS : policy[rule]
 
 /** One or two characters three times in a row: `aaa`, `ababab`. */
 const REPEATED = /(.{1,2})\1\1/su

@@ -60,7 +60,7 @@ for (const form of document.forms) {
       await forms[form.id](Object.fromEntries(new FormData(form)))
       form.reset()
     } catch (problem) {
-      say(describe(problem))
+      say(await describe(problem))
     }
   })
 }
@@ -80,7 +80,7 @@ async function show(isLoggedIn) {
   try {
     showProfile(await session.request('GET', '/profile'))
   } catch (problem) {
-    say(describe(problem))
+    say(await describe(problem))
   }
 }
 
@@ -108,10 +108,17 @@ function showStep(id, text) {
 }
 
 /** What a problem says to a user (RFC 9457); an error of the network has no title. */
-function describe({ title, detail, errors = [], violations = [] }) {
+async function describe({ title, detail, errors = [], violations = [] }) {
   if (!title) return 'The server cannot be reached.'
-  const reasons = [...errors.map(({ path, message }) => `${path} ${message}`), ...violations]
-  return [detail ?? title, ...reasons].join(' · ')
+  const faults = errors.map(({ path, message }) => `${path} ${message}`)
+  return [detail ?? title, ...faults, ...(await describeRules(violations))].join(' · ')
+}
+
+/** The sentences of the password rules that were broken, in the language of the browser. */
+async function describeRules(violations) {
+  if (violations.length === 0) return []
+  const { rules } = await session.request('GET', '/password-policy').catch(() => ({ rules: [] }))
+  return violations.map(({ rule }) => rules.find((each) => each.rule === rule)?.text ?? rule)
 }
 
 function say(text) {

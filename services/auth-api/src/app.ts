@@ -14,6 +14,7 @@ import { createAppReadiness } from './features/health/readiness.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { addLogOut } from './features/log-out/feature.ts'
 import { addLogin, demoLogin } from './features/login/feature.ts'
+import { passwordPolicyRoutes } from './features/password-policy/routes.ts'
 import { addPasswordReset } from './features/password-reset/feature.ts'
 import { addProfile } from './features/profile/feature.ts'
 import { addRefreshToken } from './features/refresh-token/feature.ts'
@@ -76,6 +77,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await addLogOut(server, core)
   await addProfile(server, config, core)
   await addChangePassword(server, config, core)
+  await server.register(passwordPolicyRoutes, { policy: config.policy })
   await addPasswordReset(server, config, core)
   await addSignUp(server, config, core)
   addStartPage(server, config)

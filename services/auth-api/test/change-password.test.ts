@@ -112,7 +112,12 @@ describe('PUT /profile/password', () => {
     expect(refused.statusCode).toBe(422)
     expect(refused.json()).toMatchObject({
       type: 'urn:latchkey:problem:password-refused',
-      violations: ['MINIMUM_CHARS', 'REQUIRE_UPPERCASE', 'REQUIRE_SYMBOLS', 'REQUIRE_NUMBERS'],
+      violations: [
+        { rule: 'MINIMUM_CHARS', number: 12 },
+        { rule: 'REQUIRE_UPPERCASE', number: 1 },
+        { rule: 'REQUIRE_SYMBOLS', number: 1 },
+        { rule: 'REQUIRE_NUMBERS', number: 1 },
+      ],
     })
     expect(verify).not.toHaveBeenCalled()
     expect(hash).not.toHaveBeenCalled()

@@ -52,7 +52,10 @@ export const ProblemBody = z
       .array(z.object({ path: z.string(), message: z.string() }))
       .optional()
       .describe('Every fault of the input.'),
-    violations: z.array(z.string()).optional().describe('The password rules that were broken.'),
+    violations: z
+      .array(z.object({ rule: z.string(), number: z.int() }))
+      .optional()
+      .describe('The password rules that were broken, as `GET /password-policy` describes them.'),
   })
   .meta({ id: 'Problem', description: 'An error (RFC 9457).' })
 

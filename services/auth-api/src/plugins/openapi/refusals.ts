@@ -32,7 +32,12 @@ const EXAMPLES: Partial<Record<ErrorCode, { detail: string; members?: Record<str
   reset_refused: { detail: 'Invalid or expired code or token; try again, or request a new code' },
   password_refused: {
     detail: 'The password breaks the password policy',
-    members: { violations: ['MINIMUM_CHARS', 'REQUIRE_SYMBOLS'] },
+    members: {
+      violations: [
+        { rule: 'MINIMUM_CHARS', number: 12 },
+        { rule: 'REQUIRE_SYMBOLS', number: 1 },
+      ],
+    },
   },
   wrong_password: { detail: 'The current password is wrong' },
   email_change_refused: { detail: 'Invalid or expired code; try again, or change the e-mail again' },
