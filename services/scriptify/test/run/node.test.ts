@@ -213,6 +213,11 @@ describe.concurrent('a method in TypeScript', () => {
     expect(await typist.exited).toBe(0)
   })
 
+  it('prints the entries of a map and the values of a set', async () => {
+    const { stdout } = await node.run(['src/typed.ts#Typed::collections', '--print'])
+    expect(stdout).toBe('[[["a",1]],[1,2]]\n')
+  })
+
   it('has the documentation of a function', async () => {
     const { stdout } = await node.run(['src/probe.ts#greet', '--showdocs'])
     expect(stdout).toBe(

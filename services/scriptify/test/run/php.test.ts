@@ -22,19 +22,6 @@ describe.skipIf(!(await hasDocker())).concurrent('a method in php', () => {
     await php?.stop()
   })
 
-  it('gets texts as the types that it names', async () => {
-    const { stdout } = await php.run(['App\\Types::convert', '--arg', '5', '--arg', '1'])
-    expect(stdout).toBe('int(5)\nbool(true)\n')
-  })
-
-  it('reports the argument that php cannot convert', async () => {
-    const { code, stdout, stderr } = await php.run(['App\\Types::convert', '--arg', 'five'])
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(
-      /^TypeError: App\\Types::convert\(\): Argument #1 \(\$count\) must be of type int, string given \([^\n]+\)\n$/,
-    )
-  })
-
   it('fails in one line of text by an exception without a name', async () => {
     const { code, stderr } = await php.sh(
       `echo '<?php class Anon { function run() { throw new class("x") extends Exception {}; } }' > /tmp/anon.php

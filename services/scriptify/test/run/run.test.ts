@@ -76,6 +76,57 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
       expect((await language.run(['\\App\\Probe::add', '--arg', '5'])).stdout).toBe('')
     })
 
+    it.each([
+      { types: 'numbers', args: ['add', '2', '3'], prints: expect.stringMatching(/^5(\.0)?$/) },
+      { types: 'numbers by their defaults', args: ['add', '2.5'], prints: '4.5' },
+      { types: 'booleans', args: ['flags', 'false', '1'], prints: '[false,true]' },
+      { types: 'null', args: ['nothing', 'null'], prints: 'null' },
+      { types: 'a number that may be null', args: ['nothing', '7'], prints: '7' },
+      { types: 'unions with texts', args: ['either', '5'], prints: '"5"' },
+      { types: 'a choice', args: ['level', 'low'], prints: '"low"' },
+      {
+        types: 'a date',
+        args: ['when', '2026-11-24T10:00:00Z'],
+        prints: expect.stringContaining('2026-11-24T10:00:00.000'),
+      },
+      { types: 'a list', args: ['list', '[1,[2]]'], prints: '[1,[2]]' },
+      { types: 'an object', args: ['object', '{"a":1}'], prints: '{"a":1}' },
+      { types: 'the rest', args: ['sum', '1', '2', '3'], prints: '6' },
+      { types: 'no type', args: ['untyped', '5'], prints: '"5"' },
+      { types: 'text, whatever it looks like', args: ['text', 'true'], prints: '"true"' },
+    ])('gets $types', async ({ args: [method, ...values], prints }) => {
+      const words = values.flatMap((value) => ['--arg', value])
+      const ended = await language.run([`\\App\\Typed::${method}`, ...words, '--print'])
+      expect({ ...ended, stdout: ended.stdout.trim() }).toEqual({ code: 0, stdout: prints, stderr: '' })
+    })
+
+    it.each([
+      { args: ['add', '2', 'x'], says: /^Argument 2, "x", does not fit <(two|b).*>\n$/ },
+      { args: ['flags', 'maybe', '1'], says: /^Argument 1, "maybe", does not fit <on: bool(ean)?>\n$/ },
+      { args: ['nothing', 'x'], says: /^Argument 1, "x", does not fit <one: .*>\n$/ },
+      {
+        args: ['level', 'nope'],
+        says: /^Argument 1, "nope", does not fit <level: .*>(: give low, high)?\n$/,
+      },
+      {
+        args: ['when', 'soon-ish'],
+        says: /^Argument 1, "soon-ish", does not fit <at: Date.*>(: give a date)?\n$/,
+      },
+      { args: ['list', '{'], says: /^Argument 1, "{", does not fit <values: .*>\n$/ },
+      { args: ['sum', '1', 'x'], says: /^Argument 2, "x", does not fit <\.{0,3}numbers: .*>\n$/ },
+      { args: ['clock', 'x'], says: /^Argument 1, "x", does not fit <clock: .*Clock>.*\n$/ },
+    ])('refuses $args, which its types cannot hold, with 2', async ({ args: [method, ...values], says }) => {
+      const words = values.flatMap((value) => ['--arg', value])
+      const ended = await language.run([`\\App\\Typed::${method}`, ...words])
+      expect(ended).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(says) })
+    })
+
+    it('runs to its end if it is a generator, and prints each value', async () => {
+      const run = (...more: string[]) => language.run(['\\App\\Typed::countdown', '--arg', '3', ...more])
+      expect(await run('--print')).toEqual({ code: 0, stdout: '3\n2\n1\n', stderr: 'lift-off\n' })
+      expect(await run()).toEqual({ code: 0, stdout: '', stderr: 'lift-off\n' })
+    })
+
     it('may return what JSON cannot hold, but not have it printed', async () => {
       expect((await language.run(['\\App\\Probe::circle'])).code).toBe(0)
       for (const more of [[], ['--daemon', '--interval', '0']]) {

@@ -1,10 +1,19 @@
 import { parse } from '@babel/parser'
+import {
+  type ArgumentReader,
+  type DeclaredTypes,
+  declaredTypes,
+  readAnything,
+  readerOf,
+} from './argument-reader.ts'
 import type { Callable } from './callable.ts'
 import { locate, type SourceLocation } from './locate.ts'
+import type { Node } from './syntax-node.ts'
 
 export interface Parameter {
   /** The source of the parameter, with its type and default. */
   text: string
+  read: ArgumentReader
   isOptional: boolean
   isRest: boolean
 }
@@ -27,24 +36,6 @@ export interface ClassDeclaration {
   members: Declaration[]
 }
 
-/** A node of Babel's syntax tree, as far as it is read here. */
-interface Node {
-  type: string
-  start: number
-  end: number
-  loc: { start: Position; end: Position }
-  leadingComments?: { type: string; value: string }[]
-  body?: { body?: Node[] }
-  params?: Node[]
-  returnType?: Node | null
-  key?: { name?: string; value?: unknown }
-  value?: Node | null
-  optional?: boolean
-  accessibility?: string
-}
-
-type Position = Pick<SourceLocation, 'line' | 'column'>
-
 /** Finds the declaration of a method in its class; undefined for one that the class was given later. */
 export function findMethodDeclaration(name: string, owner: Callable): Declaration | undefined {
   return findClassDeclaration(owner)?.members.find((member) => member.name === name)
@@ -61,7 +52,7 @@ export function findClassDeclaration(subject: Callable): ClassDeclaration | unde
 
 function parseClass(subject: Callable): ClassDeclaration | undefined {
   const location = locate(subject)
-  const around = location ? nodesAround(location) : []
+  const { around, types } = readSource(location)
   const index = around.findLastIndex(({ type }) => /^Class(Declaration|Expression)$/.test(type))
   if (location === undefined || index === -1) return undefined
   const members = around[index]?.body?.body ?? []
@@ -69,19 +60,19 @@ function parseClass(subject: Callable): ClassDeclaration | undefined {
     comment: outerComment(around.slice(0, index + 1)),
     members: members
       .filter(({ type }) => type === 'ClassMethod' || type === 'ClassProperty')
-      .map((member) => toMember(location.source, member)),
+      .map((member) => toMember({ source: location.source, types }, member)),
   }
 }
 
 /** Finds the declaration of a function, or of a method by its function; undefined for native code. */
 export function findFunctionDeclaration(subject: Callable): Declaration | undefined {
   const location = locate(subject)
-  const around = location ? nodesAround(location) : []
+  const { around, types } = readSource(location)
   const index = around.findLastIndex(isFunction)
   if (location === undefined || index === -1) return undefined
   return {
     name: subject.name,
-    ...toSignature(location.source, around[index]),
+    ...toSignature({ source: location.source, types }, around[index]),
     comment: outerComment(around.slice(0, index + 1)),
     accessibility: undefined,
   }
@@ -92,14 +83,22 @@ export function parametersOf(subject: Callable): Parameter[] {
   const source = Function.prototype.toString.call(subject)
   for (const text of [`(class { ${source} })`, `(${source})`]) {
     const found = nodesOf(text)?.find(isFunction)
-    if (found) return toParameters(text, found)
+    if (found) return toParameters({ source: text, types: new Map() }, found)
   }
   // Native code, such as a bound function, has no readable parameters.
-  return [{ text: '...args', isOptional: true, isRest: true }]
+  return [{ text: '...args', read: readAnything, isOptional: true, isRest: true }]
 }
 
-/** The nodes that contain the location, from the outermost to the innermost. */
-function nodesAround({ source, line, column }: SourceLocation): Node[] {
+/** A file's text, and the types that it declares. */
+interface Source {
+  source: string
+  types: DeclaredTypes
+}
+
+/** The nodes that contain the location, from the outermost to the innermost, and the types of their file. */
+function readSource(location: SourceLocation | undefined): { around: Node[]; types: DeclaredTypes } {
+  if (location === undefined) return { around: [], types: new Map() }
+  const { source, line, column } = location
   const { program } = parse(source, {
     sourceType: 'module',
     errorRecovery: true,
@@ -108,7 +107,11 @@ function nodesAround({ source, line, column }: SourceLocation): Node[] {
   const contains = ({ loc: { start, end } }: Node) =>
     (start.line < line || (start.line === line && start.column <= column)) &&
     (line < end.line || (line === end.line && column < end.column))
-  return [...nodesWithin(program.body, contains)]
+  const statements: unknown[] = program.body
+  return {
+    around: [...nodesWithin(statements, contains)],
+    types: declaredTypes(statements.filter(isNode)),
+  }
 }
 
 /** All nodes of a text, from the outermost; undefined where it is not an expression. */
@@ -134,25 +137,23 @@ const isNode = (value: unknown): value is Node =>
 
 const isFunction = (node: Node): boolean => node.params !== undefined && node.body !== undefined
 
-const toMember = (source: string, member: Node): Declaration => ({
+const toMember = (source: Source, member: Node): Declaration => ({
   name: member.key?.name ?? String(member.key?.value ?? ''),
-  ...toSignature(source, member.type === 'ClassMethod' ? member : member.value),
+  ...toSignature(source, member.type === 'ClassMethod' || !isNode(member.value) ? member : member.value),
   comment: commentOf(member),
   accessibility: member.accessibility,
 })
 
-function toSignature(
-  source: string,
-  node: Node | null | undefined,
-): Pick<Declaration, 'parameters' | 'returns'> {
+function toSignature(source: Source, node: Node | undefined): Pick<Declaration, 'parameters' | 'returns'> {
   if (!node || !isFunction(node)) return { parameters: undefined, returns: '' }
-  const returns = node.returnType ? textOf(source, node.returnType).replace(/^:\s*/, '') : ''
+  const returns = node.returnType ? textOf(source.source, node.returnType).replace(/^:\s*/, '') : ''
   return { parameters: toParameters(source, node), returns }
 }
 
-const toParameters = (source: string, { params = [] }: Node): Parameter[] =>
+const toParameters = ({ source, types }: Source, { params = [] }: Node): Parameter[] =>
   params.map((parameter) => ({
     text: textOf(source, parameter),
+    read: readerOf(parameter, types),
     isOptional: /^(AssignmentPattern|RestElement)$/.test(parameter.type) || parameter.optional === true,
     isRest: parameter.type === 'RestElement',
   }))

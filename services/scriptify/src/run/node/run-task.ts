@@ -40,7 +40,7 @@ async function loadAndRun(
   const target = await findTarget(exports, options)
   if (task === 'docs') return printDocs(target, options)
   await demandCallable(target, options)
-  const args = parseArguments(options)
+  const args = await readArguments(target, options)
   if (task === 'check') {
     guard.permitExit()
     // Loading may have opened something that keeps the process alive.
@@ -86,15 +86,30 @@ async function printClassMethods(exports: Record<string, unknown>, options: Call
   process.stdout.write(await listMethods(exports, options))
 }
 
-function parseArguments({ args, jsonArgs = [] }: CallerOptions): unknown[] {
-  return args.map((arg, index) => {
-    if (!jsonArgs.includes(index)) return arg
-    try {
-      return JSON.parse(arg)
-    } catch (error) {
-      throw new CliError(`Argument ${index + 1} is not JSON: ${errorMessage(error)}`, EXIT.usage)
-    }
+/** The values of the arguments, by the types of the parameters; throws a CliError (2) for one that does not fit. */
+async function readArguments(target: Target, { args, jsonArgs = [] }: CallerOptions): Promise<unknown[]> {
+  if (args.length === 0) return []
+  const { readSignature } = await import('../../classes/node/signature.ts')
+  const { parameters } = readSignature(target)
+  return args.map((text, index) => {
+    const argument = jsonArgs.includes(index) ? parseJson(text, index) : text
+    const rest = parameters.at(-1)
+    const parameter = parameters[index] ?? (rest?.isRest ? rest : undefined)
+    // More arguments than parameters, as --loose permits, have no type.
+    if (parameter === undefined) return argument
+    const found = parameter.read(argument)
+    if (found.length > 0) return found[0]
+    const shown = JSON.stringify(argument).replace(/^(.{40}).+$/su, '$1…')
+    throw new CliError(`Argument ${index + 1}, ${shown}, does not fit <${parameter.text}>`, EXIT.usage)
   })
+}
+
+function parseJson(text: string, index: number): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new CliError(`Argument ${index + 1} is not JSON: ${errorMessage(error)}`, EXIT.usage)
+  }
 }
 
 async function callTarget(
@@ -106,7 +121,10 @@ async function callTarget(
   const callable = target.bind()
   const callOnce = async () => {
     const result = await callable(...args)
-    if (options.print) console.log(toJson(result, options))
+    // Nothing of a generator runs until its values are asked for.
+    for await (const value of isGenerator(result) ? result : [result]) {
+      if (options.print) console.log(toJson(value, options))
+    }
   }
   if (options.daemon === undefined) return callOnce()
   const { interval, keepGoing } = options.daemon
@@ -114,9 +132,16 @@ async function callTarget(
   process.exit(EXIT.ok)
 }
 
+const isGenerator = (value: unknown): value is AsyncIterable<unknown> =>
+  /^\[object (Async)?Generator\]$/.test(Object.prototype.toString.call(value))
+
+/** The entries of a map and the values of a set: JSON would write both as {}. */
+const withCollections = (_key: string, value: unknown): unknown =>
+  value instanceof Map || value instanceof Set ? [...value] : value
+
 function toJson(result: unknown, options: CallerOptions): string {
   try {
-    return JSON.stringify(result) ?? 'null'
+    return JSON.stringify(result, withCollections) ?? 'null'
   } catch (error) {
     throw new Error(
       `The result of ${displayName(options)} cannot be written as JSON: ${errorMessage(error)}`,

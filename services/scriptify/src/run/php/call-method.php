@@ -2,10 +2,9 @@
 
 // The program that calls a method: call-method.php <options as JSON> [argument …]
 
-// Weak mode on purpose: arguments are strings, and "5" must be accepted for an int.
-declare(strict_types=0);
+declare(strict_types=1);
 
-foreach (['cli-error', 'closest-name', 'error-text', 'caller-options', 'exit-guard', 'target', 'docs', 'daemon', 'task'] as $_) {
+foreach (['cli-error', 'closest-name', 'error-text', 'caller-options', 'exit-guard', 'target', 'docs', 'argument', 'daemon', 'task'] as $_) {
     require __DIR__ . "/{$_}.php";
 }
 unset($_);

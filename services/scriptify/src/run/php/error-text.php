@@ -16,9 +16,7 @@ final class ErrorText
         if (getenv('SCRIPTIFY_DEBUG')) {
             return (string) $error;
         }
-        // php names the caller of a function that gets a wrong argument: here that is scriptify, not the project.
-        $message = preg_replace('/, called in \S+task\.php on line \d+$/', '', $error->getMessage());
-        $message = preg_replace('/\s*\n\s*/', ' ', trim((string) $message));
+        $message = preg_replace('/\s*\n\s*/', ' ', trim($error->getMessage()));
         $file = str_replace(getcwd() . '/', '', $error->getFile());
         return get_debug_type($error) . ": {$message} ({$file}:{$error->getLine()})";
     }

@@ -1,7 +1,6 @@
 <?php
 
-// Weak mode on purpose: arguments are strings, and "5" must be accepted for an int.
-declare(strict_types=0);
+declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Run;
 
@@ -60,7 +59,7 @@ final class Task
             return;
         }
         $target->demandCallable(count($options->arguments), $options->isLoose);
-        $arguments = self::arguments();
+        $arguments = self::arguments($target->method);
         if ($options->task === 'check') {
             return;
         }
@@ -78,17 +77,27 @@ final class Task
     }
 
     /** @return list<mixed> */
-    private static function arguments(): array
+    private static function arguments(\ReflectionMethod $method): array
     {
-        $arguments = self::$options->arguments;
-        foreach (self::$options->json as $index) {
-            try {
-                $arguments[$index] = json_decode($arguments[$index], true, 512, JSON_THROW_ON_ERROR);
-            } catch (\JsonException $error) {
-                throw new CliError('Argument ' . ($index + 1) . " is not JSON: {$error->getMessage()}", CliError::USAGE);
-            }
+        $parameters = $method->getParameters();
+        $arguments = [];
+        foreach (self::$options->arguments as $index => $text) {
+            $value = in_array($index, self::$options->json, true) ? self::decode($text, $index + 1) : $text;
+            $parameter = $parameters[min($index, max(count($parameters) - 1, 0))] ?? null;
+            // More arguments than parameters, as --loose permits, have no type.
+            $isTyped = $parameter !== null && ($index < count($parameters) || $parameter->isVariadic());
+            $arguments[] = $isTyped ? Argument::convert($value, $parameter, $index + 1) : $value;
         }
         return $arguments;
+    }
+
+    private static function decode(string $text, int $number): mixed
+    {
+        try {
+            return json_decode($text, true, 512, JSON_THROW_ON_ERROR);
+        } catch (\JsonException $error) {
+            throw new CliError("Argument {$number} is not JSON: {$error->getMessage()}", CliError::USAGE);
+        }
     }
 
     /** @param list<mixed> $arguments */
@@ -119,15 +128,29 @@ final class Task
     private static function callOnce(callable $callable, array $arguments): void
     {
         $result = $callable(...$arguments);
-        if (self::$options->prints) {
-            echo self::toJson($result), "\n";
+        // Nothing of a generator runs until its values are asked for.
+        foreach ($result instanceof \Generator ? $result : [$result] as $value) {
+            if (self::$options->prints) {
+                echo self::toJson($value), "\n";
+            }
         }
+    }
+
+    /** php would write a date as an object with its time zone. The depth is less than what JSON may have: data may hold itself. */
+    private static function withDates(mixed $value, int $depth = 0): mixed
+    {
+        if ($value instanceof \DateTimeInterface) {
+            return $value->format(\DateTimeInterface::RFC3339_EXTENDED);
+        }
+        return is_array($value) && $depth < 32
+            ? array_map(static fn (mixed $each): mixed => self::withDates($each, $depth + 1), $value)
+            : $value;
     }
 
     private static function toJson(mixed $result): string
     {
         try {
-            return json_encode($result, JSON_THROW_ON_ERROR | JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_INVALID_UTF8_SUBSTITUTE | JSON_PRESERVE_ZERO_FRACTION);
+            return json_encode(self::withDates($result), JSON_THROW_ON_ERROR | JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_INVALID_UTF8_SUBSTITUTE | JSON_PRESERVE_ZERO_FRACTION);
         } catch (\JsonException $error) {
             $method = self::$options->class . '::' . self::$options->method;
             throw new CliError("The result of {$method} cannot be written as JSON: {$error->getMessage()}", CliError::FAILED);

@@ -6,11 +6,6 @@ class Types
 {
     public const LIMIT = 5;
 
-    public function convert(int $count, bool $flag = false): void
-    {
-        var_dump($count, $flag);
-    }
-
     public function defaults(?array $list = null, int $limit = self::LIMIT, \DateTime $at = new \DateTime('today'), string|int ...$rest): void
     {
     }

@@ -1,0 +1,169 @@
+import { isRecord } from '../../io/json-object.ts'
+import type { Node } from './syntax-node.ts'
+
+/** Gives the value that an argument stands for, or nothing where it does not fit. A text is read, what came as JSON is checked. */
+export type ArgumentReader = (argument: unknown) => [value: unknown] | []
+
+/** The types that a file declares, by their names. */
+export type DeclaredTypes = ReadonlyMap<string, Node>
+
+/** Where nothing tells the type, such as an import, every value fits and a text stays one. */
+export const readAnything: ArgumentReader = (argument) => [argument]
+
+const check = (fits: boolean, value: unknown): [unknown] | [] => (fits ? [value] : [])
+
+const readText: ArgumentReader = (argument) => check(typeof argument === 'string', argument)
+
+const readNumber: ArgumentReader = (argument) => {
+  const isWritten = typeof argument === 'string' && argument.trim() !== ''
+  return check(
+    (isWritten && Number.isFinite(Number(argument))) || typeof argument === 'number',
+    Number(argument),
+  )
+}
+
+const readBigint: ArgumentReader = (argument) =>
+  /^[+-]?\d+$/.test(String(argument)) ? [BigInt(String(argument))] : []
+
+const BOOLEANS: Record<string, boolean> = { true: true, '1': true, false: false, '0': false }
+const readBoolean: ArgumentReader = (argument) => {
+  const value = typeof argument === 'string' ? BOOLEANS[argument.toLowerCase()] : argument
+  return check(typeof value === 'boolean', value)
+}
+
+const readDate: ArgumentReader = (argument) => {
+  const date = new Date(typeof argument === 'string' ? argument : Number.NaN)
+  return check(!Number.isNaN(date.getTime()), date)
+}
+
+const readJson =
+  (fits: (value: unknown) => boolean): ArgumentReader =>
+  (argument) => {
+    try {
+      const value: unknown = typeof argument === 'string' ? JSON.parse(argument) : argument
+      return check(fits(value), value)
+    } catch {
+      return []
+    }
+  }
+
+const readExactly =
+  (value: unknown, text = String(value)): ArgumentReader =>
+  (argument) =>
+    check(argument === value || argument === text, value)
+
+/** The first that fits; a text stays one where that is allowed. */
+const readFirst =
+  (readers: readonly ArgumentReader[]): ArgumentReader =>
+  (argument) => {
+    const ordered = readers.includes(readText) ? [readText, ...readers] : readers
+    for (const read of ordered) {
+      const found = read(argument)
+      if (found.length > 0) return found
+    }
+    return []
+  }
+
+const readObject = readJson(isRecord)
+const readArray = readJson(Array.isArray)
+const readNothing: ArgumentReader = () => []
+
+const BY_KIND: Record<string, ArgumentReader> = {
+  TSStringKeyword: readText,
+  TSTemplateLiteralType: readText,
+  TSNumberKeyword: readNumber,
+  TSBigIntKeyword: readBigint,
+  TSBooleanKeyword: readBoolean,
+  TSNullKeyword: readExactly(null),
+  TSUndefinedKeyword: readExactly(undefined),
+  TSArrayType: readArray,
+  TSTupleType: readArray,
+  TSObjectKeyword: readJson((value) => typeof value === 'object' && value !== null),
+  TSTypeLiteral: readObject,
+  TSMappedType: readObject,
+  TSIntersectionType: readObject,
+  TSInterfaceDeclaration: readObject,
+  TSFunctionType: readNothing,
+  TSSymbolKeyword: readNothing,
+  ClassDeclaration: readNothing,
+}
+
+const BY_NAME: Record<string, ArgumentReader> = {
+  Date: readDate,
+  Array: readArray,
+  ReadonlyArray: readArray,
+  Record: readObject,
+  Partial: readObject,
+  Pick: readObject,
+  Omit: readObject,
+  Map: readNothing,
+  Set: readNothing,
+  Function: readNothing,
+  Buffer: readNothing,
+  Uint8Array: readNothing,
+}
+
+/** What reads the arguments of a parameter: by its type, else by that of its default. */
+export function readerOf(parameter: Node, declared: DeclaredTypes): ArgumentReader {
+  const { type, left, right, typeAnnotation } = parameter
+  if (type === 'AssignmentPattern' && left !== undefined) {
+    return left.typeAnnotation ? readerOf(left, declared) : readerOfDefault(right)
+  }
+  const annotation = typeAnnotation?.typeAnnotation ?? undefined
+  return type === 'RestElement' ? readerOfElements(annotation, declared) : readerOfType(annotation, declared)
+}
+
+const readerOfDefault = (value: Node | undefined): ArgumentReader =>
+  ({ NumericLiteral: readNumber, BooleanLiteral: readBoolean, StringLiteral: readText })[value?.type ?? ''] ??
+  readAnything
+
+function readerOfElements(type: Node | undefined, declared: DeclaredTypes): ArgumentReader {
+  const named = /^(Readonly)?Array$/.test(type?.typeName?.name ?? '')
+    ? type?.typeArguments?.params?.[0]
+    : undefined
+  return readerOfType(type?.elementType ?? named, declared)
+}
+
+function readerOfType(type: Node | undefined, declared: DeclaredTypes): ArgumentReader {
+  if (type === undefined) return readAnything
+  switch (type.type) {
+    case 'TSParenthesizedType':
+    case 'TSTypeOperator':
+      return readerOfType(type.typeAnnotation ?? undefined, declared)
+    case 'TSTypeAliasDeclaration':
+      return readerOfType(type.typeAnnotation ?? undefined, without(declared, type))
+    case 'TSUnionType':
+      return readFirst((type.types ?? []).map((member) => readerOfType(member, declared)))
+    case 'TSLiteralType':
+      return readerOfLiteral(type.literal)
+    case 'TSTypeReference':
+      return readerOfName(type.typeName?.name ?? '', declared)
+    default:
+      return BY_KIND[type.type] ?? readAnything
+  }
+}
+
+function readerOfName(name: string, declared: DeclaredTypes): ArgumentReader {
+  const declaration = declared.get(name)
+  return declaration === undefined
+    ? (Object.hasOwn(BY_NAME, name) && BY_NAME[name]) || readAnything
+    : readerOfType(declaration, declared)
+}
+
+function readerOfLiteral(literal: Node | undefined): ArgumentReader {
+  if (literal?.type === 'UnaryExpression') return readExactly(-Number(literal.argument?.value))
+  return literal?.type === 'TemplateLiteral' ? readText : readExactly(literal?.value)
+}
+
+/** An alias may name itself, as a tree does. */
+const without = (declared: DeclaredTypes, { id }: Node): DeclaredTypes =>
+  new Map([...declared].filter(([name]) => name !== id?.name))
+
+/** The types that the statements of a file declare, exported or not. */
+export const declaredTypes = (statements: readonly Node[]): DeclaredTypes =>
+  new Map(
+    statements
+      .map((statement) => statement.declaration ?? statement)
+      .filter(({ type }) => /^(TSTypeAlias|TSInterface|Class)Declaration$/.test(type))
+      .map((declaration) => [declaration.id?.name ?? '', declaration]),
+  )

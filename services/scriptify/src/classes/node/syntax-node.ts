@@ -1,0 +1,33 @@
+import type { SourceLocation } from './locate.ts'
+
+/** A node of Babel's syntax tree, as far as it is read here. */
+export interface Node {
+  type: string
+  start: number
+  end: number
+  loc: { start: Position; end: Position }
+  leadingComments?: { type: string; value: string }[]
+  body?: { body?: Node[] }
+  params?: Node[]
+  returnType?: Node | null
+  id?: { name?: string } | null
+  declaration?: Node | null
+  key?: { name?: string; value?: unknown }
+  value?: unknown
+  optional?: boolean
+  accessibility?: string
+  // Of a parameter.
+  left?: Node
+  right?: Node
+  argument?: Node
+  // Of a type.
+  typeAnnotation?: Node | null
+  typeName?: { name?: string }
+  typeArguments?: { params?: Node[] } | null
+  elementType?: Node
+  types?: Node[]
+  literal?: Node
+  operator?: string
+}
+
+type Position = Pick<SourceLocation, 'line' | 'column'>
