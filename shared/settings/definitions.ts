@@ -76,6 +76,15 @@ export const SETTINGS = {
     example: '10.0.0.0/8',
   }),
 
+  DOCS_PAGE: oneOf(['on', 'off'], {
+    description: 'Whether `/docs` shows the API, to try requests.',
+    default: {
+      text: '`on` in dev and test, elsewhere `off`',
+      derive: ({ APP_ENV }) => (hasDemoUsers(APP_ENV) ? 'on' : 'off'),
+    },
+    example: 'on',
+  }),
+
   // Tokens
   API_SERVER: setting(checked(TEXT, findIssuerFault), {
     description: 'Issuer (`iss`) of the tokens; where it is a URL, also the server in the OpenAPI document.',

@@ -43,7 +43,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const core = await createCore(config, dependencies)
   const { db, passwords, registry, failures, clock, limits, auditOf } = core
   const { verifier, validity } = core.tokens
-  const { corsOrigins, publicUrl, trustedProxies } = config.http
+  const { corsOrigins, publicUrl, trustedProxies, docsPage } = config.http
   const readiness = createAppReadiness(config, { ...dependencies, failures, clock })
   // Gauges that query the database come last, or they count their own queries as waiting.
   registerServiceGauges(registry, {
@@ -69,7 +69,11 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await server.register(nodeRefusals)
   await server.register(jsonBody)
   await server.register(authenticate, { verifier, validity, auditOf, roles: declaredRoles(extensions) })
-  await server.register(openapi, { publicUrl, examples: { login: demoLogin(config) } })
+  await server.register(openapi, {
+    publicUrl,
+    hasPage: docsPage === 'on',
+    examples: { login: demoLogin(config) },
+  })
 
   await server.register(healthRoutes, { readiness })
   await addLogin(server, config, core)

@@ -10,6 +10,7 @@ export const parseConfig = declareConfig('auth-api', {
     corsOrigins: 'CORS_ORIGINS',
     trustedProxies: 'TRUST_PROXY',
     publicUrl: 'API_SERVER',
+    docsPage: 'DOCS_PAGE',
   },
   limits: {
     requestsPerMinute: 'RATE_LIMIT_REQUESTS',

@@ -7,6 +7,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createServer } from './create-server.ts'
 
 const REQUEST_TIMEOUT_MS = 300
+const CONNECTION_TIMEOUT_MS = 400
+/** More than the kernel buffers of a connection take. */
+const LARGE_BYTES = 32 * 2 ** 20
 
 let server: ReturnType<typeof createServer>
 let socket: Socket
@@ -22,10 +25,13 @@ beforeEach(async () => {
     logger,
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
     checkIntervalMs: 20,
+    connectionTimeoutMs: CONNECTION_TIMEOUT_MS,
   })
   server.addHook('onRequest', async () => void requests++)
   server.get('/slow', (_request, reply) => reply.type('text/plain').send(body))
   server.get('/pending', async () => text(body))
+  const large = Buffer.alloc(LARGE_BYTES)
+  server.get('/large', (_request, reply) => reply.send(large))
   server.post('/echo', async (request) => request.body)
   await server.listen({ host: '127.0.0.1', port: 0 })
   socket = connect((server.server.address() as AddressInfo).port, '127.0.0.1')
@@ -36,7 +42,8 @@ afterEach(async () => {
   await server.close()
 })
 
-const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+const get = (path: string, connection = 'keep-alive') =>
+  `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\n\r\n`
 const RUBBISH = 'RUBBISH\r\n\r\n'
 
 describe('rubbish after a request', () => {
@@ -68,11 +75,54 @@ describe('a request that does not arrive', () => {
   })
 })
 
-it('gives a request 30 seconds for its headers and its body together, and a second more at most', () => {
+describe('a response that the client does not read', () => {
+  const connections = () =>
+    new Promise<number>((resolve) => server.server.getConnections((_error, count) => resolve(count)))
+
+  it('is closed when it makes no progress', async () => {
+    socket.pause()
+    socket.write(get('/large'))
+    await expect.poll(() => requests).toBe(1)
+    expect(await connections()).toBe(1)
+    await expect.poll(connections).toBe(0)
+  })
+
+  it('lets 32 further requests wait, which are answered in their order', async () => {
+    socket.write(get('/slow') + get('/nowhere').repeat(31) + get('/', 'close'))
+    await expect.poll(() => requests).toBe(33)
+    const received = text(socket)
+    body.end()
+    const statuses = (await received).match(/HTTP\/1.1 \d+/g)
+    expect(statuses).toEqual(['HTTP/1.1 200', ...Array(32).fill('HTTP/1.1 404')])
+  })
+
+  it('is closed, and nothing more is computed for it, when one request more waits', async () => {
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    socket.on('error', () => undefined)
+    socket.write(get('/slow') + get('/nowhere').repeat(2_000))
+    await closed
+    expect(requests).toBe(33)
+    body.end()
+  })
+
+  it('counts the requests that wait, not those that were answered', async () => {
+    for (let round = 0; round < 3; round++) {
+      socket.write(get('/nowhere').repeat(20))
+      await expect.poll(() => requests).toBe(20 * (round + 1))
+      await fetch(new URL('/nowhere', server.listeningOrigin))
+      requests -= 1
+    }
+    expect(socket.destroyed).toBe(false)
+  })
+})
+
+it('gives a request 30 seconds for its headers and its body together, and a response a minute without progress', () => {
   const { server } = createServer({ trustedProxies: [], logger: createLogger('auth-api', 'silent') })
   expect(server).toMatchObject({
     requestTimeout: 30_000,
     headersTimeout: 30_000,
     connectionsCheckingInterval: 1_000,
+    timeout: 60_000,
+    keepAliveTimeout: 72_000,
   })
 })

@@ -60,11 +60,21 @@ describe('the page at /docs', () => {
     expect(await loginExampleOf(byUsername)).toEqual({ ...DEMO_LOGIN, username: 'user' })
   })
 
-  it.each(['staging', 'prod'])('knows no demo login in %s', async (environment) => {
-    await using other = await startApp({ database: app.database, settings: { APP_ENV: environment } })
-    const { body } = await other.server.inject({ url: '/docs/json' })
-    expect(body.includes(DEMO_LOGIN.password)).toBe(false)
-  })
+  it.each(['staging', 'prod'])(
+    'is off in %s by default, and knows no demo login there',
+    async (environment) => {
+      const start = (settings: Record<string, string>) =>
+        startApp({ database: app.database, settings: { APP_ENV: environment, ...settings } })
+      await using other = await start({})
+      for (const path of ['/docs', '/docs/', '/docs/json', '/docs/swagger-ui-bundle.js'])
+        expect((await other.server.inject(path)).statusCode, path).toBe(404)
+      expect((await other.server.inject('/openapi.json')).statusCode).toBe(200)
+      await using switchedOn = await start({ DOCS_PAGE: 'on' })
+      const { statusCode, body } = await switchedOn.server.inject('/docs/json')
+      expect(statusCode).toBe(200)
+      expect(body.includes(DEMO_LOGIN.password)).toBe(false)
+    },
+  )
 })
 
 describe.skipIf(!hasBrowser)('in a browser', () => {

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { readdir, readFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -13,6 +16,9 @@ import { aUser } from './support/start-app.ts'
 /** What clients may leave behind: the caches, which are bounded. */
 const MAX_LEFT_BYTES = 60 * 1024 * 1024
 const TOKENS = 30_000
+/** What clients may hold that read no response, in memory and files: some 30 KB for each connection. */
+const MAX_HELD_BYTES = 150 * 1024 * 1024
+const SCRIPT = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n'
 /** How much of what a client sends at the same time. */
 const CONCURRENCY = 20
 const REPORT_MEMORY = join(import.meta.dirname, 'support', 'report-memory.ts')
@@ -31,6 +37,7 @@ beforeAll(async () => {
       API_SERVER: ISSUER,
       JWT_SECRET: secret.toString('base64'),
       RATE_LIMIT_REQUESTS: '1000000',
+      DOCS_PAGE: 'on',
     },
     ['--import', REPORT_MEMORY],
   )
@@ -108,4 +115,38 @@ describe('a service', () => {
     await Promise.all(Array.from({ length: CONCURRENCY }, lane))
     await expectLittleLeft(before, `${TOKENS} tokens`)
   })
+
+  it.each([
+    { what: 'pipeline requests', connections: 50, requests: 110 },
+    { what: 'send a request each', connections: 1_000, requests: 1 },
+  ])(
+    'holds little for $connections clients that $what and read nothing',
+    async (attack) => {
+      const countFiles = async () => (await readdir(`/proc/${service.process.pid}/fd`)).length
+      const readResident = async () => {
+        const status = await readFile(`/proc/${service.process.pid}/status`, 'utf8')
+        return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024
+      }
+      const before = { files: await countFiles(), resident: await readResident() }
+      const sockets = Array.from({ length: attack.connections }, () => {
+        const socket = connect(Number(origin.port), origin.hostname).pause()
+        return socket.on('error', () => undefined)
+      })
+      await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+      for (const socket of sockets) socket.write(SCRIPT.repeat(attack.requests))
+      let [files, resident] = [0, 0]
+      for (const end = Date.now() + 5_000; Date.now() < end; await wait(100)) {
+        files = Math.max(files, await countFiles())
+        resident = Math.max(resident, await readResident())
+      }
+      console.log(
+        `${attack.connections} connections: ${files} files, ${Math.round(resident / 2 ** 20)} MB resident`,
+      )
+      expect(files - before.files).toBeLessThan(attack.connections + 20)
+      expect(resident - before.resident).toBeLessThan(MAX_HELD_BYTES)
+      await expect.poll(countFiles, { timeout: 120_000, interval: 1_000 }).toBeLessThan(before.files + 20)
+      for (const socket of sockets) socket.destroy()
+    },
+    180_000,
+  )
 })

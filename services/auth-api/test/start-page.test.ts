@@ -38,8 +38,21 @@ it('is an index in JSON elsewhere, without the demo users', async () => {
   expect(index.json()).toEqual({
     name: 'Latchkey',
     description: 'A login and token service',
-    documentation: '/docs',
     openapi: '/openapi.json',
     health: '/health/ready',
   })
+})
+
+it('links /docs where that is switched on, and not elsewhere', async () => {
+  const settings = { APP_ENV: 'prod', DOCS_PAGE: 'on' }
+  await using prod = await startApp({ settings })
+  expect((await prod.server.inject('/')).json()).toMatchObject({ documentation: '/docs' })
+  expect((await prod.server.inject('/docs')).statusCode).toBe(302)
+  await using dev = await startApp({
+    database: prod.database,
+    settings: { APP_ENV: 'dev', DOCS_PAGE: 'off' },
+  })
+  const page = await dev.server.inject({ url: '/', headers: { host: 'localhost:8080' } })
+  expect(page.body).not.toContain('docs')
+  expect((await dev.server.inject('/docs')).statusCode).toBe(404)
 })

@@ -7,7 +7,6 @@ import { renderStartPage } from './render-start-page.ts'
 const INDEX = {
   name: 'Latchkey',
   description: 'A login and token service',
-  documentation: '/docs',
   openapi: '/openapi.json',
   health: '/health/ready',
 }
@@ -18,9 +17,12 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; 
 /** Adds `GET /`: a page for developers where there are demo users, an index in JSON elsewhere and for other origins. */
 export function addStartPage(app: FastifyInstance, { environment, mail, http, login }: Config): void {
   app.get('/', { schema: { hide: true } }, async (request, reply) => {
-    if (!hasDemoUsers(environment) || isForeign(request.headers)) return INDEX
+    const hasDocs = http.docsPage === 'on'
+    if (!hasDemoUsers(environment) || isForeign(request.headers))
+      return hasDocs ? { ...INDEX, documentation: '/docs' } : INDEX
     const page = renderStartPage({
       environment,
+      hasDocs,
       url: `${request.protocol}://${request.host}`,
       inboxUrl: mail.inboxUrl,
       metricsPort: http.metricsPort,

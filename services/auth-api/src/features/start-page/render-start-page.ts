@@ -3,6 +3,8 @@ import { DEMO_PASSWORD, DEMO_USERS } from '@latchkey/shared/users/demo-users.ts'
 /** What the page shows. */
 export interface StartPage {
   environment: string
+  /** Whether there is `/docs`. */
+  hasDocs: boolean
   /** The address under which the page was requested. */
   url: string
   /** The page of the mail inbox; undefined where mail goes to a real server. */
@@ -43,10 +45,11 @@ ${rows.join('\n')}
 `
 }
 
-function listAddresses({ inboxUrl, metricsPort, url }: StartPage): string[][] {
+function listAddresses({ hasDocs, inboxUrl, metricsPort, url }: StartPage): string[][] {
+  const docs = hasDocs ? '<a href="docs">/docs</a>, to try requests; ' : ''
   const metrics = metricsPort > 0 && URL.parse(`http://${URL.parse(url)?.hostname}:${metricsPort}/metrics`)
   return [
-    ['API', '<a href="docs">/docs</a>, to try requests; <a href="openapi.json">/openapi.json</a>'],
+    ['API', `${docs}<a href="openapi.json">/openapi.json</a>`],
     ...(inboxUrl ? [['Mail inbox', `${link(inboxUrl)}, where every mail of this environment lands`]] : []),
     ...(metrics ? [['Metrics', link(metrics.href)]] : []),
     ['Health', '<a href="health/ready">/health/ready</a>'],

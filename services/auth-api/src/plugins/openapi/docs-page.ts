@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import helmet from '@fastify/helmet'
@@ -16,7 +16,7 @@ const POLICY = {
 
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 
-/** Swagger UI's page and what it loads, read from disk when a browser asks for it. */
+/** Swagger UI's page and what it loads. */
 const FILES: Readonly<Record<string, string>> = {
   '': 'index.html',
   'index.css': 'index.css',
@@ -57,11 +57,14 @@ export async function docsPage(app: FastifyInstance): Promise<void> {
   app.get('/docs/swagger-initializer.js', HIDDEN, (_request, reply) =>
     reply.type(TYPES.js ?? '').send(INITIALIZER),
   )
-  for (const [name, file] of Object.entries(FILES))
+  for (const [name, file] of Object.entries(FILES)) {
+    // Read once: an answer that nobody reads then has neither an open file nor a copy of it.
+    const content = await readFile(join(SWAGGER_UI, file))
     app.get(`/docs/${name}`, HIDDEN, (_request, reply) =>
       reply
         .type(TYPES[file.split('.').at(-1) ?? ''] ?? '')
         .header('cache-control', 'max-age=3600')
-        .send(createReadStream(join(SWAGGER_UI, file))),
+        .send(content),
     )
+  }
 }

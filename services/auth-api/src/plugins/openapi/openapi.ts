@@ -26,13 +26,15 @@ const BEARER = {
 
 export interface OpenapiOptions extends ApiDescriptionOptions {
   publicUrl: string
+  /** Whether `/docs` is served. */
+  hasPage: boolean
 }
 
 const HIDDEN = { schema: { hide: true }, config: { isCacheable: true } }
 
-/** Serves `/openapi.json`, from the schemas that validate, and `/docs`, a page to try requests. */
+/** Serves `/openapi.json`, from the schemas that validate, and where it is switched on `/docs`, a page to try requests. */
 export const openapi = fp<OpenapiOptions>(
-  async (app, { publicUrl, ...options }) => {
+  async (app, { publicUrl, hasPage, ...options }) => {
     await app.register(swagger, {
       openapi: {
         openapi: '3.1.0',
@@ -46,7 +48,7 @@ export const openapi = fp<OpenapiOptions>(
       ...createApiDescription(options),
     })
     app.get('/openapi.json', HIDDEN, async () => app.swagger())
-    await app.register(docsPage)
+    if (hasPage) await app.register(docsPage)
   },
   { name: 'openapi' },
 )
