@@ -12,12 +12,16 @@ const OURS = [...read('../docs/reference/metrics.md').matchAll(/^\| `(\w+)` \| (
   ([, name = '', type]) =>
     type === 'histogram' ? ['bucket', 'count', 'sum'].map((part) => `${name}_${part}`) : name,
 )
-/** The metrics of Prometheus, prom-client and kube-state-metrics. */
+/** The metrics of Prometheus, prom-client, node_exporter and kube-state-metrics. */
 const OTHERS = [
   'up',
   'nodejs_eventloop_lag_p99_seconds',
   'process_cpu_seconds_total',
   'process_resident_memory_bytes',
+  'node_filesystem_avail_bytes',
+  'node_filesystem_size_bytes',
+  'node_textfile_mtime_seconds',
+  'kube_cronjob_status_last_successful_time',
   'kube_deployment_status_replicas_unavailable',
   'kube_job_status_failed',
   'kube_pod_container_status_last_terminated_exitcode',

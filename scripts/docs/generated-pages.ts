@@ -65,7 +65,10 @@ function workerRegistry(): Registry {
   createMailMetrics(registry)
   registerOutboxAge(registry, { outbox: { findOldest: async () => undefined }, clock: Date.now })
   registerQueueGauges(registry, {
-    queue: { counts: () => Promise.reject(new Error('not connected')) },
+    queue: {
+      counts: () => Promise.reject(new Error('not connected')),
+      memory: () => Promise.reject(new Error('not connected')),
+    },
     outbox: { countUndispatched: () => Promise.reject(new Error('not connected')) },
   })
   return registry

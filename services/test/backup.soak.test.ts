@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -16,8 +16,12 @@ const [
   restoreMysql = '',
   endTokens = '',
   newHost = '',
+  report = '',
 ] = readSnippets(ROOT, 'docs/how-to/back-up-and-restore.md').map(({ text }) =>
-  text.replaceAll(/latchkey\.(?:dump|sql)|secrets\.tar/g, '"$$BACKUP/$&"'),
+  text.replaceAll(
+    /(?:monitoring\/textfile\/)?(latchkey\.(?:dump|sql)|secrets\.tar|backup\.prom)/g,
+    '"$$BACKUP/$1"',
+  ),
 )
 /** The commands for a new host with MySQL: the page says what to replace. */
 const newHostOfMysql = newHost
@@ -47,7 +51,9 @@ describe.each(['postgres', 'mysql'] as const)('a backup of %s', (profile) => {
       const { compose, get, post, shell } = project
       const { backUp, restore, onNewHost, damage } = COMMANDS[profile]
       const { token } = await post('/login', CREDENTIALS)
-      await shell(backUp)
+      await shell(`umask 077; ${backUp}\n${report}`)
+      // node_exporter reads it as another user.
+      expect((await stat(join(backup, 'backup.prom'))).mode & 0o777).toBe(0o644)
 
       await shell(damage)
       expect((await post('/login', CREDENTIALS)).status).toBe(500)

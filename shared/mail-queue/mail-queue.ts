@@ -2,7 +2,7 @@ import type { Telemetry } from 'bullmq'
 import { within } from '../clock.ts'
 import { mailJobOptions } from './job-options.ts'
 import { MAIL_QUEUE, type MailJob } from './mail-job.ts'
-import { type BullQueue, type OpenQueue, openBullQueue } from './queue-backend.ts'
+import { type BullQueue, type OpenQueue, openBullQueue, type QueueMemory } from './queue-backend.ts'
 
 export interface MailQueueOptions {
   /** Receives every connection error; for the log. */
@@ -34,6 +34,8 @@ export interface MailQueue {
   /** Whether the queue has a job with this id, in any state. */
   has(id: string): Promise<boolean>
   counts(): Promise<MailQueueCounts>
+  /** The memory of Redis; undefined for a queue in PostgreSQL. */
+  memory(): Promise<QueueMemory | undefined>
   listFailed(limit?: number): Promise<FailedMail[]>
   /** Retries one failed job; false when no failed job has this id. */
   retryFailed(id: string): Promise<boolean>
@@ -85,6 +87,11 @@ export function openMailQueue(url: string, options: MailQueueOptions = {}): Mail
           COUNTED_STATES.map((state) => [state, counts[state] ?? 0]),
         ) as MailQueueCounts
       }),
+    memory: () =>
+      answerWithin(
+        timeoutMs,
+        acquire().then((opened) => opened.readMemory()),
+      ),
     listFailed: (limit = 100) =>
       withQueue(async (queue) => (await queue.getFailed(0, limit - 1)).map(toFailedMail)),
     retryFailed: (id) =>

@@ -25,8 +25,16 @@ export type BullWorker = ErrorEmitter & {
   on(event: 'stalled', listener: (jobId: string) => void): unknown
 } & Pick<Worker, 'run' | 'close' | 'isRunning' | 'waitUntilReady'>
 
+/** What Redis keeps in memory, and its maxmemory, in bytes; `max` is 0 where it has none. */
+export interface QueueMemory {
+  used: number
+  max: number
+}
+
 export interface OpenQueue {
   queue: BullQueue
+  /** Reads the memory of Redis; undefined for a queue in PostgreSQL. */
+  readMemory(): Promise<QueueMemory | undefined>
   /** Closes the queue and its connections. */
   close(): Promise<void>
 }
@@ -58,7 +66,7 @@ export function openBullQueue(
   if (isPostgres(url)) {
     const pool = openPool(url, { max: 3, silenceMs: SILENCE_MS.queue }, onError)
     const queue = new Queue(MAIL_QUEUE, { ...options, connection: pool }, createPostgresBackend)
-    return { queue, close: () => closeBoth(queue, () => pool.end()) }
+    return { queue, readMemory: async () => undefined, close: () => closeBoth(queue, () => pool.end()) }
   }
   const redis = openRedis(url, onError, {
     enableOfflineQueue: false,
@@ -67,7 +75,16 @@ export function openBullQueue(
     socketTimeout: SILENCE_MS.queue,
   })
   const queue = new Queue(MAIL_QUEUE, { ...options, connection: redis })
-  return { queue, close: () => closeBoth(queue, async () => redis.disconnect()) }
+  return {
+    queue,
+    readMemory: async () => parseMemory(await redis.info('memory')),
+    close: () => closeBoth(queue, async () => redis.disconnect()),
+  }
+}
+
+function parseMemory(info: string): QueueMemory {
+  const read = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1])
+  return { used: read('used_memory'), max: read('maxmemory') }
 }
 
 /** Opens a worker on Redis or PostgreSQL, by the scheme of `url`. Waits while the server is unavailable. */

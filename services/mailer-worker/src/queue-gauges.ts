@@ -5,7 +5,7 @@ import { Gauge, type Registry } from 'prom-client'
 const SHOWN_STATES = ['waiting', 'active', 'delayed', 'failed'] as const
 
 export interface QueueGaugesDependencies {
-  queue: Pick<MailQueue, 'counts'>
+  queue: Pick<MailQueue, 'counts' | 'memory'>
   outbox: Pick<OutboxRepository, 'countUndispatched'>
 }
 
@@ -29,6 +29,17 @@ export function registerQueueGauges(registry: Registry, { queue, outbox }: Queue
     async collect() {
       const rows = await outbox.countUndispatched().catch(() => undefined)
       this.set(rows ?? Number.NaN)
+    },
+  })
+  new Gauge({
+    name: 'latchkey_queue_memory_bytes',
+    help: 'Memory that Redis uses, and its maxmemory, which is 0 without a limit; no value for a queue in PostgreSQL',
+    labelNames: ['state'],
+    registers: [registry],
+    async collect() {
+      const memory = await queue.memory().catch(() => undefined)
+      if (!memory) return this.reset()
+      for (const [state, bytes] of Object.entries(memory)) this.set({ state }, bytes)
     },
   })
 }
