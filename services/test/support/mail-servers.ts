@@ -23,6 +23,8 @@ export interface Servers {
   dump(): Promise<string>
   /** Makes Redis forget everything. */
   flushQueue(): Promise<void>
+  /** Runs a command of Redis. */
+  inQueue(...command: string[]): Promise<string>
   /** Stops the queue's server, runs `during`, starts the server again at the same address. */
   withoutQueue(during: () => Promise<void>): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -51,6 +53,10 @@ export async function startServers(combination: Combination): Promise<Servers> {
     },
     async flushQueue() {
       if (redis) await run(redis.container, ['redis-cli', 'flushall'])
+    },
+    async inQueue(...command) {
+      if (!redis) throw new Error(`${combination} has no Redis`)
+      return run(redis.container, ['redis-cli', ...command])
     },
     async withoutQueue(during) {
       const { container: engine } = await getContainerRuntimeClient()
