@@ -2,15 +2,15 @@ import { type FileHandle, open, rm } from 'node:fs/promises'
 import { fold } from '@latchkey/shared/users/user.ts'
 import type { AdminContext } from '../admin-context.ts'
 import type { Fault } from '../fault.ts'
-import { type Candidate, parseRow } from './parse-row.ts'
-import { readUserFile, type UserFile } from './read-user-file.ts'
+import { type Candidate, type ImportRules, parseRow } from './parse-row.ts'
+import { type CsvRecord, readUserFile, type UserFile } from './read-user-file.ts'
 import { type RefusedLine, storeBatch } from './store-batch.ts'
 
-/** Users of one transaction. */
-const BATCH_SIZE = 512
+/** Lines of one transaction. */
+const BATCH_LINES = 512
 
-/** Users after which a line shows the progress. */
-const SHOWN_EVERY = 20 * BATCH_SIZE
+/** Lines after which the progress is shown. */
+const SHOWN_EVERY = 20 * BATCH_LINES
 
 /**
  * Imports a CSV file of users and prints a summary. Each batch is one transaction, and imported users are recognised,
@@ -20,15 +20,17 @@ export async function importUsers(context: AdminContext, path: string): Promise<
   const file = await readUserFile(path)
   const reportPath = `${path}.refused.csv`
   const report = await openReport(reportPath)
-  const { candidates, refused } = parseRows(context, file)
-  const counts = { imported: 0, alreadyThere: 0 }
+  const counts = { imported: 0, alreadyThere: 0, withoutEmail: 0 }
+  const refused: RefusedLine[] = []
   try {
-    for (let start = 0; start < candidates.length; start += BATCH_SIZE) {
-      const result = await storeBatch(context, candidates.slice(start, start + BATCH_SIZE))
+    for await (const batch of readBatches(file)) {
+      const parsed = parseBatch(batch, { ...context, columns: file.columns })
+      const result = await storeBatch(context, parsed.candidates)
       counts.imported += result.imported
       counts.alreadyThere += result.alreadyThere
-      refused.push(...result.refused)
-      if (start > 0 && start % SHOWN_EVERY === 0) console.error(`${start} of ${candidates.length} users`)
+      counts.withoutEmail += parsed.candidates.filter(({ email }) => email === null).length
+      refused.push(...parsed.refused, ...result.refused)
+      showProgress(counts.imported + counts.alreadyThere + refused.length)
     }
   } finally {
     await report.writeFile(formatReport(refused))
@@ -37,15 +39,31 @@ export async function importUsers(context: AdminContext, path: string): Promise<
     console.log(
       `Imported ${counts.imported}, already there ${counts.alreadyThere}, refused ${refused.length}.`,
     )
-    const withoutEmail = candidates.filter(({ email }) => email === null).length
-    if (withoutEmail > 0)
+    if (counts.withoutEmail > 0)
       console.log(
-        `Without an e-mail: ${withoutEmail}. They log in by username only, and cannot reset a password.`,
+        `Without an e-mail: ${counts.withoutEmail}. They log in by username only, and cannot reset a password.`,
       )
   }
   // The exit code tells scripts that the import is incomplete.
   if (refused.length > 0)
     throw new Error(`Lines that were refused: ${refused.length}; ${reportPath} says why each was refused`)
+}
+
+async function* readBatches({ records }: UserFile): AsyncGenerator<CsvRecord[]> {
+  let batch: CsvRecord[] = []
+  let isHeader = true
+  for await (const record of records) {
+    if (!isHeader) batch.push(record)
+    isHeader = false
+    if (batch.length < BATCH_LINES) continue
+    yield batch
+    batch = []
+  }
+  yield batch
+}
+
+function showProgress(lines: number): void {
+  if (lines > 0 && lines % SHOWN_EVERY === 0) console.error(`${lines} lines`)
 }
 
 /** Throws before anything is imported when the report cannot be written. */
@@ -67,15 +85,15 @@ function formatReport(refused: readonly RefusedLine[]): string {
 const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
 /** The lines that can be imported if no user of the database has their names, and the others. */
-function parseRows(
-  context: AdminContext,
-  { columns, records }: UserFile,
+function parseBatch(
+  records: readonly CsvRecord[],
+  rules: ImportRules,
 ): { candidates: Candidate[]; refused: RefusedLine[] } {
   const candidates: Candidate[] = []
   const refused: RefusedLine[] = []
   const lines = { username: new Map<string, number>(), email: new Map<string, number>() }
   for (const record of records) {
-    const row = parseRow(record, { ...context, columns })
+    const row = parseRow(record, rules)
     const faults = Array.isArray(row) ? row : findRepeated(row, lines)
     if (Array.isArray(row) || faults.length > 0) refused.push({ line: record.line, faults })
     else candidates.push(row)
@@ -83,7 +101,7 @@ function parseRows(
   return { candidates, refused }
 }
 
-/** Notes the names of a line; returns those that an earlier line has. */
+/** Notes the names of a line; returns those that an earlier line of the batch has. */
 function findRepeated(
   { line, username, email }: Candidate,
   lines: Record<'username' | 'email', Map<string, number>>,

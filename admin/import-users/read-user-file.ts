@@ -1,11 +1,14 @@
 import { isUtf8 } from 'node:buffer'
+import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
-import { CsvError, type InfoRecord, parse } from 'csv-parse/sync'
+import { pipeline } from 'node:stream'
+import { CsvError, parse } from 'csv-parse'
 import { parseColumns } from './columns.ts'
 
 export interface UserFile {
   columns: readonly string[]
-  records: readonly CsvRecord[]
+  /** The records, the header first. */
+  records: AsyncIterable<CsvRecord>
 }
 
 export interface CsvRecord {
@@ -14,7 +17,7 @@ export interface CsvRecord {
   cells: readonly string[]
 }
 
-/** A million users; the file is read as a whole, and takes ten times as much memory. */
+/** A million users. The check of the encoding reads the file as a whole. */
 const MAX_FILE_BYTES = 128 * 1024 * 1024
 
 /** Reads a CSV file (RFC 4180) before anything is written; throws unless it is UTF-8 and has a valid header. */
@@ -25,50 +28,41 @@ export async function readUserFile(path: string): Promise<UserFile> {
   // The report is written beside it.
   if (!found.isFile()) throw new Error(`${path} is not a file`)
   if (found.size > MAX_FILE_BYTES) throw new Error(`${path} is larger than 128 MiB; split it`)
-  const bytes = await readFile(path)
-  refuseOtherEncodings(path, bytes)
-  const [header, ...records] = parseRecords(path, bytes.toString())
-  if (!header) throw new Error(`${path} is empty: its first line must name the columns`)
-  return { columns: parseColumns(header.cells), records }
+  refuseOtherEncodings(path, await readFile(path))
+  let columns: string[] | undefined
+  // To its end: a quote in the wrong place can hide the records after it, so it refuses the whole file.
+  for await (const { cells } of readRecords(path)) columns ??= parseColumns(cells)
+  if (!columns) throw new Error(`${path} is empty: its first line must name the columns`)
+  return { columns, records: readRecords(path) }
 }
 
 function refuseOtherEncodings(path: string, bytes: Buffer): void {
+  const isUtf16 = /^\xff\xfe|^[^\n]*\0/.test(bytes.toString('latin1', 0, 1_000))
+  if (!isUtf16 && isUtf8(bytes)) return
   const lines = bytes.toString('latin1').split('\n')
-  const isUtf16 = /^\xff\xfe|\0/.test(lines[0] ?? '')
   const number = isUtf16 ? 1 : 1 + lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1')))
-  if (number > 0)
-    throw new Error(
-      `${path} is not UTF-8 text (line ${number}): save it as UTF-8, for example with iconv -f ${isUtf16 ? 'UTF-16' : 'WINDOWS-1252'} -t UTF-8`,
-    )
+  throw new Error(
+    `${path} is not UTF-8 text (line ${number}): save it as UTF-8, for example with iconv -f ${isUtf16 ? 'UTF-16' : 'WINDOWS-1252'} -t UTF-8`,
+  )
 }
 
-/** A quote in the wrong place can hide the records after it, so it refuses the whole file. */
-export function parseRecords(path: string, text: string): CsvRecord[] {
-  const records: CsvRecord[] = []
+/** Reads the records of a CSV file one after the other; blank lines are left out. */
+export async function* readRecords(path: string): AsyncGenerator<CsvRecord> {
+  const parser = parse({ bom: true, relax_column_count: true, record_delimiter: ['\r\n', '\n'] })
+  // It destroys the parser with an error of the file, which ends the loop.
+  pipeline(createReadStream(path), parser, () => undefined)
+  let line = 1
   try {
-    // csv-parse counts the two characters within quotes as two lines.
-    parse(text.replaceAll('\r\n', '\n'), {
-      bom: true,
-      skip_empty_lines: true,
-      relax_column_count: true,
-      record_delimiter: '\n',
-      onRecord: (cells: string[], { lines }: InfoRecord) => void records.push(toRecord(cells, lines)),
-    })
+    for await (const given of parser as AsyncIterable<string[]>) {
+      const cells = given.map((cell) => cell.replaceAll('\r\n', '\n'))
+      if (cells.length > 1 || cells[0]?.trim()) yield { line, cells }
+      line += cells.join('').split('\n').length
+    }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
-    const last = records.at(-1)
-    const line = last ? last.line + countLineEnds(last.cells) + 1 : 1
     // The message of csv-parse contains values, which may be passwords.
     throw new Error(
-      `${path} cannot be read: a quote after line ${line - 1} is not closed, or in the wrong place`,
+      `${path} cannot be read: a quote in line ${error.lines} or before is not closed, or in the wrong place`,
     )
   }
-  return records
 }
-
-const toRecord = (cells: string[], lastLine: number): CsvRecord => ({
-  line: lastLine - countLineEnds(cells),
-  cells,
-})
-
-const countLineEnds = (cells: readonly string[]): number => cells.join('').split('\n').length - 1

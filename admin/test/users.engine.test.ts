@@ -132,7 +132,7 @@ describe('an import', () => {
     const header = 'username,email,password_hash'
     const { summary, report } = await importCsv('batches.csv', [header, ...rows, `B0,new@x.org,${SHA1}`])
     expect(summary).toBe('Imported 1100, already there 0, refused 1.')
-    expect(report).toContain('1102,"username","is also that of line 2"')
+    expect(report).toContain('1102,"username","belongs to another user"')
   })
 
   it('recognises on a second run the users that are in, also those without an e-mail', async () => {
