@@ -19,6 +19,7 @@ export async function describeAuthApi(issuer = 'http://localhost:8080') {
     JWT_SECRET: randomBytes(64).toString('base64'),
     MAIL_SECRET: randomBytes(32).toString('base64'),
     SIGN_UP: 'on',
+    ACCOUNT_DELETION: 'on',
   })
   const registry = new Registry()
   createHashWaits(registry)

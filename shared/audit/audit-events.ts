@@ -48,7 +48,9 @@ export const AUDIT_EVENTS = {
   'signup.refused': { description: 'The code of a sign-up was refused; without a user.', isOpen: true },
   'signup.confirmed': { description: 'The code of a sign-up was confirmed: the user exists.' },
   'account.created': { description: 'An admin created the user; an import of users is not recorded.' },
-  'account.deleted': { description: 'An admin deleted the user.' },
+  'account.deleted': {
+    description: 'The account was deleted by its owner, or by an admin if `reason` is `admin`.',
+  },
   'account.restored': { description: 'An admin reverted the deletion of the user.' },
   'failed_logins.noticed': {
     description:

@@ -41,6 +41,7 @@ export const MAIL_TEMPLATES = {
   /** A mail to the old address. */
   'email-changed': z.strictObject(EVENT),
   'password-changed': z.strictObject(EVENT),
+  'account-deleted': z.strictObject(EVENT),
   'roles-changed': z.strictObject({ ...EVENT, role: z.string() }),
   'failed-logins': z.strictObject({ ...EVENT, count: wholeNumber }),
 } satisfies MailTemplates

@@ -218,6 +218,12 @@ export const SETTINGS = {
     default: 'immediate',
     example: 'confirmed',
   }),
+  ACCOUNT_DELETION: oneOf(['on', 'off'], {
+    description:
+      'Whether users may delete their own account by `POST /profile/delete`. An admin can restore it.',
+    default: 'off',
+    example: 'on',
+  }),
 
   // Sign-up
   SIGN_UP: oneOf(['on', 'off'], {

@@ -10,6 +10,7 @@ import { type AppDependencies, createCore } from './core.ts'
 import { createServer } from './create-server.ts'
 import { addExtensions } from './extension-routes.ts'
 import { addChangePassword } from './features/change-password/feature.ts'
+import { addDeleteAccount } from './features/delete-account/feature.ts'
 import { createAppReadiness } from './features/health/readiness.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { addLogOut } from './features/log-out/feature.ts'
@@ -81,6 +82,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await addLogOut(server, core)
   await addProfile(server, config, core)
   await addChangePassword(server, config, core)
+  addDeleteAccount(server, config, core)
   await server.register(passwordPolicyRoutes, { policy: config.policy })
   await addPasswordReset(server, config, core)
   await addSignUp(server, config, core)

@@ -46,7 +46,11 @@ export const parseConfig = declareConfig('auth-api', {
     ALLOW_SEQUENTIAL: 'ALLOW_SEQUENTIAL',
     ALLOW_REPEATED: 'ALLOW_REPEATED',
   },
-  profile: { properties: 'PROFILE_PROPERTIES', emailChange: 'EMAIL_CHANGE' },
+  profile: {
+    properties: 'PROFILE_PROPERTIES',
+    emailChange: 'EMAIL_CHANGE',
+    deletion: 'ACCOUNT_DELETION',
+  },
   reset: { ttlSeconds: 'RESET_TTL', attempts: 'RESET_ATTEMPTS' },
   signUp: { isOpen: 'SIGN_UP', domains: 'SIGN_UP_DOMAINS' },
   notices: { failedLogins: 'NOTICE_FAILED_LOGINS' },

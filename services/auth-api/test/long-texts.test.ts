@@ -3,7 +3,7 @@ import { aUser, logIn, PASSWORD, startApp, type TestApp } from './support/start-
 
 let app: TestApp
 beforeAll(async () => {
-  app = await startApp({ settings: { SIGN_UP: 'on' } })
+  app = await startApp({ settings: { SIGN_UP: 'on', ACCOUNT_DELETION: 'on' } })
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
@@ -42,6 +42,7 @@ describe('a text whose normalisation would take a tenth of a second', () => {
     { method: 'PUT', url: '/profile/password', body: { currentPassword: marks(1_000), password: PASSWORD } },
     { method: 'PUT', url: '/profile', body: { email, currentPassword: marks(1_000) } },
     { method: 'PUT', url: '/profile', body: { name: marks(40) } },
+    { method: 'POST', url: '/profile/delete', body: { currentPassword: marks(1_000) } },
   ] as const)('is refused by $method $url', async ({ method, url, body }) => {
     const user = await aUser(app)
     const { token } = (await logIn(app, user.email)).json()

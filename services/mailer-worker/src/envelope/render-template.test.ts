@@ -39,7 +39,13 @@ describe('rendering a mail', () => {
 
   it.each(LANGUAGES)('names the product, the account and the support as text, in %s', async (language) => {
     const brand = { product: 'A <b> & Co', support: 'help@example.com', colour: '#123abc' }
-    for (const template of ['password-changed', 'roles-changed', 'failed-logins', 'email-changed']) {
+    for (const template of [
+      'password-changed',
+      'roles-changed',
+      'failed-logins',
+      'email-changed',
+      'account-deleted',
+    ]) {
       const notice = {
         at: 'today',
         address: '192.0.*.*',
