@@ -19,7 +19,7 @@ it('is a page in dev that links every part, and shows a command that logs in', a
   for (const target of ['docs', 'openapi.json', 'health/ready'])
     expect((await app.server.inject(`/${target}`)).statusCode, target).toBeLessThan(400)
   expect(page.body).toContain('curl -s http://localhost:8080/login')
-  expect(page.body).toContain('user@example.com')
+  expect(page.body).toContain('admin@example.com (admin), user@example.com (user)')
 })
 
 it.each([

@@ -18,7 +18,7 @@ const STYLE = `
   :root { color-scheme: light dark }
   body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem }
   dt { font-weight: 600 } dd { margin: 0 0 .75rem }
-  pre { padding: .75rem; overflow-x: auto; border: 1px solid; border-radius: 4px }`
+  pre { padding: .75rem; white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid; border-radius: 4px }`
 
 /** The page of `/` in dev and test, for a developer who has just started Latchkey. */
 export function renderStartPage(page: StartPage): string {
@@ -53,6 +53,7 @@ function listAddresses({ hasDocs, inboxUrl, metricsPort, url }: StartPage): stri
     ...(inboxUrl ? [['Mail inbox', `${link(inboxUrl)}, where every mail of this environment lands`]] : []),
     ...(metrics ? [['Metrics', link(metrics.href)]] : []),
     ['Health', '<a href="health/ready">/health/ready</a>'],
+    ['Demo users', DEMO_USERS.map(({ email, role }) => `${email} (${role})`).join(', ')],
   ]
 }
 
