@@ -37,7 +37,7 @@ npm() {
   : > "$LOG"
   "$(type -P npm)" "$@" > "$LOG" 2>&1 &
   started=$!
-  until grep -q 'Ctrl-C' "$LOG"; do
+  until grep -q 'Latchkey is ready' "$LOG"; do
     kill -0 "$started" 2>&- || { started=; break; }
     sleep 0.2
   done
