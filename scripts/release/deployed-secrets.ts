@@ -24,7 +24,11 @@ export const queueUrl = (password: string): string => `redis://:${encodeURICompo
 export const redisConfig = (password: string): string =>
   [
     `requirepass "${password}"`,
+    // Below the limit of the container: a server that is full refuses writes, and one that exceeds the limit is killed.
+    'maxmemory 192mb',
     'maxmemory-policy noeviction',
+    // The append-only file has everything.
+    'save ""',
     'appendonly yes',
     'appendfsync always',
     'dir /data',

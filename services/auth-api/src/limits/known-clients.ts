@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
 import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
@@ -8,28 +9,43 @@ export interface KnownClients {
   has(request: LimitedRequest, account: string): Promise<boolean>
 }
 
-const REMEMBERED_SECONDS = 30 * 24 * 60 * 60
+const REMEMBERED_MS = 30 * 24 * 60 * 60 * 1000
 const CLIENTS_IN_MEMORY = 50_000
+/** Clients in Redis, which take some 25 MB there. The one whose last login is the oldest is forgotten first. */
+const CLIENTS_IN_REDIS = 200_000
+/** The sorted set of the clients in Redis, by the time of their last login. */
+const REDIS_KEY = 'latchkey-limit:known'
 
 /** Remembers for 30 days, in this process and, where there is Redis, for all replicas. Without Redis each process knows its own. */
 export function createKnownClients(
   redis: Redis | undefined,
   accountKey: (account: string) => string,
+  maxInRedis = CLIENTS_IN_REDIS,
 ): KnownClients {
-  const here = new LRUCache<string, true>({ max: CLIENTS_IN_MEMORY, ttl: REMEMBERED_SECONDS * 1000 })
+  const here = new LRUCache<string, true>({ max: CLIENTS_IN_MEMORY, ttl: REMEMBERED_MS })
+  // A hash, because an address and an account key would take twice the memory.
   const keyOf = (request: LimitedRequest, account: string) =>
-    pairKey(addressKey(request), accountKey(account))
-  const redisKey = (key: string) => `latchkey-limit:known:${key}`
+    hash('sha256', pairKey(addressKey(request), accountKey(account)), 'base64url').slice(0, 22)
+
+  async function hasInRedis(key: string): Promise<boolean> {
+    const lastLogin = await redis?.zscore(REDIS_KEY, key).catch(() => null)
+    return Number(lastLogin ?? Number.NEGATIVE_INFINITY) > Date.now() - REMEMBERED_MS
+  }
 
   return {
     async remember(request, account) {
       const key = keyOf(request, account)
       here.set(key, true)
-      await redis?.set(redisKey(key), 1, 'EX', REMEMBERED_SECONDS).catch(() => undefined)
+      await redis
+        ?.pipeline()
+        .zadd(REDIS_KEY, Date.now(), key)
+        .zremrangebyrank(REDIS_KEY, 0, -maxInRedis - 1)
+        .exec()
+        .catch(() => undefined)
     },
     async has(request, account) {
       const key = keyOf(request, account)
-      return here.has(key) || (await redis?.exists(redisKey(key)).catch(() => 0)) === 1
+      return here.has(key) || hasInRedis(key)
     },
   }
 }

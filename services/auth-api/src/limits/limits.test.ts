@@ -269,7 +269,7 @@ describe('reset requests', () => {
 /** Redis as far as the limits use it: the library defines a command that adds events to a key. */
 function aRedis() {
   const counts = new Map<string, number>()
-  const known = new Set<string>()
+  const known = new Map<string, number>()
   const state = { isUp: true }
   async function add([key = '', events]: string[]) {
     if (!state.isUp) throw new Error('away')
@@ -281,8 +281,12 @@ function aRedis() {
     defineCommand(name: string) {
       client[name] = add
     },
-    set: async (key: string) => void known.add(key),
-    exists: async (key: string) => (known.has(key) ? 1 : 0),
+    zscore: async (_key: string, member: string) => known.get(member)?.toString() ?? null,
+    pipeline: () => ({
+      zadd: (_key: string, score: number, member: string) => ({
+        zremrangebyrank: () => ({ exec: async () => void known.set(member, score) }),
+      }),
+    }),
   }
   // A client has hundreds of methods, of which the limits use these.
   return { counts, state, redis: client as unknown as Redis }
@@ -376,11 +380,17 @@ describe('replicas with Redis', () => {
   })
 
   it('know where users have logged in on another', async () => {
+    const clock = stopClock()
     const { redis } = aRedis()
     const [one, two] = [limitsOf({}, redis), limitsOf({}, redis)]
     await one.limitLogin(HERE, 'ada', async () => undefined)
     expect((await two.limitLogin(HERE, 'ada', async (client) => client)).trust).toBe('known')
     expect((await two.limitLogin(HERE, 'bob', async (client) => client)).trust).toBe('other')
+    clock.pass(30 * 24 * 60 * 60)
+    const three = limitsOf({}, redis)
+    expect((await three.limitLogin(HERE, 'ada', async (client) => client)).trust, 'after 30 days').toBe(
+      'other',
+    )
   })
 })
 

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import { openBullQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.ts'
+import { openCounters } from '../../src/limits/counters.ts'
+import { createKnownClients } from '../../src/limits/known-clients.ts'
 import { openLimitStore } from '../../src/limits/limit-store.ts'
 import { startSeverableProxy } from '../support/severable-proxy.ts'
 import { aUser, PASSWORD, startApp, type TestApp } from '../support/start-app.ts'
@@ -147,6 +150,39 @@ describe('limits in Redis', () => {
       expect(countRedisWarnings(app)).toBe(1)
     } finally {
       await redis.run('config', 'set', 'maxmemory', '0')
+    }
+  })
+
+  it('leave room for the queue, however many clients are known', async () => {
+    const store = openLimitStore(redis.url, { debug: () => undefined })
+    if (!store) throw new Error('no store')
+    const { queue, close } = openBullQueue(redis.url, {}, () => undefined)
+    try {
+      await queue.waitUntilReady()
+      await expect.poll(() => store.status).toBe('ready')
+      const used = Number(/used_memory:(\d+)/.exec(await redis.run('info', 'memory'))?.[1])
+      await redis.run('config', 'set', 'maxmemory', String(used + 4 * 2 ** 20))
+      const known = createKnownClients(store, (account) => account.padEnd(43, '='), 5_000)
+      const clientOf = (n: number) => ({
+        ip: `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`,
+        raw: { socket: { destroyed: false } },
+      })
+      for (let n = 0; n < 50_000; n += 500)
+        await Promise.all(Array.from({ length: 500 }, (_, more) => known.remember(clientOf(n + more), 'ada')))
+      expect(Number(await store.zcard('latchkey-limit:known'))).toBe(5_000)
+      const ofAnother = createKnownClients(store, (account) => account.padEnd(43, '='), 5_000)
+      expect(await ofAnother.has(clientOf(49_999), 'ada')).toBe(true)
+      expect(await ofAnother.has(clientOf(0), 'ada'), 'the oldest').toBe(false)
+      expect((await queue.add('mail', {})).id).toBeDefined()
+      const counter = openCounters(store, {
+        info: () => undefined,
+        warn: (details) => expect.fail(JSON.stringify(details)),
+      })
+      expect(await counter('failures', 60).count('key')).toMatchObject({ count: 1 })
+    } finally {
+      await redis.run('config', 'set', 'maxmemory', '0')
+      await close()
+      store.disconnect()
     }
   })
 
