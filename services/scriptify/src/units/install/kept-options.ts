@@ -68,7 +68,7 @@ const isKeptOptions = (value: unknown): value is KeptOptions =>
 export const isEdited = ({ text }: FoundFile, digest: string | undefined): boolean =>
   digest !== undefined && digest !== digestOf(text)
 
-const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64url')
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /** The kept options that the given ones leave as they are: some belong to one that has changed. */
 export function dropChanged(kept: ServiceOptions, given: ServiceOptions): ServiceOptions {
