@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
-import { createAttemptTurns, createKeyedMutex } from './attempt-turns.ts'
+import { createAttemptQueues } from './attempt-queues.ts'
 import { type Counted, type CreateCounter, tooManyRequests } from './counters.ts'
 import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
 
@@ -45,9 +45,8 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
   const addresses = createCounter(`${name}-address`, MINUTE)
   const accounts = createCounter(`${name}-account`, MINUTE)
   const pairs = createCounter(`${name}-pair`, MINUTE)
-  const readFailures = (address: string) => addresses.read(address)
-  const inTurn = createAttemptTurns({ limit, maxWaiting: waitingLogins, readFailures })
-  const oneAtATime = createKeyedMutex()
+  const inTurn = createAttemptQueues(limit + waitingLogins)
+  const oneAtATime = createAttemptQueues()
 
   /** The counts that refuse an attempt; none when it may begin. */
   async function findReached({ account, pair }: Keys, ofAddress: Counted): Promise<Counted[]> {
@@ -57,34 +56,37 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
     return ofPair.count > 0 ? [...reached, ofPair] : reached
   }
 
-  async function run<Result>(
-    keys: Keys,
-    ofAddress: Counted,
-    attempt: () => Promise<Result>,
-  ): Promise<Result> {
-    const reached = await findReached(keys, ofAddress)
-    if (reached.length > 0) throw tooManyRequests(lastToEnd(reached))
-    try {
-      return await attempt()
-    } catch (error) {
-      if (error instanceof AppError && failures.includes(error.code))
-        await Promise.all([
-          addresses.count(keys.address),
-          accounts.count(keys.account),
-          pairs.count(keys.pair),
-        ])
-      throw error
-    }
+  /** Counts a failure; returns those of the address. */
+  async function count({ address, account, pair }: Keys): Promise<number> {
+    const [ofAddress] = await Promise.all([
+      addresses.count(address),
+      accounts.count(account),
+      pairs.count(pair),
+    ])
+    return ofAddress.count
   }
 
-  return async (request, accountName, attempt) => {
+  return (request, accountName, attempt) => {
     const address = addressKey(request)
     const account = accountKey(accountName)
     const keys = { address, account, pair: pairKey(address, account) }
-    return inTurn(address, (ofAddress) =>
+    return inTurn(address, async (allow) => {
+      const ofAddress = await addresses.read(address)
+      // As many at once as may still fail: forty concurrent guesses gain nothing over forty sequential ones.
+      allow(limit - ofAddress.count)
       // Guesses from many addresses at once then fail less often than twice the account's limit, and once for each address.
-      oneAtATime(keys.pair, () => run(keys, ofAddress, attempt)),
-    )
+      return oneAtATime(keys.pair, async () => {
+        const reached = await findReached(keys, ofAddress)
+        if (reached.length > 0) throw tooManyRequests(lastToEnd(reached))
+        try {
+          return await attempt()
+        } catch (error) {
+          // Before the attempt ends, and the next one begins.
+          if (error instanceof AppError && failures.includes(error.code)) allow(limit - (await count(keys)))
+          throw error
+        }
+      })
+    })
   }
 }
 

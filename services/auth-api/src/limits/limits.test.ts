@@ -6,7 +6,6 @@ import Fastify from 'fastify'
 import type { Redis } from 'ioredis'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Config } from '../config.ts'
-import { createAttemptTurns } from './attempt-turns.ts'
 import { openCounters } from './counters.ts'
 import { addressKey, createAccountKey } from './limit-keys.ts'
 import { createLimits } from './limits.ts'
@@ -160,15 +159,11 @@ describe('failures', () => {
 
 describe('attempts that wait', () => {
   it('begin in the order of their arrival, as earlier ones end', async () => {
-    const inTurn = createAttemptTurns({
-      limit: 2,
-      maxWaiting: 10,
-      readFailures: async () => ({ count: 0, retryAfterSeconds: 1 }),
-    })
+    const { limitLogin } = limitsOf({ failedLoginsPerMinute: 2, waitingLogins: 10 })
     const begun: number[] = []
     const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
     const all = gates.map((gate, index) =>
-      inTurn('address', () => {
+      limitLogin(HERE, `account ${index}`, () => {
         begun.push(index)
         return gate.promise
       }),
