@@ -66,8 +66,7 @@ export function openCounters(redis: Redis | undefined, logger: LimitLogger): Cre
 export function boundKeys(limiter: RateLimiterMemory): (key: string) => void {
   const keys = new LRUCache<string, true>({
     max: KEYS_IN_MEMORY,
-    // Otherwise a key that is counted again might be deleted.
-    noDisposeOnSet: true,
+    // Not for a key that is counted again: its value is the same.
     dispose: (_value, key) => void limiter.delete(key),
   })
   return (key) => void keys.set(key, true)
