@@ -106,7 +106,7 @@ const MEANT: Record<string, string> = {
   list: 'services',
   log: 'logs',
   ls: 'services',
-  ps: 'services --status',
+  ps: 'status',
   remove: 'uninstall',
   repl: 'terminal',
   request: 'endpoint',

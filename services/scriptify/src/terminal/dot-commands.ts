@@ -134,8 +134,8 @@ async function describe(
   )
 }
 
-async function restart({ session, print }: DotCommandContext, keep: boolean): Promise<void> {
-  const { notes } = await session.restart({ keep })
+async function restart({ session, print }: DotCommandContext, keepsVariables: boolean): Promise<void> {
+  const { notes } = await session.restart({ keepsVariables })
   for (const note of notes) print(note)
-  print(keep ? 'Reloaded' : 'All variables were cleared')
+  print(keepsVariables ? 'Reloaded' : 'All variables were cleared')
 }

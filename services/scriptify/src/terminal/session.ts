@@ -40,8 +40,8 @@ export interface Session {
   finish(): void
   /** Resolves when a script's worker has ended by itself, with its exit status; undefined if a signal ended it. */
   ended: Promise<number | undefined>
-  /** Starts a new worker; with keep, it receives the imports, declarations and plain variables of the old one. */
-  restart(options: { keep: boolean }): Promise<Opened>
+  /** Starts a new worker, with the imports, declarations and plain variables of the old one or without. */
+  restart(options: { keepsVariables: boolean }): Promise<Opened>
   close(): Promise<void>
 }
 
@@ -67,7 +67,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     kill: worker.kill,
     finish: worker.finish,
     ended: worker.ended,
-    restart: ({ keep }) => restart(worker, memory, keep),
+    restart: ({ keepsVariables }) => restart(worker, memory, keepsVariables),
     close: worker.close,
   }
 }
@@ -111,8 +111,12 @@ function toOutcome({ ok, interrupted, error, shown }: Answer<'done'>): Outcome {
   return typeof shown === 'string' ? { status: 'shown', text: shown } : { status: 'silent' }
 }
 
-async function restart(worker: SupervisedWorker, memory: SessionMemory, keep: boolean): Promise<Opened> {
-  if (keep) memory.setSnapshot((await worker.ask({ type: 'snapshot' })).snapshot)
+async function restart(
+  worker: SupervisedWorker,
+  memory: SessionMemory,
+  keepsVariables: boolean,
+): Promise<Opened> {
+  if (keepsVariables) memory.setSnapshot((await worker.ask({ type: 'snapshot' })).snapshot)
   else memory.forget()
   await worker.close()
   return worker.start()

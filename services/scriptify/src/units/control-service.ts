@@ -62,8 +62,8 @@ export async function startService({ name, system, commands, failure }: StartedS
     await controlAll(commands)
   } catch (error) {
     const line = await lastLogLine(name, system)
-    const said = line === undefined ? '' : `; its log ends with ${JSON.stringify(line)}`
-    throw fail(errorMessage(error) + said)
+    const ending = line === undefined ? '' : `; its log ends with ${JSON.stringify(line)}`
+    throw fail(errorMessage(error) + ending)
   }
   if (system.hasFailed === undefined) return
   await setTimeout(SETTLING_MS)

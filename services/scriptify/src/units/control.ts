@@ -11,8 +11,8 @@ export async function controlAll(commands: readonly ControlCommand[]): Promise<v
   for (const { words, mayFail } of commands) {
     const { code, stderr, reason } = await ask(words)
     if (code === 0 || mayFail) continue
-    const said = stderr.trim().split('\n')[0] || (code > 0 ? `exit code ${code}` : reason)
-    throw new CliError(`${words.join(' ')}: ${said}`, EXIT.failed)
+    const cause = stderr.trim().split('\n')[0] || (code > 0 ? `exit code ${code}` : reason)
+    throw new CliError(`${words.join(' ')}: ${cause}`, EXIT.failed)
   }
 }
 

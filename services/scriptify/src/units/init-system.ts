@@ -21,6 +21,12 @@ export interface ServiceState {
   /** How often the init system has restarted it since it was started. */
   readonly restarts?: number | undefined
   readonly memoryBytes?: number | undefined
+  /** How the last run ended: `success`, or what the init system calls the failure. */
+  readonly lastResult?: string | undefined
+  /** When the last run ended, or a timer last elapsed, in ISO 8601. */
+  readonly lastRun?: string | undefined
+  /** When a timer elapses next, in ISO 8601. */
+  readonly nextRun?: string | undefined
 }
 
 export const SERVICE_ACTIONS = ['start', 'stop', 'restart'] as const

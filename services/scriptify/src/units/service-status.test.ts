@@ -16,11 +16,19 @@ const aService = (changes: Partial<ServiceStatus> = {}): ServiceStatus => ({
 describe('the table of status', () => {
   it('has a dash for what is not known, and shows no control character of a log', () => {
     const facts = { uptimeSeconds: 7, restarts: 0, memoryBytes: 19_083_034, lastLogLine: 'a\x1b[2Jb\tc' }
-    const services = [aService(facts), aService({ name: 'x', state: 'inactive' })]
+    const runs = {
+      lastRun: '2026-11-24T03:00:00.000Z',
+      lastResult: 'exit-code',
+      nextRun: '2026-11-25T03:00:00.000Z',
+    }
+    const services = [
+      aService(facts),
+      aService({ name: 'x', state: 'scheduled', startsAtBoot: 'unknown', ...runs }),
+    ]
     expect(formatStatus(services, Number.POSITIVE_INFINITY)).toEqual([
-      'NAME      TEMPLATE  STATE     UPTIME  RESTARTS  MEMORY    LAST LOG LINE',
-      'importer  systemd   active    7s      0         18.2 MiB  a [2Jb c',
-      'x         systemd   inactive  -       -         -         -',
+      'NAME      TEMPLATE  STATE      BOOT  UPTIME  RESTARTS  MEMORY    LAST RUN           RESULT     NEXT RUN           LAST LOG LINE',
+      'importer  systemd   active     yes   7s      0         18.2 MiB  -                  -          -                  a [2Jb c',
+      'x         systemd   scheduled  -     -       -         -         2026-11-24 03:00Z  exit-code  2026-11-25 03:00Z  -',
     ])
   })
 
@@ -37,6 +45,6 @@ describe('the table of status', () => {
     [90_061, '1d 1h'],
   ])('shows %d seconds as %s', (uptimeSeconds, text) => {
     const [, row] = formatStatus([aService({ uptimeSeconds })], 200)
-    expect(row).toContain(`active  ${text}  `)
+    expect(row).toContain(`active  yes   ${text}  `)
   })
 })

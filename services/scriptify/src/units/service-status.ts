@@ -17,7 +17,10 @@ export async function readStatus(systems: readonly InitSystem[]): Promise<Servic
   )
 }
 
-const HEADINGS = ['NAME', 'TEMPLATE', 'STATE', 'UPTIME', 'RESTARTS', 'MEMORY', 'LAST LOG LINE']
+const HEADINGS = [
+  ...['NAME', 'TEMPLATE', 'STATE', 'BOOT', 'UPTIME', 'RESTARTS', 'MEMORY'],
+  ...['LAST RUN', 'RESULT', 'NEXT RUN', 'LAST LOG LINE'],
+]
 
 /** A table with a line for each service, cut to the width of the terminal. */
 export function formatStatus(services: readonly ServiceStatus[], columns: number): string[] {
@@ -37,12 +40,25 @@ const cellsOf = (service: ServiceStatus): string[] => [
   service.name,
   service.template,
   service.state ?? 'unknown',
+  describeBoot(service.startsAtBoot),
   service.uptimeSeconds === undefined ? '-' : formatDuration(service.uptimeSeconds),
   `${service.restarts ?? '-'}`,
   service.memoryBytes === undefined ? '-' : `${(service.memoryBytes / 1024 ** 2).toFixed(1)} MiB`,
+  formatTime(service.lastRun),
+  service.lastResult ?? '-',
+  formatTime(service.nextRun),
   // A log may contain anything; a control character would reach the terminal.
   (service.lastLogLine ?? '-').replaceAll(/\p{Cc}/gu, ' '),
 ]
+
+function describeBoot(startsAtBoot: ServiceStatus['startsAtBoot']): string {
+  if (startsAtBoot === 'unknown' || startsAtBoot === undefined) return '-'
+  return startsAtBoot ? 'yes' : 'no'
+}
+
+/** `2026-11-24 10:00Z`: the time zone of the reader and that of the service may differ. */
+const formatTime = (time: string | undefined): string =>
+  time === undefined ? '-' : `${time.slice(0, 16).replace('T', ' ')}Z`
 
 /** The two largest units: `2d 3h`, `3h 5m`, `5m 7s`, `7s`. */
 function formatDuration(seconds: number): string {

@@ -158,7 +158,7 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
         const status = JSON.parse((await word('status', 'worded', '--json')).stdout)
         expect(status).toMatchObject([{ name: 'worded', state: 'active', restarts: 0, startsAtBoot: false }])
         expect(status[0].uptimeSeconds).toBeGreaterThanOrEqual(0)
-        expect((await word('status')).stdout).toMatch(/^NAME .*\n(.*\n)*worded +systemd +active +\d+s/)
+        expect((await word('status')).stdout).toMatch(/^NAME .*\n(.*\n)*worded +systemd +active +no +\d+s/)
         // As an admin edits it by hand.
         const unit = '/etc/systemd/system/worded.service'
         await succeed(machine, 'sed', '-i', 's/^Description=.*/Description=by hand/', unit)
@@ -214,6 +214,10 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
         expect(await succeed(machine, 'stat', '-c', '%U:%G', `/proc/${pid}`)).toBe('app:daemon\n')
         const show = (property: string) => succeed(machine, 'systemctl', 'show', '-P', property, 'loose')
         expect([await show('NoNewPrivileges'), await show('MemoryMax')]).toEqual(['no\n', '536870912\n'])
+        expect(await install('loose', probe.record, '--force', '--schedule', '@daily')).toMatchObject({
+          code: 2,
+          stderr: 'loose is installed without a schedule: uninstall it first\n',
+        })
         expect((await scriptify(machine, 'uninstall', 'loose')).code).toBe(0)
       })
 
@@ -272,14 +276,21 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
         const { stdout } = await status()
         expect(JSON.parse(stdout)).toMatchObject([{ state: 'scheduled', startsAtBoot: true }])
         expect(await install('timed', probe.record, '--force')).toMatchObject({
-          code: 2,
-          stderr: 'timed is installed with a schedule: uninstall it first\n',
+          code: 0,
+          stdout: expect.stringContaining('Kept --schedule 0 3 13 * fri\n'),
         })
 
         await succeed(machine, 'systemctl', 'start', 'timed')
         const { pid } = await nextCall(machine)
         await eventually(async () => (await systemctl('is-active', 'timed')).code !== 0)
         expect((await run(machine, 'test', '-d', `/proc/${pid}`)).code).toBe(1)
+        expect(JSON.parse((await status()).stdout)).toMatchObject([
+          {
+            lastResult: 'success',
+            lastRun: expect.stringMatching(/^20\d\d-.*Z$/),
+            nextRun: expect.stringMatching(/T03:00:00Z$/),
+          },
+        ])
         expect((await scriptify(machine, 'stop', 'timed')).code).toBe(0)
         expect(JSON.parse((await status()).stdout)).toMatchObject([{ state: 'inactive' }])
         expect((await scriptify(machine, 'uninstall', 'timed')).code).toBe(0)
@@ -367,7 +378,7 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
           },
         ])
         const states = async () => {
-          const [service] = JSON.parse((await scriptify(machine, 'services', '--json', '--status')).stdout)
+          const [service] = JSON.parse((await scriptify(machine, 'status', '--json')).stdout)
           return [service.state, service.startsAtBoot]
         }
         expect(await states()).toEqual(['inactive', false])
@@ -381,8 +392,8 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
         )
         const words = asked.stdout.endsWith('enabled\n') ? 'true' : '"unknown"'
         expect(asked.stdout).toContain(`"startsAtBoot": ${words}`)
-        expect((await scriptify(machine, 'services', '--status')).stdout).toBe(
-          'systemd  listed  active  at boot  /etc/systemd/system/listed.service\n',
+        expect((await scriptify(machine, 'services')).stdout).toBe(
+          'systemd  listed  /etc/systemd/system/listed.service\n',
         )
         expect((await scriptify(machine, 'uninstall', 'listed')).code).toBe(0)
       })

@@ -3,16 +3,16 @@ import type { InitSystem } from '../../units/init-system.ts'
 import type { ListedService } from '../../units/list-services.ts'
 
 const EXAMPLES = `
+scriptify status shows whether each runs, and starts at boot.
+
 Examples:
   scriptify services                  the template, name and file of each
   scriptify services --only-names     one name per line, for scripts
-  scriptify services --status         also whether each runs, and starts at boot
-  scriptify services --json           an array, for programs; with --status too`
+  scriptify services --json           an array, for programs`
 
 interface Flags {
   onlyNames?: boolean
   json?: boolean
-  status?: boolean
   root: string
 }
 
@@ -22,19 +22,15 @@ export function createServicesCommand(systems: readonly InitSystem[]): Command {
     .description('list the installed services')
     .option('--only-names', 'only names, one per line')
     .addOption(new Option('--json', 'as JSON').conflicts('onlyNames'))
-    .addOption(new Option('--status', 'ask the init system for the state of each').conflicts('onlyNames'))
     .option('--root <dir>', 'look below this folder, where another host’s files are mounted', '/')
     .addHelpText('after', EXAMPLES)
     .action((flags: Flags) => list(flags, systems))
 }
 
-async function list(
-  { onlyNames, json, status = false, root }: Flags,
-  systems: readonly InitSystem[],
-): Promise<void> {
+async function list({ onlyNames, json, root }: Flags, systems: readonly InitSystem[]): Promise<void> {
   const { listServices } = await import('../../units/list-services.ts')
   const { resolveRoot } = await import('../../units/folders.ts')
-  const services = await listServices({ root: await resolveRoot(root), systems, withState: status })
+  const services = await listServices({ root: await resolveRoot(root), systems })
   if (json) console.log(JSON.stringify(services, undefined, 2))
   else for (const line of onlyNames ? namesOf(services) : describe(services, systems)) console.log(line)
 }
@@ -48,21 +44,11 @@ function describe(services: readonly ListedService[], systems: readonly InitSyst
   if (services.length === 0) return ['No service is installed']
   const templateWidth = widest(systems)
   const nameWidth = widest(services)
-  return services.map(({ name, template, file, legacy, state, startsAtBoot }) => {
-    const columns = [
-      template.padEnd(templateWidth),
-      name.padEnd(nameWidth),
-      ...(state === undefined ? [] : [state, describeBoot(startsAtBoot)]),
-      file,
-    ]
+  return services.map(({ name, template, file, legacy }) => {
+    const columns = [template.padEnd(templateWidth), name.padEnd(nameWidth), file]
     return `${columns.join('  ')}${legacy ? '  (by the original scriptify)' : ''}`
   })
 }
 
 const widest = (named: readonly { name: string }[]): number =>
   Math.max(...named.map(({ name }) => name.length))
-
-function describeBoot(startsAtBoot: ListedService['startsAtBoot']): string {
-  if (startsAtBoot === 'unknown') return 'at boot: unknown'
-  return startsAtBoot ? 'at boot' : 'not at boot'
-}

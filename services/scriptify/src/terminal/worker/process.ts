@@ -46,16 +46,17 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
   /** The process that evaluates: the child itself, or the copy that took over after its death. */
   let pid = child.pid ?? 0
   let copy: number | undefined
-  let said: { reason?: string; snapshot?: string | undefined } = {}
+  /** What the process that evaluates has sent when it was dying. */
+  let dying: { reason?: string; snapshot?: string | undefined } = {}
   /** The exit status that a script has announced. */
   let announced: number | undefined
   let isEnding = false
   let isOver = false
 
   const report = (crash: Partial<CrashReport>) => {
-    const { reason = crash.reason ?? 'its process died', snapshot } = said
+    const { reason = crash.reason ?? 'its process died', snapshot } = dying
     const complete = { status: undefined, signal: undefined, restored: undefined, ...crash, reason, snapshot }
-    said = {}
+    dying = {}
     options.onDeath(complete)
     // A script that ends waits for no answer.
     if (!isEnding) channel.rejectAll(new WorkerDied(complete))
@@ -66,7 +67,7 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
         copy = news.pid
         return
       case 'dying':
-        said = news
+        dying = news
         return
       case 'restored':
         pid = news.pid

@@ -58,7 +58,6 @@ export interface SupervisedWorker {
  * The states of a worker, with what follows in each
  *
  *            | when its process dies                                 | at Ctrl-C       | at Ctrl-C again
- *   new      | nothing: there is none                                | nothing         | nothing
  *   starting | the start fails, or begins again: see `askToStart`    | nothing         | it is killed, after START_PATIENCE_MS
  *   ready    | its copy has taken over (php), or a new one is started | it is told      | it is killed
  *   running  | the statement fails, and the rest is as in `ready`    | it is told      | it is killed
@@ -68,7 +67,7 @@ export interface SupervisedWorker {
  * start() leads to `starting`, its success to `ready`, evaluate() to `running` and its answer back, finish() and the exit()
  * of a script to `ending`, close() to `closed`.
  */
-type State = 'new' | 'starting' | 'ready' | 'running' | 'ending' | 'closed'
+type State = 'starting' | 'ready' | 'running' | 'ending' | 'closed'
 
 /** How long Ctrl-C waits for a start: pressed again and again, it would kill each new process. */
 const START_PATIENCE_MS = 5000
@@ -77,7 +76,7 @@ const START_PATIENCE_MS = 5000
 export function superviseWorker(options: SessionOptions, memory: SessionMemory): SupervisedWorker {
   const { notify } = options
   const ended = Promise.withResolvers<number | undefined>()
-  let state: State = 'new'
+  let state: State = 'starting'
   let worker: WorkerProcess | undefined
   /** Settles when the worker is ready. */
   let started: Promise<unknown> = Promise.resolve()
@@ -128,7 +127,6 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
     if (state !== 'starting') for (const note of restored ?? []) notify(note)
   }
   const isIn = (expected: State) => state === expected
-  const hasWorker = () => !isIn('new') && !isIn('closed')
   const whenReady = async () => {
     await started
     return getWorker()
@@ -175,11 +173,11 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
       }
     },
     interrupt() {
-      if (hasWorker() && !isIn('starting')) getWorker().interrupt()
+      if (!isIn('closed') && !isIn('starting')) worker?.interrupt()
     },
     kill() {
       const isPatient = state === 'starting' && performance.now() - startedAt < START_PATIENCE_MS
-      if (hasWorker() && !isPatient) getWorker().kill()
+      if (!isIn('closed') && !isPatient) worker?.kill()
     },
     finish() {
       state = 'ending'

@@ -193,7 +193,9 @@ const stateIn = (properties: ReadonlyMap<string, string>): string =>
 
 /** Properties of a unit; none where systemd does not answer this user. */
 async function propertiesOf(unit: string, names: readonly string[]): Promise<Map<string, string>> {
-  const { stdout } = await ask(['systemctl', 'show', unit, `--property=${names}`], { timeoutMs: 20_000 })
+  // Times are shown in the time zone of this process.
+  const words = ['env', 'TZ=UTC', 'systemctl', 'show', unit, `--property=${names}`] as const
+  const { stdout } = await ask(words, { timeoutMs: 20_000 })
   return new Map([...stdout.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]))
 }
 
@@ -271,27 +273,51 @@ async function verify(name: string): Promise<string[]> {
 async function state(name: string): Promise<ServiceState> {
   if (!runsSystemd()) return { state: 'unknown', startsAtBoot: 'unknown' }
   const isScheduled = hasTimer(name)
-  const [enabled, properties] = await Promise.all([
+  const [enabled, properties, timer] = await Promise.all([
     ask(['systemctl', 'is-enabled', unitOf(name, isScheduled)], { timeoutMs: 20_000 }),
     propertiesOf(`${name}.service`, [
       ...STATE,
       'ActiveEnterTimestampMonotonic',
       'NRestarts',
       'MemoryCurrent',
+      'Result',
+      'ExecMainExitTimestamp',
     ]),
+    isScheduled
+      ? propertiesOf(`${name}.timer`, [...STATE, 'LastTriggerUSec', 'NextElapseUSecRealtime'])
+      : NO_TIMER,
   ])
   const state = stateIn(properties)
   const facts = factsIn(properties)
   return {
-    state: isScheduled && state === 'inactive' && (await waits(name)) ? 'scheduled' : state,
+    state: state === 'inactive' && stateIn(timer) === 'active' ? 'scheduled' : state,
     // A user whom it does not answer gets no word.
     startsAtBoot: enabled.stdout.trim() === '' ? 'unknown' : enabled.code === 0,
     ...(state === 'active' ? facts : { restarts: facts.restarts }),
+    ...lastRunIn(properties, timer),
   }
 }
 
-const waits = async (name: string): Promise<boolean> =>
-  stateIn(await propertiesOf(`${name}.timer`, STATE)) === 'active'
+const NO_TIMER: ReadonlyMap<string, string> = new Map()
+
+function lastRunIn(
+  service: ReadonlyMap<string, string>,
+  timer: ReadonlyMap<string, string>,
+): Pick<ServiceState, 'lastResult' | 'lastRun' | 'nextRun'> {
+  const endedAt = toIsoTime(service.get('ExecMainExitTimestamp'))
+  return {
+    // A service that has not run since the boot has the result of a success.
+    lastResult: endedAt && service.get('Result'),
+    lastRun: toIsoTime(timer.get('LastTriggerUSec')) ?? endedAt,
+    nextRun: toIsoTime(timer.get('NextElapseUSecRealtime')),
+  }
+}
+
+/** Reads `Wed 2026-11-25 03:00:00 UTC`; systemd writes nothing for a time that there is not. */
+function toIsoTime(text = ''): string | undefined {
+  const [, day, time] = /^\w+ (\S+) (\S+) UTC$/.exec(text) ?? []
+  return day === undefined ? undefined : `${day}T${time}Z`
+}
 
 /** What systemd counts and measures; it writes `[not set]` for what it does not know. */
 function factsIn(
