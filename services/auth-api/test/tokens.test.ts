@@ -284,6 +284,24 @@ describe('a protected route', () => {
     }
   })
 
+  it('admits each role of a list, and is refused before any other hook runs', async () => {
+    await using own = await startApp({ database: app.database })
+    const calls: string[] = []
+    const auth = { role: ['admin', 'user'] }
+    own.server.get('/listed', { auth, onRequest: async () => void calls.push('listed') }, async () => 'ok')
+    own.server.get(
+      '/admins',
+      { auth: { role: ['admin'] }, onRequest: async () => void calls.push('admins') },
+      async () => 'ok',
+    )
+    const token = await aToken(own, user)
+    const ask = async (url: string, headers: object) =>
+      (await own.server.inject({ url, headers: { ...headers } })).statusCode
+    expect(await ask('/listed', bearer(token))).toBe(200)
+    expect([await ask('/listed', {}), await ask('/admins', bearer(token))]).toEqual([401, 403])
+    expect(calls).toEqual(['listed'])
+  })
+
   it('compares the role that the user has now, also for a remembered token', async () => {
     const changed = await aUser(app, { role: 'admin' })
     const token = await signToken(app, changed, {
