@@ -21,8 +21,8 @@ export function createEventCounts() {
   const anonymous: Counts = { max: MAX_ANONYMOUS, byKey: new Map() }
   const others: Counts = { max: MAX_OTHERS, byKey: new Map() }
   /** Different open events by address. */
-  const ofAddress = new Map<string | undefined, number>()
-  const countOf = (address: string | undefined): number => ofAddress.get(address) ?? 0
+  const openByAddress = new Map<string | undefined, number>()
+  const countOf = (address: string | undefined): number => openByAddress.get(address) ?? 0
 
   /** Leaves out what would make an event one of too many different ones. */
   function shorten(event: AuditEvent, isOpen: boolean, { max, byKey }: Counts): AuditEvent {
@@ -45,7 +45,7 @@ export function createEventCounts() {
         return undefined
       }
       counts.byKey.set(keyOf(kept), { event: kept, more: 0 })
-      if (isOpen) ofAddress.set(kept.address, countOf(kept.address) + 1)
+      if (isOpen) openByAddress.set(kept.address, countOf(kept.address) + 1)
       return kept
     },
 
@@ -54,7 +54,7 @@ export function createEventCounts() {
       const rest = [...anonymous.byKey.values(), ...others.byKey.values()].filter(({ more }) => more > 0)
       anonymous.byKey.clear()
       others.byKey.clear()
-      ofAddress.clear()
+      openByAddress.clear()
       // Each of them had another id.
       return rest.map(({ event, more }) => ({ ...event, requestId: undefined, count: more }))
     },

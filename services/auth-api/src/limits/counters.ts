@@ -37,7 +37,7 @@ const OPTIONS = { keyPrefix: 'latchkey-limit', points: Number.MAX_SAFE_INTEGER, 
  */
 export function openCounters(redis: Redis | undefined, logger: LimitLogger): CreateCounter {
   const memory = new RateLimiterMemory(OPTIONS)
-  const keep = boundKeys(memory)
+  const touch = boundKeys(memory)
   const shared =
     redis && new RateLimiterRedis({ ...OPTIONS, storeClient: redis, rejectIfRedisNotReady: true })
   const outages = createOutageLog(logger)
@@ -51,7 +51,7 @@ export function openCounters(redis: Redis | undefined, logger: LimitLogger): Cre
     return {
       async count(key) {
         const named = `${name}:${key}`
-        keep(named)
+        touch(named)
         return larger(await memory.penalty(named, 1, window), await askRedis(named, 1))
       },
       async read(key) {

@@ -17,7 +17,7 @@ const REPORTS_PER_LIMIT = 20
 export function createRequestLimiter(redis: Redis | undefined, requestsPerMinute: number): LimitRequest {
   const options = { keyPrefix: 'latchkey-limit:requests', points: requestsPerMinute, duration: 60 }
   const here = new RateLimiterMemory(options)
-  const keep = boundKeys(here)
+  const touch = boundKeys(here)
   const everywhere =
     redis && new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true })
   const reported = Math.ceil(requestsPerMinute / REPORTS_PER_LIMIT)
@@ -33,7 +33,7 @@ export function createRequestLimiter(redis: Redis | undefined, requestsPerMinute
     const address = addressKey(request)
     try {
       const { consumedPoints, isFirstInDuration } = await here.consume(address)
-      if (isFirstInDuration) keep(address)
+      if (isFirstInDuration) touch(address)
       if (consumedPoints % reported === 0) void report(address)
     } catch (refusal) {
       if (refusal instanceof RateLimiterRes) throw tooManyRequests({ retryAfterSeconds: secondsOf(refusal) })
