@@ -270,6 +270,16 @@ describe.skipIf(!hasKubectl)('a rollout', () => {
     for (const manifest of services) expect(waveOf(manifest)).toBeGreaterThan(job ? waveOf(job) : 0)
   })
 
+  it('replaces mailer-worker before auth-api, by their waves', () => {
+    const wavesOf = (name: string) =>
+      services
+        .filter((manifest) => nameOf(manifest).endsWith(`/${name}`))
+        .map((each) => [each.kind, waveOf(each)])
+    expect(wavesOf('mailer-worker')).toContainEqual(['Deployment', 0])
+    expect(wavesOf('auth-api')).toContainEqual(['Deployment', 1])
+    expect(wavesOf('auth-api')).toContainEqual(['HorizontalPodAutoscaler', 1])
+  })
+
   it('has examples for Argo CD and Flux that they accept', async () => {
     const manifests = readManifests(...ROLLOUT_EXAMPLES)
     expect((await Promise.all(manifests.map(findSchemaFaults))).flat()).toEqual([])

@@ -24,6 +24,13 @@ for service in auth-api mailer-worker; do
   docker compose run --rm --no-deps -T "$service" node "services/$service/src/main.ts" --check-settings
 done
 
+# The order of docs/reference/versions.md: the workers send what the present auth-api queues, and what the next one will.
+docker compose create mailer-worker
+for container in $(docker compose ps --all --format '{{.Name}}' mailer-worker); do
+  docker start "$container" > /dev/null
+  await_healthy "$container"
+done
+
 # One replica after the other, while the proxy sends requests to the one that is ready. `docker start`, because compose would
 # first run the migration again while there is no replica; and not --no-deps, with which compose finds another configuration
 # at the end and recreates them all.

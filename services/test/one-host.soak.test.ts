@@ -126,6 +126,13 @@ describe('one host in production', () => {
     ).toEqual(kept)
 
     expect(throughProxy.attempts.filter(({ isAnswered }) => !isAnswered)).toEqual([])
+    const [worker = '', api = ''] = await Promise.all(
+      ['mailer-worker', 'auth-api'].map(async (service) => {
+        const [id = ''] = await project.containersOf(service)
+        return docker('inspect', '--format', '{{.State.StartedAt}}', id)
+      }),
+    )
+    expect(worker < api, 'mailer-worker before auth-api').toBe(true)
 
     const duringCrash = keepLoggingIn(behindProxy)
     await expect.poll(() => duringCrash.attempts.length).toBeGreaterThan(2)

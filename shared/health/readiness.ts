@@ -21,6 +21,8 @@ export interface ReadinessOptions {
   clock: Clock
   /** The checks without which the process is ready all the same, and degraded. Default: none. */
   optional?: Readonly<Record<string, Check>>
+  /** How long an optional check may take, in milliseconds. Default 1,000. */
+  optionalTimeoutMs?: number
   /** The failures that are reported under the name of a check. */
   failures?: Failures
 }
@@ -38,7 +40,7 @@ export type Readiness = ReturnType<typeof createReadiness>
 const CHECK_INTERVAL_MS = 1_000
 /** Longer than the timeout of a queue, and shorter than the 5 s of every probe in images and manifests. */
 const CHECK_TIMEOUT_MS = 4_000
-/** A probe must not fail because of a check that it can do without. */
+/** A probe must not fail because of a check that it can do without: the proxy of docker compose waits 3 s. */
 const OPTIONAL_CHECK_TIMEOUT_MS = 1_000
 /** How long one failed request degrades the process, so that a few in a minute are one outage in the log. */
 const FAILURE_HOLDS_MS = 10_000
@@ -46,7 +48,12 @@ const FAILURE_HOLDS_MS = 10_000
 /** Whether this process can do its work: it has started, is not stopping, and its required checks pass. */
 export function createReadiness(
   required: Readonly<Record<string, Check>>,
-  { clock, optional = {}, failures = createFailures(clock) }: ReadinessOptions,
+  {
+    clock,
+    optional = {},
+    optionalTimeoutMs = OPTIONAL_CHECK_TIMEOUT_MS,
+    failures = createFailures(clock),
+  }: ReadinessOptions,
 ) {
   let phase: 'starting' | 'serving' | 'draining' = 'starting'
   let last: { at: number; results: Promise<Results> } | undefined
@@ -56,7 +63,7 @@ export function createReadiness(
   async function runChecks(): Promise<Results> {
     const results = await Promise.all([
       runEach(required, CHECK_TIMEOUT_MS),
-      runEach(optional, OPTIONAL_CHECK_TIMEOUT_MS),
+      runEach(optional, optionalTimeoutMs),
     ])
     return Object.fromEntries(results.flat().map(([name, result]) => [name, addFailures(name, result)]))
   }

@@ -5,15 +5,20 @@ const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
 const JITTER = 0.5
 
-/** Attempts at a mail: at 15 to 30 s each they outlast an hour without a mail server; a mail that expires ends sooner. */
-const ATTEMPTS = 150
+/** Half an hour or more: no code lives longer, and a notice that lives for days need not be tried every half minute. */
+const FREQUENT_ATTEMPTS = 120
+const LATER_PAUSE_MS = 600_000
+
+/** More than any mail lives to see: its expiry ends it. */
+const ATTEMPTS = 100_000
 
 /** The backoff that each job names and the worker implements: BullMQ's exponential one has no upper bound. */
 export const BACKOFF = 'mail'
 
-/** How long to wait before the next attempt, in milliseconds: exponential up to 30 s, with jitter. */
+/** How long to wait before the next attempt, in milliseconds: exponential up to 30 s, later ten minutes, with jitter. */
 export function backoffMs(attemptsMade: number, random: () => number = Math.random): number {
-  const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attemptsMade - 1, 16))
+  const longest = attemptsMade > FREQUENT_ATTEMPTS ? LATER_PAUSE_MS : LONGEST_PAUSE_MS
+  const pause = Math.min(longest, FIRST_PAUSE_MS * 2 ** Math.min(attemptsMade - 1, 16))
   return Math.round(pause * (1 - JITTER * random()))
 }
 

@@ -24,8 +24,8 @@ export type RenderTemplate = ReturnType<typeof createTemplateRenderer>
  * partials: `{{#> layout}}…{{/layout}}` wraps a mail in `layout.html`, and `{{> signature.text}}` ends a text with
  * `signature.text`. `@product`, `@support` and `@colour` are the brand; `@account` is the variable `account`. Without
  * folders, these are `templates/emails/` and `emails/` of each extension. A language without the template falls back to
- * its main language (`pt-BR` to `pt`), then to English. An unknown template and a missing variable are a
- * `PermanentFailure`.
+ * its main language (`pt-BR` to `pt`), then to English. A missing variable is a `PermanentFailure`; an unknown template is
+ * not, since a worker of a newer version has it.
  */
 export function createTemplateRenderer(...given: string[]) {
   const dirs = given.length > 0 ? given : findEmailFolders()
@@ -42,7 +42,7 @@ export function createTemplateRenderer(...given: string[]) {
       const found = await loader.load(candidate, template)
       if (found) return render(found, template, variables, brand)
     }
-    throw new PermanentFailure(
+    throw new Error(
       `The mail template ${template} does not exist; create ${template}.subject, .html and .text in ${dirs.map((dir) => join(dir, FALLBACK_LANGUAGE)).join(' or ')}`,
     )
   }
