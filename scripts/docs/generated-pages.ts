@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
+import { registerDispatchAge, registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
 import { Registry } from 'prom-client'
 import { readAlerts, renderPrometheusRule } from '../../monitoring/rules.ts'
 import { createMailMetrics } from '../../services/mailer-worker/src/mail-metrics.ts'
+import { createPurge } from '../../services/mailer-worker/src/purge-expired.ts'
 import { registerQueueGauges } from '../../services/mailer-worker/src/queue-gauges.ts'
 import { describeAuthApi } from './auth-api-app.ts'
 import { ROOT } from './checkout.ts'
@@ -64,12 +65,15 @@ function workerRegistry(): Registry {
   const registry = new Registry()
   createMailMetrics(registry)
   registerOutboxAge(registry, { outbox: { findOldest: async () => undefined }, clock: Date.now })
-  registerQueueGauges(registry, {
-    queue: {
-      counts: () => Promise.reject(new Error('not connected')),
-      memory: () => Promise.reject(new Error('not connected')),
-    },
-    outbox: { countUndispatched: () => Promise.reject(new Error('not connected')) },
+  registerDispatchAge(registry, {
+    outbox: { findOldestUndispatched: async () => undefined },
+    clock: Date.now,
   })
+  registerQueueGauges(registry, {
+    counts: () => Promise.reject(new Error('not connected')),
+    memory: () => Promise.reject(new Error('not connected')),
+  })
+  const db = { query: async () => [], execute: async () => 0 }
+  createPurge({ db, registry, auditDays: 1, clock: Date.now })
   return registry
 }

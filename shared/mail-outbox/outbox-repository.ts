@@ -13,15 +13,15 @@ const FIND_DUE: Statement = {
 }
 const FIND: Statement = { name: 'outbox-find', text: 'select 1 as found from mail_outbox where id = $1' }
 const REMOVE: Statement = { name: 'outbox-remove', text: 'delete from mail_outbox where id = $1' }
-const COUNT_UNDISPATCHED: Statement = {
-  name: 'outbox-count-undispatched',
-  text: 'select count(*) as waiting from mail_outbox where dispatched_at is null',
-}
-
 /** A decoy has expired before it is written, and is never sent. */
 const FIND_OLDEST: Statement = {
   name: 'outbox-oldest',
   text: 'select created_at from mail_outbox where expires_at > created_at order by created_at limit 1',
+}
+const FIND_OLDEST_UNDISPATCHED: Statement = {
+  name: 'outbox-oldest-undispatched',
+  text: `select created_at from mail_outbox where dispatched_at is null and expires_at > created_at
+    order by created_at limit 1`,
 }
 
 const MARK_DISPATCHED: Statement = {
@@ -68,6 +68,11 @@ export type OutboxRepository = ReturnType<typeof createOutboxRepository>
  * it works inside that transaction.
  */
 export function createOutboxRepository(db: Queryable) {
+  async function findCreatedAt(statement: Statement): Promise<Date | undefined> {
+    const [row] = await db.query<Pick<OutboxRow, 'created_at'>>(statement)
+    return row?.created_at
+  }
+
   return {
     /** Stores the job under an id, which becomes the job's id in the queue. */
     async insert(id: string, job: MailJob, now: Date): Promise<void> {
@@ -102,15 +107,9 @@ export function createOutboxRepository(db: Queryable) {
     remove: async (id: string): Promise<boolean> => (await db.execute(REMOVE, [db.toUuidValue(id)])) > 0,
 
     /** The moment at which the oldest mail that is to be sent was accepted; undefined when there is none. */
-    async findOldest(): Promise<Date | undefined> {
-      const [row] = await db.query<Pick<OutboxRow, 'created_at'>>(FIND_OLDEST)
-      return row?.created_at
-    },
+    findOldest: (): Promise<Date | undefined> => findCreatedAt(FIND_OLDEST),
 
-    /** The number of mails that the queue never had. */
-    async countUndispatched(): Promise<number> {
-      const [row] = await db.query<{ waiting: number | string }>(COUNT_UNDISPATCHED)
-      return Number(row?.waiting ?? 0)
-    },
+    /** The same of the mails that the queue never had. */
+    findOldestUndispatched: (): Promise<Date | undefined> => findCreatedAt(FIND_OLDEST_UNDISPATCHED),
   }
 }

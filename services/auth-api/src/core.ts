@@ -76,7 +76,7 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     users: createUserRepository(db),
     usersIn: createUserRepository,
     passwords,
-    tokens: await createTokens(config.tokens, { db, clock, monotonic }),
+    tokens: await createTokens(config.tokens, { db, clock, monotonic, registry, logger }),
     limits,
     requireCurrentPassword: createRequireCurrentPassword({
       passwords,

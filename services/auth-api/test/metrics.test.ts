@@ -1,6 +1,6 @@
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { aUser, logIn, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, aUser, bearer, logIn, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
 beforeAll(async () => {
@@ -39,7 +39,7 @@ it('counts logins and the steps of a reset by outcome', async () => {
     'step="completed",outcome="succeeded"': 0,
   })
   // The rows of these mails are written a moment later: the tests that follow count statements.
-  await expect.poll(() => createOutboxRepository(app.database.db).countUndispatched()).toBe(0)
+  await expect.poll(() => createOutboxRepository(app.database.db).findOldestUndispatched()).toBeUndefined()
 })
 
 it('tells apart the durations of requests up to the time limit of a statement', async () => {
@@ -83,4 +83,30 @@ it('shows the connections, the hashes, and the age of the oldest mail', async ()
   const { '': age = 0 } = await valuesOf('latchkey_mail_oldest_unsent_seconds')
   expect(age).toBeGreaterThan(59)
   expect(age).toBeLessThan(300)
+})
+
+it('names the skew where another replica issues tokens from the future, and says so once a minute', async () => {
+  const user = await aUser(app)
+  const skew = async () => Object.values(await valuesOf('latchkey_clock_skew_seconds'))[0]
+  const profileWith = async (token: string) =>
+    (await app.server.inject({ url: '/profile', headers: bearer(token) })).statusCode
+  const now = Date.now()
+  const tokenOf = async (aheadMs: number) => {
+    app.setClock(now + aheadMs)
+    const token = await aToken(app, user)
+    app.setClock(now)
+    return token
+  }
+  expect(await profileWith(await tokenOf(0))).toBe(200)
+  expect(await skew()).toBe(0)
+  expect(await profileWith(await tokenOf(4_000)), 'within the leeway').toBe(200)
+  expect(await skew()).toBeCloseTo(4, -0.5)
+  const tooEarly = await tokenOf(120_000)
+  for (let request = 0; request < 3; request++) expect(await profileWith(tooEarly)).toBe(401)
+  expect(await skew()).toBeCloseTo(120, -0.5)
+  const lines = app.logLines.filter((line) => line.includes('a token is from the future'))
+  expect(lines.map((line) => JSON.parse(line).level)).toEqual(['warn'])
+  app.setClock(now + 300_000)
+  expect(await skew()).toBe(0)
+  app.setClock(undefined)
 })

@@ -93,13 +93,13 @@ describe('what is due', () => {
   })
 })
 
-it('counts the mails that the queue never had', async () => {
-  expect(await outbox.countUndispatched()).toBe(0)
-  const id = await insert(job, at(0))
-  await insert(job, at(0))
-  expect(await outbox.countUndispatched()).toBe(2)
+it('finds the oldest mail that the queue never had', async () => {
+  expect(await outbox.findOldestUndispatched()).toBeUndefined()
+  const id = await insert(job, at(-60))
+  await insert(job, at(-30))
+  expect(await outbox.findOldestUndispatched()).toEqual(at(-60))
   await outbox.markDispatched([id], at(0))
-  expect(await outbox.countUndispatched()).toBe(1)
+  expect(await outbox.findOldestUndispatched()).toEqual(at(-30))
 })
 
 describe('the age of the oldest mail', () => {

@@ -1,51 +1,105 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
-import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
+import type { Queryable, SqlValue, Statement } from '@latchkey/shared/database/database.ts'
+import { Counter, Gauge, type Registry } from 'prom-client'
 
 const DAY_MS = 24 * 3_600_000
 /** How long admins can look up what was requested: a day. */
 const KEEP_REQUESTS_MS = DAY_MS
 /** How far the clock of another process may be behind: for it, a token lives on that long. */
 const CLOCK_LEEWAY_MS = 60_000
+/** Each statement stays far below its time limit, and other statements get their turn between two. */
+const BATCH_SIZE = 1_000
 
-const PURGE_RESETS: Statement = {
-  name: 'reset-purge',
-  text: 'delete from password_reset where expires_at < $1',
-}
-const PURGE_EMAIL_CHANGES: Statement = {
-  name: 'email-change-purge',
-  text: 'delete from email_change where expires_at < $1',
-}
-const PURGE_REVOCATIONS: Statement = {
-  name: 'token-revocation-purge',
-  text: 'delete from token_revocation where expires_at < $1',
-}
-
-const PURGE_SIGN_UPS: Statement = {
-  name: 'sign-up-purge',
-  text: 'delete from sign_up where expires_at < $1',
-}
-const PURGE_AUDIT_EVENTS: Statement = {
-  name: 'audit-purge',
-  text: 'delete from audit_event where created_at < $1',
-}
-
-export interface PurgeOptions {
+export interface PurgeDependencies {
+  db: Pick<Queryable, 'query' | 'execute'>
+  registry: Registry
   /** How long the audit trail is kept, in days. */
   auditDays: number
   clock: Clock
 }
 
 /**
- * Deletes resets and changes of e-mail that expired more than a day ago, revocations whose tokens have expired, expired
- * sign-ups, and events of the audit trail older than `auditDays`.
+ * Creates the function that deletes resets and changes of e-mail that expired more than a day ago, revocations whose tokens
+ * have expired, expired sign-ups, and events of the audit trail older than `auditDays`: in batches, and each table although
+ * another one fails. It ends early when its signal is aborted.
  */
-export const createPurge =
-  (db: Pick<Queryable, 'execute'>, { auditDays, clock }: PurgeOptions) =>
-  async (): Promise<void> => {
-    for (const purge of [PURGE_RESETS, PURGE_EMAIL_CHANGES])
-      await db.execute(purge, [new Date(clock() - KEEP_REQUESTS_MS)])
+export function createPurge({ registry, auditDays, ...dependencies }: PurgeDependencies) {
+  const purged = new Counter({
+    name: 'latchkey_purged_rows_total',
+    help: 'Rows deleted because they had expired or were older than AUDIT_DAYS',
+    labelNames: ['table'],
+    registers: [registry],
+  })
+  const tables = [
+    createTable(dependencies, 'password_reset', 'expires_at', KEEP_REQUESTS_MS),
+    createTable(dependencies, 'email_change', 'expires_at', KEEP_REQUESTS_MS),
+    createTable(dependencies, 'token_revocation', 'expires_at', CLOCK_LEEWAY_MS),
     // A sign-up contains the hash of a password: it is not kept.
-    for (const purge of [PURGE_REVOCATIONS, PURGE_SIGN_UPS])
-      await db.execute(purge, [new Date(clock() - CLOCK_LEEWAY_MS)])
-    await db.execute(PURGE_AUDIT_EVENTS, [new Date(clock() - auditDays * DAY_MS)])
+    createTable(dependencies, 'sign_up', 'expires_at', CLOCK_LEEWAY_MS),
+    createTable(dependencies, 'audit_event', 'created_at', auditDays * DAY_MS),
+  ]
+  registerOverdue(registry, tables)
+
+  async function purgeTable({ table, findDue, remove }: Table, signal: AbortSignal): Promise<void> {
+    let due: SqlValue[]
+    do {
+      due = await findDue()
+      if (due.length > 0) purged.inc({ table }, await remove(due))
+    } while (due.length === BATCH_SIZE && !signal.aborted)
   }
+
+  return async (signal: AbortSignal): Promise<void> => {
+    const failures: unknown[] = []
+    for (const table of tables) await purgeTable(table, signal).catch((error) => failures.push(error))
+    if (failures.length > 0) throw failures[0]
+  }
+}
+
+type Table = ReturnType<typeof createTable>
+
+/** A table whose rows are due when `column` is older than `keepMs`. */
+function createTable(
+  { db, clock }: Pick<PurgeDependencies, 'db' | 'clock'>,
+  table: string,
+  column: string,
+  keepMs: number,
+) {
+  const find = {
+    name: `${table}-due`,
+    text: `select id from ${table} where ${column} < $1 order by ${column} limit ${BATCH_SIZE}`,
+  }
+  const deleteAll: Statement = {
+    name: `${table}-purge`,
+    text: ({ isIn }) => `delete from ${table} where ${isIn('id', '$1')}`,
+  }
+  const findOldest = { name: `${table}-oldest`, text: `select min(${column}) as oldest from ${table}` }
+  return {
+    table,
+    /** The ids of a batch of rows, oldest first. */
+    async findDue(): Promise<SqlValue[]> {
+      const rows = await db.query<{ id: SqlValue }>(find, [new Date(clock() - keepMs)])
+      return rows.map(({ id }) => id)
+    },
+    /** Returns how many rows were left to delete: another worker may have been first. */
+    remove: (ids: readonly SqlValue[]): Promise<number> => db.execute(deleteAll, [ids]),
+    /** For how long the oldest row has been due, in seconds; 0 when none is. */
+    async readOverdue(): Promise<number> {
+      const [row] = await db.query<{ oldest: Date | null }>(findOldest)
+      return row?.oldest ? Math.max(0, clock() - row.oldest.getTime() - keepMs) / 1000 : 0
+    },
+  }
+}
+
+/** What is due goes at the next run, ten minutes later at most: a value that grows says that the purge fails, or is too slow. */
+function registerOverdue(registry: Registry, tables: readonly Table[]): void {
+  new Gauge({
+    name: 'latchkey_purge_overdue_seconds',
+    help: 'For how long the oldest row that is to be deleted has been due; NaN while the database is unavailable',
+    labelNames: ['table'],
+    registers: [registry],
+    async collect() {
+      for (const { table, readOverdue } of tables)
+        this.set({ table }, await readOverdue().catch(() => Number.NaN))
+    },
+  })
+}

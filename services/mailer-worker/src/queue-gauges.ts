@@ -1,16 +1,10 @@
-import type { OutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { Gauge, type Registry } from 'prom-client'
 
 const SHOWN_STATES = ['waiting', 'active', 'delayed', 'failed'] as const
 
-export interface QueueGaugesDependencies {
-  queue: Pick<MailQueue, 'counts' | 'memory'>
-  outbox: Pick<OutboxRepository, 'countUndispatched'>
-}
-
-/** The numbers of pending mails, read at each scrape; no value while the server that knows them is unavailable. */
-export function registerQueueGauges(registry: Registry, { queue, outbox }: QueueGaugesDependencies): void {
+/** The jobs of the mail queue and its memory, read at each scrape; no value while its server is unavailable. */
+export function registerQueueGauges(registry: Registry, queue: Pick<MailQueue, 'counts' | 'memory'>): void {
   new Gauge({
     name: 'latchkey_mail_jobs',
     help: 'Jobs of the mail queue by state',
@@ -20,15 +14,6 @@ export function registerQueueGauges(registry: Registry, { queue, outbox }: Queue
       const counts = await queue.counts().catch(() => undefined)
       if (!counts) return this.reset()
       for (const state of SHOWN_STATES) this.set({ state }, counts[state])
-    },
-  })
-  new Gauge({
-    name: 'latchkey_mail_outbox_rows',
-    help: 'Accepted mails that the queue never had',
-    registers: [registry],
-    async collect() {
-      const rows = await outbox.countUndispatched().catch(() => undefined)
-      this.set(rows ?? Number.NaN)
     },
   })
   new Gauge({

@@ -6,7 +6,8 @@ export interface RepeatedTaskOptions {
   name: string
   /** The time from the end of one run to the start of the next, in milliseconds. */
   pauseMs: number
-  work: () => Promise<unknown>
+  /** `signal` is aborted when the task is to stop: work that takes long ends early then. */
+  work: (signal: AbortSignal) => Promise<unknown>
   logger: { info(details: object, message: string): void; warn(details: object, message: string): void }
 }
 
@@ -21,7 +22,7 @@ export function createRepeatedTask({ name, pauseMs, work, logger }: RepeatedTask
 
   async function runOnce(): Promise<void> {
     try {
-      await work()
+      await work(stopping.signal)
     } catch (error) {
       if (failed++ === 0) logger.warn({ reason: rootReason(error) }, `${name} failed`)
       return

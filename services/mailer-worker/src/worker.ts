@@ -2,7 +2,7 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { registerDependencyGauge } from '@latchkey/shared/health/dependency-gauge.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
-import { registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
+import { registerDispatchAge, registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { createSettlement } from '@latchkey/shared/mail-outbox/settle-mail.ts'
@@ -65,8 +65,9 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
   const outbox = createOutboxRepository(db)
   const settlement = createSettlement({ outbox, logger })
   const metrics = createMailMetrics(registry)
-  registerQueueGauges(registry, { queue, outbox })
+  registerQueueGauges(registry, queue)
   registerOutboxAge(registry, { outbox, clock })
+  registerDispatchAge(registry, { outbox, clock })
 
   const { secret, previousSecret, from, brand } = config.mail
   const graceEnd = new AbortController()
@@ -104,7 +105,7 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
     },
     logger,
   })
-  const work = createPurge(db, { ...config.audit, clock })
+  const work = createPurge({ db, registry, ...config.audit, clock })
   const purge = createRepeatedTask({ name: 'deleting expired rows', pauseMs: PURGE_PAUSE_MS, work, logger })
 
   const readiness = buildReadiness({ db, queue, sender, clock })

@@ -1,7 +1,9 @@
 import type { Clock, MonotonicClock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
+import type { Registry } from 'prom-client'
 import type { Config } from '../config.ts'
 import type { Caller } from './claims.ts'
+import { type ClockSkewDependencies, createClockSkew } from './clock-skew.ts'
 import { createEndSession } from './end-session.ts'
 import { createTokenIssuer, importSigningKey } from './issue-token.ts'
 import { createRevocationRepository } from './revocation-repository.ts'
@@ -13,6 +15,8 @@ export interface TokensDependencies {
   clock: Clock
   /** Measures how old a remembered status is. The wall clock, set back, would prolong it. */
   monotonic: MonotonicClock
+  registry: Registry
+  logger: ClockSkewDependencies['logger']
 }
 
 export type Tokens = Awaited<ReturnType<typeof createTokens>>
@@ -20,7 +24,7 @@ export type Tokens = Awaited<ReturnType<typeof createTokens>>
 /** Creates what issues, verifies, checks and ends tokens. */
 export async function createTokens(
   { secret, previousSecret, issuer, lifetimeSeconds, revocationCacheSeconds: cacheSeconds }: Config['tokens'],
-  { db, clock, monotonic }: TokensDependencies,
+  { db, clock, monotonic, registry, logger }: TokensDependencies,
 ) {
   const key = await importSigningKey(secret)
   const keys = previousSecret ? [key, await importSigningKey(previousSecret)] : [key]
@@ -33,7 +37,12 @@ export async function createTokens(
   }
   return {
     issueToken: createTokenIssuer({ key, issuer, lifetimeSeconds }),
-    verifier: createTokenVerifier({ keys, issuer, clock }),
+    verifier: createTokenVerifier({
+      keys,
+      issuer,
+      clock,
+      onFuture: createClockSkew({ registry, logger, clock }),
+    }),
     validity: createTokenValidity({ revocations, endReused, cacheSeconds, clock, monotonic }),
     requireValid: createRequireValid({ revocationsIn: createRevocationRepository, clock }),
     revocations,

@@ -12,6 +12,8 @@ export interface VerifyTokenOptions {
   clock: Clock
   /** Number of verified tokens that are remembered at most. */
   maxTokens?: number
+  /** Receives by how many seconds a token with a valid signature is from the future. */
+  onFuture?: (seconds: number) => void
 }
 
 export interface TokenVerifier {
@@ -31,12 +33,14 @@ export function createTokenVerifier({
   issuer,
   clock,
   maxTokens = 10_000,
+  onFuture = () => undefined,
 }: VerifyTokenOptions): TokenVerifier {
   const verified = new LRUCache<string, Claims>({ max: maxTokens })
   return {
     async verify(token) {
       const now = clock()
-      const claims = verified.get(token) ?? (await verifySignedBy(keys, token, { issuer, now }))
+      const claims = verified.get(token) ?? (await verifySignedBy(keys, token, { issuer, now, onFuture }))
+      if (claims.nbf * 1000 > now) onFuture(claims.nbf - now / 1000)
       requireInTime(claims, now)
       verified.set(token, claims)
       return claims
@@ -48,6 +52,7 @@ interface Expected {
   issuer: string
   /** The current time in milliseconds since the epoch. */
   now: number
+  onFuture: (seconds: number) => void
 }
 
 async function verifySignedBy(
@@ -61,12 +66,17 @@ async function verifySignedBy(
     } catch (error) {
       if (error instanceof AppError) throw error
       if (error instanceof errors.JWTExpired) throw expiredToken()
+      if (isTooEarly(error)) expected.onFuture(Number(error.payload.nbf) - expected.now / 1000)
       // Another key helps only if the token was signed by another secret.
       if (!(error instanceof errors.JWSSignatureVerificationFailed)) break
     }
   }
   throw invalidToken()
 }
+
+/** jose checks the times after the signature. */
+const isTooEarly = (error: unknown): error is errors.JWTClaimValidationFailed =>
+  error instanceof errors.JWTClaimValidationFailed && error.claim === 'nbf' && error.reason === 'check_failed'
 
 async function verifyWith(key: SigningKey, token: string, { issuer, now }: Expected): Promise<Claims> {
   if (!hasCanonicalSignature(token)) throw invalidToken()

@@ -1,0 +1,72 @@
+import type { Database } from '@latchkey/shared/database/database.ts'
+import { Registry } from 'prom-client'
+import { describe, expect, it } from 'vitest'
+import { createPurge } from '../../mailer-worker/src/purge-expired.ts'
+import { isPostgres } from '../../test/support/engine.ts'
+import { countRows, createTestDatabase } from '../../test/support/test-database.ts'
+
+/** Adds this many events, a second apart, from 2020 on. */
+async function addDueEvents(db: Database, count: number): Promise<void> {
+  const digits = Array.from({ length: 10 }, (_, digit) => `select ${digit} as d`).join(' union all ')
+  const tables = Array.from({ length: 4 }, (_, at) => `digits d${at}`).join(' cross join ')
+  const number = Array.from({ length: 4 }, (_, at) => `d${at}.d * ${10 ** at}`).join(' + ')
+  const shift = isPostgres() ? "i * interval '1 second'" : 'interval i second'
+  await db.runScript(
+    `insert into audit_event (name, created_at)
+      with digits as (${digits}), numbers as (select ${number} as i from ${tables})
+      select 'login.refused', timestamp '2020-01-01 00:00:00' + ${shift} from numbers where i < ${count}`,
+  )
+}
+
+function aPurge(db: Pick<Database, 'query' | 'execute'>) {
+  const registry = new Registry()
+  const purge = createPurge({ db, registry, auditDays: 90, clock: Date.now })
+  const valueOf = async (metric: string, table: string) => {
+    const [line] = (await registry.metrics()).match(new RegExp(`^${metric}{table="${table}"} .*$`, 'm')) ?? []
+    return Number(line?.split(' ').at(-1))
+  }
+  return { purge, valueOf }
+}
+
+describe('the purge', () => {
+  it('deletes any number of rows by statements of a thousand, and says how far behind it is', async () => {
+    await using database = await createTestDatabase()
+    const { db } = database
+    await addDueEvents(db, 3_500)
+    await db.runScript("insert into audit_event (name) values ('login.refused')")
+    const deleted: number[] = []
+    const { purge, valueOf } = aPurge({
+      query: db.query,
+      async execute(statement, values) {
+        const count = await db.execute(statement, values)
+        deleted.push(count)
+        return count
+      },
+    })
+    expect(await valueOf('latchkey_purge_overdue_seconds', 'audit_event')).toBeGreaterThan(10_000_000)
+    await purge(new AbortController().signal)
+    expect(deleted).toEqual([1_000, 1_000, 1_000, 500])
+    expect(await countRows(db, 'audit_event')).toBe(1)
+    expect(await valueOf('latchkey_purged_rows_total', 'audit_event')).toBe(3_500)
+    expect(await valueOf('latchkey_purge_overdue_seconds', 'audit_event')).toBe(0)
+  })
+
+  it('goes on with the other tables when one fails, and ends early when it is stopped', async () => {
+    await using database = await createTestDatabase()
+    const { db } = database
+    await addDueEvents(db, 3_500)
+    const failing: Pick<Database, 'query' | 'execute'> = {
+      query: (statement, values) =>
+        statement.name.startsWith('password_reset')
+          ? Promise.reject(new Error('password_reset is locked'))
+          : db.query(statement, values),
+      execute: db.execute,
+    }
+    const { purge, valueOf } = aPurge(failing)
+    await expect(purge(AbortSignal.abort())).rejects.toThrow('password_reset is locked')
+    expect(await countRows(db, 'audit_event'), 'after one batch').toBe(2_500)
+    await expect(purge(new AbortController().signal)).rejects.toThrow('password_reset is locked')
+    expect(await countRows(db, 'audit_event')).toBe(0)
+    expect(await valueOf('latchkey_purge_overdue_seconds', 'password_reset')).toBeNaN()
+  })
+})
