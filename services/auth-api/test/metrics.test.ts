@@ -1,13 +1,19 @@
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { aToken, aUser, bearer, logIn, startApp, type TestApp } from './support/start-app.ts'
 
+let database: TestDatabase
 let app: TestApp
 beforeAll(async () => {
-  // A separate hasher: its calls are counted.
-  app = await startApp({ settings: { HASH_CONCURRENCY: '1' } })
+  database = await createTestDatabase()
+  // A separate hasher: its calls are counted, as are the connections of the test's own pool.
+  app = await startApp({ database, settings: { HASH_CONCURRENCY: '1' } })
 })
-afterAll(() => app[Symbol.asyncDispose]())
+afterAll(async () => {
+  await app[Symbol.asyncDispose]()
+  await database[Symbol.asyncDispose]()
+})
 
 /** The values of a metric by its labels. */
 async function valuesOf(name: string): Promise<Record<string, number>> {

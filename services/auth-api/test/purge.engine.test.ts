@@ -21,11 +21,11 @@ async function addDueEvents(db: Database, count: number): Promise<void> {
 function aPurge(db: Pick<Database, 'query' | 'execute'>) {
   const registry = new Registry()
   const purge = createPurge({ db, registry, auditDays: 90, clock: Date.now })
-  const valueOf = async (metric: string, table: string) => {
+  const metricOf = async (metric: string, table: string) => {
     const [line] = (await registry.metrics()).match(new RegExp(`^${metric}{table="${table}"} .*$`, 'm')) ?? []
     return Number(line?.split(' ').at(-1))
   }
-  return { purge, valueOf }
+  return { purge, metricOf }
 }
 
 describe('the purge', () => {
@@ -35,7 +35,7 @@ describe('the purge', () => {
     await addDueEvents(db, 3_500)
     await db.runScript("insert into audit_event (name) values ('login.refused')")
     const deleted: number[] = []
-    const { purge, valueOf } = aPurge({
+    const { purge, metricOf } = aPurge({
       query: db.query,
       async execute(statement, values) {
         const count = await db.execute(statement, values)
@@ -43,12 +43,12 @@ describe('the purge', () => {
         return count
       },
     })
-    expect(await valueOf('latchkey_purge_overdue_seconds', 'audit_event')).toBeGreaterThan(10_000_000)
+    expect(await metricOf('latchkey_purge_overdue_seconds', 'audit_event')).toBeGreaterThan(10_000_000)
     await purge(new AbortController().signal)
     expect(deleted).toEqual([1_000, 1_000, 1_000, 500])
     expect(await countRows(db, 'audit_event')).toBe(1)
-    expect(await valueOf('latchkey_purged_rows_total', 'audit_event')).toBe(3_500)
-    expect(await valueOf('latchkey_purge_overdue_seconds', 'audit_event')).toBe(0)
+    expect(await metricOf('latchkey_purged_rows_total', 'audit_event')).toBe(3_500)
+    expect(await metricOf('latchkey_purge_overdue_seconds', 'audit_event')).toBe(0)
   })
 
   it('goes on with the other tables when one fails, and ends early when it is stopped', async () => {
@@ -62,11 +62,11 @@ describe('the purge', () => {
           : db.query(statement, values),
       execute: db.execute,
     }
-    const { purge, valueOf } = aPurge(failing)
+    const { purge, metricOf } = aPurge(failing)
     await expect(purge(AbortSignal.abort())).rejects.toThrow('password_reset is locked')
     expect(await countRows(db, 'audit_event'), 'after one batch').toBe(2_500)
     await expect(purge(new AbortController().signal)).rejects.toThrow('password_reset is locked')
     expect(await countRows(db, 'audit_event')).toBe(0)
-    expect(await valueOf('latchkey_purge_overdue_seconds', 'password_reset')).toBeNaN()
+    expect(await metricOf('latchkey_purge_overdue_seconds', 'password_reset')).toBeNaN()
   })
 })
