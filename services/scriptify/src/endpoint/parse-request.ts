@@ -147,6 +147,7 @@ async function openBody(
   context: CliContext,
 ): Promise<RequestBody | undefined> {
   if (body !== undefined && bodyFile !== undefined) throw refuse('Give --body or --body-file, not both')
+  if (body === '-') return streamBody(context.stdin)
   if (body !== undefined) return textBody(body)
   if (bodyFile === undefined) return undefined
   // Reading the property opens the standard input of the process.

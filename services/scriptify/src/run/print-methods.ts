@@ -3,10 +3,14 @@ import type { RuntimeName } from '../classes/choose-runtime.ts'
 import { listProjectClasses } from '../classes/list-classes.ts'
 import type { CliContext } from '../io/cli-context.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
+import { readMethods } from './read-methods.ts'
 import { runMethod } from './run-method.ts'
 
 /** Prints the classes of a project, each with the first line of its comment; throws a CliError (3) where there is none. */
-export async function printClasses(rootdir: string, { stdout }: CliContext): Promise<void> {
+export async function printClasses(
+  { rootdir, json = false }: { rootdir: string; json?: boolean },
+  { stdout }: CliContext,
+): Promise<void> {
   const classes = await listProjectClasses(resolve(rootdir))
   if (classes.length === 0) {
     throw new CliError(
@@ -14,14 +18,21 @@ export async function printClasses(rootdir: string, { stdout }: CliContext): Pro
       EXIT.notFound,
     )
   }
+  if (json) return printJson(classes, stdout)
   const width = Math.max(...classes.map(({ name }) => name.length))
   for (const { name, summary } of classes) stdout.write(`${`${name.padEnd(width)}  ${summary}`.trimEnd()}\n`)
 }
 
-/** Replaces this process by the one that prints the methods of a class. */
+const printJson = (value: unknown, stdout: CliContext['stdout']): void =>
+  void stdout.write(`${JSON.stringify(value, undefined, 2)}\n`)
+
+/** Prints the methods of a class as JSON, or replaces this process by the one that prints them. */
 export async function printMethods(
   className: string,
-  options: { rootdir: string; bootstrap?: string; runtime?: RuntimeName },
+  {
+    json = false,
+    ...options
+  }: { rootdir: string; bootstrap?: string; runtime?: RuntimeName; json?: boolean },
   context: CliContext,
 ): Promise<number> {
   if (className.includes('::')) {
@@ -29,6 +40,10 @@ export async function printMethods(
       `${className} names a method; scriptify run '${className}' --showdocs describes it`,
       EXIT.usage,
     )
+  }
+  if (json) {
+    printJson(await readMethods(className, { ...options, env: context.env }), context.stdout)
+    return EXIT.ok
   }
   return runMethod(
     { ...options, reference: className, args: [], env: [], task: 'methods', compileCache: true },

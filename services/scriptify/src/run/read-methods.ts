@@ -17,11 +17,16 @@ const TIMEOUT_MS = 5000
 /** The methods of a class that can be called, from the loaded class. */
 export async function readMethods(
   className: string,
-  { rootdir, env, runtime: requested }: { rootdir: string; env: NodeJS.ProcessEnv; runtime?: RuntimeName },
+  {
+    rootdir,
+    env,
+    bootstrap,
+    runtime: requested,
+  }: { rootdir: string; env: NodeJS.ProcessEnv; bootstrap?: string; runtime?: RuntimeName },
 ): Promise<ListedMethod[]> {
   const call = await resolveCall(
     className,
-    { args: [], rootdir, runtime: requested, compileCache: true },
+    { args: [], rootdir, bootstrap, runtime: requested, compileCache: true },
     env,
   )
   const runtime = await loadRuntime(call.reference.runtime)

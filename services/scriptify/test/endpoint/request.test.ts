@@ -78,6 +78,8 @@ describe.concurrent('a request', () => {
     ])
     const piped = seenIn((await endpoint(['PUT', server.url, '--body-file', '-'], { input: 'abc' })).stdout)
     expect([piped.body, valuesOf(piped, 'transfer-encoding')]).toEqual(['abc', ['chunked']])
+    const text = seenIn((await endpoint(['PUT', server.url, '--body', '-'], { input: 'abc' })).stdout)
+    expect(text).toEqual(piped)
     const none = seenIn((await endpoint(['PUT', server.url, '--body-file', '-'])).stdout)
     expect([none.body, valuesOf(none, 'content-length')]).toEqual(['', ['0']])
   })

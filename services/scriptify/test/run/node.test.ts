@@ -60,6 +60,8 @@ describe.concurrent('a method in TypeScript', () => {
       expect(ended).toMatchObject({ code: 0, stderr: '' })
       expect(ended.stdout.replace(`${folder}/`, '')).toBe('a.ts#A::tick  Ticks.\n')
     }
+    const listed = await runIn(folder, ['methods', 'a.ts#A', '--json'])
+    expect(JSON.parse(listed.stdout)).toEqual([{ reference: 'a.ts#A::tick', summary: 'Ticks.' }])
     const { code, stdout, stderr } = await runIn(folder, ['methods', 'a.ts#f'])
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
     expect(stderr).toContain('a.ts does not export a class f')

@@ -30,7 +30,10 @@ export function createEndpointCommand(context: CliContext): Command {
       'http: or https:; a path such as /login is appended to --base, or to the setting API_SERVER',
     )
     .option('-H, --header <Name: value>', 'send this header; repeatable', collect)
-    .option('-d, --body <text>', 'send this text; as application/json if it looks like JSON')
+    .option(
+      '-d, --body <text>',
+      'send this text, or standard input for -; as application/json if it looks like JSON',
+    )
     .option('--body-file <file>', 'send the bytes of this file, or of standard input for -')
     .option('--base <url>', 'the URL that a path is appended to')
     .option('-i, --include', 'show status and headers, on standard error')

@@ -15,6 +15,7 @@ interface Flags {
   rootdir: string
   bootstrap?: string
   runtime?: RuntimeName
+  json?: boolean
 }
 
 /** `scriptify methods`: what `run` can call. */
@@ -27,10 +28,11 @@ export function createMethodsCommand(context: CliContext): Command {
     )
     .option('-b, --bootstrap <file>', 'load this file first, as for run')
     .addOption(new Option('--runtime <name>', 'language (default: the project’s)').choices(RUNTIME_NAMES))
+    .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES)
     .action(async (className: string | undefined, flags: Flags) => {
       const { printClasses, printMethods } = await import('../../run/print-methods.ts')
-      if (className === undefined) await printClasses(flags.rootdir, context)
+      if (className === undefined) await printClasses(flags, context)
       else context.exitCode = await printMethods(className, flags, context)
     })
 }
