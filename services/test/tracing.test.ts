@@ -15,6 +15,7 @@ interface Span {
   spanId: string
   parentSpanId?: string
   name: string
+  attributes: { key: string; value: { stringValue?: string } }[]
 }
 
 interface Exported {
@@ -108,6 +109,8 @@ describe.skipIf(!hasDocker()).each(COMBINATION)('traces on %s', (combination) =>
     await expect
       .poll(() => namesOf('mailer-worker'))
       .toEqual(expect.arrayContaining(['process mail', 'send mail', 'outbox-remove']))
+    const sent = ofTrace().find(({ name }) => name === 'send mail')
+    expect(sent?.attributes).toContainEqual({ key: 'server.address', value: { stringValue: '127.0.0.1' } })
     expect(worker.log()).toContain(`"trace_id":"${traceId}"`)
   })
 

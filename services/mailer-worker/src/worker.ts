@@ -76,7 +76,9 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
     envelope,
     context: { from, environment: config.environment, brand },
     domain: findSenderDomain(from) ?? from,
-    send: tracing ? (mail) => tracing.runInSpan('send mail', {}, () => sender.send(mail)) : sender.send,
+    send: tracing
+      ? (mail) => tracing.runInSpan('send mail', serverOf(config.mail.url), () => sender.send(mail))
+      : sender.send,
     settlement,
     metrics,
     logger,
@@ -125,6 +127,12 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
       clearTimeout(timer)
     },
   }
+}
+
+/** The mail server, as OpenTelemetry names it; a sender that stores mails has none. */
+function serverOf(mailUrl: string): Record<string, string> {
+  const { hostname } = new URL(mailUrl)
+  return hostname === '' ? {} : { 'server.address': hostname }
 }
 
 const buildReadiness = ({
