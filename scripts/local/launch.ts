@@ -49,7 +49,7 @@ export async function launch(
 
   await refuseTakenPorts(settings)
   const given = await withApiAddress(settings)
-  const { environment, dataDir, inbox } = await startLocalServices(lifecycle, given)
+  const { environment, dataDir } = await startLocalServices(lifecycle, given)
   const adminFile = await lifecycle.open(
     () => writeAdminEnvironment(dataDir, environment),
     (file) => file.remove(),
@@ -65,26 +65,21 @@ export async function launch(
   }
 
   lifecycle.configureStop({ logger, timeoutMs: 3 * stopTimeoutMs, timeoutMessage })
-  const open = (name: string, serviceEnvironment: Environment) => {
-    const file = join(SERVICES, name, 'src/main.ts')
-    return openService(lifecycle, name, file, serviceEnvironment, { nodeOptions, stopTimeoutMs })
-  }
-  const api = await open('auth-api', environment)
-  const worker = await open('mailer-worker', await environmentOfWorker(environment))
-  const services = [api, worker, ...(inbox ? [inbox] : [])]
-  const names = services.map(async ({ name, ready }) => {
+  const open = async (name: string, serviceEnvironment: Environment) => {
+    const args = [...nodeOptions, join(SERVICES, name, 'src/main.ts')]
+    const service = { name, args, environment: serviceEnvironment, stopTimeoutMs }
+    const { ready } = await openService(lifecycle, service)
     waitsFor.add(name)
-    await ready
-    waitsFor.delete(name)
-  })
+    void ready.then(() => waitsFor.delete(name))
+    return ready
+  }
+  const api = open('auth-api', environment)
+  const worker = open('mailer-worker', await environmentOfWorker(environment))
   waitsFor.delete('the database')
-  void Promise.all([api.ready, ...names]).then(
-    ([{ address = '' }]) => {
-      const addresses = { environment, given, api: address, adminFile: adminFile.path, published }
-      say(describeAddresses(addresses, Math.round(performance.now() - startedAt)))
-    },
-    () => undefined, // A service that ends stops the launcher.
-  )
+  void Promise.all([api, worker]).then(([{ address = '' }]) => {
+    const addresses = { environment, given, api: address, adminFile: adminFile.path, published }
+    say(describeAddresses(addresses, Math.round(performance.now() - startedAt)))
+  })
 }
 
 const describeWait = (names: string[]): string =>

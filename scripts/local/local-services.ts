@@ -1,10 +1,11 @@
 import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Lifecycle } from '@latchkey/shared/lifecycle/run-service.ts'
 import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import getPort from 'get-port'
 import { createDataDir, startEmbeddedPostgres } from './embedded/postgres.ts'
-import { openService, type ServiceProcess } from './service-process.ts'
+import { openService } from './service-process.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
@@ -20,8 +21,6 @@ export interface LocalServices {
   environment: Environment
   /** The environment's folder below DATA_DIR. */
   dataDir: string
-  /** Undefined when MAIL_URL names another mail server. */
-  inbox: ServiceProcess | undefined
 }
 
 /** Starts what no setting replaces: the mail inbox, which loads while PostgreSQL starts, and the embedded PostgreSQL. */
@@ -42,7 +41,6 @@ export async function startLocalServices(lifecycle: Lifecycle, given: Environmen
       INBOX_URL: given.INBOX_URL || mail?.page,
     },
     dataDir,
-    inbox: mail?.inbox,
   }
 }
 
@@ -61,22 +59,21 @@ async function startPostgres(lifecycle: Lifecycle, dataDir: string) {
   return server
 }
 
-/** `url` is where the inbox accepts mail, `page` where it shows it. */
+/** Starts MailDev: `url` is where it accepts mail, `page` where it shows it. mailer-worker waits until it accepts mail. */
 async function startInbox(lifecycle: Lifecycle, given: Environment) {
   const smtpPort = await getPort({ port: INBOX_SMTP_PORT, host: INBOX_HOST })
   const webPort = await getPort({ port: INBOX_WEB_PORT, host: INBOX_HOST })
-  const environment = {
-    ...Object.fromEntries(INBOX_SETTINGS.map((name) => [name, given[name]])),
-    MAILDEV_IP: INBOX_HOST,
-    MAILDEV_SMTP_PORT: String(smtpPort),
-    MAILDEV_WEB_PORT: String(webPort),
-  }
-  const nodeOptions = ['--require', join(import.meta.dirname, 'refuse-foreign.cjs')]
-  const file = join(import.meta.dirname, 'mail-inbox.ts')
-  const inbox = await openService(lifecycle, 'mail inbox', file, environment, { nodeOptions })
-  return {
-    inbox,
-    url: `smtp://${INBOX_HOST}:${smtpPort}`,
-    page: `http://${INBOX_HOST}:${webPort}`,
-  }
+  const guard = join(import.meta.dirname, 'refuse-foreign.cjs')
+  await openService(lifecycle, {
+    name: 'mail inbox',
+    args: ['--require', guard, fileURLToPath(import.meta.resolve('maildev/bin/maildev')), '--silent'],
+    environment: {
+      ...Object.fromEntries(INBOX_SETTINGS.map((name) => [name, given[name]])),
+      MAILDEV_IP: INBOX_HOST,
+      MAILDEV_SMTP_PORT: String(smtpPort),
+      MAILDEV_WEB_PORT: String(webPort),
+    },
+    stopTimeoutMs: 1_000,
+  })
+  return { url: `smtp://${INBOX_HOST}:${smtpPort}`, page: `http://${INBOX_HOST}:${webPort}` }
 }

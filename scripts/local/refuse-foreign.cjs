@@ -18,3 +18,6 @@ Server.prototype.emit = function (event, request, ...rest) {
     return answer.writeHead(403).end('Open this page as http://localhost, with its port\n')
   return emit.call(this, event, request, ...rest)
 }
+
+// The inbox of npm start ends with the launcher, however that ends.
+process.once('disconnect', () => process.exit())

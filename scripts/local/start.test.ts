@@ -111,7 +111,7 @@ function expectSecretsOfAuthApiAlone(start: Start): void {
   const worker = environmentOf('services/mailer-worker/src/main.ts')
   expect(worker).toMatch(/^MAIL_SECRET=/m)
   expect(worker).not.toContain('JWT_SECRET')
-  const inbox = environmentOf('scripts/local/mail-inbox.ts')
+  const inbox = environmentOf('node_modules/maildev/bin/maildev')
   expect(inbox).toMatch(/^MAILDEV_SMTP_PORT=/m)
   expect(inbox).not.toMatch(/SECRET|DATABASE_URL|QUEUE_URL/)
 }

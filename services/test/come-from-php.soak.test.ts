@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { GenericContainer, Wait } from 'testcontainers'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readSnippets } from '../../scripts/docs/snippets.ts'
-import { startService } from '../../scripts/local/service-process.ts'
 import { builtScriptifyImage, sharedServer } from './servers/shared-server.ts'
+import { addressOf, startServiceProcess } from './support/auth-api-process.ts'
 import { type Engine, isPostgres } from './support/engine.ts'
 import { docker, ROOT } from './support/images.ts'
 import { olderSchema } from './support/older-schemas.ts'
@@ -264,9 +264,8 @@ async function startPhp(engine: Engine, settings: Record<string, string>) {
 }
 
 async function startLatchkey(settings: Record<string, string>) {
-  const main = join(ROOT, 'services/auth-api/src/main.ts')
-  const api = startService('auth-api', main, { PATH: process.env.PATH, ...settings })
-  const { address = '' } = await api.ready
+  const api = startServiceProcess(settings)
+  const address = await addressOf(api)
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
   return {
     logIn: (username: string, password: string) =>
@@ -277,6 +276,6 @@ async function startLatchkey(settings: Record<string, string>) {
     profile: async (token: string) => (await fetch(`${address}/profile`, { headers: bearer(token) })).status,
     changePassword: async (token: string, currentPassword: string, password: string) =>
       (await post(`${address}/profile/password`, { currentPassword, password }, bearer(token), 'PUT')).status,
-    [Symbol.asyncDispose]: () => api.stop(),
+    [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
   }
 }

@@ -10,7 +10,7 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { readSnippets } from '../../../scripts/docs/snippets.ts'
-import { startService } from '../../../scripts/local/service-process.ts'
+import { addressOf, startServiceProcess } from '../../test/support/auth-api-process.ts'
 import { isPostgres } from '../../test/support/engine.ts'
 import { createEmptyDatabase } from '../../test/support/test-database.ts'
 import { linkPackages } from './support/link-packages.ts'
@@ -160,24 +160,19 @@ const Notes = z.object({ notes: z.array(z.object({ text: z.string() })) })
 
 /** Starts the auth-api of `root`, posts notes as a user, and returns the texts of those that are stored. */
 async function addNotes(root: string, environment: Record<string, string>, email: string, texts: string[]) {
-  const env = { ...process.env, ...environment }
-  const api = startService('auth-api', join(root, 'services/auth-api/src/main.ts'), env)
-  try {
-    const { address = '' } = await api.ready
-    const post = (path: string, body: object, headers = {}) => {
-      const type = { 'content-type': 'application/json' }
-      return fetch(address + path, {
-        method: 'POST',
-        headers: { ...type, ...headers },
-        body: JSON.stringify(body),
-      })
-    }
-    const login = await post('/login', { username: email, password: PASSWORD })
-    const headers = bearer(Login.parse(await login.json()).token)
-    for (const text of texts) await post('/notes', { text }, headers)
-    const { notes } = Notes.parse(await (await fetch(`${address}/notes`, { headers })).json())
-    return notes.map(({ text }) => text)
-  } finally {
-    await api.stop()
+  await using api = startServiceProcess(environment, [], join(root, 'services/auth-api/src/main.ts'))
+  const address = await addressOf(api)
+  const post = (path: string, body: object, headers = {}) => {
+    const type = { 'content-type': 'application/json' }
+    return fetch(address + path, {
+      method: 'POST',
+      headers: { ...type, ...headers },
+      body: JSON.stringify(body),
+    })
   }
+  const login = await post('/login', { username: email, password: PASSWORD })
+  const headers = bearer(Login.parse(await login.json()).token)
+  for (const text of texts) await post('/notes', { text }, headers)
+  const { notes } = Notes.parse(await (await fetch(`${address}/notes`, { headers })).json())
+  return notes.map(({ text }) => text)
 }

@@ -15,8 +15,9 @@ export interface Service extends AsyncDisposable {
 export function startServiceProcess(
   settings: Record<string, string>,
   nodeOptions: readonly string[] = [],
+  main: string = MAIN,
 ): Service {
-  const child = spawn(process.execPath, [...nodeOptions, MAIN], {
+  const child = spawn(process.execPath, [...nodeOptions, main], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...serviceEnvironment(), ...settings },
   })
