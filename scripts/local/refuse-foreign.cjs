@@ -21,3 +21,4 @@ Server.prototype.emit = function (event, request, ...rest) {
 
 // The inbox of npm start ends with the launcher, however that ends.
 process.once('disconnect', () => process.exit())
+if (process.connected === false) process.exit()

@@ -49,12 +49,12 @@ export async function openService(
       isStopping = true
       child.kill('SIGTERM')
       const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
-      await exited
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
       clearTimeout(timer)
     },
   )
   child.stdout?.pipe(pretty(LINE))
-  const exited = once(child, 'exit').then(([code, signal]) => {
+  child.once('exit', (code, signal) => {
     const reason = `${name} ended with ${code ?? signal}; its own message is above. Everything is stopped.`
     if (!isStopping) lifecycle.fail(new Error(reason))
   })
