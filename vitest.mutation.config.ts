@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: [
-      'services/auth-api/src/{features,limits,one-time-codes,plugins,tokens}/**/*.test.ts',
+      'services/auth-api/src/{audit,features,limits,one-time-codes,plugins,tokens}/**/*.test.ts',
       'shared/{mail-outbox,passwords}/*.test.ts',
     ],
     // The link in node_modules leads to the original, which has no mutants.

@@ -98,6 +98,15 @@ describe('the fair queue', () => {
     expect(add('b6')).toBe('a4')
   })
 
+  it('lets no new address overtake calls that have waited for their turn', () => {
+    const queue = createFairQueue<string>(8)
+    const add = (call: string) => queue.add(call, { address: call.slice(0, 1), trust: 'other' })
+    for (const call of ['a0', 'a1', 'a2']) add(call)
+    expect([queue.take(), queue.take()]).toEqual(['a0', 'a1'])
+    for (const call of ['b3', 'b4']) add(call)
+    expect([queue.take(), queue.take(), queue.take()]).toEqual(['a2', 'b3', 'b4'])
+  })
+
   it('prefers accounts with fewer good logins', () => {
     const queue = createFairQueue<string>(2)
     const eve = (host: number) => ({ address: `eve ${host}`, account: 'eve', trust: 'known' }) as const

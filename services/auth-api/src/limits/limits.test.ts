@@ -129,6 +129,15 @@ describe('failures', () => {
     expect(await outcomeOf(limitLogin(HERE, 'ada', async () => undefined))).toBe('allowed')
   })
 
+  it.each([0, 3])('of concurrent attempts are no more than of others, after %i failures', async (earlier) => {
+    const { limitLogin } = limitsOf({ failedLoginsPerMinute: 5, waitingLogins: 100 })
+    const guess = (account: number) =>
+      outcomeOf(limitLogin(HERE, `account ${account}`, () => setImmediate().then(wrong)))
+    for (let account = 0; account < earlier; account++) await guess(account)
+    const outcomes = await Promise.all(Array.from({ length: 40 }, (_, index) => guess(100 + index)))
+    expect(outcomes.filter((outcome) => outcome === 'invalid_credentials')).toHaveLength(5 - earlier)
+  })
+
   it('let one attempt more wait than the address may still fail, and no further one', async () => {
     const { limitLogin } = limitsOf({ waitingLogins: 1 })
     const gate = Promise.withResolvers<void>()
