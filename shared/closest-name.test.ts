@@ -7,6 +7,8 @@ it.each([
   { word: 'SEND', candidates: ['send'], closest: 'send' },
   { word: 'x', candidates: ['y', 'z'], closest: undefined },
   { word: 'report', candidates: ['delete'], closest: undefined },
+  { word: 'App\\Nope', candidates: ['App\\Imps'], closest: undefined },
+  { word: 'crash', candidates: ['ssh'], closest: undefined },
   { word: 'a', candidates: [], closest: undefined },
 ])('finds $closest for $word', ({ word, candidates, closest }) => {
   expect(closestName(word, candidates)).toBe(closest)

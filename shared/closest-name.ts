@@ -1,7 +1,7 @@
 /** The number of edits above which a word is another one. */
-const MAX_DISTANCE = 3
+const MAX_DISTANCE = 2
 /** The part of its letters that a mistyped word shares at least with the word that is meant. */
-const MIN_SIMILARITY = 0.4
+const MIN_SIMILARITY = 0.6
 
 /** The candidate that is most similar to a mistyped word, case aside; undefined where none is similar. */
 export function closestName(

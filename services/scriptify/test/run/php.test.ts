@@ -32,6 +32,7 @@ describe.skipIf(!(await hasDocker())).concurrent('a method in php', () => {
 
   it.each([
     { why: 'mistyped', reference: 'App\\Prbe::still', says: '(did you mean App\\Probe?)' },
+    { why: 'not similar', reference: 'App\\Nope::still', says: /^Class App\\Nope does not exist$/ },
     { why: 'without its namespace', reference: 'Prbe::still', says: '(did you mean App\\Probe?)' },
     { why: 'whose backslash the shell removed', reference: 'AppProbe::still', says: 'App\\Probe? Quote it' },
   ])(
@@ -46,7 +47,10 @@ END
       )
       const lines = stderr.trimEnd().split('\n')
       expect(lines).toHaveLength(2)
-      for (const line of lines) expect(line).toContain(says)
+      for (const line of lines)
+        expect(line).toEqual(
+          typeof says === 'string' ? expect.stringContaining(says) : expect.stringMatching(says),
+        )
     },
   )
 

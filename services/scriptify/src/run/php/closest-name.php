@@ -8,8 +8,8 @@ namespace Latchkey\Scriptify\Run;
 final class ClosestName
 {
     /** The number of edits above which a word is another one. */
-    private const MAX_DISTANCE = 3;
-    private const MIN_SIMILARITY = 0.4;
+    private const MAX_DISTANCE = 2;
+    private const MIN_SIMILARITY = 0.6;
     private const MAX_CLASSES = 5000;
 
     /** @param list<string> $candidates */
