@@ -209,6 +209,24 @@ describe.each(inject('composeProfiles'))('docker compose on %s', (profile) => {
     expect((await run('docker', ['inspect', ...ids])).stdout).not.toContain(secret)
   })
 
+  it('lets nobody who has taken over a worker read a hash, set a role, start a program or reach auth-api', async () => {
+    const attack = `
+      import { readFileSync } from 'node:fs'
+      import { parseEnv } from 'node:util'
+      import { openDatabase } from '/app/shared/database/dialects.ts'
+      const { DATABASE_URL } = parseEnv(readFileSync('/run/secrets/credentials.env', 'utf8'))
+      const db = await openDatabase(DATABASE_URL)
+      const statements = ['select password from users', "update users set role = 'admin'", "copy mail_outbox from program 'id'"]
+      for (const text of statements)
+        await db.query({ name: text, text }).then(() => console.log('ran', text), () => undefined)
+      await fetch('http://auth-api:8080/health/live').then(() => console.log('reached auth-api'), () => undefined)
+      await db.query({ name: 'own', text: 'select count(*) from mail_outbox' })
+      console.log('read its own table')
+      process.exit()`
+    const inside = ['exec', '-T', 'mailer-worker', 'node', '--input-type=module', '--eval', attack]
+    expect((await compose(...inside)).stdout).toBe('read its own table\n')
+  })
+
   itOnce(
     'sends a mail that was accepted while Redis was down, and keeps the secrets after a second up',
     async () => {

@@ -44,4 +44,31 @@ describe('a compose project', () => {
       stderr: expect.stringContaining('These volumes belong to dev, and this command is for prod'),
     })
   })
+
+  it('makes the next secret known before it is used, and replaces it once at a time', async () => {
+    const rotate = (step: string) => createSecrets('postgres', [step, 'jwt-secret'])
+    const read = async (name: string) => {
+      const script = `sed -n 's/^${name}=//p' /secrets/auth-api/credentials.env`
+      return onVolume(['--entrypoint', 'sh'], '-c', script)
+    }
+    const [former, none] = [await read('JWT_SECRET'), await read('JWT_SECRET_PREVIOUS')]
+    expect(none).toBe('')
+    await rotate('--introduce')
+    const next = await read('JWT_SECRET_PREVIOUS')
+    expect(await rotate('--introduce'), 'after an interruption').toBe('')
+    expect([await read('JWT_SECRET'), await read('JWT_SECRET_PREVIOUS')]).toEqual([former, next])
+    await rotate('--switch')
+    expect([await read('JWT_SECRET'), await read('JWT_SECRET_PREVIOUS')]).toEqual([next, former])
+    expect(await rotate('--introduce')).toMatchObject({ code: 3 })
+    await rotate('--forget')
+    expect([await read('JWT_SECRET'), await read('JWT_SECRET_PREVIOUS')]).toEqual([next, ''])
+  })
+
+  it.each([
+    { args: ['--introduce', 'jwt'], says: 'There is no secret jwt, only jwt-secret' },
+    { args: ['--rotate'], says: "Unknown option '--rotate'" },
+  ])('is not changed by $args, which end with 2', async ({ args, says }) => {
+    const failure = await createSecrets('postgres', args)
+    expect(failure).toMatchObject({ code: 2, stderr: expect.stringContaining(says) })
+  })
 })
