@@ -69,7 +69,8 @@ it('replaces every secret under load without losing a login, a mail or a session
   const logIn = (given: string) => inside('postgres', `psql '${read(given, 'DATABASE_URL')}' -tAc 'select 1'`)
   expect(await logIn(ofApi)).toBe('1')
   for (const former of [api, worker]) await expect(logIn(former)).rejects.toThrow('authentication failed')
-  const ping = (given: string) => inside('redis', `redis-cli -u '${read(given, 'QUEUE_URL')}' ping 2>&1`)
+  const ping = (given: string) =>
+    inside('redis', `redis-cli -u '${read(given, 'QUEUE_URL').replace('//:', '//default:')}' ping 2>&1`)
   expect(await ping(ofApi)).toContain('PONG')
   expect(await ping(api)).toContain('WRONGPASS')
   // Sixteen restarts, each of which drains for five seconds.
