@@ -8,7 +8,12 @@ import { Registry } from 'prom-client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createPurge } from '../../mailer-worker/src/purge-expired.ts'
 import { isPostgres } from '../../test/support/engine.ts'
-import { createEmptyDatabase, createTestDatabase, serviceUrl } from '../../test/support/test-database.ts'
+import {
+  countRows,
+  createEmptyDatabase,
+  createTestDatabase,
+  serviceUrl,
+} from '../../test/support/test-database.ts'
 import { aUser, startApp } from './support/start-app.ts'
 
 const run = (db: Database, text: string, values: SqlValue[] = []) =>
@@ -82,7 +87,7 @@ it('mailer-worker does its work with its own rights', async () => {
     template: 'password-reset',
     language: 'en',
     variables: 'x',
-    expiresAt: now.toISOString(),
+    expiresAt: new Date(now.getTime() + 60_000).toISOString(),
   }
   await createOutboxRepository(database.db).insert(id, job, now)
   const outbox = createOutboxRepository(db)
@@ -94,8 +99,11 @@ it('mailer-worker does its work with its own rights', async () => {
   expect(await outbox.markDispatched([id], now)).toBe(1)
   expect(await outbox.has(id)).toBe(true)
   expect(await outbox.remove(id)).toBe(true)
+  const values = "'a', current_timestamp, '2020-01-01'"
+  await run(database.db, `insert into token_revocation (id, revoked_from, expires_at) values (${values})`)
   const purge = createPurge({ db, registry: new Registry(), auditDays: 1, clock: Date.now })
   await purge(new AbortController().signal)
+  expect(await countRows(database.db, 'token_revocation')).toBe(0)
 })
 
 describe('the logins of the services', () => {
