@@ -56,7 +56,8 @@ describe('a flood of different events', () => {
     expect(counts.end()).toEqual([
       { name: 'limit.reached', address: '192.0.2.1', requestId: undefined, count: 4_979 },
     ])
-    expect(reached(5_000), 'in the next window').toBeDefined()
+    expect(reached(5_000), 'in the next window').toMatchObject({ reason: 'GET /5000' })
+    expect(counts.count(refused('192.0.2.2', 'ada'))).toEqual(refused('192.0.2.2', 'ada'))
   })
 
   it('of many addresses keeps the address of each, and then only the name', () => {
@@ -88,6 +89,13 @@ describe('a flood of different events', () => {
     const login = { name: 'login.succeeded', userid: 'ada', address: '192.0.2.1' } as const
     expect(counts.count(login)).toEqual(login)
     expect(counts.count(refused('192.0.2.1', 'ada'))).toEqual(refused('192.0.2.1', 'ada'))
+  })
+
+  it('of logins leaves the budget of their address alone', () => {
+    const counts = createEventCounts()
+    for (let n = 0; n < 30; n++)
+      counts.count({ name: 'login.succeeded', userid: `user ${n}`, address: '192.0.2.1' })
+    expect(counts.count(refused('192.0.2.1'))).toEqual(refused('192.0.2.1'))
   })
 
   it('is limited where it takes a password or a token too', () => {

@@ -8,11 +8,11 @@ function startAttempts() {
   const begun: string[] = []
   return {
     begun,
-    start(name: string, atOnce = 1) {
+    start(name: string, atOnce?: number) {
       const gate = Promise.withResolvers<void>()
       const ended = inTurn('key', (allow) => {
         begun.push(name)
-        allow(atOnce)
+        if (atOnce) allow(atOnce)
         return gate.promise
       })
       return {
