@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import type { Lifecycle } from '@latchkey/shared/lifecycle/run-service.ts'
-import pretty from 'pino-pretty'
 
 /** What a service sends to its launcher once it is ready. */
 interface ReadyMessage {
@@ -9,15 +9,14 @@ interface ReadyMessage {
   address?: string
 }
 
-/** How log lines are shown: one line each. Fields that only a program needs are left out. */
-const LINE = {
-  singleLine: true,
-  translateTime: 'SYS:HH:MM:ss',
-  messageFormat: '{service}: {msg}',
-  ignore: 'service,reqId,pid,hostname',
-  // A launcher that exits has written everything.
-  sync: true,
-}
+/** One line for each entry of a log, without the fields that only a program needs. */
+const PRINTER = [
+  fileURLToPath(import.meta.resolve('pino-pretty/bin.js')),
+  '--singleLine',
+  '--translateTime=SYS:HH:MM:ss',
+  '--messageFormat={service}: {msg}',
+  '--ignore=service,reqId,pid,hostname',
+]
 
 export interface ServiceProcess {
   name: string
@@ -37,11 +36,19 @@ export async function openService(
   { name, args, environment, stopTimeoutMs }: ServiceProcess,
 ): Promise<{ ready: Promise<ReadyMessage> }> {
   let isStopping = false
+  // Its own process, which outlives a launcher that is killed: pino never ends while its output is a broken pipe.
+  const printer = spawn(process.execPath, PRINTER, {
+    // It needs no secret.
+    env: { PATH: environment.PATH, TERM: environment.TERM, NO_COLOR: environment.NO_COLOR },
+    stdio: ['pipe', 'inherit', 'inherit'],
+    detached: true,
+  })
+  const printed = once(printer, 'exit')
   const child = await lifecycle.open(
     () =>
       spawn(process.execPath, args, {
         env: environment,
-        stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+        stdio: ['ignore', printer.stdin, 'inherit', 'ipc'],
         // Ctrl-C reaches only this process, which then stops its services one after the other.
         detached: true,
       }),
@@ -51,9 +58,10 @@ export async function openService(
       const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
       clearTimeout(timer)
+      await printed
     },
   )
-  child.stdout?.pipe(pretty(LINE))
+  printer.stdin.destroy()
   child.once('exit', (code, signal) => {
     const reason = `${name} ended with ${code ?? signal}; its own message is above. Everything is stopped.`
     if (!isStopping) lifecycle.fail(new Error(reason))
