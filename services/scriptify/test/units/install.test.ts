@@ -351,7 +351,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       })
       const forge = `
         const { readFileSync, writeFileSync } = require('node:fs')
-        const digest = require('node:crypto').createHash('sha256').update(readFileSync('${launcher}')).digest('base64url')
+        const digest = require('node:crypto').createHash('sha256').update(readFileSync('${launcher}')).digest('hex')
         const env = '/etc/scriptify/probe.env'
         const text = readFileSync(env, 'utf8')
         writeFileSync(env, text.replace(/("\\/etc\\/scriptify\\/probe.run":")[^"]*/, '$1' + digest))`
