@@ -215,6 +215,25 @@ describe.concurrent('a method in TypeScript', () => {
     expect(await typist.exited).toBe(0)
   })
 
+  it.each([
+    { type: 'keyof Opt', arg: 'a', prints: '"a"' },
+    { type: "string & { readonly brand: 'id' }", arg: 'x1', prints: '"x1"' },
+    { type: "'x' | (string & {})", arg: 'other', prints: '"other"' },
+    { type: 'number & { readonly brand: 1 }', arg: '5', prints: '5' },
+    { type: 'Opt & { b?: number }', arg: '{"a":1}', prints: '{"a":1}' },
+    { type: 'Readonly<Opt>', arg: '{"a":1}', prints: '{"a":1}' },
+    { type: 'Readonly<string[]>', arg: '["a"]', prints: '["a"]' },
+    { type: 'z.Foo', arg: 'x', prints: '"x"' },
+  ])('takes $arg for $type', async ({ type, arg, prints }) => {
+    const folder = aFolder({
+      'take.ts': `import type * as z from './z.ts'
+        interface Opt { a: number }
+        export default class { take(value: ${type}) { return value } }`,
+    })
+    const ended = await runIn(folder, ['run', 'take.ts#default::take', '--arg', arg, '--print'])
+    expect(ended).toEqual({ code: 0, stdout: `${prints}\n`, stderr: '' })
+  })
+
   it('prints the entries of a map and the values of a set', async () => {
     const { stdout } = await node.run(['src/typed.ts#Typed::collections', '--print'])
     expect(stdout).toBe('[[["a",1]],[1,2]]\n')

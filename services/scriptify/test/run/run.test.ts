@@ -79,6 +79,7 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
     it.each([
       { types: 'numbers', args: ['add', '2', '3'], prints: expect.stringMatching(/^5(\.0)?$/) },
       { types: 'numbers by their defaults', args: ['add', '2.5'], prints: '4.5' },
+      { types: 'numbers by a default below zero', args: ['below', '-5'], prints: '-5' },
       { types: 'booleans', args: ['flags', 'false', '1'], prints: '[false,true]' },
       { types: 'null', args: ['nothing', 'null'], prints: 'null' },
       { types: 'a number that may be null', args: ['nothing', '7'], prints: '7' },

@@ -81,7 +81,6 @@ const BY_KIND: Record<string, ArgumentReader> = {
   TSObjectKeyword: readJson((value) => typeof value === 'object' && value !== null),
   TSTypeLiteral: readObject,
   TSMappedType: readObject,
-  TSIntersectionType: readObject,
   TSInterfaceDeclaration: readObject,
   TSFunctionType: readNothing,
   TSSymbolKeyword: readNothing,
@@ -94,6 +93,7 @@ const BY_NAME: Record<string, ArgumentReader> = {
   ReadonlyArray: readArray,
   Record: readObject,
   Partial: readObject,
+  Required: readObject,
   Pick: readObject,
   Omit: readObject,
   Map: readNothing,
@@ -113,9 +113,15 @@ export function readerOf(parameter: Node, declared: DeclaredTypes): ArgumentRead
   return type === 'RestElement' ? readerOfElements(annotation, declared) : readerOfType(annotation, declared)
 }
 
-const readerOfDefault = (value: Node | undefined): ArgumentReader =>
-  ({ NumericLiteral: readNumber, BooleanLiteral: readBoolean, StringLiteral: readText })[value?.type ?? ''] ??
-  readAnything
+function readerOfDefault(value: Node | undefined): ArgumentReader {
+  if (value?.type === 'UnaryExpression' && value.operator === '-') return readerOfDefault(value.argument)
+  const byLiteral: Record<string, ArgumentReader> = {
+    NumericLiteral: readNumber,
+    BooleanLiteral: readBoolean,
+    StringLiteral: readText,
+  }
+  return byLiteral[value?.type ?? ''] ?? readAnything
+}
 
 function readerOfElements(type: Node | undefined, declared: DeclaredTypes): ArgumentReader {
   const named = /^(Readonly)?Array$/.test(type?.typeName?.name ?? '')
@@ -128,26 +134,37 @@ function readerOfType(type: Node | undefined, declared: DeclaredTypes): Argument
   if (type === undefined) return readAnything
   switch (type.type) {
     case 'TSParenthesizedType':
-    case 'TSTypeOperator':
       return readerOfType(type.typeAnnotation ?? undefined, declared)
+    case 'TSTypeOperator':
+      return type.operator === 'keyof'
+        ? readAnything
+        : readerOfType(type.typeAnnotation ?? undefined, declared)
     case 'TSTypeAliasDeclaration':
       return readerOfType(type.typeAnnotation ?? undefined, without(declared, type))
     case 'TSUnionType':
       return readFirst((type.types ?? []).map((member) => readerOfType(member, declared)))
+    case 'TSIntersectionType':
+      return readerOfIntersection(type.types ?? [], declared)
     case 'TSLiteralType':
       return readerOfLiteral(type.literal)
     case 'TSTypeReference':
-      return readerOfName(type.typeName?.name ?? '', declared)
+      return readerOfReference(type, declared)
     default:
       return BY_KIND[type.type] ?? readAnything
   }
 }
 
-function readerOfName(name: string, declared: DeclaredTypes): ArgumentReader {
+/** A type may be branded by an object, as in `string & { brand: 'id' }`. */
+const readerOfIntersection = (members: readonly Node[], declared: DeclaredTypes): ArgumentReader =>
+  members.map((member) => readerOfType(member, declared)).find((reader) => reader !== readObject) ??
+  readObject
+
+function readerOfReference({ typeName, typeArguments }: Node, declared: DeclaredTypes): ArgumentReader {
+  const name = typeName?.name ?? ''
   const declaration = declared.get(name)
-  return declaration === undefined
-    ? (Object.hasOwn(BY_NAME, name) && BY_NAME[name]) || readAnything
-    : readerOfType(declaration, declared)
+  if (declaration !== undefined) return readerOfType(declaration, declared)
+  if (name === 'Readonly') return readerOfType(typeArguments?.params?.[0], declared)
+  return (Object.hasOwn(BY_NAME, name) && BY_NAME[name]) || readAnything
 }
 
 function readerOfLiteral(literal: Node | undefined): ArgumentReader {
@@ -165,5 +182,6 @@ export const declaredTypes = (statements: readonly Node[]): DeclaredTypes =>
     statements
       .map((statement) => statement.declaration ?? statement)
       .filter(({ type }) => /^(TSTypeAlias|TSInterface|Class)Declaration$/.test(type))
-      .map((declaration) => [declaration.id?.name ?? '', declaration]),
+      // A class that is exported by default needs no name.
+      .flatMap((declaration) => (declaration.id?.name ? [[declaration.id.name, declaration] as const] : [])),
   )

@@ -38,6 +38,10 @@ export class Typed {
     return value
   }
 
+  below(limit = -1): number {
+    return limit
+  }
+
   sum(...numbers: number[]): number {
     return numbers.reduce((sum, number) => sum + number, 0)
   }

@@ -46,6 +46,21 @@ final class Typed
         return $value;
     }
 
+    public function nested(object $value): string
+    {
+        return get_debug_type($value->a) . ' ' . get_debug_type($value->b->c);
+    }
+
+    public function arrays(mixed $value): string
+    {
+        return get_debug_type($value['b']['c']);
+    }
+
+    public function below(int $limit = -1): int
+    {
+        return $limit;
+    }
+
     public function sum(int ...$numbers): int
     {
         return array_sum($numbers);
