@@ -30,6 +30,16 @@ describe.skipIf(!(await hasDocker())).concurrent('a method in php', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'Exception@anonymous: x (/tmp/anon.php:1)\n' })
   })
 
+  it.each(['--arg', '--json-arg'])('gets the objects in an object by %s', async (option) => {
+    const words = [option, '{"a":[],"b":{"c":{}}}', '--print']
+    expect((await php.run(['\\App\\Typed::nested', ...words])).stdout).toBe('"array stdClass"\n')
+  })
+
+  it('gets arrays for objects where any value fits', async () => {
+    const words = ['--json-arg', '{"b":{"c":{}}}', '--print']
+    expect((await php.run(['\\App\\Typed::arrays', ...words])).stdout).toBe('"array"\n')
+  })
+
   it.each([
     { why: 'mistyped', reference: 'App\\Prbe::still', says: '(did you mean App\\Probe?)' },
     { why: 'not similar', reference: 'App\\Nope::still', says: /^Class App\\Nope does not exist$/ },

@@ -11,7 +11,8 @@ final class Argument
     private const MAX_SHOWN = 40;
 
     /**
-     * A text is read by the type; what came as JSON has to fit it. Throws a CliError (2) for a value that does not fit.
+     * A text is read by the type; what came as JSON, its objects as such, has to fit it. Throws a CliError (2) for a value
+     * that does not fit.
      *
      * @param int $number the place of the argument, from 1
      */
@@ -19,7 +20,7 @@ final class Argument
     {
         $type = $parameter->getType();
         if ($type === null) {
-            return $value;
+            return self::withArrays($value);
         }
         $converted = self::byType($value, $type);
         if ($converted !== []) {
@@ -64,7 +65,7 @@ final class Argument
     {
         $text = is_string($value) ? $value : null;
         return match ($name) {
-            'mixed' => [$value],
+            'mixed' => [self::withArrays($value)],
             'string' => is_string($value) ? [$value] : [],
             'int' => is_int($value) || filter_var($text ?? '', FILTER_VALIDATE_INT) !== false ? [(int) $value] : [],
             'float' => is_int($value) || is_float($value) || is_numeric($text) ? [(float) $value] : [],
@@ -90,8 +91,14 @@ final class Argument
     /** @return array{}|array{mixed} */
     private static function json(mixed $value, bool $asArray, callable $fits): array
     {
-        $read = is_string($value) ? json_decode($value, $asArray) : ($asArray || !is_array($value) ? $value : (object) $value);
+        $read = is_string($value) ? json_decode($value, $asArray) : ($asArray ? self::withArrays($value) : $value);
         return $fits($read) ? [$read] : [];
+    }
+
+    /** Arrays for the objects of JSON, as `json_decode($text, true)` has them. */
+    public static function withArrays(mixed $value): mixed
+    {
+        return is_array($value) || is_object($value) ? array_map(self::withArrays(...), (array) $value) : $value;
     }
 
     /** @return array{}|array{object} */

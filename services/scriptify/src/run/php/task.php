@@ -86,7 +86,7 @@ final class Task
             $parameter = $parameters[min($index, max(count($parameters) - 1, 0))] ?? null;
             // More arguments than parameters, as --loose permits, have no type.
             $isTyped = $parameter !== null && ($index < count($parameters) || $parameter->isVariadic());
-            $arguments[] = $isTyped ? Argument::convert($value, $parameter, $index + 1) : $value;
+            $arguments[] = $isTyped ? Argument::convert($value, $parameter, $index + 1) : Argument::withArrays($value);
         }
         return $arguments;
     }
@@ -94,7 +94,7 @@ final class Task
     private static function decode(string $text, int $number): mixed
     {
         try {
-            return json_decode($text, true, 512, JSON_THROW_ON_ERROR);
+            return json_decode($text, false, 512, JSON_THROW_ON_ERROR);
         } catch (\JsonException $error) {
             throw new CliError("Argument {$number} is not JSON: {$error->getMessage()}", CliError::USAGE);
         }
