@@ -59,7 +59,7 @@ async function startPostgres(lifecycle: Lifecycle, dataDir: string) {
   return server
 }
 
-/** Starts MailDev: `url` is where it accepts mail, `page` where it shows it. mailer-worker waits until it accepts mail. */
+/** Starts MailDev: `url` is where it accepts mail, `page` where it shows it. mailer-worker tries again until it accepts mail. */
 async function startInbox(lifecycle: Lifecycle, given: Environment) {
   const smtpPort = await getPort({ port: INBOX_SMTP_PORT, host: INBOX_HOST })
   const webPort = await getPort({ port: INBOX_WEB_PORT, host: INBOX_HOST })

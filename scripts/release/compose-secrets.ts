@@ -28,7 +28,7 @@ scripts/release/rotate-secret.sh uses these, and restarts what has to know:
 <name> is jwt-secret, mail-secret, database-password or redis-password.
 `
 
-/** The files of each secret that is replaced as one, and how a new one is made. */
+/** The files of each secret that is replaced as one, and how a new one is generated. */
 const ROTATED: Record<string, Record<string, () => string>> = {
   'jwt-secret': { jwt_secret: () => generateSecret(64) },
   'mail-secret': { mail_secret: () => generateSecret(32) },
@@ -68,8 +68,10 @@ if (!isIntroduced) process.exit(EXIT_SWITCHED)
 /** Returns false where a secret is to be introduced whose rotation has come further. */
 async function rotate(): Promise<boolean> {
   const { introduce = '', switch: switched = '', forget = '' } = options
-  for (const [name, generate] of Object.entries(ROTATED[introduce] ?? {}))
-    if (!(await kept.introduce(name, generate))) return false
+  const introduced = Object.entries(ROTATED[introduce] ?? {})
+  // A killed step may have come to one of several files.
+  for (const [name] of introduced) if (await kept.isSwitched(name)) return false
+  for (const [name, generate] of introduced) await kept.introduce(name, generate)
   for (const name of Object.keys(ROTATED[switched] ?? {})) await kept.switchTo(name)
   for (const name of Object.keys(ROTATED[forget] ?? {})) await kept.forget(name)
   return true

@@ -22,12 +22,10 @@ export function keptSecrets(folder: string) {
     write,
     /** Generates the secret when it is missing. */
     keep,
-    /** Returns false, and does nothing, where the previous one is not forgotten. */
-    async introduce(name: string, generate: () => string): Promise<boolean> {
-      if ((await find(previous(name))) && !(await find(next(name)))) return false
-      await keep(next(name), generate)
-      return true
-    },
+    /** Whether the next one is in use, and the previous one is not forgotten. */
+    isSwitched: async (name: string): Promise<boolean> =>
+      Boolean(await find(previous(name))) && !(await find(next(name))),
+    introduce: (name: string, generate: () => string) => keep(next(name), generate),
     async switchTo(name: string): Promise<void> {
       if (!(await find(next(name)))) return
       await write(previous(name), await find(name))

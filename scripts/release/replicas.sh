@@ -2,8 +2,10 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
+# Each project of compose has a lock: a checkout may run several.
 refuse_second_run() {
-  exec 9< scripts/release/replicas.sh
+  mkdir -p .data
+  exec 9> ".data/$(docker compose config 2> /dev/null | sed -n 's/^name: //p').lock"
   if ! flock --nonblock 9; then
     echo 'Another upgrade or rotation is running; wait for its end.' >&2
     exit 1

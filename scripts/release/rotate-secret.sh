@@ -61,7 +61,7 @@ load_redis_users() {
 change_owner_password() {
   if [ "$engine" = postgres ]; then
     docker compose exec -T postgres sh -c \
-      "printf \"alter role latchkey password '%s';\" \"\$(cat /run/secrets/next_password)\" | psql --quiet -U latchkey"
+      "printf \"alter role latchkey password '%s';\" \"\$(cat /run/secrets/next_password)\" | psql -v ON_ERROR_STOP=1 --quiet -U latchkey"
   else
     docker compose exec -T mysql sh -c '
       next=$(cat /run/secrets/next_password)
@@ -79,7 +79,7 @@ drop_former_logins() {
     "cut -d: -f1 /secrets/kept/auth_api_login /secrets/kept/mailer_worker_login" | sed "s/.*/'&'/" | paste -sd,)
   pattern='^latchkey_(auth_api|mailer_worker)_[0-9a-f]{6}$'
   if [ "$engine" = postgres ]; then
-    docker compose exec -T postgres psql --quiet -U latchkey <<SQL
+    docker compose exec -T postgres psql -v ON_ERROR_STOP=1 --quiet -U latchkey <<SQL
 select format('drop owned by %I; drop role %I;', rolname, rolname)
   from pg_roles where rolname ~ '$pattern' and rolname not in ($current) \\gexec
 SQL
@@ -102,6 +102,8 @@ if [ "$secret" = mail-url ]; then
   if [ -t 0 ]; then
     printf 'MAIL_URL: ' >&2
     trap 'stty echo' EXIT
+    # dash runs the line above for no signal.
+    trap 'exit 130' HUP INT TERM
     stty -echo
     read -r url
     stty echo
@@ -115,11 +117,16 @@ fi
 
 if [ "$option" = --forget ]; then
   secrets --forget "$secret"
-  restart_all
+  case $secret in
+    mail-secret) restart mailer-worker ;;
+    *) restart_all ;;
+  esac
   echo "The former $secret has ended."
   exit
 fi
 
+# After a rotation that is not finished, the secret in use would stay.
+if [ "$option" = --end-all-tokens ]; then secrets --forget "$secret"; fi
 code=0
 secrets --introduce "$secret" || code=$?
 case $code in
@@ -135,7 +142,7 @@ case $code in
     esac
     secrets --switch "$secret"
     ;;
-  3) ;; # An earlier run has come to here.
+  3) secrets --switch "$secret" ;; # An earlier run has come to here.
   *) exit "$code" ;;
 esac
 if [ "$option" = --end-all-tokens ]; then secrets --forget "$secret"; fi
