@@ -1,5 +1,2 @@
-create unique index ix_email_new on users (lower(email));
-create unique index ix_username_new on users (lower(username));
-drop index if exists ix_email_folded, ix_username_folded;
-alter index ix_email_new rename to ix_email_folded;
-alter index ix_username_new rename to ix_username_folded;
+drop index if exists ix_username_sigma;
+drop index if exists ix_email_sigma;

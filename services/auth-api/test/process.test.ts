@@ -132,7 +132,7 @@ describe('a database in which two accounts can share a name', () => {
 
 const dropUniqueIndexes = (): string =>
   isPostgres()
-    ? 'drop index ix_email_folded; drop index ix_username_folded'
+    ? 'drop index ix_email_sigma; drop index ix_username_sigma'
     : 'alter table users drop index ix_email, drop index ix_username'
 
 describe.concurrent('settings', () => {

@@ -75,5 +75,5 @@ export const postgresAdoption: Adoption = {
   redefine,
   // The name of the index that a migration creates.
   addUniqueIndex: ({ table, column }) =>
-    `create unique index ix_${column}_folded on ${table} (${folded(column)});`,
+    `create unique index ix_${column}_sigma on ${table} (${folded(column)});`,
 }
