@@ -27,12 +27,13 @@ const validFrom = (time: number, exempt?: string): User => ({
 })
 
 interface Situation {
+  claims?: Claims
   status?: Partial<TokenStatus>
   sessionLifetimeSeconds?: number
 }
 
 /** Refreshes a token; returns what was done, in its order, and how it was refused. */
-async function refresh({ status, sessionLifetimeSeconds = 0 }: Situation) {
+async function refresh({ claims = CLAIMS, status, sessionLifetimeSeconds = 0 }: Situation) {
   const steps: string[] = []
   const refreshToken = createRefreshToken({
     revocations: {
@@ -57,7 +58,7 @@ async function refresh({ status, sessionLifetimeSeconds = 0 }: Situation) {
       void steps.push(`report ${name} of ${userid}`),
     write: async () => undefined,
   }
-  const outcome = await refreshToken({ claims: CLAIMS, audit }).then(
+  const outcome = await refreshToken({ claims, audit }).then(
     ({ token, data }) => `${token} for ${data.role}`,
     (error) => (error instanceof AppError ? `${error.code}: ${error.message}` : Promise.reject(error)),
   )
@@ -115,6 +116,14 @@ describe('refreshing a token', () => {
     { why: 'in its grace', status: { refreshedUntil: new Date(4_500_001) } },
   ])('is possible for a token $why', async ({ status }) => {
     expect((await refresh({ status })).outcome).toBe('new for admin')
+  })
+
+  it.each([
+    { when: 'before', iat: 1_000, outcome: REVOKED },
+    { when: 'at', iat: 1_001, outcome: 'new for admin' },
+  ])('of the version before goes by its time of issue: $when the valid-from time', async (given) => {
+    const claims = { ...CLAIMS, iat: given.iat, valid_from: undefined }
+    expect((await refresh({ claims, status: { user: validFrom(1_001) } })).outcome).toBe(given.outcome)
   })
 })
 
