@@ -63,9 +63,11 @@ describe('the purge', () => {
       execute: db.execute,
     }
     const { purge, metricOf } = aPurge(failing)
-    await expect(purge(AbortSignal.abort())).rejects.toThrow('password_reset is locked')
+    await expect(purge(AbortSignal.abort())).rejects.toThrow('password_reset: password_reset is locked')
     expect(await countRows(db, 'audit_event'), 'after one batch').toBe(2_500)
-    await expect(purge(new AbortController().signal)).rejects.toThrow('password_reset is locked')
+    await expect(purge(new AbortController().signal)).rejects.toThrow(
+      'password_reset: password_reset is locked',
+    )
     expect(await countRows(db, 'audit_event')).toBe(0)
     expect(await metricOf('latchkey_purge_overdue_seconds', 'password_reset')).toBeNaN()
   })

@@ -1,5 +1,6 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Queryable, SqlValue, Statement } from '@latchkey/shared/database/database.ts'
+import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 const DAY_MS = 24 * 3_600_000
@@ -49,9 +50,10 @@ export function createPurge({ registry, auditDays, ...dependencies }: PurgeDepen
   }
 
   return async (signal: AbortSignal): Promise<void> => {
-    const failures: unknown[] = []
-    for (const table of tables) await purgeTable(table, signal).catch((error) => failures.push(error))
-    if (failures.length > 0) throw failures[0]
+    const failures: string[] = []
+    for (const table of tables)
+      await purgeTable(table, signal).catch((error) => failures.push(`${table.table}: ${rootReason(error)}`))
+    if (failures.length > 0) throw new Error(failures.join('; '))
   }
 }
 
@@ -98,8 +100,11 @@ function registerOverdue(registry: Registry, tables: readonly Table[]): void {
     labelNames: ['table'],
     registers: [registry],
     async collect() {
-      for (const { table, readOverdue } of tables)
-        this.set({ table }, await readOverdue().catch(() => Number.NaN))
+      // At the same time: each read of a database that does not answer waits for its time limit.
+      const reads = tables.map(async ({ table, readOverdue }) =>
+        this.set({ table }, await readOverdue().catch(() => Number.NaN)),
+      )
+      await Promise.all(reads)
     },
   })
 }
