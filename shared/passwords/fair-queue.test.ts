@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type ClientTrust, createFairQueue } from './fair-queue.ts'
 
@@ -96,6 +97,23 @@ describe('the fair queue', () => {
     now.mockReturnValue(60_002)
     await expect.poll(() => queue.hasRoom({ address: 'b', trust: 'other' })).toBe(true)
     expect(add('b6')).toBe('a4')
+  })
+
+  it('forgets what an address has had also while it sends more', async () => {
+    const now = vi.spyOn(performance, 'now').mockReturnValue(1)
+    onTestFinished(() => now.mockRestore())
+    const queue = createFairQueue<string>(2)
+    const add = (call: string) => queue.add(call, { address: call.slice(0, 1), trust: 'other' })
+    for (const second of [0, 20, 40]) {
+      now.mockReturnValue(1 + second * 1_000)
+      add(`a${second}`)
+      queue.take()
+      // The cache reads the clock once per millisecond of its timer.
+      await wait(5)
+    }
+    now.mockReturnValue(60_500)
+    for (const call of ['b1', 'a1']) add(call)
+    expect(add('b2'), 'as many calls as those of the other').toBe('b2')
   })
 
   it('lets no new address overtake calls that have waited for their turn', () => {

@@ -31,7 +31,7 @@ interface Lane<Call> {
   places: number
 }
 
-/** What an address or an account has had is forgotten after a minute without more of it. */
+/** What an address or an account has had is forgotten a minute after the first of it, however much follows. */
 const FORGOTTEN_AFTER_MS = 60_000
 /** Addresses and accounts that are remembered. */
 const MAX_REMEMBERED = 10_000
@@ -47,12 +47,16 @@ export function createFairQueue<Call>(limit: number) {
     known: { waiting: [], turn: 0, places: Math.ceil(limit / 2) },
     other: { waiting: [], turn: 0, places: Math.floor(limit / 2) },
   }
-  const remembered = new LRUCache<string, number>({ max: MAX_REMEMBERED, ttl: FORGOTTEN_AFTER_MS })
+  const remembered = new LRUCache<string, number>({
+    max: MAX_REMEMBERED,
+    ttl: FORGOTTEN_AFTER_MS,
+    noUpdateTTL: true,
+  })
   let next: ClientTrust = 'known'
 
   const size = () => lanes.known.waiting.length + lanes.other.waiting.length
   const hadBy = (key: string): number => remembered.get(key) ?? 0
-  const count = (key: string, more: number) => void remembered.set(key, hadBy(key) + more)
+  const count = (key: string, more: number) => void remembered.set(key, Math.max(0, hadBy(key) + more))
   const had = ({ address, account }: HashClient): number =>
     hadBy(address) + (account === undefined ? 0 : hadBy(account))
 
