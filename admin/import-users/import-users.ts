@@ -20,24 +20,25 @@ export async function importUsers(context: AdminContext, path: string): Promise<
   const file = await readUserFile(path)
   const reportPath = `${path}.refused.csv`
   const report = await openReport(reportPath)
-  const counts = { imported: 0, alreadyThere: 0, withoutEmail: 0 }
-  const refused: RefusedLine[] = []
+  const counts = { imported: 0, alreadyThere: 0, withoutEmail: 0, refused: 0 }
   try {
+    await report.writeFile('line,field,reason\n')
     for await (const batch of readBatches(file)) {
       const parsed = parseBatch(batch, { ...context, columns: file.columns })
       const result = await storeBatch(context, parsed.candidates)
       counts.imported += result.imported
       counts.alreadyThere += result.alreadyThere
       counts.withoutEmail += parsed.candidates.filter(({ email }) => email === null).length
-      refused.push(...parsed.refused, ...result.refused)
-      showProgress(counts.imported + counts.alreadyThere + refused.length)
+      const refused = [...parsed.refused, ...result.refused]
+      counts.refused += refused.length
+      await report.writeFile(formatRefused(refused))
+      showProgress(counts.imported + counts.alreadyThere + counts.refused)
     }
   } finally {
-    await report.writeFile(formatReport(refused))
     await report.close()
-    if (refused.length === 0) await rm(reportPath)
+    if (counts.refused === 0) await rm(reportPath)
     console.log(
-      `Imported ${counts.imported}, already there ${counts.alreadyThere}, refused ${refused.length}.`,
+      `Imported ${counts.imported}, already there ${counts.alreadyThere}, refused ${counts.refused}.`,
     )
     if (counts.withoutEmail > 0)
       console.log(
@@ -45,8 +46,8 @@ export async function importUsers(context: AdminContext, path: string): Promise<
       )
   }
   // The exit code tells scripts that the import is incomplete.
-  if (refused.length > 0)
-    throw new Error(`Lines that were refused: ${refused.length}; ${reportPath} says why each was refused`)
+  if (counts.refused > 0)
+    throw new Error(`Lines that were refused: ${counts.refused}; ${reportPath} says why each was refused`)
 }
 
 async function* readBatches({ records }: UserFile): AsyncGenerator<CsvRecord[]> {
@@ -73,13 +74,13 @@ const openReport = (path: string): Promise<FileHandle> =>
   })
 
 /** The report contains no values, which may be passwords. */
-function formatReport(refused: readonly RefusedLine[]): string {
-  const rows = refused
+function formatRefused(refused: readonly RefusedLine[]): string {
+  return refused
     .toSorted((one, other) => one.line - other.line)
     .flatMap(({ line, faults }) =>
       faults.map(({ field, reason }) => `${line},${quote(field)},${quote(reason)}\n`),
     )
-  return ['line,field,reason\n', ...rows].join('')
+    .join('')
 }
 
 const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`
