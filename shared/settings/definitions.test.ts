@@ -116,7 +116,7 @@ it.each<[SettingName, string, string]>([
 
 describe('the user name and password of a URL', () => {
   const fault = (name: string) => [
-    `${name} must have each @, /, ? and # of its user name and password percent-encoded. Write %40 for @, %2F for /, %3F for ? and %23 for #.`,
+    `${name} must have no @ but the one before its host, and each /, ? and # of its user name and password percent-encoded. Write %40 for @, %2F for /, %3F for ? and %23 for #.`,
   ]
 
   it.each<[SettingName, string]>([

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { findMisspelt } from '../closest-name.ts'
@@ -90,8 +90,9 @@ function findEnvironmentFaults(name: string, owner: string, configDir: string): 
     faults.push(
       `APP_ENV is ${name}, and the secrets in CREDENTIALS_FILE belong to ${owner}. Set APP_ENV=${owner}.`,
     )
-  const folders = readdirSync(configDir, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  const known = folders.map((folder) => folder.name).toSorted()
+  const isFolder = (entry: string) =>
+    statSync(join(configDir, entry), { throwIfNoEntry: false })?.isDirectory()
+  const known = readdirSync(configDir).filter(isFolder).toSorted()
   if (faults.length === 0 && !known.includes(name))
     faults.push(
       `APP_ENV is ${name}, and there is no folder config/${name}. Set it to one of ${known.join(', ')}.`,

@@ -126,7 +126,8 @@ export function url(protocols: readonly string[], { missing, ...about }: About &
 }
 
 const STRAY_AT: Fault = {
-  message: 'must have each @, /, ? and # of its user name and password percent-encoded',
+  message:
+    'must have no @ but the one before its host, and each /, ? and # of its user name and password percent-encoded',
   remedy: 'Write %40 for @, %2F for /, %3F for ? and %23 for #.',
 }
 
