@@ -8,7 +8,6 @@ it('each rule has its number, and a sentence in the language of the asker', asyn
   const ask = async (header?: string) => {
     const headers = header === undefined ? {} : { 'accept-language': header }
     const response = await app.server.inject({ url: '/password-policy', headers })
-    expect(response.headers.vary).toContain('Accept-Language')
     return { language: response.headers['content-language'], rules: response.json().rules }
   }
   const english = await ask()

@@ -38,7 +38,7 @@ export const passwordPolicyRoutes: FastifyPluginAsyncZod<{ policy: PasswordPolic
     },
     async (request, reply) => {
       const language = chooseLanguage(request.headers['accept-language'])
-      reply.header('content-language', language).header('vary', 'Accept-Language')
+      reply.header('content-language', language)
       return {
         rules: rules.map(({ rule, number }) => ({
           rule,
