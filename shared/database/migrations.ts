@@ -19,7 +19,8 @@ interface Applied {
   applied_at: Date
 }
 
-const LOCK = 'latchkey_migrations'
+/** Held by each run that changes the schema, or the rights of logins. */
+export const MIGRATION_LOCK = 'latchkey_migrations'
 
 const CREATE_RECORD = `create table if not exists latchkey_migrations (
   name varchar(100) not null primary key,
@@ -55,7 +56,7 @@ export function createMigrator(
   migrations: readonly Migration[] = readAllMigrations(db.dialect.name),
 ) {
   const withLock = <Result>(work: (applied: Applied[]) => Promise<Result>): Promise<Result> =>
-    db.withLock(LOCK, async () => {
+    db.withLock(MIGRATION_LOCK, async () => {
       const applied = await readApplied(db)
       refuseChanged(migrations, applied)
       return work(applied)

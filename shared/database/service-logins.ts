@@ -1,5 +1,5 @@
 import { rootReason } from '../root-reason.ts'
-import type { Database, Grant, Login } from './database.ts'
+import type { Database, Grant, Login, Statement } from './database.ts'
 import { openDatabase } from './dialects.ts'
 import { type Migration, readAllMigrations } from './migration-files.ts'
 
@@ -34,7 +34,7 @@ export async function prepareServiceLogins(
   urls: ServiceUrls,
   migrations = readAllMigrations(db.dialect.name),
 ): Promise<void> {
-  const tables = migrations.flatMap(findTables)
+  const tables = await findTables(db, migrations)
   const grants = {
     AUTH_API_DATABASE_URL: tables.map((table) => ({ table, rights: EVERYTHING })),
     MAILER_WORKER_DATABASE_URL: GRANTS_OF_WORKER,
@@ -53,6 +53,8 @@ async function prepareLogin(
   const login = readLogin(setting, url)
   // The owner has every right already.
   if (login.user === readLogin('DATABASE_URL', ownerUrl).user) return
+  if (login.password === '')
+    throw new Error(`${setting} has no password: anybody could log in as ${login.user}. Add one to the URL`)
   const { logins } = db.dialect
   if (!logins) throw new Error(`${setting} is set, and this kind of database has no logins`)
   // MySQL refuses this to an owner who may not create logins, even where the login exists.
@@ -60,9 +62,10 @@ async function prepareLogin(
   try {
     await db.runScript(logins.grant(login, grants))
   } catch (error) {
+    const reasons = [refusal, error].filter((each) => each !== undefined).map(rootReason)
     // Not as its cause: mysql2's errors contain the statement, with the password.
     throw new Error(
-      `The login ${login.user} of ${setting} cannot be prepared: ${rootReason(refusal ?? error)}. Let the user of DATABASE_URL create logins and grant rights, or create this login by hand`,
+      `The login ${login.user} of ${setting} cannot be prepared: ${[...new Set(reasons)].join('; ')}. Let the user of DATABASE_URL create logins and grant rights, or create this login by hand`,
     )
   }
   await tryLogin(setting, url)
@@ -93,6 +96,17 @@ function readLogin(setting: string, url: string): Login {
   return { user, password: decodeURIComponent(password) }
 }
 
-/** The tables that a migration creates. */
-const findTables = ({ upSql }: Migration): string[] =>
-  [...upSql.matchAll(/^\s*create table (?:if not exists )?["`]?(\w+)["`]?/gim)].map(([, table = '']) => table)
+const LIST_TABLES: Statement = {
+  name: 'logins-tables',
+  text: ({ columns }) => `select distinct table_name from (${columns}) as columns_of_schema`,
+}
+
+/** The tables that migrations have created, and none has dropped. */
+async function findTables(db: Database, migrations: readonly Migration[]): Promise<string[]> {
+  const rows = await db.query<{ table_name: string }>(LIST_TABLES)
+  const existing = new Set(rows.map(({ table_name }) => table_name.toLowerCase()))
+  return migrations
+    .flatMap(({ upSql }) => [...upSql.matchAll(/^\s*create table (?:if not exists )?["`]?(\w+)["`]?/gim)])
+    .map(([, table = '']) => table)
+    .filter((table) => existing.has(table.toLowerCase()))
+}

@@ -129,6 +129,19 @@ describe('the logins of the services', () => {
     )
     const odd = Object.assign(new URL(login.url), { username: 'x; drop table users' }).href
     await expect(prepare(odd)).rejects.toThrow('MAILER_WORKER_DATABASE_URL must name a user of')
+    await expect(prepare(loginOn(database.url, '').url)).rejects.toThrow(
+      'MAILER_WORKER_DATABASE_URL has no password',
+    )
+  })
+
+  it('have no rights on a table that a migration has dropped', async () => {
+    await using database = await createTestDatabase()
+    const login = loginOn(database.url)
+    const create = { name: '1', upSql: 'create table users (id integer)', downSql: '', checksum: '' }
+    const gone = { name: '2', upSql: 'create table gone (id integer)', downSql: '', checksum: '' }
+    const urls = { AUTH_API_DATABASE_URL: login.url }
+    await prepareServiceLogins(database.db, database.url, urls, [create, gone])
+    await run(await open(login.url), 'select count(*) from users')
   })
 
   it('that the owner may not create are named, with the reason', async () => {
