@@ -64,6 +64,19 @@ describe('a compose project', () => {
     expect([await read('JWT_SECRET'), await read('JWT_SECRET_PREVIOUS')]).toEqual([next, ''])
   })
 
+  it('repeats a killed switch of several files, and generates nothing for it', async () => {
+    const rotate = (step: string) => createSecrets('postgres', [step, 'database-password'])
+    const inKept = (script: string) => onVolume(['--entrypoint', 'sh'], '-ec', `cd /secrets/kept; ${script}`)
+    await rotate('--introduce')
+    await inKept(
+      'mv database_password previous_database_password; mv next_database_password database_password',
+    )
+    expect(await rotate('--introduce')).toMatchObject({ code: 3 })
+    expect(await inKept('ls')).not.toContain('next_database_password')
+    expect(await rotate('--switch')).toBe('')
+    expect(await inKept('ls')).not.toContain('next_')
+  })
+
   it.each([
     { args: ['--introduce', 'jwt'], says: 'There is no secret jwt, only jwt-secret' },
     { args: ['--rotate'], says: "Unknown option '--rotate'" },
