@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -53,6 +53,12 @@ describe('the environment of a service', () => {
     expect(() => loadEnvironment({ APP_ENV: 'prod' }, configDir, [])).toThrow(
       'config/prod/credentials.env cannot be read (EISDIR).',
     )
+  })
+
+  it('may be a folder that is a symbolic link', async () => {
+    const configDir = await configWith({ 'settings.env': 'PORT=1\n' })
+    await symlink(join(configDir, 'prod'), join(configDir, 'staging'))
+    expect(loadEnvironment({ APP_ENV: 'staging' }, configDir, [])).toMatchObject({ PORT: '1' })
   })
 
   it('is looked for below config/ only', () => {
