@@ -70,8 +70,8 @@ export interface InitSystem {
   readonly unitMode: number
   /** Paths where a service of this name starts from that is not scriptify's; absent where names are not shared. */
   namesakes?(name: string): readonly string[]
-  /** Whether a service of this name that is not scriptify's runs here, or starts at boot. */
-  usesNamesake?(name: string, root: string): Promise<boolean>
+  /** Why a service of this name that is not scriptify's cannot be hidden, such as one that runs here, and what to do. */
+  obstacleOfNamesake?(name: string, root: string): Promise<string | undefined>
   log(name: string): ServiceLog
 
   /** The options that it does not take, each with the reason. */
@@ -125,7 +125,7 @@ export interface InitSystem {
     options: { readonly legacy: boolean; readonly isGone: boolean },
   ): readonly ControlCommand[] | Promise<readonly ControlCommand[]>
   /** The files that it keeps about a service, and that a later one of the same name must not find. */
-  traces?(name: string): readonly string[]
+  traces?(name: string, root: string): readonly string[]
   /** Makes it forget a service whose files have been removed. */
   forget(name: string): readonly ControlCommand[]
   /** The warnings of the init system's tool about an installed unit. */

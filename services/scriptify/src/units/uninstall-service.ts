@@ -71,7 +71,7 @@ async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): P
     files: [
       // First, so that one that cannot be removed leaves a service that is still installed.
       ...(await findFiles(
-        owners.flatMap((system) => system.traces?.(name) ?? []),
+        owners.flatMap((system) => system.traces?.(name, root) ?? []),
         root,
       )),
       ...(await findLinks(name, root, owners)),

@@ -328,7 +328,7 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
         }
         expect(await take(...hide)).toMatchObject({
           code: 4,
-          stderr: expect.stringContaining('is in use: run "systemctl disable --now cron.service" first'),
+          stderr: expect.stringContaining('it is in use: run "systemctl disable --now cron.service" first'),
         })
         expect((await take('--template=initd', '--force')).code).toBe(4)
         expect((await scriptify(machine, 'uninstall', 'cron')).code).toBe(4)

@@ -1,4 +1,4 @@
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import { checkFolder, lstatIfAny } from '../folders.ts'
 import type { ExtraFile, InitSystem } from '../init-system.ts'
@@ -97,11 +97,8 @@ async function refuseNamesake(
       EXIT.notPermitted,
     )
   }
-  if (!(await system.usesNamesake?.(name, root))) return
-  throw new CliError(
-    `${hide} is in use: run "systemctl disable --now ${basename(hide)}" first, or choose another name`,
-    EXIT.notPermitted,
-  )
+  const obstacle = await system.obstacleOfNamesake?.(name, root)
+  if (obstacle !== undefined) throw new CliError(`${hide} cannot be hidden; ${obstacle}`, EXIT.notPermitted)
 }
 
 const listed = (paths: readonly string[]): string =>

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, lstatSync, readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
@@ -36,7 +36,7 @@ export const systemd: InitSystem = {
       // An admin may write a timer for a service of scriptify.
       (folder === '/etc' ? ['service'] : KINDS).map((kind) => `${folder}/systemd/system/${name}.${kind}`),
     ),
-  usesNamesake,
+  obstacleOfNamesake,
   log: (name) => ({
     command: `journalctl -u ${name}`,
     read: ({ lines, follow, ownLines = false }) => [
@@ -104,7 +104,8 @@ export const systemd: InitSystem = {
     return units.length > 0 ? [command('systemctl', 'stop', ...units)] : []
   },
   // systemd takes the time of the last run from it, and catches up on the next one.
-  traces: (name) => (isTheirs(`${name}.timer`) ? [] : [`/var/lib/systemd/timers/stamp-${name}.timer`]),
+  traces: (name, root) =>
+    isTheirs(`${name}.timer`, root) ? [] : [`/var/lib/systemd/timers/stamp-${name}.timer`],
   forget: (name) => [...forgetUnit(name), ...(runsSystemd() ? removeCache(name) : [])],
   verify,
   state,
@@ -145,26 +146,60 @@ export const stopGoneUnit = (name: string): ControlCommand[] =>
     .map((unit) => attempt('systemctl', 'stop', unit))
 
 /** Whether a unit of this name exists that scriptify did not write. */
-const isTheirs = (unit: string): boolean =>
-  SEARCH_PATH.map((folder) => `${folder}/systemd/system/${unit}`).some(
-    (path) =>
-      existsSync(path) &&
-      !readFileSync(path, 'utf8').includes(ownershipMark(unit.split('.')[0] ?? '', systemd)),
-  )
+const isTheirs = (unit: string, root = '/'): boolean =>
+  SEARCH_PATH.map((folder) => join(root, folder, 'systemd/system', unit)).some((path) => {
+    const stats = lstatSync(path, { throwIfNoEntry: false })
+    if (stats === undefined) return false
+    // scriptify writes no link, and what one leads to may be outside of the root.
+    if (stats.isSymbolicLink()) return true
+    return !readFileSync(path, 'utf8').includes(ownershipMark(unit.split('.')[0] ?? '', systemd))
+  })
 
 /** Whether the process of the service that this one hides still runs: systemd keeps it under the unit of that name. */
 async function runsNamesake(name: string): Promise<boolean> {
   if (!isTheirs(`${name}.service`)) return false
   const pid = (await propertiesOf(`${name}.service`, ['MainPID'])).get('MainPID') ?? '0'
-  return pid !== '0' && !readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('{"task":"call"')
+  const commandLine = commandLineOf(pid)
+  return commandLine !== '' && !commandLine.includes('{"task":"call"')
 }
 
-async function usesNamesake(name: string, root: string): Promise<boolean> {
-  const units = KINDS.map((kind) => `${name}.${kind}`)
-  const links = (await linkPaths(units, root)).map((path) => lstatIfAny(path))
-  if ((await Promise.all(links)).some((stats) => stats !== undefined)) return true
-  return root === '/' && runsSystemd() && (await ask(['systemctl', 'is-active', ...units])).code === 0
+/** The command line of a process; empty for one that has ended. */
+function commandLineOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ENOENT' || code === 'ESRCH') return ''
+    throw error
+  }
 }
+
+async function obstacleOfNamesake(name: string, root: string): Promise<string | undefined> {
+  const units = KINDS.map((kind) => `${name}.${kind}`)
+  for (const folder of SEARCH_PATH.filter((each) => each !== '/etc')) {
+    const [link] = await existingLinks(units, root, `${folder}/systemd/system`)
+    // `systemctl disable` does not remove it, and it would start the service that hides this one.
+    if (link !== undefined) return `${link} starts it at boot: choose another name`
+  }
+  const inUse: string[] = []
+  for (const unit of units) {
+    if ((await existingLinks([unit], root, FOLDER)).length > 0 || (root === '/' && (await isActive(unit)))) {
+      inUse.push(unit)
+    }
+  }
+  if (inUse.length === 0) return undefined
+  const disable = root === '/' ? 'disable --now' : `--root=${root} disable`
+  return `it is in use: run "systemctl ${disable} ${inUse.join(' ')}" first, or choose another name`
+}
+
+async function existingLinks(units: readonly string[], root: string, folder: string): Promise<string[]> {
+  const paths = await linkPaths(units, root, folder)
+  const stats = await Promise.all(paths.map((path) => lstatIfAny(path)))
+  return paths.filter((_, index) => stats[index] !== undefined)
+}
+
+const isActive = async (unit: string): Promise<boolean> =>
+  runsSystemd() && (await ask(['systemctl', 'is-active', unit])).code === 0
 
 /** Makes systemd forget a unit whose file is gone, also one that it generated from a script. */
 export function forgetUnit(name: string): ControlCommand[] {
@@ -338,14 +373,13 @@ function factsIn(
 
 async function findLinks(name: string, root: string): Promise<string[]> {
   const links = [`${name}.service`, `${name}.timer`].map(async (unit) =>
-    linksTo(await linkPaths([unit], root), `${FOLDER}/${unit}`, root),
+    linksTo(await linkPaths([unit], root, FOLDER), `${FOLDER}/${unit}`, root),
   )
   return (await Promise.all(links)).flat()
 }
 
-/** The paths at which an enabled unit has a link. */
-async function linkPaths(units: readonly string[], root: string): Promise<string[]> {
-  const folder = join(root, FOLDER)
-  const groups = (await namesIn(folder)).filter((group) => /\.(wants|requires)$/.test(group))
-  return groups.flatMap((group) => units.map((unit) => join(folder, group, unit)))
+/** The paths in a folder at which an enabled unit has a link. */
+async function linkPaths(units: readonly string[], root: string, folder: string): Promise<string[]> {
+  const groups = (await namesIn(join(root, folder))).filter((group) => /\.(wants|requires)$/.test(group))
+  return groups.flatMap((group) => units.map((unit) => join(root, folder, group, unit)))
 }
