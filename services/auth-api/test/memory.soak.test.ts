@@ -82,11 +82,11 @@ async function ping(token: string): Promise<number | undefined> {
   return response.statusCode
 }
 
-/** A token of about 2 KB: the earlier system's, or one of a table with long names. */
+/** A token of about 2 KB, as one of a table with long names. */
 async function aLongToken(userid: string): Promise<string> {
   const now = Math.floor(Date.now() / 1000)
-  const data = { userid, name: randomBytes(580).toString('hex'), role: 'user' }
-  return new SignJWT({ data })
+  const data = { userid, name: randomBytes(545).toString('hex'), role: 'user' }
+  return new SignJWT({ auth_time: now, sid: crypto.randomUUID(), data })
     .setProtectedHeader({ alg: 'HS512', typ: 'JWT' })
     .setIssuer(ISSUER)
     .setSubject(userid)
