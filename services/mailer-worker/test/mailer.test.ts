@@ -124,7 +124,8 @@ describe.skipIf(!hasDocker()).each(inject('combinations'))('mail on %s', (combin
         const { page } = closing.use(await openPage(browser, worker.url))
         await page.goto(`${worker.url}/queue/queue/mail?status=failed`)
         const text = () => page.locator('body').innerText()
-        await expect.poll(text).toContain(id)
+        // The page loads its lists after itself.
+        await expect.poll(text, { timeout: 10_000 }).toContain(id)
         await expect.poll(text).toContain('550')
         await page.getByRole('tab', { name: 'Data' }).click()
         await expect.poll(text).toContain('(sealed)')

@@ -22,7 +22,7 @@ describe.skipIf(!(await hasDocker())).concurrent('a terminal that ends', () => {
 
   /**
    * Starts a terminal by a script of sh and ends it by another, once its statement runs; gives the processes that are left
-   * a second later. `$pid` is the program that was started; what is written to descriptor 9 is its input.
+   * five seconds later. `$pid` is the program that was started; what is written to descriptor 9 is its input.
    */
   const leftAfter = async (start: string, end: string): Promise<string> => {
     const script = `
@@ -34,7 +34,7 @@ describe.skipIf(!(await hasDocker())).concurrent('a terminal that ends', () => {
       [ -e $d/begun ] || cat $d/out
       sleep 0.3
       ${end}
-      sleep 1
+      for ((n = 0; n < 50; n++)); do [ -n "$(processes)" ] || break; sleep 0.1; done
       for id in $(processes); do tr '\\0' ' ' < /proc/$id/cmdline; echo; kill -9 $id; done`
     return new Promise((resolve, reject) => {
       const child = execFile('docker', ['exec', '-i', machine.getId(), 'bash'], (error, stdout) => {
