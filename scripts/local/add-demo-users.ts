@@ -6,9 +6,12 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 
 const FIND_USER = { name: 'user-any', text: 'select 1 as found from users limit 1' }
 
-/** Adds the demo users to a database without users. One that has users may be shared with real ones, and stays as it is. */
-export async function addDemoUsers(db: Database, passwords: Pick<PasswordHasher, 'hash'>): Promise<void> {
-  if ((await db.query(FIND_USER)).length > 0) return
+/**
+ * Adds the demo users to a database without users; returns whether it did. A database that has users may be shared with real
+ * ones, and stays as it is.
+ */
+export async function addDemoUsers(db: Database, passwords: Pick<PasswordHasher, 'hash'>): Promise<boolean> {
+  if ((await db.query(FIND_USER)).length > 0) return false
   const passwordHash = await passwords.hash(DEMO_PASSWORD)
   try {
     await db.transaction(async (transaction) => {
@@ -18,8 +21,10 @@ export async function addDemoUsers(db: Database, passwords: Pick<PasswordHasher,
         for (const [name, value] of Object.entries(properties)) await users.setProperty(userid, name, value)
       }
     })
+    return true
   } catch (error) {
     // Another start adds them at the same time.
     if (!(error instanceof AppError && error.code.endsWith('_taken'))) throw error
+    return false
   }
 }

@@ -13,8 +13,14 @@ try {
     throw new SettingsError([`APP_ENV must be ${DEMO_ENVIRONMENTS.join(' or ')} for demo users.`])
   }
   const passwords = createPasswordHasher({ scheme: settings.PASSWORD_HASH, concurrency: 1, queueLimit: 10 })
-  await withDatabase(settings.DATABASE_URL, (db) => addDemoUsers(db, passwords)).finally(passwords.close)
-  process.stdout.write(`Demo users: ${DEMO_USERS.map(({ email }) => email).join(', ')}\n`)
+  const isAdded = await withDatabase(settings.DATABASE_URL, (db) => addDemoUsers(db, passwords)).finally(
+    passwords.close,
+  )
+  process.stdout.write(
+    isAdded
+      ? `Demo users: ${DEMO_USERS.map(({ email }) => email).join(', ')}\n`
+      : 'The database has users: no demo users were added.\n',
+  )
 } catch (error) {
   process.stderr.write(`${errorMessage(error)}\n`)
   process.exitCode = error instanceof SettingsError ? EXIT_CONFIGURATION : 1
