@@ -53,8 +53,8 @@ export class Migrations {
   }
 
   /**
-   * Lists the migrations, when each was applied, counts users by the kind of their hash, and shows how the database differs from the specification. Fails where
-   * it differs.
+   * Lists the migrations and when each was applied, counts users by the kind of their hash, and shows how the database differs
+   * from the specification. Fails where it differs.
    */
   async status(): Promise<void> {
     const differences = await withSettings(async (db) => {

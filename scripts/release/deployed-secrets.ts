@@ -7,7 +7,10 @@ const PORTS = { postgres: 5432, mysql: 3306 }
 /** The owner of the tables, who creates the other logins: the administrator of a server that is only for Latchkey. */
 export const OWNERS = { postgres: 'latchkey', mysql: 'root' }
 
-/** A login for a service: user and password, separated by a colon. Its name is new each time, so that it can be used beside the one that it replaces. */
+/**
+ * A login for a service: user and password, separated by a colon. Its name is new each time, so that it works beside the one
+ * that it replaces.
+ */
 export const generateLogin = (service: 'auth_api' | 'mailer_worker'): string =>
   `latchkey_${service}_${randomBytes(3).toString('hex')}:${randomBytes(24).toString('hex')}`
 

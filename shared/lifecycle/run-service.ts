@@ -107,8 +107,8 @@ function limitStop(reason: unknown, options: StopOptions | undefined): void {
 }
 
 /**
- * Reports each request to stop by its reason: `SIGTERM`, `SIGINT`, `SIGHUP` of a closed terminal, or `disconnect` when the process that spawned this
- * one over IPC is gone, as `npm start` may be.
+ * Reports each request to stop by its reason: `SIGTERM`, `SIGINT`, `SIGHUP` of a closed terminal, or `disconnect` when the
+ * process that spawned this one over IPC is gone, as `npm start` may be.
  */
 function onStopRequest(stop: (reason: string) => void): void {
   // Not `once`: without a listener a second signal ends the process in the middle of its stop.

@@ -63,15 +63,19 @@ export function requirePolicy(password: string, policy: PasswordPolicy): void {
   })
 }
 
-/** The rules that a password can break, each with the number of its setting. */
+/** The rules that a password can break, each with its number. */
 export const rulesOf = (policy: PasswordPolicy): { rule: PolicyRule; number: number }[] =>
   RULES.map((rule) => ({ rule, number: numberOf(rule, policy) })).filter(({ rule, number }) =>
     rule.startsWith('ALLOW_') ? number === 0 : number > 0,
   )
 
-const RULES: readonly PolicyRule[] = ['MINIMUM_CHARS', 'MAXIMUM_CHARS', ...POLICY_SETTINGS.slice(1)]
+const RULES: readonly PolicyRule[] = [
+  'MINIMUM_CHARS',
+  'MAXIMUM_CHARS',
+  ...POLICY_SETTINGS.filter((name) => name !== 'MINIMUM_CHARS'),
+]
 
-/** The number of a rule: the value of its setting. */
+/** The number of a rule: the value of its setting, or the bound of every password. */
 export const numberOf = (rule: PolicyRule, policy: PasswordPolicy): number =>
   rule === 'MAXIMUM_CHARS' ? MAXIMUM_CHARS : policy[rule]
 

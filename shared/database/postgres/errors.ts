@@ -4,9 +4,9 @@ import type { DriverErrors } from '../database.ts'
 const READ_TIMEOUT = 'Query read timeout'
 
 export const postgresErrors: DriverErrors = {
-  // SQLSTATE 08: connection exception. 28: invalid authorization. 3D000: no such database. 25006: read-only, as a standby is. 26000: a prepared statement that could not be
-  // prepared by the statement before it. 53: insufficient resources. 55P03: lock not available. 57014: query canceled.
-  // 57P: operator intervention. 58030: I/O error.
+  // SQLSTATE 08: connection exception. 28: invalid authorization. 3D000: no such database. 25006: read-only, as a standby is.
+  // 26000: a prepared statement that the statement before it could not prepare. 53: insufficient resources. 55P03: lock not
+  // available. 57014: query canceled. 57P: operator intervention. 58030: I/O error.
   unavailable: /^(08...|28...|3D000|25006|26000|53...|55P03|57014|57P0[1235]|58030)$/,
   unavailableMessage: new RegExp(
     `Connection terminated|timeout exceeded when trying to connect|Connection ended unexpectedly|Client has encountered a connection error|closed state|${READ_TIMEOUT}`,

@@ -76,7 +76,10 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
   }
 }
 
-/** `pool` runs what requests need. `unlimited` has no time limit: migrations may take long. It opens connections when it is used. */
+/**
+ * `pool` runs what requests need. `unlimited` has no time limit, because migrations may take long; it connects when it is
+ * used.
+ */
 function openPools(
   url: string,
   { poolSize, statementTimeoutMs, connectTimeoutMs, onConnectionError }: Options,

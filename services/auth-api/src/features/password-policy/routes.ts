@@ -8,8 +8,10 @@ const PolicyResponse = z
   .object({
     rules: z.array(
       z.object({
-        rule: z.string().describe('The name of the setting.'),
-        number: z.int().describe('Its value: how many are required, or 0 for what is not allowed.'),
+        rule: z.string().describe('The name of the rule: its setting, or MAXIMUM_CHARS.'),
+        number: z
+          .int()
+          .describe('How many characters are required or allowed, or 0 for what is not allowed.'),
         text: z.string().describe('What the rule requires, in the language of the response.'),
       }),
     ),

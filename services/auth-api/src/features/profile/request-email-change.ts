@@ -24,8 +24,8 @@ export interface RequestEmailChangeDependencies {
 export type RequestEmailChange = ReturnType<typeof createRequestEmailChange>
 
 /**
- * Creates the function that mails a code to the new address of a user, and ends the earlier changes. An address that another user has causes the same work and the same rows: its owner gets a mail that says so, and no code confirms the
- * change.
+ * Creates the function that mails a code to the new address of a user, and ends the earlier changes. An address that another
+ * user has causes the same work and the same rows: its owner gets a mail that says so, and no code confirms the change.
  */
 export function createRequestEmailChange(dependencies: RequestEmailChangeDependencies) {
   const { usersIn, changesIn, mails, secrets, ttlSeconds, clock } = dependencies

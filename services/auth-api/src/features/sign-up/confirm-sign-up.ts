@@ -22,7 +22,7 @@ export interface SignUpConfirmation {
   email: string
   /** The code of the mail: six digits. */
   code: string
-  /** The token of the sign-up: whoever reads the mail has not chosen the password of every sign-up with this e-mail. */
+  /** The token of the sign-up. A stranger can sign up with the same e-mail and another password: the mail alone proves too little. */
   token: string
   /** A username chosen now, if the one of the sign-up is taken. */
   username?: string | undefined
