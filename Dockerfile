@@ -18,6 +18,7 @@ WORKDIR /latchkey
 COPY package.json package-lock.json .npmrc ./
 COPY admin/package.json admin/
 COPY shared/package.json shared/
+COPY shared/text/package.json shared/text/
 COPY services/auth-api/package.json services/auth-api/
 COPY services/mailer-worker/package.json services/mailer-worker/
 COPY services/scriptify/package.json services/scriptify/

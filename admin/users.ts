@@ -1,8 +1,8 @@
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
-import { printable } from '@latchkey/shared/printable.ts'
 import { declaredRoles } from '@latchkey/shared/users/roles.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { printable } from '@latchkey/text/printable.ts'
 import {
   deleteAccount,
   restoreAccount,

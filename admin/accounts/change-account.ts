@@ -1,7 +1,7 @@
-import { printable } from '@latchkey/shared/printable.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
+import { printable } from '@latchkey/text/printable.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { refuseFaults } from '../fault.ts'
 import { findPropertyFaults, findRoleFaults, findUnknownRoleFault } from './account-fields.ts'

@@ -1,4 +1,4 @@
-import { printable } from '@latchkey/shared/printable.ts'
+import { printable } from '@latchkey/text/printable.ts'
 
 /** Aligns rows under their headings, with two spaces between columns. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -1,4 +1,4 @@
-import { findMisspelt } from '../closest-name.ts'
+import { findMisspelt } from '@latchkey/text/closest-name.ts'
 import { readSetting } from '../settings/parse-settings.ts'
 import type { Environment } from '../settings/setting.ts'
 import { SettingsError } from '../settings/settings-error.ts'

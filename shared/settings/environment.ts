@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { findMisspelt } from '../closest-name.ts'
+import { findMisspelt } from '@latchkey/text/closest-name.ts'
 import { type ExtensionFolder, findExtensions, settingPrefix } from '../extensions/find-extensions.ts'
 import { SETTINGS } from './definitions.ts'
 import { parseSettings } from './parse-settings.ts'

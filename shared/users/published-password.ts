@@ -1,5 +1,5 @@
+import { printable } from '@latchkey/text/printable.ts'
 import type { PasswordHasher } from '../passwords/password-hasher.ts'
-import { printable } from '../printable.ts'
 import { DEMO_PASSWORD, DEMO_USERS } from './demo-users.ts'
 import type { User } from './user.ts'
 import type { UserRepository } from './user-repository.ts'

@@ -1,7 +1,7 @@
-import { findMisspelt } from '@latchkey/shared/closest-name.ts'
 import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { explainFailure } from '@latchkey/shared/extensions/explain-failure.ts'
 import { checkProblemType } from '@latchkey/shared/extensions/problem-type.ts'
+import { findMisspelt } from '@latchkey/text/closest-name.ts'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { Core } from './core.ts'
 import type { RouteOwners } from './plugins/route-owners.ts'

@@ -1,4 +1,4 @@
-import { printable } from '../../printable.ts'
+import { printable } from '@latchkey/text/printable.ts'
 import type { Queryable } from '../database.ts'
 import { type Difference, isLoginColumn } from './adoption.ts'
 import { findSpecified, type Given, isUnique } from './find-differences.ts'

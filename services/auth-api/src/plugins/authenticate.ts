@@ -1,6 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
-import { didYouMean } from '@latchkey/shared/closest-name.ts'
 import { formatRoles } from '@latchkey/shared/users/roles.ts'
+import { didYouMean } from '@latchkey/text/closest-name.ts'
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import type { RequestAudit } from '../audit/request-audit.ts'

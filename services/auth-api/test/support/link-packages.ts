@@ -3,7 +3,14 @@ import { mkdir, readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..', '..')
-const WORKSPACES = ['admin', 'shared', 'services/auth-api', 'services/mailer-worker', 'services/scriptify']
+const WORKSPACES = [
+  'admin',
+  'shared',
+  'shared/text',
+  'services/auth-api',
+  'services/mailer-worker',
+  'services/scriptify',
+]
 
 /** Gives another checkout the packages that are installed here, with its own workspaces. */
 export async function linkPackages(root: string): Promise<void> {

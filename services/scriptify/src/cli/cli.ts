@@ -1,4 +1,4 @@
-import { closestName } from '@latchkey/shared/closest-name.ts'
+import { closestName } from '@latchkey/text/closest-name.ts'
 import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import type { CliContext } from '../io/cli-context.ts'

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { printable } from '@latchkey/shared/printable.ts'
+import { printable } from '@latchkey/text/printable.ts'
 import type { Output } from '../io/cli-context.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import { decodeBody } from './decode-body.ts'

@@ -1,4 +1,4 @@
-import { closestName, didYouMean } from '@latchkey/shared/closest-name.ts'
+import { closestName, didYouMean } from '@latchkey/text/closest-name.ts'
 import { chooseClassRuntime, type RuntimeName } from '../classes/choose-runtime.ts'
 import { findModule, getModule, listClasses } from '../classes/node/find-module.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { didYouMean } from '@latchkey/shared/closest-name.ts'
+import { didYouMean } from '@latchkey/text/closest-name.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import { namesIn } from './folders.ts'
 import type { InitSystem, ServiceState } from './init-system.ts'

@@ -724,10 +724,10 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       // Enough of a system to run the service: a shell, Node, what they load, the project, and scriptify elsewhere.
       const script = `
       cd /mnt && mkdir -p host/etc/cron.d host/usr/local/bin host/opt/tools/services/scriptify host/var/probe host/var/log host/dev host/run
-      mkdir -p host/opt/tools/node_modules/@latchkey host/opt/tools/shared
+      mkdir -p host/opt/tools/node_modules/@latchkey
       cp -r ${HOME}/node_modules/@babel host/opt/tools/node_modules/
-      ln -s ../../shared host/opt/tools/node_modules/@latchkey/shared
-      cp ${HOME}/shared/package.json ${HOME}/shared/closest-name.ts host/opt/tools/shared/
+      ln -s ../../text host/opt/tools/node_modules/@latchkey/text
+      cp -r ${HOME}/shared/text host/opt/tools/
       : > host/dev/null
       mkdir -p "host$1" && cp -r "$1/." "host$1"
       cp -r ${HOME}/services/scriptify/package.json ${HOME}/services/scriptify/src host/opt/tools/services/scriptify/

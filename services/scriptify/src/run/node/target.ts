@@ -1,4 +1,4 @@
-import { didYouMean } from '@latchkey/shared/closest-name.ts'
+import { didYouMean } from '@latchkey/text/closest-name.ts'
 import { type Callable, type CallableMember, isCallable, isClass } from '../../classes/node/callable.ts'
 import { isPublic } from '../../classes/node/is-public.ts'
 import { CliError, EXIT } from '../../io/cli-error.ts'

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Run;
 
-/** The name that a mistyped one may mean, in the words of shared/closest-name.ts. */
+/** The name that a mistyped one may mean, in the words of shared/text/closest-name.ts. */
 final class ClosestName
 {
     /** The number of edits above which a word is another one. */
