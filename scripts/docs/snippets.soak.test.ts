@@ -62,6 +62,7 @@ let env: Record<string, string>
 beforeAll(async () => {
   published = await publishCheckout()
   database = await createEmptyDatabase()
+  const port = String(await findFreePort())
   env = {
     PATH: (process.env.PATH ?? '')
       .split(':')
@@ -70,7 +71,8 @@ beforeAll(async () => {
     HOME: process.env.HOME ?? '/tmp',
     NO_COLOR: '1',
     LOG: join(published.folder, 'start.log'),
-    PORT: String(await findFreePort()),
+    PORT: port,
+    API_SERVER: `http://localhost:${port}`,
     METRICS_PORT: String(await findFreePort()),
   }
 })

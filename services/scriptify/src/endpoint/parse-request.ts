@@ -1,3 +1,4 @@
+import { readProjectSetting } from '../classes/project-settings.ts'
 import type { CliContext } from '../io/cli-context.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import { fileBody, type RequestBody, streamBody, textBody } from './request-body.ts'
@@ -36,7 +37,7 @@ const refuse = (message: string): CliError => new CliError(message, EXIT.usage)
 export async function parseRequest(options: RequestOptions, context: CliContext): Promise<EndpointRequest> {
   const method = parseMethod(options.method)
   const given = parseHeaders(options.header)
-  const { url, authorization } = takeCredentials(await parseUrl(options, context.env))
+  const { url, authorization } = takeCredentials(parseUrl(options, context.env))
   const defaults = { 'User-Agent': 'scriptify', Accept: '*/*', ...authorization }
   const body = await openBody(options, context)
   return {
@@ -58,27 +59,24 @@ function parseMethod(text: string): string {
   return method
 }
 
-async function parseUrl({ url, base }: RequestOptions, env: NodeJS.ProcessEnv): Promise<URL> {
+function parseUrl({ url, base }: RequestOptions, env: NodeJS.ProcessEnv): URL {
   if (!url.startsWith('/')) return parseAddress('The URL', url)
   // The path and the host of the base stay, even for a path such as //elsewhere.
-  const address = parseAddress(...(await findBase(base, env)))
+  const address = parseAddress(...findBase(base, env))
   address.search = ''
   address.hash = ''
   return parseAddress('The URL', `${address.href.replace(/\/$/, '')}${url}`)
 }
 
-async function findBase(
-  base: string | undefined,
-  env: NodeJS.ProcessEnv,
-): Promise<[label: string, text: string]> {
+function findBase(base: string | undefined, env: NodeJS.ProcessEnv): [label: string, text: string] {
   if (base !== undefined) return ['--base', base]
-  // Loaded on demand: the settings take longer to load than everything else here, and a URL needs none.
-  const { loadEnvironment } = await import('@latchkey/shared/settings/environment.ts')
-  const { findSetting } = await import('@latchkey/shared/settings/parse-settings.ts')
-  const environment = loadEnvironment(env)
-  const server = environment.API_SERVER || findSetting('API_SERVER', environment)
-  if (server) return ['API_SERVER', server]
-  throw refuse('The URL is a path: give --base, or set API_SERVER')
+  if (env.API_SERVER) return ['API_SERVER', env.API_SERVER]
+  const own = readProjectSetting('.', 'base', {
+    isValid: (value) => typeof value === 'string',
+    rule: 'be a URL',
+  })
+  if (own !== undefined) return ['scriptify.base', own]
+  throw refuse('The URL is a path: give --base, set API_SERVER, or name scriptify.base in package.json')
 }
 
 /** A message names `label` only, because the text may contain a password. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { truncateSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, truncateSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
@@ -136,14 +136,16 @@ describe.concurrent('a request', () => {
     expect(stderr).toContain('GET')
   })
 
-  it('appends a path to --base, else to API_SERVER, and never leaves their host', async () => {
+  it('appends a path to --base, API_SERVER or the base of the project, and never leaves their host', async () => {
     await using server = await serve(echo)
     const urlOf = async (args: string[], env = {}) =>
       seenIn((await endpoint(['GET', ...args], { env })).stdout).url
     expect(await urlOf(['/login?x=1', '--base', `${server.url}/api/?old#part`])).toBe('/api/login?x=1')
     expect(await urlOf(['/login'], { API_SERVER: server.url })).toBe('/login')
-    const local = { APP_ENV: 'dev', API_SERVER: '', PORT: new URL(server.url).port }
-    expect(await urlOf(['/login'], local), 'the local API follows PORT').toBe('/login')
+    const cwd = mkdtempSync(join(folder, 'project-'))
+    writeFileSync(join(cwd, 'package.json'), JSON.stringify({ scriptify: { base: server.url } }))
+    const { child } = start(['GET', '/login'], { cwd, env: { API_SERVER: '' } })
+    expect(seenIn(await text(child.stdout)).url).toBe('/login')
     expect(await urlOf(['//elsewhere.example/x', '--base', server.url])).toBe('//elsewhere.example/x')
   })
 

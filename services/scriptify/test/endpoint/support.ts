@@ -19,9 +19,9 @@ export const ENV = Object.fromEntries(Object.entries(process.env).filter(([name]
 /** Starts `scriptify endpoint`; an exit by a signal becomes 128 + its number, as in a shell. */
 export function start(
   args: string[],
-  { env = {}, input }: { env?: NodeJS.ProcessEnv; input?: string | Buffer } = {},
+  { env = {}, input, cwd }: { env?: NodeJS.ProcessEnv; input?: string | Buffer; cwd?: string } = {},
 ) {
-  const child = spawn(process.execPath, [LAUNCHER, 'endpoint', ...args], { env: { ...ENV, ...env } })
+  const child = spawn(process.execPath, [LAUNCHER, 'endpoint', ...args], { cwd, env: { ...ENV, ...env } })
   // A server that refuses a body does not read it.
   child.stdin.on('error', () => undefined)
   if (input !== undefined) child.stdin.end(input)

@@ -1,16 +1,15 @@
-import { globSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { globSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
-import { isRecord, propertyOf } from '../../io/json-object.ts'
 import type { ClassFile } from '../namespace-folders.ts'
 import { isNamespaceFolders, type NamespaceFolders } from '../namespace-folders.ts'
+import { readProjectSetting } from '../project-settings.ts'
 
 interface Project {
   rootdir: string
   allowOutside: boolean
 }
 
-const WRONG_NAMESPACES = 'namespaces must map prefixes to folders'
 const EXTENSIONS = ['ts', 'mts', 'js', 'mjs']
 
 /** The absolute path of a module named by its path; throws 3 where there is none, 4 where it is outside the project. */
@@ -96,9 +95,10 @@ function bases(folder: string, name: string): Set<string> {
 /** A `*` in a folder stands for any folder name. */
 const readNamespaces = (rootdir: string): Record<string, string[]> =>
   withSeparators(
-    namespacesIn(join(rootdir, 'scriptify.config.json'), ['namespaces']) ??
-      namespacesIn(join(rootdir, 'package.json'), ['scriptify', 'namespaces']) ??
-      {},
+    readProjectSetting(rootdir, 'namespaces', {
+      isValid: isNamespaceFolders,
+      rule: 'map prefixes to folders',
+    }) ?? {},
   )
 
 /** `App` as a prefix means `App\`. */
@@ -110,30 +110,6 @@ function withSeparators(namespaces: NamespaceFolders): Record<string, string[]> 
   }
   return separated
 }
-
-/** Reads the map of namespaces in a JSON file; undefined without the file or the property. */
-function namespacesIn(path: string, property: readonly string[]): NamespaceFolders | undefined {
-  if (!isFile(path)) return undefined
-  let value = readJson(path)
-  for (const name of property) {
-    if (!isRecord(value)) throw unusable(path, WRONG_NAMESPACES)
-    value = propertyOf(value, name)
-    if (value === undefined) return undefined
-  }
-  if (isNamespaceFolders(value)) return value
-  throw unusable(path, WRONG_NAMESPACES)
-}
-
-function readJson(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'))
-  } catch (cause) {
-    throw unusable(path, String(cause))
-  }
-}
-
-const unusable = (path: string, what: string): CliError =>
-  new CliError(`${path} cannot be used: ${what}`, EXIT.usage)
 
 /**
  * Resolves symbolic links, which could lead outside: a command installed for root must not run any file. The refusal does

@@ -27,7 +27,7 @@ export function createEndpointCommand(context: CliContext): Command {
     .argument('<METHOD>', 'GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or another')
     .argument(
       '<url>',
-      'http: or https:; a path such as /login is appended to --base, or to the setting API_SERVER',
+      'http: or https:; a path such as /login is appended to --base, API_SERVER or the project’s scriptify.base',
     )
     .option('-H, --header <Name: value>', 'send this header; repeatable', collect)
     .option(
