@@ -1,10 +1,10 @@
-import { fileURLToPath } from 'node:url'
+import { extname, join } from 'node:path'
 import { findBootloader } from '../../classes/bootloader.ts'
 import { COMPILE_CACHE, QUIET, readMemoryLimit } from '../../classes/start-options.ts'
 import { formatCallerOptions } from '../method-call.ts'
 import type { Runtime } from '../runtime.ts'
 
-const CALL_METHOD = fileURLToPath(new URL('call-method.ts', import.meta.url))
+const CALL_METHOD = join(import.meta.dirname, `call-method${extname(import.meta.filename)}`)
 
 /** TypeScript and JavaScript classes and exported functions, run by the same Node as scriptify. */
 export const nodeRuntime: Runtime = {

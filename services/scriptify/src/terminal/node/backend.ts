@@ -1,9 +1,9 @@
-import { fileURLToPath } from 'node:url'
+import { extname, join } from 'node:path'
 import { findBootloader } from '../../classes/bootloader.ts'
 import { COMPILE_CACHE, QUIET, readMemoryLimit } from '../../classes/start-options.ts'
 import type { BackendOptions, TerminalBackend } from '../backend.ts'
 
-const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
+const WORKER = join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
 /** Heap of the worker: without a limit, a growing array takes all of the machine's memory before it fails. */
 const DEFAULT_HEAP_MEGABYTES = 512
 

@@ -1,4 +1,5 @@
 import type { Runtime } from 'node:inspector'
+import { extname, join } from 'node:path'
 import { types } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { connectInspector, type Inspector } from './inspector.ts'
@@ -108,7 +109,8 @@ function watchInterrupts(onInterrupt: () => void) {
     answered: new Int32Array(new SharedArrayBuffer(4)),
     refused: new Int32Array(new SharedArrayBuffer(4)),
   }
-  const watcher = new Worker(new URL('interrupt-thread.ts', import.meta.url), { workerData: states })
+  const file = join(import.meta.dirname, `interrupt-thread${extname(import.meta.filename)}`)
+  const watcher = new Worker(file, { workerData: states })
   watcher.on('message', (number: number) => {
     Atomics.store(states.answered, 0, number)
     onInterrupt()
