@@ -18,8 +18,8 @@ interface Waiting<Call> {
   client: HashClient
   /** Each address has one call in each turn of its lane. */
   turn: number
-  /** What its address and its account have had: the call with the most loses its place first. */
-  had: number
+  /** The recent calls of its address and good logins of its account: the call with the most loses its place first. */
+  usage: number
 }
 
 interface Lane<Call> {
@@ -31,7 +31,7 @@ interface Lane<Call> {
   places: number
 }
 
-/** What an address or an account has had is forgotten a minute after the first of it, however much follows. */
+/** Recent calls are forgotten a minute after the first of them, however many follow. */
 const FORGOTTEN_AFTER_MS = 60_000
 /** Addresses and accounts that are remembered. */
 const MAX_REMEMBERED = 10_000
@@ -55,41 +55,41 @@ export function createFairQueue<Call>(limit: number) {
   let next: ClientTrust = 'known'
 
   const size = () => lanes.known.waiting.length + lanes.other.waiting.length
-  const hadBy = (key: string): number => remembered.get(key) ?? 0
-  const count = (key: string, more: number) => void remembered.set(key, Math.max(0, hadBy(key) + more))
-  const had = ({ address, account }: HashClient): number =>
-    hadBy(address) + (account === undefined ? 0 : hadBy(account))
+  const countOf = (key: string): number => remembered.get(key) ?? 0
+  const count = (key: string, more: number) => void remembered.set(key, Math.max(0, countOf(key) + more))
+  const usageOf = ({ address, account }: HashClient): number =>
+    countOf(address) + (account === undefined ? 0 : countOf(account))
 
   /** The call that would be refused for one more of `client`; undefined where that one is. */
-  function findLoser(client: HashClient): Waiting<Call> | undefined {
+  function findEvicted(client: HashClient): Waiting<Call> | undefined {
     const { waiting, places } = lanes[client.trust]
-    if (waiting.length < places) return findGreediest(lanes[otherThan(client.trust)])
-    const loser = findGreediest(lanes[client.trust])
-    return loser && loser.had > had(client) ? loser : undefined
+    if (waiting.length < places) return findHeaviest(lanes[otherThan(client.trust)])
+    const evicted = findHeaviest(lanes[client.trust])
+    return evicted && evicted.usage > usageOf(client) ? evicted : undefined
   }
 
-  function remove(loser: Waiting<Call>): void {
-    const { waiting } = lanes[loser.client.trust]
-    waiting.splice(waiting.indexOf(loser), 1)
-    count(loser.client.address, -1)
+  function remove(evicted: Waiting<Call>): void {
+    const { waiting } = lanes[evicted.client.trust]
+    waiting.splice(waiting.indexOf(evicted), 1)
+    count(evicted.client.address, -1)
   }
 
   return {
     /** Whether a call of `client` would be added, and not be refused itself. */
-    hasRoom: (client: HashClient): boolean => size() < limit || findLoser(client) !== undefined,
+    hasRoom: (client: HashClient): boolean => size() < limit || findEvicted(client) !== undefined,
 
     /** Adds a call; returns the call that has to be refused for it, which may be `call` itself. */
     add(call: Call, client: HashClient): Call | undefined {
       const isFull = size() >= limit
-      const loser = isFull ? findLoser(client) : undefined
-      if (isFull && !loser) return call
-      if (loser) remove(loser)
+      const evicted = isFull ? findEvicted(client) : undefined
+      if (isFull && !evicted) return call
+      if (evicted) remove(evicted)
       const { waiting, turn: current } = lanes[client.trust]
       const turn = 1 + (waiting.findLast((each) => each.client.address === client.address)?.turn ?? current)
       const before = waiting.findLastIndex((each) => each.turn <= turn)
-      waiting.splice(before + 1, 0, { call, client, turn, had: had(client) })
+      waiting.splice(before + 1, 0, { call, client, turn, usage: usageOf(client) })
       count(client.address, 1)
-      return loser?.call
+      return evicted?.call
     },
 
     /** Counts a good login, which nobody but the owner of the account can cause. */
@@ -115,5 +115,5 @@ export function createFairQueue<Call>(limit: number) {
 const otherThan = (trust: ClientTrust): ClientTrust => (trust === 'known' ? 'other' : 'known')
 
 /** The last of the calls whose clients have had the most. */
-const findGreediest = <Call>({ waiting }: Lane<Call>): Waiting<Call> | undefined =>
-  waiting.toSorted((a, b) => a.had - b.had).at(-1)
+const findHeaviest = <Call>({ waiting }: Lane<Call>): Waiting<Call> | undefined =>
+  waiting.toSorted((a, b) => a.usage - b.usage).at(-1)

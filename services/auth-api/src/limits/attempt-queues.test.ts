@@ -4,13 +4,13 @@ import { createAttemptQueues } from './attempt-queues.ts'
 
 /** Attempts of one key that end when their gate opens; `begun` has those that run or have ended. */
 function startAttempts() {
-  const inTurn = createAttemptQueues()
+  const queueByKey = createAttemptQueues()
   const begun: string[] = []
   return {
     begun,
     start(name: string, atOnce?: number) {
       const gate = Promise.withResolvers<void>()
-      const ended = inTurn('key', (allow) => {
+      const ended = queueByKey('key', (allow) => {
         begun.push(name)
         if (atOnce) allow(atOnce)
         return gate.promise

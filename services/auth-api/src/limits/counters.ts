@@ -37,7 +37,7 @@ const OPTIONS = { keyPrefix: 'latchkey-limit', points: Number.MAX_SAFE_INTEGER, 
  */
 export function openCounters(redis: Redis | undefined, logger: LimitLogger): CreateCounter {
   const memory = new RateLimiterMemory(OPTIONS)
-  const touch = boundKeys(memory)
+  const boundKey = boundKeys(memory)
   const shared =
     redis && new RateLimiterRedis({ ...OPTIONS, storeClient: redis, rejectIfRedisNotReady: true })
   const outages = createOutageLog(logger)
@@ -51,7 +51,7 @@ export function openCounters(redis: Redis | undefined, logger: LimitLogger): Cre
     return {
       async count(key) {
         const named = `${name}:${key}`
-        touch(named)
+        boundKey(named)
         return larger(await memory.penalty(named, 1, window), await askRedis(named, 1))
       },
       async read(key) {
@@ -72,8 +72,8 @@ export function boundKeys(limiter: RateLimiterMemory): (key: string) => void {
   return (key) => void keys.set(key, true)
 }
 
-function larger(here: RateLimiterRes | null, everywhere: RateLimiterRes | null | undefined): Counted {
-  const largest = (everywhere?.consumedPoints ?? 0) >= (here?.consumedPoints ?? 0) ? everywhere : here
+function larger(inMemory: RateLimiterRes | null, inRedis: RateLimiterRes | null | undefined): Counted {
+  const largest = (inRedis?.consumedPoints ?? 0) >= (inMemory?.consumedPoints ?? 0) ? inRedis : inMemory
   // The timer that deletes a window may be late.
   if (!largest || largest.msBeforeNext <= 0) return { count: 0, retryAfterSeconds: 1 }
   return { count: largest.consumedPoints, retryAfterSeconds: Math.ceil(largest.msBeforeNext / 1000) }

@@ -45,38 +45,38 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
   const addresses = createCounter(`${name}-address`, MINUTE)
   const accounts = createCounter(`${name}-account`, MINUTE)
   const pairs = createCounter(`${name}-pair`, MINUTE)
-  const inTurn = createAttemptQueues(limit + waitingLogins)
-  const oneAtATime = createAttemptQueues()
+  const queueByAddress = createAttemptQueues(limit + waitingLogins)
+  const queueByPair = createAttemptQueues()
 
   /** The counts that refuse an attempt; none when it may begin. */
-  async function findReached({ account, pair }: Keys, ofAddress: Counted): Promise<Counted[]> {
-    const reached = ofAddress.count < limit ? [] : [ofAddress]
+  async function findReached({ account, pair }: Keys, addressCount: Counted): Promise<Counted[]> {
+    const reached = addressCount.count < limit ? [] : [addressCount]
     if ((await accounts.read(account)).count < limit) return reached
-    const ofPair = await pairs.read(pair)
-    return ofPair.count > 0 ? [...reached, ofPair] : reached
+    const pairCount = await pairs.read(pair)
+    return pairCount.count > 0 ? [...reached, pairCount] : reached
   }
 
   /** Counts a failure; returns those of the address. */
   async function count({ address, account, pair }: Keys): Promise<number> {
-    const [ofAddress] = await Promise.all([
+    const [addressCount] = await Promise.all([
       addresses.count(address),
       accounts.count(account),
       pairs.count(pair),
     ])
-    return ofAddress.count
+    return addressCount.count
   }
 
   return (request, accountName, attempt) => {
     const address = addressKey(request)
     const account = accountKey(accountName)
     const keys = { address, account, pair: pairKey(address, account) }
-    return inTurn(address, async (allow) => {
-      const ofAddress = await addresses.read(address)
+    return queueByAddress(address, async (allow) => {
+      const addressCount = await addresses.read(address)
       // As many at once as may still fail: forty concurrent guesses gain nothing over forty sequential ones.
-      allow(limit - ofAddress.count)
+      allow(limit - addressCount.count)
       // Guesses from many addresses at once then fail less often than twice the account's limit, and once for each address.
-      return oneAtATime(keys.pair, async () => {
-        const reached = await findReached(keys, ofAddress)
+      return queueByPair(keys.pair, async () => {
+        const reached = await findReached(keys, addressCount)
         if (reached.length > 0) throw tooManyRequests(lastToEnd(reached))
         try {
           return await attempt()

@@ -22,7 +22,7 @@ export function createKnownClients(
   accountKey: (account: string) => string,
   maxInRedis = CLIENTS_IN_REDIS,
 ): KnownClients {
-  const here = new LRUCache<string, true>({ max: CLIENTS_IN_MEMORY, ttl: REMEMBERED_MS })
+  const memory = new LRUCache<string, true>({ max: CLIENTS_IN_MEMORY, ttl: REMEMBERED_MS })
   // A hash, because an address and an account key would take twice the memory.
   const keyOf = (request: LimitedRequest, account: string) =>
     hash('sha256', pairKey(addressKey(request), accountKey(account)), 'base64url').slice(0, 22)
@@ -35,7 +35,7 @@ export function createKnownClients(
   return {
     async remember(request, account) {
       const key = keyOf(request, account)
-      here.set(key, true)
+      memory.set(key, true)
       await redis
         ?.pipeline()
         .zadd(REDIS_KEY, Date.now(), key)
@@ -45,7 +45,7 @@ export function createKnownClients(
     },
     async has(request, account) {
       const key = keyOf(request, account)
-      return here.has(key) || hasInRedis(key)
+      return memory.has(key) || hasInRedis(key)
     },
   }
 }

@@ -16,24 +16,24 @@ const REPORTS_PER_LIMIT = 20
  */
 export function createRequestLimiter(redis: Redis | undefined, requestsPerMinute: number): LimitRequest {
   const options = { keyPrefix: 'latchkey-limit:requests', points: requestsPerMinute, duration: 60 }
-  const here = new RateLimiterMemory(options)
-  const touch = boundKeys(here)
-  const everywhere =
+  const memory = new RateLimiterMemory(options)
+  const boundKey = boundKeys(memory)
+  const shared =
     redis && new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true })
   const reported = Math.ceil(requestsPerMinute / REPORTS_PER_LIMIT)
 
   async function report(address: string): Promise<void> {
-    await everywhere?.consume(address, reported).catch((refusal) => {
+    await shared?.consume(address, reported).catch((refusal) => {
       // Otherwise Redis is unavailable, and each replica counts on its own.
-      if (refusal instanceof RateLimiterRes) void here.block(address, secondsOf(refusal))
+      if (refusal instanceof RateLimiterRes) void memory.block(address, secondsOf(refusal))
     })
   }
 
   return async (request) => {
     const address = addressKey(request)
     try {
-      const { consumedPoints, isFirstInDuration } = await here.consume(address)
-      if (isFirstInDuration) touch(address)
+      const { consumedPoints, isFirstInDuration } = await memory.consume(address)
+      if (isFirstInDuration) boundKey(address)
       if (consumedPoints % reported === 0) void report(address)
     } catch (refusal) {
       if (refusal instanceof RateLimiterRes) throw tooManyRequests({ retryAfterSeconds: secondsOf(refusal) })

@@ -70,7 +70,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
       reset.expiresAt.getTime() > clock(),
     ]
     if (checks.includes(false)) throw resetRefused()
-    if (!isTheirs(reset, await users.findById(reset.userid))) throw resetRefused()
+    if (!belongsTo(reset, await users.findById(reset.userid))) throw resetRefused()
     return reset
   }
 
@@ -84,7 +84,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
   /** Returns the user whose reset it is. */
   async function useReset(db: Queryable, reset: Reset, now: Date): Promise<User> {
     const user = await usersIn(db).findById(reset.userid)
-    if (!isTheirs(reset, user) || !(await resetsIn(db).use(reset.id, now))) throw resetRefused()
+    if (!belongsTo(reset, user) || !(await resetsIn(db).use(reset.id, now))) throw resetRefused()
     return user
   }
 
@@ -113,5 +113,5 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
 }
 
 /** Whether a reset belongs to the user's present mailbox: a change of e-mail ends it. */
-const isTheirs = (reset: Reset, user: User | undefined): user is User =>
+const belongsTo = (reset: Reset, user: User | undefined): user is User =>
   user !== undefined && !user.deletedAt && fold(user.email ?? '') === reset.email
