@@ -2,12 +2,7 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import { describeDifferences, describePlan } from '@latchkey/shared/database/adoption/describe-differences.ts'
 import { refuseDifferences } from '@latchkey/shared/database/adoption/inspect-database.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
-import {
-  createMigrator,
-  MIGRATION_LOCK,
-  type MigrationStatus,
-  type Migrator,
-} from '@latchkey/shared/database/migrations.ts'
+import { createMigrator, type MigrationStatus, type Migrator } from '@latchkey/shared/database/migrations.ts'
 import { prepareServiceLogins, type ServiceUrls } from '@latchkey/shared/database/service-logins.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
@@ -41,7 +36,7 @@ export class Migrations {
       if (options.includes('--dry-run')) return printPlan(migrator, adopt)
       print((await migrator.up({ adopt })).map((name) => `applied ${name}`))
       if (queueUrl) await prepareQueue(queueUrl)
-      await db.withLock(MIGRATION_LOCK, () => prepareServiceLogins(db, ownerUrl, serviceUrls))
+      await prepareServiceLogins(db, ownerUrl, serviceUrls)
     })
   }
 

@@ -2,6 +2,7 @@ import { rootReason } from '../root-reason.ts'
 import type { Database, Grant, Login, Statement } from './database.ts'
 import { openDatabase } from './dialects.ts'
 import { type Migration, readAllMigrations } from './migration-files.ts'
+import { MIGRATION_LOCK } from './migrations.ts'
 
 const EVERYTHING = 'select, insert, update, delete'
 
@@ -39,11 +40,14 @@ export async function prepareServiceLogins(
     AUTH_API_DATABASE_URL: tables.map((table) => ({ table, rights: EVERYTHING })),
     MAILER_WORKER_DATABASE_URL: GRANTS_OF_WORKER,
   }
-  for (const setting of ['AUTH_API_DATABASE_URL', 'MAILER_WORKER_DATABASE_URL'] as const) {
-    const url = urls[setting]
-    if (url === undefined) continue
-    await prepareLogin(db, { setting, ownerUrl, url, grants: [GRANT_OF_RECORD, ...grants[setting]] })
-  }
+  // PostgreSQL refuses two grants on one table at the same time.
+  await db.withLock(MIGRATION_LOCK, async () => {
+    for (const setting of ['AUTH_API_DATABASE_URL', 'MAILER_WORKER_DATABASE_URL'] as const) {
+      const url = urls[setting]
+      if (url === undefined) continue
+      await prepareLogin(db, { setting, ownerUrl, url, grants: [GRANT_OF_RECORD, ...grants[setting]] })
+    }
+  })
 }
 
 async function prepareLogin(

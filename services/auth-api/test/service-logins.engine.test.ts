@@ -117,6 +117,15 @@ describe('the logins of the services', () => {
     await run(await open(login.url), 'select count(*) from users')
   })
 
+  it('are prepared by several migrations at the same time', async () => {
+    await using database = await createTestDatabase()
+    const { url } = loginOn(database.url)
+    const owners = await Promise.all(Array.from({ length: 8 }, () => open(database.url)))
+    const urls = { AUTH_API_DATABASE_URL: url }
+    await Promise.all(owners.map((db) => prepareServiceLogins(db, database.url, urls)))
+    await run(await open(url), 'select count(*) from users')
+  })
+
   it('are refused with another password than they have, and with a name that is not plain', async () => {
     await using database = await createTestDatabase()
     const login = loginOn(database.url)
