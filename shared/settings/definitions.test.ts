@@ -19,7 +19,6 @@ it('requires what has no default', () => {
   const isMissing = (name: SettingName) => collectFaults(() => parseSettings([name], environment)).length > 0
   expect(NAMES.filter(isMissing)).toEqual([
     'API_SERVER',
-    'JWT_SECRET',
     'DATABASE_URL',
     'QUEUE_URL',
     'MAIL_SECRET',

@@ -7,6 +7,7 @@ import { hasDemoUsers } from '../users/demo-users.ts'
 import { emailAddress } from '../users/email-address.ts'
 import { INTERNAL_PROPERTY_PREFIX, MAX_LENGTH } from '../users/user.ts'
 import { findCorsFault, findIssuerFault, findProxyFault, findSenderFault } from './addresses.ts'
+import { privateKey, privateKeyFile } from './private-key.ts'
 import {
   checked,
   type Environment,
@@ -94,12 +95,41 @@ export const SETTINGS = {
     },
     example: 'https://login.example.com',
   }),
-  JWT_SECRET: secret(64, { description: 'Key that signs and verifies tokens.' }),
+  JWT_ALGORITHM: oneOf(['HS512', 'EdDSA', 'ES256', 'RS256'], {
+    description:
+      'Algorithm that signs tokens: HS512 with `JWT_SECRET`, the others with a private key, whose public key `/.well-known/jwks.json` shows.',
+    default: 'HS512',
+    example: 'EdDSA',
+  }),
+  JWT_SECRET: optional(
+    secret(64, {
+      description: 'Key that signs tokens with HS512, and verifies them while it is set.',
+      default: { text: '**required** with HS512', derive: () => undefined },
+    }),
+  ),
   JWT_SECRET_PREVIOUS: optional(
     secret(64, {
       description: 'Key that still verifies tokens during a rotation and signs none.',
       remedy: 'Set it to the previous JWT_SECRET, or leave it empty.',
     }),
+  ),
+  JWT_PRIVATE_KEY: optional(
+    privateKey('Private key that signs tokens: Ed25519 for EdDSA, P-256 for ES256, RSA for RS256.'),
+  ),
+  JWT_PRIVATE_KEY_FILE: optional(
+    privateKeyFile('Path of a file with the key, instead of `JWT_PRIVATE_KEY`; only its user may read it.'),
+  ),
+  JWT_PRIVATE_KEY_NEXT: optional(
+    privateKey('Key that will sign later: its public key is published, and its tokens are accepted.'),
+  ),
+  JWT_PRIVATE_KEY_NEXT_FILE: optional(
+    privateKeyFile('Path of a file with the key, instead of `JWT_PRIVATE_KEY_NEXT`.'),
+  ),
+  JWT_PRIVATE_KEY_PREVIOUS: optional(
+    privateKey('Key that signed before: its public key is published, and its tokens are accepted.'),
+  ),
+  JWT_PRIVATE_KEY_PREVIOUS_FILE: optional(
+    privateKeyFile('Path of a file with the key, instead of `JWT_PRIVATE_KEY_PREVIOUS`.'),
   ),
   TOKEN_LIFETIME: seconds({ description: 'Lifetime of an access token.', minimum: 2, default: 3600 }),
   REFRESH_WINDOW: seconds({

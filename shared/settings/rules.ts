@@ -1,3 +1,4 @@
+import { KIND_OF, type PrivateKey } from '../secrets/private-key.ts'
 import type { SettingName, Settings } from './definitions.ts'
 import type { Environment, Fault } from './setting.ts'
 
@@ -18,7 +19,16 @@ const fault = (name: SettingName, what: Fault): Faults => [[name, what]]
 
 const DKIM = ['DKIM_DOMAIN', 'DKIM_SELECTOR', 'DKIM_KEY'] as const
 
+const KEYS = ['JWT_PRIVATE_KEY', 'JWT_PRIVATE_KEY_NEXT', 'JWT_PRIVATE_KEY_PREVIOUS'] as const
+const KEY_SETTINGS = [
+  'JWT_ALGORITHM',
+  'JWT_SECRET',
+  ...KEYS,
+  ...KEYS.map((name) => `${name}_FILE` as const),
+] as const
+
 export const RULES: readonly Rule[] = [
+  rule(KEY_SETTINGS, (settings) => [...findSignerFaults(settings), ...findKeyFaults(settings)]),
   rule(['TOKEN_LIFETIME', 'REFRESH_WINDOW'], ({ TOKEN_LIFETIME: lifetime, REFRESH_WINDOW: window }) =>
     window < lifetime
       ? []
@@ -54,3 +64,57 @@ export const RULES: readonly Rule[] = [
     return missing.flatMap((name) => fault(name, { message: 'is missing', remedy }))
   }),
 ]
+
+type KeySettings = Settings<(typeof KEY_SETTINGS)[number]>
+
+/** What is wrong with the key that signs. */
+function findSignerFaults(settings: KeySettings): Faults {
+  const { JWT_ALGORITHM: algorithm, JWT_SECRET: secret, JWT_PRIVATE_KEY: inline } = settings
+  const name = inline ? 'JWT_PRIVATE_KEY' : 'JWT_PRIVATE_KEY_FILE'
+  const key = inline ?? settings.JWT_PRIVATE_KEY_FILE
+  if (algorithm === 'HS512') {
+    const message = 'signs nothing while JWT_ALGORITHM is HS512'
+    const remedy = `Set JWT_ALGORITHM=${key?.algorithm}, or publish the key first, as JWT_PRIVATE_KEY_NEXT.`
+    return [
+      ...(secret ? [] : fault('JWT_SECRET', { message: 'is missing' })),
+      ...(key ? fault(name, { message, remedy }) : []),
+    ]
+  }
+  const generate = `generate one with \`npm run secret -- --key ${KIND_OF[algorithm]}\``
+  if (!key)
+    return fault('JWT_PRIVATE_KEY', {
+      message: `is missing, and JWT_ALGORITHM is ${algorithm}`,
+      remedy: `Set it or JWT_PRIVATE_KEY_FILE; ${generate}.`,
+    })
+  return key.algorithm === algorithm
+    ? []
+    : fault(name, {
+        message: `is a key for ${key.algorithm}, and JWT_ALGORITHM is ${algorithm}`,
+        remedy: `Set JWT_ALGORITHM=${key.algorithm}, or ${generate}.`,
+      })
+}
+
+/** What is wrong with the keys beside each other: each is given once, and none twice. */
+function findKeyFaults(settings: KeySettings): Faults {
+  const keyOf = (name: (typeof KEYS)[number]) => settings[name] ?? settings[`${name}_FILE`]
+  return KEYS.flatMap((name, index) => {
+    const given = keyOf(name)
+    if (settings[name] && settings[`${name}_FILE`])
+      return fault(name, {
+        message: `and ${name}_FILE are both set`,
+        remedy: 'Set one of them, and leave the other one empty.',
+      })
+    // A rotation that forgets the former key would end every session.
+    const twin = KEYS.slice(0, index).find((other) => given && isSameKey(keyOf(other), given))
+    return twin
+      ? fault(name, {
+          message: `is the key of ${twin}`,
+          remedy: 'Set the other key, or leave it empty where there is none.',
+        })
+      : []
+  })
+}
+
+/** Node leaves an error of OpenSSL behind where it compares keys of two types: the next key that is read seems damaged. */
+const isSameKey = (one: PrivateKey | undefined, other: PrivateKey): boolean =>
+  one?.algorithm === other.algorithm && one.key.equals(other.key)
