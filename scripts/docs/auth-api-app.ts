@@ -4,6 +4,7 @@ import { configureExtensions } from '@latchkey/shared/extensions/configure-exten
 import { getExtension, SHIPPED_EXTENSION } from '@latchkey/shared/extensions/find-extensions.ts'
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { generatePrivateKey } from '@latchkey/shared/secrets/private-key.ts'
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
 import { Registry } from 'prom-client'
 import { buildApp } from '../../services/auth-api/src/app.ts'
@@ -17,6 +18,7 @@ export async function describeAuthApi(issuer = 'http://localhost:8080') {
     API_SERVER: issuer,
     DATABASE_URL: 'postgres://docs@127.0.0.1:1/docs',
     JWT_SECRET: randomBytes(64).toString('base64'),
+    JWT_PRIVATE_KEY_NEXT: generatePrivateKey('ed25519'),
     MAIL_SECRET: randomBytes(32).toString('base64'),
     SIGN_UP: 'on',
     ACCOUNT_DELETION: 'on',

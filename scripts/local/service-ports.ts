@@ -26,7 +26,7 @@ export async function withApiAddress(environment: Environment): Promise<Environm
 export async function environmentOfWorker(environment: Environment): Promise<Environment> {
   const { HOST } = parseSettings(['HOST'], environment)
   const { METRICS_PORT } = parseSettings(['METRICS_PORT'], {}, 'mailer-worker')
-  const others = Object.entries(environment).filter(([name]) => !name.startsWith('JWT_SECRET'))
+  const others = Object.entries(environment).filter(([name]) => !name.startsWith('JWT_'))
   return {
     ...Object.fromEntries(others),
     METRICS_PORT: String(await getPort({ port: METRICS_PORT, host: HOST })),

@@ -18,6 +18,15 @@ function run(script: string, args: string[]): Promise<{ code: number; stdout: st
 it.each([
   { script: 'secret.ts', args: [], code: 0, says: /^\S{88}\n$/ },
   { script: 'secret.ts', args: ['32'], code: 0, says: /^\S{44}\n$/ },
+  { script: 'secret.ts', args: ['--key', 'ed25519'], code: 0, says: /^-----BEGIN PRIVATE KEY-----\n/ },
+  {
+    script: 'secret.ts',
+    args: ['--key', 'rsa'],
+    code: 2,
+    says: /^The kind of key "rsa" does not exist; use/,
+  },
+  { script: 'secret.ts', args: ['--key', 'es256', '64'], code: 2, says: /^Give --key without a number/ },
+  { script: 'secret.ts', args: ['--key', 'es256', '--write', 'prod'], code: 2, says: /without --write\n/ },
   { script: 'secret.ts', args: ['--help'], code: 0, says: /^Usage: npm run secret/ },
   { script: 'secret.ts', args: ['0'], code: 2, says: /^bytes must be .*\n\nUsage: / },
   { script: 'secret.ts', args: ['1', '2'], code: 2, says: /^Give one argument at most.*\n\nUsage: / },

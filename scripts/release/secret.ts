@@ -1,15 +1,17 @@
 import { parseArgs } from 'node:util'
 import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { KEY_KINDS } from '@latchkey/shared/secrets/private-key.ts'
 import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'
 import { ArgumentError, parseWholeNumber } from '../../admin/console/whole-number.ts'
 import { MAX_SECRET_BYTES, Secrets } from '../../admin/secrets.ts'
 import { credentialsPath, ENVIRONMENTS, writeCredentials } from './credentials-file.ts'
 
 const MIN_JWT_SECRET_BYTES = 64
-const USAGE = `Usage: npm run secret [-- [bytes] [--write <env> [--force]] [--help]]
+const USAGE = `Usage: npm run secret [-- [bytes] [--key <kind>] [--write <env> [--force]] [--help]]
 
 Prints a new secret in base64, of that many random bytes, 64 by default.
 
+  --key <kind>   print a new private key instead, for JWT_PRIVATE_KEY (${KEY_KINDS.join(', ')})
   --write <env>  write new secrets to config/<env>/credentials.env instead (${ENVIRONMENTS.join(', ')})
   --force        replace an existing file: every user of that environment is logged out
 
@@ -17,6 +19,7 @@ Examples:
   npm run secret
   npm run secret 32
   npm run secret -- --write prod
+  npm run --silent secret -- --key ed25519 > jwt-key.pem      # after umask 077
 `
 
 process.exitCode = await run(process.argv.slice(2)).catch(report)
@@ -25,6 +28,7 @@ async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
     options: {
+      key: { type: 'string' },
       write: { type: 'string' },
       force: { type: 'boolean', default: false },
       help: { type: 'boolean' },
@@ -36,8 +40,11 @@ async function run(args: string[]): Promise<number> {
     return 0
   }
   if (positionals.length > 1) throw new ArgumentError('Give one argument at most, the number of bytes')
+  if (values.key !== undefined && (positionals.length > 0 || values.write !== undefined))
+    throw new ArgumentError('Give --key without a number of bytes and without --write')
   if (values.write !== undefined) return write(values.write, positionals[0], values.force)
-  new Secrets().generate(positionals[0])
+  if (values.key !== undefined) new Secrets().generateKey(values.key)
+  else new Secrets().generate(positionals[0])
   return 0
 }
 

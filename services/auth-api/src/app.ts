@@ -13,6 +13,7 @@ import { addChangePassword } from './features/change-password/feature.ts'
 import { addDeleteAccount } from './features/delete-account/feature.ts'
 import { createAppReadiness } from './features/health/readiness.ts'
 import { healthRoutes } from './features/health/routes.ts'
+import { keySetRoutes } from './features/key-set/routes.ts'
 import { addLogOut } from './features/log-out/feature.ts'
 import { addLogin, demoLogin } from './features/login/feature.ts'
 import { passwordPolicyRoutes } from './features/password-policy/routes.ts'
@@ -43,7 +44,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const { extensions = [], traceRequests } = dependencies
   const core = await createCore(config, dependencies)
   const { db, passwords, registry, failures, clock, limits, auditOf } = core
-  const { verifier, validity } = core.tokens
+  const { verifier, validity, published } = core.tokens
   const { corsOrigins, publicUrl, trustedProxies, docsPage } = config.http
   const readiness = createAppReadiness(config, { ...dependencies, failures, clock })
   // Gauges that query the database come last, or they count their own queries as waiting.
@@ -73,6 +74,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await server.register(openapi, {
     publicUrl,
     hasPage: docsPage === 'on',
+    algorithm: config.tokens.algorithm,
     examples: { login: demoLogin(config) },
   })
 
@@ -80,6 +82,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await addLogin(server, config, core)
   await addRefreshToken(server, config, core)
   await addLogOut(server, core)
+  await server.register(keySetRoutes, { published })
   await addProfile(server, config, core)
   await addChangePassword(server, config, core)
   addDeleteAccount(server, config, core)

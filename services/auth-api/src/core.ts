@@ -19,8 +19,10 @@ import { createRequestAudit, type RequestAudit } from './audit/request-audit.ts'
 import type { Config } from './config.ts'
 import { addressKey } from './limits/limit-keys.ts'
 import { createLimits } from './limits/limits.ts'
+import { type CodePurpose, createCodeSecrets } from './one-time-codes/code-secrets.ts'
 import { createRequireCurrentPassword } from './require-current-password.ts'
 import type { Caller, Claims } from './tokens/claims.ts'
+import { secretsOf } from './tokens/signing-keys.ts'
 import { createTokens } from './tokens/tokens.ts'
 
 /** What the app is given. The caller has opened it, and closes it. */
@@ -62,7 +64,8 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
   const createMailsOf = <Templates extends MailTemplates>(templates: Templates) =>
     createMails({ templates, sealer, dispatcher, clock })
   const mails = createMailsOf(MAIL_TEMPLATES)
-  const limits = createLimits(config, { limitStore, logger })
+  const secrets = secretsOf(config.tokens)
+  const limits = createLimits(config, { secret: secrets[0], limitStore, logger })
   const transaction: Database['transaction'] = (work) => db.transaction(work)
   const auditOf = (request: Request): RequestAudit =>
     createRequestAudit(audit, { address: addressKey(request), requestId: request.id })
@@ -77,6 +80,8 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     usersIn: createUserRepository,
     passwords,
     tokens: await createTokens(config.tokens, { db, clock, monotonic, registry, logger }),
+    /** Creates the tokens and codes of a purpose, and their hashes. */
+    codeSecretsFor: (purpose: CodePurpose) => createCodeSecrets(purpose, secrets),
     limits,
     requireCurrentPassword: createRequireCurrentPassword({
       passwords,

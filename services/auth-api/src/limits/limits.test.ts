@@ -24,9 +24,8 @@ const limitsOf = (given: Partial<Config['limits']> = {}, limitStore?: Redis) =>
         resetRequests: 2,
         ...given,
       },
-      tokens: { secret: new Uint8Array(64) },
     },
-    { limitStore, logger },
+    { secret: new Uint8Array(64), limitStore, logger },
   )
 
 const from = (ip: string) => ({ ip, raw: { socket: { destroyed: false } } })

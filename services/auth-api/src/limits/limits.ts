@@ -9,6 +9,8 @@ import { createRequestLimiter } from './request-limiter.ts'
 import { createResetLimiter } from './reset-limiter.ts'
 
 export interface LimitsDependencies {
+  /** Keys the names of accounts; the same for all replicas. */
+  secret: Uint8Array
   /** Where all replicas count together; without it each counts for itself. */
   limitStore: Redis | undefined
   logger: LimitLogger
@@ -20,12 +22,12 @@ const REFUSED_CODES = ['reset_refused', 'signup_refused', 'email_change_refused'
 
 /** Creates every limit of the API. */
 export function createLimits(
-  { limits, tokens }: Pick<Config, 'limits'> & { tokens: Pick<Config['tokens'], 'secret'> },
-  { limitStore, logger }: LimitsDependencies,
+  { limits }: Pick<Config, 'limits'>,
+  { secret, limitStore, logger }: LimitsDependencies,
 ) {
   const { requestsPerMinute } = limits
   const createCounter = openCounters(limitStore, logger)
-  const accountKey = createAccountKey(tokens.secret)
+  const accountKey = createAccountKey(secret)
   const knownClients = createKnownClients(limitStore, accountKey)
   const options = { ...limits, createCounter, accountKey, knownClients }
   return {

@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, hkdfSync, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
+import type { Secrets } from '../tokens/signing-keys.ts'
 
 export type CodeSecrets = ReturnType<typeof createCodeSecrets>
 
@@ -9,19 +10,17 @@ const PURPOSES = {
   signup: 'latchkey sign-up',
 } as const
 
+export type CodePurpose = keyof typeof PURPOSES
+
 /**
  * Creates the tokens and codes of a purpose, and their keyed hashes. The database stores only the hashes. A code has a
- * million values, so an unkeyed hash would be reversed at once; the key is derived from JWT_SECRET (HKDF, RFC 5869). New
- * hashes use `current`; hashes with `previous` stay valid, so that a rotation ends nothing that is pending.
+ * million values, so an unkeyed hash would be reversed at once; the key is derived from that of the tokens (HKDF, RFC 5869).
+ * New hashes use the first of `secrets`; hashes with the others stay valid, so that a rotation ends nothing that is pending.
  */
-export function createCodeSecrets(
-  purpose: keyof typeof PURPOSES,
-  current: Uint8Array,
-  previous?: Uint8Array,
-) {
+export function createCodeSecrets(purpose: CodePurpose, [current, ...others]: Secrets) {
   const info = PURPOSES[purpose]
   const hashWithCurrent = createKeyedHash(info, current)
-  const hashes = previous ? [hashWithCurrent, createKeyedHash(info, previous)] : [hashWithCurrent]
+  const hashes = [hashWithCurrent, ...others.map((secret) => createKeyedHash(info, secret))]
   return {
     /** Creates a token of 256 random bits. */
     newToken: (): string => randomBytes(32).toString('base64url'),

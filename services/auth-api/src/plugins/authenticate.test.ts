@@ -1,14 +1,14 @@
 import { inspect } from 'node:util'
 import Fastify from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { importSigningKey } from '../tokens/issue-token.ts'
+import { importSecret } from '../tokens/signing-keys.ts'
 import { createTokenVerifier } from '../tokens/verify-token.ts'
 import { authenticate, type RouteGuard } from './authenticate.ts'
 
 /** A route with an `auth` that TypeScript would refuse, as JavaScript does not. */
 async function routeWith(auth: unknown): Promise<void> {
   await using app = Fastify()
-  const key = await importSigningKey(new Uint8Array(64))
+  const key = await importSecret(new Uint8Array(64))
   await app.register(authenticate, {
     verifier: createTokenVerifier({ keys: [key], issuer: 'latchkey', clock: Date.now }),
     validity: { check: async (claims) => claims },
@@ -52,14 +52,14 @@ describe('a route', () => {
 })
 
 it('keeps the signing key from being read', async () => {
-  const key = await importSigningKey(Buffer.from('a secret of 64 bytes'.padEnd(64)))
+  const { signing: key } = await importSecret(Buffer.from('a secret of 64 bytes'.padEnd(64)))
   expect(key).toMatchObject({ extractable: false, usages: ['sign', 'verify'] })
   expect(inspect(key, { depth: 9, showHidden: true }) + JSON.stringify(key)).not.toContain('secret of')
 })
 
 it('guards each route by its own roles, marks it, and leaves public routes alone', async () => {
   await using app = Fastify()
-  const key = await importSigningKey(new Uint8Array(64))
+  const key = await importSecret(new Uint8Array(64))
   await app.register(authenticate, {
     verifier: createTokenVerifier({ keys: [key], issuer: 'latchkey', clock: Date.now }),
     validity: { check: async (claims) => claims },

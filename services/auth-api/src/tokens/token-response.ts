@@ -3,7 +3,11 @@ import { z } from 'zod'
 /** The response of `/login` and `/refreshtoken`. */
 export const TokenResponse = z
   .object({
-    token: z.string().describe('JWT, HS512. Send it as `Authorization: Bearer <token>`.'),
+    token: z
+      .string()
+      .describe(
+        'A JWT, signed as the security scheme `bearer` says. Send it as `Authorization: Bearer <token>`.',
+      ),
     data: z
       .object({ userid: z.guid(), name: z.string(), role: z.string() })
       .describe('The user of the token, as in its claim `data`.'),

@@ -5,8 +5,9 @@ import type { Config } from '../config.ts'
 import type { Caller } from './claims.ts'
 import { type ClockSkewDependencies, createClockSkew } from './clock-skew.ts'
 import { createEndSession } from './end-session.ts'
-import { createTokenIssuer, importSigningKey } from './issue-token.ts'
+import { createTokenIssuer } from './issue-token.ts'
 import { createRevocationRepository } from './revocation-repository.ts'
+import { importSigningKeys } from './signing-keys.ts'
 import { createRequireValid, createTokenValidity } from './token-validity.ts'
 import { createTokenVerifier } from './verify-token.ts'
 
@@ -23,11 +24,11 @@ export type Tokens = Awaited<ReturnType<typeof createTokens>>
 
 /** Creates what issues, verifies, checks and ends tokens. */
 export async function createTokens(
-  { secret, previousSecret, issuer, lifetimeSeconds, revocationCacheSeconds: cacheSeconds }: Config['tokens'],
+  settings: Config['tokens'],
   { db, clock, monotonic, registry, logger }: TokensDependencies,
 ) {
-  const key = await importSigningKey(secret)
-  const keys = previousSecret ? [key, await importSigningKey(previousSecret)] : [key]
+  const { issuer, lifetimeSeconds, revocationCacheSeconds: cacheSeconds } = settings
+  const { current: key, accepted: keys, published } = await importSigningKeys(settings)
   const revocations = createRevocationRepository(db)
   const endSession = createEndSession({ revocations, lifetimeSeconds, clock })
   /** Ends the session of a token that is used after it was refreshed: two clients have it. */
@@ -36,6 +37,8 @@ export async function createTokens(
     audit.report({ name: 'token.reused', userid: claims.sub })
   }
   return {
+    /** The public keys of the tokens; none where only a secret signs. */
+    published,
     issueToken: createTokenIssuer({ key, issuer, lifetimeSeconds }),
     verifier: createTokenVerifier({
       keys,

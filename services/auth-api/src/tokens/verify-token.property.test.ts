@@ -2,7 +2,7 @@ import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypt
 import { anyCharacter } from '@latchkey/shared/test/any-character.ts'
 import fc from 'fast-check'
 import { beforeAll, expect, it } from 'vitest'
-import { importSigningKey } from './issue-token.ts'
+import { importSecret } from './signing-keys.ts'
 import { createTokenVerifier, type TokenVerifier } from './verify-token.ts'
 
 const SECRET = randomBytes(64)
@@ -26,7 +26,7 @@ const CLAIMS = {
 
 let verifier: TokenVerifier
 beforeAll(async () => {
-  const keys = [await importSigningKey(SECRET), await importSigningKey(PREVIOUS)]
+  const keys = [await importSecret(SECRET), await importSecret(PREVIOUS)]
   verifier = createTokenVerifier({ keys, issuer: ISSUER, clock: () => NOW_SECONDS * 1000 })
 })
 

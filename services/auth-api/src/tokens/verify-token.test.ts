@@ -2,7 +2,8 @@ import { createHmac } from 'node:crypto'
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import { describe, expect, it } from 'vitest'
 import { someClaims } from '../../test/support/claims.ts'
-import { createTokenIssuer, importSigningKey } from './issue-token.ts'
+import { createTokenIssuer } from './issue-token.ts'
+import { importSecret } from './signing-keys.ts'
 import { createTokenVerifier } from './verify-token.ts'
 
 const NOW = 1_000
@@ -16,12 +17,12 @@ describe('a token that was never seen', () => {
   const sign = (claims: object, header: object = HEADER, hash?: string) =>
     signText(`${encode(header)}.${encode(claims)}`, hash)
   const verify = async (token: string) => {
-    const keys = [await importSigningKey(Buffer.alloc(64, 1)), await importSigningKey(new Uint8Array(64))]
+    const keys = [await importSecret(Buffer.alloc(64, 1)), await importSecret(new Uint8Array(64))]
     return createTokenVerifier({ keys, issuer: CLAIMS.iss, clock: () => NOW * 1000 }).verify(token)
   }
 
   it('is verified if Latchkey issued it, with the current secret or the previous one', async () => {
-    const key = await importSigningKey(new Uint8Array(64))
+    const key = await importSecret(new Uint8Array(64))
     const issue = createTokenIssuer({ key, issuer: CLAIMS.iss, lifetimeSeconds: 60 })
     const issued = await issue(ada(), NOW)
     expect(await verify(issued.token)).toMatchObject({ sub: CLAIMS.sub, data: { name: 'Ada', role: 'user' } })
@@ -30,7 +31,7 @@ describe('a token that was never seen', () => {
 
   it('is remembered while its times are valid', async () => {
     let now = NOW * 1000
-    const keys = [await importSigningKey(new Uint8Array(64))]
+    const keys = [await importSecret(new Uint8Array(64))]
     const verifier = createTokenVerifier({ keys, issuer: CLAIMS.iss, clock: () => now })
     const verifyAt = (ms: number) => {
       now = ms
@@ -47,7 +48,7 @@ describe('a token that was never seen', () => {
   })
 
   it('is refused under the signature of a remembered token', async () => {
-    const keys = [await importSigningKey(new Uint8Array(64))]
+    const keys = [await importSecret(new Uint8Array(64))]
     const verifier = createTokenVerifier({ keys, issuer: CLAIMS.iss, clock: () => NOW * 1000 })
     const token = sign(CLAIMS)
     expect(await verifier.verify(token)).toEqual(CLAIMS)
@@ -57,7 +58,7 @@ describe('a token that was never seen', () => {
   })
 
   it('is forgotten when more have been seen since than are remembered', async () => {
-    const keys = [await importSigningKey(new Uint8Array(64))]
+    const keys = [await importSecret(new Uint8Array(64))]
     const verifier = createTokenVerifier({ keys, issuer: CLAIMS.iss, clock: () => NOW * 1000, maxTokens: 2 })
     const tokens = ['one', 'two', 'three'].map((jti) => sign({ ...CLAIMS, jti }))
     const seen: unknown[] = []

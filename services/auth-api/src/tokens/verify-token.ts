@@ -3,11 +3,11 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import { errors, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { Claims } from './claims.ts'
-import type { SigningKey } from './issue-token.ts'
+import type { TokenKey } from './signing-keys.ts'
 
 export interface VerifyTokenOptions {
-  /** The current key first, then the previous one during a rotation. */
-  keys: readonly SigningKey[]
+  /** The current key first, then the others during a rotation. */
+  keys: readonly TokenKey[]
   issuer: string
   clock: Clock
   /** Number of verified tokens that are remembered at most. */
@@ -55,11 +55,7 @@ interface Expected {
   onFuture: (seconds: number) => void
 }
 
-async function verifySignedBy(
-  keys: readonly SigningKey[],
-  token: string,
-  expected: Expected,
-): Promise<Claims> {
+async function verifySignedBy(keys: readonly TokenKey[], token: string, expected: Expected): Promise<Claims> {
   for (const key of keys) {
     try {
       return await verifyWith(key, token, expected)
@@ -67,21 +63,36 @@ async function verifySignedBy(
       if (error instanceof AppError) throw error
       if (error instanceof errors.JWTExpired) throw expiredToken()
       if (isTooEarly(error)) expected.onFuture(Number(error.payload.nbf) - expected.now / 1000)
-      // Another key helps only if the token was signed by another secret.
-      if (!(error instanceof errors.JWSSignatureVerificationFailed)) break
+      if (!isOfAnotherKey(error)) break
     }
   }
   throw invalidToken()
 }
 
+/** Whether another key may accept the token: that of another algorithm, another `kid` or another secret. */
+const isOfAnotherKey = (error: unknown): boolean =>
+  error instanceof errors.JOSEAlgNotAllowed ||
+  error instanceof errors.JWKSNoMatchingKey ||
+  error instanceof errors.JWSSignatureVerificationFailed
+
 /** jose checks the times after the signature. */
 const isTooEarly = (error: unknown): error is errors.JWTClaimValidationFailed =>
   error instanceof errors.JWTClaimValidationFailed && error.claim === 'nbf' && error.reason === 'check_failed'
 
-async function verifyWith(key: SigningKey, token: string, { issuer, now }: Expected): Promise<Claims> {
+async function verifyWith(
+  { header, verifying }: TokenKey,
+  token: string,
+  { issuer, now }: Expected,
+): Promise<Claims> {
   if (!hasCanonicalSignature(token)) throw invalidToken()
-  const { payload, protectedHeader } = await jwtVerify(token, key, {
-    algorithms: ['HS512'],
+  // A key is tried on its own tokens only, so that a token costs one check of a public key at most.
+  const keyOf = ({ kid }: { kid?: string }) => {
+    if (kid !== header.kid) throw new errors.JWKSNoMatchingKey()
+    return verifying
+  }
+  const { payload, protectedHeader } = await jwtVerify(token, keyOf, {
+    // The algorithm of the key, never that of the token (RFC 8725 §3.1).
+    algorithms: [header.alg],
     issuer,
     typ: 'JWT',
     currentDate: new Date(now),
@@ -90,9 +101,11 @@ async function verifyWith(key: SigningKey, token: string, { issuer, now }: Expec
   })
   // jose checks a time that is there; `Claims` requires all of them.
   const claims = Claims.safeParse(payload)
-  // Latchkey's header has these two members only: a token with `kid`, `jwk`, `x5u` or `crit` is not one of its tokens.
+  // Latchkey's header has no other members: a token with `jwk`, `jku`, `x5c` or `crit` is not one of its tokens.
   const isIssuedHere =
-    Object.keys(protectedHeader).length === 2 && claims.success && claims.data.sub === claims.data.data.userid
+    Object.keys(protectedHeader).length === Object.keys(header).length &&
+    claims.success &&
+    claims.data.sub === claims.data.data.userid
   if (!isIssuedHere) throw invalidToken()
   return claims.data
 }

@@ -30,7 +30,8 @@ export interface TestApp extends AsyncDisposable {
   database: TestDatabase
   users: UserRepository
   passwords: PasswordHasher
-  config: Config
+  /** With the JWT_SECRET of the tests; an empty one where a test has none. */
+  config: Config & { tokens: { secret: Uint8Array } }
   registry: Registry
   /** Everything that was logged, one JSON line each. */
   logLines: string[]
@@ -93,6 +94,7 @@ export async function startApp({
     ...settings,
   }
   const config = parseConfig(environment)
+  const { secret = new Uint8Array() } = config.tokens
   const logLines: string[] = []
   showErrorsIfTestFails(logLines)
   const logger = createLogger('auth-api', 'debug', { write: (line) => void logLines.push(line) })
@@ -126,7 +128,7 @@ export async function startApp({
   readiness.serve()
   return {
     server,
-    config,
+    config: { ...config, tokens: { ...config.tokens, secret } },
     registry,
     logLines,
     queued,

@@ -4,7 +4,6 @@ import { reportRefusal } from '../../audit/request-audit.ts'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { createCodeCheck } from '../../one-time-codes/check-code.ts'
-import { createCodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { roundUpDuration } from '../../round-up-duration.ts'
 import { createResetCounter } from '../../service-metrics.ts'
 import { createConfirmCode, resetRefused } from './confirm-code.ts'
@@ -20,7 +19,7 @@ export async function addPasswordReset(app: FastifyInstance, config: Config, cor
   const { ttlSeconds, attempts } = config.reset
   const resets = createResetRepository(db)
   const resetsIn = createResetRepository
-  const secrets = createCodeSecrets('reset', config.tokens.secret, config.tokens.previousSecret)
+  const secrets = core.codeSecretsFor('reset')
   const requestReset = createRequestReset({
     users,
     transaction,

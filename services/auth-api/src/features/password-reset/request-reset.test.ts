@@ -18,7 +18,7 @@ async function variablesFor(user: User | undefined, ttlSeconds: number) {
     transaction: (work) => work(aTransaction()),
     resetsIn: () => ({ insert: async () => undefined }),
     mails: { accept, acceptDecoy },
-    secrets: createCodeSecrets('reset', new Uint8Array(64)),
+    secrets: createCodeSecrets('reset', [new Uint8Array(64)]),
     ttlSeconds,
     clock: Date.now,
   })

@@ -6,7 +6,6 @@ import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { createCodeCheck } from '../../one-time-codes/check-code.ts'
 import { createCodeRepository } from '../../one-time-codes/code-repository.ts'
-import { createCodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { EMAIL_CHANGES } from '../../one-time-codes/code-tables.ts'
 import { createApplyEmailChange } from './apply-email-change.ts'
 import { createChangeEmail, type EmailChangeGuards } from './change-email.ts'
@@ -68,12 +67,12 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
 }
 
 /** Creates what changes an e-mail: at once, or by the code of a mail to the new address where EMAIL_CHANGE says so. */
-function createEmailChange({ profile, reset, tokens }: Config, core: Core) {
+function createEmailChange({ profile, reset }: Config, core: Core) {
   const { db, transaction, usersIn, mails, notify, clock } = core
   const { ttlSeconds, attempts } = reset
   const { requireValid } = core.tokens
   const changesIn = (queryable: Queryable) => createCodeRepository(queryable, EMAIL_CHANGES)
-  const secrets = createCodeSecrets('email', tokens.secret, tokens.previousSecret)
+  const secrets = core.codeSecretsFor('email')
   const apply = createApplyEmailChange({ usersIn, endCodes, notify, clock })
   const checkCode = createCodeCheck({
     codes: changesIn(db),

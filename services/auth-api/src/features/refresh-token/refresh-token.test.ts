@@ -11,8 +11,9 @@ import { describe, expect, it } from 'vitest'
 import { someClaims } from '../../../test/support/claims.ts'
 import { Claims } from '../../tokens/claims.ts'
 import { createEndSession } from '../../tokens/end-session.ts'
-import { createTokenIssuer, importSigningKey } from '../../tokens/issue-token.ts'
+import { createTokenIssuer } from '../../tokens/issue-token.ts'
 import type { TokenStatus } from '../../tokens/revocation-repository.ts'
+import { importSecret } from '../../tokens/signing-keys.ts'
 import { createRefreshToken } from './refresh-token.ts'
 
 const ADA = ada({ role: 'admin' })
@@ -134,7 +135,7 @@ describe('a new token', () => {
   }
   const anIssuer = async () =>
     createTokenIssuer({
-      key: await importSigningKey(new Uint8Array(64)),
+      key: await importSecret(new Uint8Array(64)),
       issuer: 'latchkey',
       lifetimeSeconds: 3_600,
     })

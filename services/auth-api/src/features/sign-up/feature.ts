@@ -5,7 +5,6 @@ import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { createCodeCheck } from '../../one-time-codes/check-code.ts'
 import { createCodeRepository } from '../../one-time-codes/code-repository.ts'
-import { createCodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { SIGN_UPS } from '../../one-time-codes/code-tables.ts'
 import { createConfirmSignUp, signUpRefused } from './confirm-sign-up.ts'
 import { createRequestSignUp } from './request-sign-up.ts'
@@ -17,7 +16,7 @@ export async function addSignUp(app: FastifyInstance, config: Config, core: Core
   const { db, transaction, usersIn, passwords, mails, clock, auditOf } = core
   const { ttlSeconds, attempts } = config.reset
   const signUpsIn = (queryable: Queryable) => createCodeRepository(queryable, SIGN_UPS)
-  const secrets = createCodeSecrets('signup', config.tokens.secret, config.tokens.previousSecret)
+  const secrets = core.codeSecretsFor('signup')
   const requestSignUp = createRequestSignUp({
     transaction,
     usersIn,

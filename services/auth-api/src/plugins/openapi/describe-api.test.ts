@@ -10,7 +10,7 @@ const Note = z.object({ text: z.string() }).meta({ id: 'Note', examples: [{ text
 
 async function describe(add: (app: ReturnType<typeof createServer>) => void) {
   const app = createServer({ trustedProxies: [], logger: createLogger('auth-api', 'silent') })
-  await app.register(openapi, { hasPage: false, publicUrl: 'https://auth.example.com' })
+  await app.register(openapi, { hasPage: false, algorithm: 'HS512', publicUrl: 'https://auth.example.com' })
   add(app)
   return (await app.inject({ url: '/openapi.json' })).json()
 }

@@ -17,31 +17,34 @@ const INFO = {
   license: { name: 'MIT', identifier: 'MIT' },
 }
 
-const BEARER = {
-  type: 'http',
-  scheme: 'bearer',
-  bearerFormat: 'JWT',
-  description: 'The `token` of a login or a refresh.',
-} as const
+const describeBearer = (algorithm: string) =>
+  ({
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: `The \`token\` of a login or a refresh. It is a JWT, signed by ${algorithm}.`,
+  }) as const
 
 export interface OpenapiOptions extends ApiDescriptionOptions {
   publicUrl: string
   /** Whether `/docs` is served. */
   hasPage: boolean
+  /** The algorithm that signs tokens. */
+  algorithm: string
 }
 
 const HIDDEN = { schema: { hide: true }, config: { isCacheable: true } }
 
 /** Serves `/openapi.json`, from the schemas that validate, and where it is switched on `/docs`, a page to try requests. */
 export const openapi = fp<OpenapiOptions>(
-  async (app, { publicUrl, hasPage, ...options }) => {
+  async (app, { publicUrl, hasPage, algorithm, ...options }) => {
     await app.register(swagger, {
       openapi: {
         openapi: '3.1.0',
         info: INFO,
         // Any issuer is valid; only one that is a URL is an address too.
         ...(isHttpUrl(publicUrl) ? { servers: [{ url: publicUrl }] } : {}),
-        components: { securitySchemes: { bearer: BEARER } },
+        components: { securitySchemes: { bearer: describeBearer(algorithm) } },
       },
       // Routes are below the server's path: they do not repeat it.
       stripBasePath: false,
