@@ -30,6 +30,19 @@ it.each([
     error: coded('3D000', 'database "shop" does not exist'),
     reason: 'the server has no such database, or refuses it to this user (database "shop" does not exist)',
   },
+  {
+    error: coded('25006', 'cannot execute UPDATE in a read-only transaction'),
+    reason: 'the database only reads, as a replica does; let DATABASE_URL lead to the primary',
+  },
+  {
+    error: coded('42P05', 'prepared statement "token-status" already exists'),
+    reason:
+      'a prepared statement got lost; in PgBouncer (1.21 or later), set max_prepared_statements (prepared statement "token-status" already exists)',
+  },
+  {
+    error: coded('08P01', 'transaction blocks not allowed in statement pooling mode'),
+    reason: 'the pooler refuses transactions; in PgBouncer, set pool_mode = transaction',
+  },
   { error: coded('ECONNREFUSED', ''), reason: 'ECONNREFUSED' },
   { error: new Error('connect ECONNREFUSED 127.0.0.1:1'), reason: 'connect ECONNREFUSED 127.0.0.1:1' },
   { error: 'not an error', reason: '' },

@@ -23,6 +23,19 @@ const PLAIN: readonly Plain[] = [
     isDetailed: true,
   },
   {
+    of: /^(25006|ER_OPTION_PREVENTS_STATEMENT|ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION|ER_READ_ONLY_MODE)$/,
+    reason: 'the database only reads, as a replica does; let DATABASE_URL lead to the primary',
+  },
+  {
+    of: /^(26000|42P05)$/,
+    reason: 'a prepared statement got lost; in PgBouncer (1.21 or later), set max_prepared_statements',
+    isDetailed: true,
+  },
+  {
+    of: /not allowed in statement pooling mode/,
+    reason: 'the pooler refuses transactions; in PgBouncer, set pool_mode = transaction',
+  },
+  {
     of: /^(3D000|ER_BAD_DB_ERROR|ER_DBACCESS_DENIED_ERROR)$/,
     reason: 'the server has no such database, or refuses it to this user',
     isDetailed: true,

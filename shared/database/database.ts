@@ -30,6 +30,8 @@ export interface SqlFragments {
   readonly keepUpdatedAt: { readonly statement: string; readonly assignment: string }
   /** A query for `table_name` and `column_name` of all columns in the connection's schema. */
   readonly columns: string
+  /** Whether the server refuses every change, as a replica does. */
+  readonly isReadOnly: string
 }
 
 /** One kind of database. Its folder has everything that is specific to it, its migrations excepted. */
@@ -78,6 +80,11 @@ export interface DriverErrors {
   readonly unavailable: RegExp
   /** The same, where the driver gives a message only. */
   readonly unavailableMessage?: RegExp
+  /**
+   * The connection must not be used again: it gives no answer, the server ends it, or the server only reads. Matches the
+   * message too.
+   */
+  readonly endsConnection: RegExp
   /** Another transaction was in the way; the same transaction can succeed when it is repeated. */
   readonly conflict: RegExp
   /** The column cannot store the value: too long, or not of its character set. */
@@ -101,8 +108,8 @@ export interface Transaction extends Queryable {
 
 export interface Database extends Queryable {
   /**
-   * Runs `work` in one transaction, all or nothing. Repeats it up to four times after a deadlock or a failed
-   * serialization; then throws `unavailable`.
+   * Runs `work` in one transaction, all or nothing. Repeats it for some seconds after a deadlock or a failed serialization,
+   * as `query` and `execute` repeat a statement; then throws `unavailable`.
    */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>
   /** Runs SQL text of one or several statements as it is: migrations only. */

@@ -30,6 +30,12 @@ export const toFinalError = (error: unknown, errors: DriverErrors): unknown =>
 export const isConflict = (error: unknown, errors: DriverErrors): boolean =>
   codesOf(error).some((code) => errors.conflict.test(code))
 
+/** Whether the connection on which `error` occurred must not be used again. An `AppError` has the driver's error as its cause. */
+export const endsConnection = (error: unknown, errors: DriverErrors): boolean =>
+  error instanceof Error &&
+  ([...codesOf(error), error.message].some((text) => errors.endsConnection.test(text)) ||
+    endsConnection(error.cause, errors))
+
 /** Rejects with what `translate` makes of the error of `work`. */
 export async function translating<Result>(
   work: () => Promise<Result>,

@@ -1,10 +1,14 @@
+import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
+import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import { ping } from '@latchkey/shared/database/ping.ts'
+import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import mysql from 'mysql2/promise'
 import pg from 'pg'
 import { describe, it } from 'vitest'
-import { type Engine, engine, isPostgres, queueUrl } from '../../test/support/engine.ts'
+import { engine, isPostgres, queueUrl } from '../../test/support/engine.ts'
 import {
   createEmptyDatabase,
   createTestDatabase,
@@ -66,6 +70,54 @@ describe.concurrent('an unavailable database', () => {
     await db.close()
   })
 
+  it('that only reads is left, and readiness says so', async ({ expect }) => {
+    await using database = await createTestDatabase()
+    const db = await openDatabase(database.url, { poolSize: 1 })
+    await using app = await startApp({ database: { ...database, db } })
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const rename = async () => {
+      const payload = { name: 'Grace' }
+      const response = await app.server.inject({
+        method: 'PUT',
+        url: '/profile',
+        headers: bearer(token),
+        payload,
+      })
+      return response.statusCode
+    }
+    const becomeReadOnly = () => db.query({ name: 'test-read-only', text: BECOME_READ_ONLY })
+    expect(await rename()).toBe(200)
+
+    await becomeReadOnly()
+    expect([await rename(), await rename()]).toEqual([503, 200])
+    if (isPostgres()) {
+      await becomeReadOnly()
+      const readiness = await app.server.inject({ url: '/health/ready' })
+      expect([readiness.statusCode, readiness.json().checks.database]).toEqual([503, 'unreachable'])
+      await expect(ping(db), 'another connection').resolves.toBeUndefined()
+      await becomeReadOnly()
+      const insert = { name: 'test-insert', text: "insert into users (username, password) values ('a', 'x')" }
+      await expect(db.execute(insert)).rejects.toMatchObject({ code: 'unavailable' })
+      expect(await db.execute(insert), 'outside of a transaction').toBe(1)
+    }
+    await db.close()
+  })
+
+  it.runIf(isPostgres())('that is a replica is refused at the first connection', async ({ expect }) => {
+    await using database = await createTestDatabase()
+    const url = new URL(database.url)
+    // What a session of a standby has, too.
+    url.searchParams.set('options', '-c default_transaction_read_only=on')
+    const uses: ((db: Database) => Promise<unknown>)[] = [
+      ping,
+      (db) => db.query({ name: 'test-one', text: 'select 1 as one' }),
+      (db) => createMigrator(db).up(),
+    ]
+    for (const use of uses)
+      await expect(withDatabase(url.href, use)).rejects.toThrow('let DATABASE_URL lead to the primary')
+  })
+
   it('that waits for a lock times out without additional connections, and works when the lock ends', async ({
     expect,
   }) => {
@@ -114,6 +166,11 @@ describe.concurrent('an unavailable database', () => {
   })
 })
 
+/** For the session, what a server says that has become a replica. */
+const BECOME_READ_ONLY = isPostgres()
+  ? "select set_config('default_transaction_read_only', 'on', false)"
+  : 'set session transaction_read_only = 1'
+
 /** Locks the table as `alter table` does, until `end`. */
 async function lockTable({ url }: TestDatabase, table: string): Promise<{ end(): Promise<void> }> {
   if (!isPostgres()) {
@@ -127,10 +184,8 @@ async function lockTable({ url }: TestDatabase, table: string): Promise<{ end():
   return client
 }
 
-const COUNT_ON_POSTGRES = 'select pid from pg_stat_activity where datname = $1'
-const COUNT_CONNECTIONS: Record<Engine, string> = {
-  embedded: COUNT_ON_POSTGRES,
-  postgres: COUNT_ON_POSTGRES,
+const COUNT_CONNECTIONS = {
+  postgres: 'select pid from pg_stat_activity where datname = $1',
   // Its processlist fails on a statement of another session that holds binary values.
   mysql: 'select thread_id from performance_schema.threads where processlist_db = $1',
   mariadb: 'select id from information_schema.processlist where db = $1',
@@ -141,7 +196,7 @@ async function countConnections({ url, db }: TestDatabase): Promise<number> {
   const rows = await db.query(
     {
       name: 'count-connections',
-      text: COUNT_CONNECTIONS[engine()],
+      text: COUNT_CONNECTIONS[isPostgres() ? 'postgres' : engine() === 'mysql' ? 'mysql' : 'mariadb'],
     },
     [new URL(url).pathname.slice(1)],
   )

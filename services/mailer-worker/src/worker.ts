@@ -1,5 +1,6 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
+import { ping } from '@latchkey/shared/database/ping.ts'
 import { registerDependencyGauge } from '@latchkey/shared/health/dependency-gauge.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
 import { registerDispatchAge, registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
@@ -57,7 +58,6 @@ const MAIL_CHECK_TIMEOUT_MS = 4_000
 /** Sweeps between two questions to the queue whether it still has a dispatched mail. */
 const SWEEPS_PER_RECHECK = 6
 const PURGE_PAUSE_MS = 600_000
-const PING = { name: 'health-ping', text: 'select 1 as ok' }
 
 /** Builds mailer-worker. It consumes nothing until `start`, and closes nothing that it was given. */
 export function buildWorker(config: Config, dependencies: WorkerDependencies): Worker {
@@ -143,7 +143,7 @@ const buildReadiness = ({
 }: Pick<WorkerDependencies, 'db' | 'queue' | 'sender'> & { clock: Clock }): Readiness =>
   createReadiness(
     {
-      database: async () => (await db.query(PING)) && 'ok',
+      database: async () => (await ping(db)) ?? 'ok',
       queue: async () => (await queue.ping()) ?? 'ok',
     },
     {

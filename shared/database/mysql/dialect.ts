@@ -21,6 +21,7 @@ export const mysql: Dialect = {
     // MySQL names the columns in capitals unless they are named here.
     columns: `select table_name as table_name, column_name as column_name
       from information_schema.columns where table_schema = database()`,
+    isReadOnly: '@@global.read_only = 1 or @@global.innodb_read_only = 1',
   },
   adoption: mysqlAdoption,
   errors: mysqlErrors,

@@ -1,10 +1,12 @@
 import type { DriverErrors } from '../database.ts'
 
 /** Errors of a server that has become a replica: the same name now leads to another server. */
-export const READ_ONLY = [
+const READ_ONLY = [
   'ER_OPTION_PREVENTS_STATEMENT',
   'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
   'ER_READ_ONLY_MODE',
+  // SQLSTATE, of `ping`: read-only SQL transaction.
+  '25006',
 ] as const
 
 /** What the errors of mysql2, MySQL and MariaDB mean. */
@@ -39,6 +41,9 @@ export const mysqlErrors: DriverErrors = {
     ].join('|')})$`,
   ),
   unavailableMessage: /closed state|Pool is closed/i,
+  endsConnection: new RegExp(
+    `^(${['PROTOCOL_SEQUENCE_TIMEOUT', 'ER_SERVER_SHUTDOWN', 'ER_CONNECTION_KILLED', ...READ_ONLY].join('|')})$`,
+  ),
   // SQLSTATE 40001: deadlock. ER_CHECKREAD: MariaDB's snapshot isolation found a newer row.
   conflict: /^(ER_LOCK_DEADLOCK|ER_CHECKREAD|40001)$/,
   refusedValue: /^(ER_DATA_TOO_LONG|ER_TRUNCATED_WRONG_VALUE_FOR_FIELD)$/,

@@ -2,7 +2,8 @@ import { Socket } from 'node:net'
 import mysql from 'mysql2/promise'
 import { within } from '../../clock.ts'
 import { type DatabaseOptions, type PoolUsage, serverTimeoutMs } from '../database.ts'
-import { READ_ONLY } from './errors.ts'
+import { endsConnection } from '../to-app-error.ts'
+import { mysqlErrors } from './errors.ts'
 
 /** Times in UTC; a value that does not fit is refused instead of being cut. */
 export const SESSION = `set time_zone = '+00:00', sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES')`
@@ -53,6 +54,9 @@ export function openPool(connection: mysql.ConnectionOptions, options: PoolOptio
       usage.inUse++
       try {
         return await work(createStep(connection, options.statementTimeoutMs))
+      } catch (error) {
+        if (endsConnection(error, mysqlErrors)) drop(connection)
+        throw error
       } finally {
         usage.inUse--
         connection.release()
@@ -93,15 +97,14 @@ async function takeConnection(pool: mysql.Pool, timeoutMs: number): Promise<mysq
   }
 }
 
-/** A connection that does not answer, or can only read, is not used again. */
+/** A connection that must not be used again is closed before the next step. */
 const createStep =
   (connection: mysql.PoolConnection, timeoutMs: number): Step =>
   async (work) => {
     try {
       return await within(timeoutMs, work(connection), () => timedOut('The database did not answer'))
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-      if ([TIMED_OUT, ...READ_ONLY].includes(code)) drop(connection)
+      if (endsConnection(error, mysqlErrors)) drop(connection)
       throw error
     }
   }

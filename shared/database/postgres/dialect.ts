@@ -23,6 +23,7 @@ export const postgres: Dialect = {
     },
     columns: `select table_name, column_name from information_schema.columns
       where table_schema = current_schema()`,
+    isReadOnly: "current_setting('transaction_read_only') = 'on'",
   },
   adoption: postgresAdoption,
   errors: postgresErrors,

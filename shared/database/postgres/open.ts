@@ -7,10 +7,11 @@ import {
   type Dialect,
   serverTimeoutMs,
 } from '../database.ts'
+import { readOnlyServer } from '../ping.ts'
 import { createQueryable, type Driver } from '../queryable.ts'
 import { createRefusal, runTransaction, transactionEnd } from '../run-transaction.ts'
-import { toAppError, toFinalError, translating } from '../to-app-error.ts'
-import { isUnanswered } from './errors.ts'
+import { endsConnection, toAppError, toFinalError, translating } from '../to-app-error.ts'
+import { postgresErrors } from './errors.ts'
 
 /** `timestamp` columns of an adopted database contain UTC, as ours do; `pg` would read them as local time. */
 const TIMESTAMP_OID = 1114
@@ -29,7 +30,7 @@ const parseUtc = (text: string) => new Date(`${text.replace(' ', 'T')}Z`)
 /** A client of pg, as pg-promise passes it on. */
 interface Client {
   on(event: 'error', listener: (error: Error) => void): unknown
-  query(sql: string): Promise<unknown>
+  query(sql: string): Promise<IResultExt<{ is_read_only: boolean }>[]>
 }
 type Options = Required<Omit<DatabaseOptions, 'onConnectionError'>> & DatabaseOptions
 type Prepared = { name: string; text: string; values: unknown[] }
@@ -38,7 +39,7 @@ type Send = (query: Prepared) => Promise<IResultExt>
 
 export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptions): Database {
   const options: Options = { ...DEFAULT_OPTIONS, ...given }
-  const { pool, unlimited } = openPools(url, options)
+  const { pool, unlimited } = openPools(dialect, url, options)
   const withFinalErrors = <Result>(work: () => Promise<Result>) =>
     translating(work, (error) => toFinalError(error, dialect.errors))
   return {
@@ -81,6 +82,7 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
  * used.
  */
 function openPools(
+  dialect: Dialect,
   url: string,
   { poolSize, statementTimeoutMs, connectTimeoutMs, onConnectionError }: Options,
 ) {
@@ -96,10 +98,11 @@ function openPools(
     keepAlive: true,
     application_name: 'latchkey',
   }
-  const prepareWith = (sql: string) => (client: Client) => {
+  const prepareWith = (sql: string) => async (client: Client) => {
     // Without a listener, a connection that breaks between two tasks ends the process.
     client.on('error', (error) => onConnectionError?.(error))
-    return client.query(sql)
+    const results = await client.query(`${sql}; select ${dialect.sql.isReadOnly} as is_read_only`)
+    if (results.at(-1)?.rows[0]?.is_read_only) throw readOnlyServer()
   }
   const pool = {
     ...shared,
@@ -161,7 +164,7 @@ const sendIn =
     })
   }
 
-/** Sends all statements at once. Each one settles by itself; throws the error of one that was not answered. */
+/** Sends all statements at once. Each one settles by itself; throws an error after which the connection is unusable. */
 async function sendAll(connection: Connection, some: readonly Waiting[]): Promise<void> {
   const sent = some.map(({ query, resolve, reject }) => {
     const result = connection.result(query)
@@ -169,10 +172,10 @@ async function sendAll(connection: Connection, some: readonly Waiting[]): Promis
     return result
   })
   for (const outcome of await Promise.allSettled(sent))
-    if (outcome.status === 'rejected' && isUnanswered(outcome.reason)) throw outcome.reason
+    if (outcome.status === 'rejected' && endsConnection(outcome.reason, postgresErrors)) throw outcome.reason
 }
 
-/** Runs `work` on a connection of the pool, which closes one that gave no answer. */
+/** Runs `work` on a connection of the pool, which closes one that must not be used again. */
 async function withConnection<Result>(
   pool: IDatabase<object>,
   work: (connection: Connection) => Promise<Result>,
@@ -182,7 +185,7 @@ async function withConnection<Result>(
   try {
     return await work(connection)
   } catch (error) {
-    isUnusable = isUnanswered(error)
+    isUnusable = endsConnection(error, postgresErrors)
     throw error
   } finally {
     await connection.done(isUnusable)

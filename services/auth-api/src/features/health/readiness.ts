@@ -2,6 +2,7 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import { describeSharedAccounts } from '@latchkey/shared/database/adoption/describe-differences.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator, type Migrator } from '@latchkey/shared/database/migrations.ts'
+import { ping } from '@latchkey/shared/database/ping.ts'
 import type { Failures } from '@latchkey/shared/health/failures.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
@@ -24,7 +25,6 @@ export interface AppReadinessDependencies {
   clock: Clock
 }
 
-const PING = { name: 'health-ping', text: 'select 1 as ok' }
 const QUEUE_CHECK_HOLDS_MS = 5_000
 
 /** What auth-api needs before it takes requests. */
@@ -42,7 +42,7 @@ export function createAppReadiness(config: Config, dependencies: AppReadinessDep
   )
 }
 
-/** Passes when the database answers, has every migration of this release and, asked once, is accepted. */
+/** Passes when the database can be changed, has every migration of this release and, asked once, is accepted. */
 function createDatabaseCheck(config: Config, dependencies: AppReadinessDependencies) {
   const { db, refuse } = dependencies
   const migrator = createMigrator(db)
@@ -57,7 +57,7 @@ function createDatabaseCheck(config: Config, dependencies: AppReadinessDependenc
   }
 
   return async (): Promise<string> => {
-    await db.query(PING)
+    await ping(db)
     if (isAccepted) return 'ok'
     refuseFor(await findSharedAccounts(migrator))
     const isMigrated = (await migrator.status()).every(({ appliedAt }) => appliedAt !== undefined)

@@ -1,0 +1,20 @@
+import type { Database, Statement } from './database.ts'
+
+const PING: Statement = {
+  name: 'database-ping',
+  text: ({ isReadOnly }) => `select ${isReadOnly} as is_read_only`,
+}
+
+/**
+ * Rejects with `unavailable` where the database cannot be reached or cannot be changed. In a transaction, which a pooler in
+ * statement mode refuses.
+ */
+export const ping = (db: Pick<Database, 'transaction'>): Promise<void> =>
+  db.transaction(async (transaction) => {
+    const [row] = await transaction.query<{ is_read_only: boolean | number }>(PING)
+    if (row?.is_read_only) throw readOnlyServer()
+  })
+
+/** The refusal of a change, under its SQLSTATE: the connection on which it occurs is not used again. */
+export const readOnlyServer = (): Error =>
+  Object.assign(new Error('The server only reads'), { code: '25006' })
