@@ -62,9 +62,7 @@ const projects: TestProjectInlineConfiguration[] = [
     exclude: ['services/auth-api/test/redis/**', ...(hasDocker ? [ENGINE_TESTS] : []), SOAK],
     provide: { engine: ANY_ENGINE },
   }),
-  ...ENGINES.filter((engine) => engine !== ANY_ENGINE).map((engine) =>
-    project(engine, { ...SHARED_MODULES, include: [ENGINE_TESTS], exclude: [SOAK], provide: { engine } }),
-  ),
+  ...ENGINES.filter((engine) => engine !== ANY_ENGINE).map(engineProject),
   project('redis', {
     ...SHARED_MODULES,
     include: hasDocker ? ['services/auth-api/test/redis/**/*.test.ts'] : [],
@@ -91,6 +89,15 @@ export function configOf(projects: TestProjectInlineConfiguration[]): ReturnType
         test: { ...test, retry: test?.name === 'unit' ? 0 : RETRIES },
       })),
     },
+  })
+}
+
+export function engineProject(engine: Engine): TestProjectInlineConfiguration {
+  return project(engine, {
+    ...SHARED_MODULES,
+    include: hasDocker ? [ENGINE_TESTS] : [],
+    exclude: [SOAK],
+    provide: { engine },
   })
 }
 

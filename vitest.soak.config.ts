@@ -1,4 +1,4 @@
-import { configOf, FIRST_ENGINE, project, SOAK, VARIED } from './vitest.config.ts'
+import { configOf, engineProject, FIRST_ENGINE, project, SOAK, VARIED } from './vitest.config.ts'
 
 /** The long suites, run by `npm run test:soak`: kills, outages, rolling updates, backups. */
 export default configOf([
@@ -13,4 +13,6 @@ export default configOf([
     },
     testTimeout: 600_000,
   }),
+  // What `npm test` leaves out of the engines.
+  engineProject('serializable'),
 ])

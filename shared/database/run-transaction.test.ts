@@ -38,17 +38,4 @@ describe('work after the commit', () => {
     }, ERRORS)
     expect(calls).toEqual([3])
   })
-
-  it('does not run where every attempt ended in a deadlock, which is then unavailable', async () => {
-    const calls: string[] = []
-    let attempts = 0
-    const failed = runTransaction(async (afterCommit) => {
-      attempts++
-      afterCommit(() => calls.push('after commit'))
-      throw deadlock()
-    }, ERRORS)
-    await expect(failed).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 2 })
-    expect(attempts).toBe(5)
-    expect(calls).toEqual([])
-  })
 })

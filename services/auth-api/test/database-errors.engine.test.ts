@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -38,7 +39,7 @@ describe('a transaction that the server ends', () => {
       retryAfterSeconds: expect.any(Number),
     })
     const isRepeated = ['40P01', '40001'].includes(postgres)
-    expect(attempts).toBe(isRepeated ? 5 : 1)
+    expect(attempts).toBe(isRepeated ? 15 : 1)
   })
 
   it('because of a fault in the statement is not', async () => {
@@ -46,6 +47,19 @@ describe('a transaction that the server ends', () => {
     const refused = database.db.transaction((transaction) => transaction.query(FAIL))
     await expect(refused).rejects.not.toMatchObject({ code: 'unavailable' })
   })
+})
+
+it('a single statement is repeated after a failed serialization', async () => {
+  await createFailingFunction('40001', ['40001', 1213])
+  const { db } = database
+  const repeated = expect(db.query(FAIL)).resolves.toBeDefined()
+  await wait(100)
+  await db.runScript(
+    isPostgres()
+      ? 'create or replace function fail() returns void language sql as $$ select $$'
+      : 'drop procedure fail; create procedure fail() select 1',
+  )
+  await repeated
 })
 
 describe('statements', () => {

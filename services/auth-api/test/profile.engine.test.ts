@@ -97,6 +97,13 @@ describe('PUT /profile', () => {
     expect(statuses).toEqual([200, ...Array(9).fill(409)])
   })
 
+  it('answers 200 to nearly all of forty concurrent changes of one account, and to none 500', async () => {
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, at) => update({ name: `Ada ${at}` })))
+    const statuses = answers.map(({ statusCode }) => statusCode)
+    expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([])
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(36)
+  })
+
   it('leaves one row after five concurrent language updates', async () => {
     const languages = ['en', 'fr', 'pt', 'en', 'fr']
     const answers = await Promise.all(languages.map((language) => update({ language })))

@@ -2,7 +2,7 @@ import { inject } from 'vitest'
 import { sharedServer } from '../servers/shared-server.ts'
 
 /** The databases that run `*.engine.test.ts`, each with identical assertions. */
-export type Engine = 'embedded' | 'postgres' | 'mysql' | 'mariadb'
+export type Engine = 'embedded' | 'postgres' | 'serializable' | 'mysql' | 'mariadb'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -13,10 +13,11 @@ declare module 'vitest' {
 /** The engine of this project. */
 export const engine = (): Engine => inject('engine')
 
-export const isPostgres = (on: Engine = engine()): boolean => on === 'postgres' || on === 'embedded'
+export const isPostgres = (on: Engine = engine()): boolean => on !== 'mysql' && on !== 'mariadb'
 
 /** The engine's address with the right to create databases; the path is an existing database. */
-export const adminUrl = (on: Engine = engine()): Promise<string> => sharedServer(on)
+export const adminUrl = (on: Engine = engine()): Promise<string> =>
+  sharedServer(on === 'serializable' ? 'postgres' : on)
 
 /** The address of an existing mail queue: PostgreSQL's own, or Redis. */
-export const queueUrl = (): Promise<string> => sharedServer(isPostgres() ? engine() : 'redis')
+export const queueUrl = (): Promise<string> => (isPostgres() ? adminUrl() : sharedServer('redis'))

@@ -163,7 +163,7 @@ const EVERYTHING: Record<'mysql' | 'postgres', string> = {
 
 /** Everything that a migration could change in a database, as text. */
 export async function dumpSchema(db: Database): Promise<string> {
-  const text = EVERYTHING[engine() === 'mysql' || engine() === 'mariadb' ? 'mysql' : 'postgres']
+  const text = EVERYTHING[isPostgres() ? 'postgres' : 'mysql']
   return (await db.query<{ place: string; what: string }>({ name: 'test-schema', text }))
     .map(({ place, what }) => `${place}: ${what}`)
     .join('\n')

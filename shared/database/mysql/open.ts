@@ -8,7 +8,7 @@ import {
   type SqlValue,
 } from '../database.ts'
 import { createQueryable, type Driver } from '../queryable.ts'
-import { createRefusal, runTransaction, transactionEnd } from '../run-transaction.ts'
+import { createRefusal, repeatingStatements, runTransaction, transactionEnd } from '../run-transaction.ts'
 import { toAppError, toFinalError, translating } from '../to-app-error.ts'
 import { openPool, type Pool, SESSION, type Step } from './pool.ts'
 
@@ -30,7 +30,10 @@ export function openMysql(dialect: Dialect, url: string, given: DatabaseOptions)
   return {
     ...createQueryable(
       dialect,
-      createDriver((work) => pool.use((step) => step(work))),
+      repeatingStatements(
+        createDriver((work) => pool.use((step) => step(work))),
+        dialect.errors,
+      ),
       toFinalError,
     ),
     transaction: (work) =>

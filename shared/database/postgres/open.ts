@@ -9,7 +9,7 @@ import {
 } from '../database.ts'
 import { readOnlyServer } from '../ping.ts'
 import { createQueryable, type Driver } from '../queryable.ts'
-import { createRefusal, runTransaction, transactionEnd } from '../run-transaction.ts'
+import { createRefusal, repeatingStatements, runTransaction, transactionEnd } from '../run-transaction.ts'
 import { endsConnection, toAppError, toFinalError, translating } from '../to-app-error.ts'
 import { postgresErrors } from './errors.ts'
 
@@ -43,7 +43,11 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
   const withFinalErrors = <Result>(work: () => Promise<Result>) =>
     translating(work, (error) => toFinalError(error, dialect.errors))
   return {
-    ...createQueryable(dialect, createDriver(collectTurns(pool)), toFinalError),
+    ...createQueryable(
+      dialect,
+      repeatingStatements(createDriver(collectTurns(pool)), dialect.errors),
+      toFinalError,
+    ),
     transaction: (work) =>
       runTransaction(
         (afterCommit) =>
