@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'wrong_password'
   | 'email_change_refused'
   | 'signup_refused'
+  | 'session_not_found'
   | 'rate_limited'
   | 'overloaded'
   | 'unavailable'

@@ -22,6 +22,7 @@ export async function describeAuthApi(issuer = 'http://localhost:8080') {
     MAIL_SECRET: randomBytes(32).toString('base64'),
     SIGN_UP: 'on',
     ACCOUNT_DELETION: 'on',
+    SESSIONS: 'on',
   })
   const registry = new Registry()
   createHashWaits(registry)

@@ -19,6 +19,7 @@ export const AUDIT_EVENTS = {
     description: 'A token was used after it had been refreshed; the session has ended.',
   },
   'session.logged_out': { description: 'A logout.' },
+  'session.ended': { description: 'A user ended one of their sessions.' },
   'sessions.logged_out': {
     description:
       'A logout everywhere: every token of the user has ended. `reason` is `admin` if an admin did it.',
@@ -52,6 +53,7 @@ export const AUDIT_EVENTS = {
     description: 'The account was deleted by its owner, or by an admin if `reason` is `admin`.',
   },
   'account.restored': { description: 'An admin reverted the deletion of the user.' },
+  'new_client.noticed': { description: 'A mail told the user of a login from a new client.' },
   'failed_logins.noticed': {
     description:
       'A mail told the user of many refused logins. For an unknown name: the mail was not sent, and the user does not exist.',

@@ -26,6 +26,8 @@ export interface SqlFragments {
   readonly forUpdate: string
   /** Ends an `insert` that leaves a row with the same `key`, its primary key, as it is. */
   keepExisting(key: string): string
+  /** Ends an `insert` that updates a row with the same `key`, its primary key; the assignments follow. */
+  updateExisting(key: string): string
   /** How an update of `users` keeps `updated_at`: a statement before it in its transaction, and a piece of its `set`. */
   readonly keepUpdatedAt: { readonly statement: string; readonly assignment: string }
   /** A query for `table_name` and `column_name` of all columns in the connection's schema. */

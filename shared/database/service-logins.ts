@@ -14,6 +14,7 @@ const GRANTS_OF_WORKER: readonly Grant[] = [
   { table: 'token_revocation', rights: 'select (id, expires_at), delete' },
   { table: 'sign_up', rights: 'select (id, expires_at), delete' },
   { table: 'audit_event', rights: 'select (id, created_at), delete' },
+  { table: 'user_session', rights: 'select (id, expires_at), delete' },
 ]
 
 /** Both services see which migrations are applied. */

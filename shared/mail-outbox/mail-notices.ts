@@ -7,7 +7,7 @@ import type { Mails } from './accept-mail.ts'
 
 /** What a user is told about their account. */
 export type Notice =
-  | { template: 'password-changed' | 'email-changed' | 'account-deleted' }
+  | { template: 'password-changed' | 'email-changed' | 'account-deleted' | 'new-client' }
   | { template: 'roles-changed'; role: string }
   | { template: 'failed-logins'; count: number }
 

@@ -43,5 +43,6 @@ export const MAIL_TEMPLATES = {
   'password-changed': z.strictObject(EVENT),
   'account-deleted': z.strictObject(EVENT),
   'roles-changed': z.strictObject({ ...EVENT, role: z.string() }),
+  'new-client': z.strictObject(EVENT),
   'failed-logins': z.strictObject({ ...EVENT, count: wholeNumber }),
 } satisfies MailTemplates

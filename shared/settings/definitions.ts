@@ -141,6 +141,12 @@ export const SETTINGS = {
     description: 'Time after a login in which its tokens can be refreshed; 0 sets no limit.',
     default: 2_592_000,
   }),
+  SESSIONS: oneOf(['on', 'off'], {
+    description:
+      'Whether users can list and end their sessions by `/sessions`. Each login then stores a row.',
+    default: 'off',
+    example: 'on',
+  }),
   REVOCATION_CACHE: seconds({
     description: 'Time until a revoked token is refused; 0 asks the database on each request.',
     default: 5,
@@ -340,6 +346,12 @@ export const SETTINGS = {
   NOTICE_ROLES_CHANGED: oneOf(['on', 'off'], {
     description: 'Whether a user gets a mail when an admin changes their role.',
     default: 'on',
+  }),
+  NOTICE_NEW_CLIENT: oneOf(['on', 'off'], {
+    description:
+      'Whether a user gets a mail about a login from a client that has not logged in before, at most one an hour.',
+    default: 'off',
+    example: 'on',
   }),
   NOTICE_FAILED_LOGINS: oneOf(['on', 'off'], {
     description: 'Whether a user gets a mail about many refused logins, at most one a day.',

@@ -20,6 +20,7 @@ import { passwordPolicyRoutes } from './features/password-policy/routes.ts'
 import { addPasswordReset } from './features/password-reset/feature.ts'
 import { addProfile } from './features/profile/feature.ts'
 import { addRefreshToken } from './features/refresh-token/feature.ts'
+import { addSessions } from './features/sessions/feature.ts'
 import { addSignUp } from './features/sign-up/feature.ts'
 import { addStartPage } from './features/start-page/feature.ts'
 import { authenticate } from './plugins/authenticate.ts'
@@ -79,6 +80,8 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   })
 
   await server.register(healthRoutes, { readiness })
+  // Before the features whose tokens begin and refresh sessions.
+  await addSessions(server, config, core)
   await addLogin(server, config, core)
   await addRefreshToken(server, config, core)
   await addLogOut(server, core)

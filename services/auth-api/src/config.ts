@@ -36,6 +36,7 @@ export const parseConfig = declareConfig('auth-api', {
     revocationCacheSeconds: 'REVOCATION_CACHE',
   },
   login: { field: 'LOGIN_FIELD' },
+  sessions: { areListed: 'SESSIONS' },
   passwords: {
     scheme: 'PASSWORD_HASH',
     accepted: 'PASSWORD_HASH_ACCEPTED',
@@ -60,7 +61,7 @@ export const parseConfig = declareConfig('auth-api', {
   },
   reset: { ttlSeconds: 'RESET_TTL', attempts: 'RESET_ATTEMPTS' },
   signUp: { isOpen: 'SIGN_UP', domains: 'SIGN_UP_DOMAINS' },
-  notices: { failedLogins: 'NOTICE_FAILED_LOGINS' },
+  notices: { failedLogins: 'NOTICE_FAILED_LOGINS', newClient: 'NOTICE_NEW_CLIENT' },
   mail: { secret: 'MAIL_SECRET', queueUrl: 'QUEUE_URL', inboxUrl: 'INBOX_URL' },
   database: { url: 'DATABASE_URL', poolSize: 'DATABASE_POOL' },
   log: { level: 'LOG_LEVEL' },

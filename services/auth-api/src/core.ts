@@ -15,7 +15,7 @@ import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
 import type { AuditTrail } from './audit/audit-trail.ts'
-import { createRequestAudit, type RequestAudit } from './audit/request-audit.ts'
+import { createRequestAudit, describeAgent, type RequestAudit } from './audit/request-audit.ts'
 import type { Config } from './config.ts'
 import { addressKey } from './limits/limit-keys.ts'
 import { createLimits } from './limits/limits.ts'
@@ -53,6 +53,7 @@ export type Core = Awaited<ReturnType<typeof createCore>>
 interface Request {
   ip: string
   id: string
+  headers: { 'user-agent'?: string | undefined }
 }
 
 /** Creates what features are made of. Each feature takes from it what its use cases need. */
@@ -68,7 +69,11 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
   const limits = createLimits(config, { secret: secrets[0], limitStore, logger })
   const transaction: Database['transaction'] = (work) => db.transaction(work)
   const auditOf = (request: Request): RequestAudit =>
-    createRequestAudit(audit, { address: addressKey(request), requestId: request.id })
+    createRequestAudit(audit, {
+      address: addressKey(request),
+      agent: describeAgent(request.headers['user-agent']),
+      requestId: request.id,
+    })
   return {
     clock,
     logger,

@@ -1,5 +1,5 @@
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { countRows } from '../../test/support/test-database.ts'
 import {
   aToken,
@@ -108,6 +108,73 @@ describe('a user is told', () => {
     const user = await aUser(silent)
     await failLogins(user.email, 20, silent)
     expect(await countAll(silent)).toEqual({ noticed: 0, mails: 0 })
+  })
+})
+
+describe('a user is told of a new client', () => {
+  const HOUR_MS = 3_600_000
+  const CHROME = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/'
+  let curious: TestApp
+  beforeAll(async () => {
+    curious = await startApp({ settings: { NOTICE_NEW_CLIENT: 'on' } })
+  })
+  afterEach(() => curious.setClock(undefined))
+  afterAll(() => curious[Symbol.asyncDispose]())
+
+  async function logInWith(email: string, agent: string, remoteAddress = '192.0.2.7', on = curious) {
+    const payload = { username: email, password: PASSWORD }
+    const headers = { 'user-agent': agent }
+    const response = await on.server.inject({
+      method: 'POST',
+      url: '/login',
+      headers,
+      remoteAddress,
+      payload,
+    })
+    expect(response.statusCode).toBe(200)
+  }
+  const passHours = (hours: number) => curious.setClock(Date.now() + hours * HOUR_MS)
+
+  it('once, and not of the first one, of another version, or of a neighbouring address', async () => {
+    const { email, userid } = await aUser(curious)
+    await logInWith(email, `${CHROME}140.0.0.0`)
+    await logInWith(email, `${CHROME}141.0.7390.54`, '192.0.200.9')
+    expect(await noticesTo(email, curious)).toEqual([])
+    for (const _ of Array(3).keys()) await logInWith(email, 'curl/8.14.1', '198.51.100.7')
+    await expect.poll(() => noticesTo(email, curious)).toHaveLength(1)
+    const [mail] = await noticesTo(email, curious)
+    expect(mail).toMatchObject({ template: 'new-client', variables: { name: 'Ada', address: '198.51.*.*' } })
+    expect(JSON.stringify(mail)).not.toContain('curl')
+    passHours(2)
+    await logInWith(email, 'curl/8.14.1', '198.51.100.7')
+    await logInWith(email, `${CHROME}140.0.0.0`, '203.0.113.7')
+    await expect.poll(() => noticesTo(email, curious)).toHaveLength(2)
+    const events = await createAuditRepository(curious.database.db).findNewest(userid, 100)
+    expect(events.filter(({ name }) => name === 'new_client.noticed')).toHaveLength(2)
+  })
+
+  it('once an hour, however many there are, and of those that follow later', async () => {
+    const { email } = await aUser(curious)
+    for (const agent of ['first', 'second', 'third', 'fourth']) await logInWith(email, agent)
+    await expect.poll(() => noticesTo(email, curious)).toHaveLength(1)
+    for (let hours = 2; hours < 60; hours += 2) {
+      passHours(hours)
+      await logInWith(email, 'x'.repeat(hours))
+    }
+    await expect.poll(() => noticesTo(email, curious)).toHaveLength(30)
+  })
+
+  it('once, when two logins of it arrive at the same time', async () => {
+    const { email } = await aUser(curious)
+    await logInWith(email, 'first')
+    await Promise.all(Array.from({ length: 4 }, () => logInWith(email, 'second')))
+    await expect.poll(() => noticesTo(email, curious)).toHaveLength(1)
+  })
+
+  it('but not where NOTICE_NEW_CLIENT is off, as by default', async () => {
+    const { email } = await aUser(app)
+    for (const agent of ['first', 'second']) await logInWith(email, agent, '192.0.2.7', app)
+    expect(await noticesTo(email)).toEqual([])
   })
 })
 

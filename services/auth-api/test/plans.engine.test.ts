@@ -40,7 +40,13 @@ beforeAll(async () => {
     ]),
   )
   await db.runScript(db.dialect.name === 'postgres' ? 'vacuum analyze users' : 'analyze table users')
-  const settings = { EMAIL_CHANGE: 'confirmed', SIGN_UP: 'on', REFRESH_WINDOW: '3599' }
+  const settings = {
+    EMAIL_CHANGE: 'confirmed',
+    SIGN_UP: 'on',
+    SESSIONS: 'on',
+    NOTICE_NEW_CLIENT: 'on',
+    REFRESH_WINDOW: '3599',
+  }
   app = await startApp({ database, settings })
   user = await aUser(app)
 })
@@ -59,7 +65,8 @@ it('reads no table as a whole for a request', async () => {
   expect(scans).toEqual([])
 })
 
-const TABLES = /\b(users|users_property|password_reset|email_change|token_revocation|sign_up|audit_event)\b/
+const TABLES =
+  /\b(users|users_property|password_reset|email_change|token_revocation|sign_up|audit_event|user_session)\b/
 const isOfRequest = (text: string): boolean => TABLES.test(text) && !text.startsWith('insert into users ')
 const textOf = ({ text }: Statement): string =>
   typeof text === 'string' ? text : text(database.db.dialect.sql)
@@ -71,6 +78,8 @@ async function useEverything(): Promise<void> {
   const others = await Promise.all([1, 2, 3].map(() => aToken(app, user)))
   await Promise.all(others.map((other) => request('GET', '/sampleprotected/ping', undefined, other)))
   await request('GET', '/profile', undefined, token)
+  const { sessions } = await request('GET', '/sessions', undefined, token)
+  await request('DELETE', `/sessions/${sessions.at(-1).id}`, undefined, token, 204)
   await request('PUT', '/profile', { name: 'Grace' }, token)
   await request('PUT', '/profile', { email: 'new@example.com', currentPassword: PASSWORD }, token)
   await request('POST', '/profile/confirmemail', { code: await codeTo(app, 'new@example.com') }, token)
@@ -103,7 +112,7 @@ async function signUp(email: string): Promise<void> {
 }
 
 async function request(
-  method: 'GET' | 'POST' | 'PUT',
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   url: string,
   payload?: object,
   token?: string,

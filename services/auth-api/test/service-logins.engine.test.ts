@@ -59,6 +59,7 @@ it.each([
       'select code_hash from password_reset',
       'update password_reset set attempts = 0',
       'select password_hash from sign_up',
+      'select agent from user_session',
       "insert into token_revocation (id, revoked_from, expires_at) values ('a', current_timestamp, current_timestamp)",
       'select address from audit_event',
       ...OF_OWNER,

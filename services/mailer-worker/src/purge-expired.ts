@@ -20,9 +20,9 @@ export interface PurgeDependencies {
 }
 
 /**
- * Creates the function that deletes resets and changes of e-mail that expired more than a day ago, revocations whose tokens
- * have expired, expired sign-ups, and events of the audit trail older than `auditDays`: in batches, and each table although
- * another one fails. It ends early when its signal is aborted.
+ * Creates the function that deletes resets and changes of e-mail that expired more than a day ago, revocations and sessions
+ * whose tokens have expired, expired sign-ups, and events of the audit trail older than `auditDays`: in batches, and each
+ * table although another one fails. It ends early when its signal is aborted.
  */
 export function createPurge({ registry, auditDays, ...dependencies }: PurgeDependencies) {
   const purged = new Counter({
@@ -37,6 +37,7 @@ export function createPurge({ registry, auditDays, ...dependencies }: PurgeDepen
     createTable(dependencies, 'token_revocation', 'expires_at', CLOCK_LEEWAY_MS),
     // A sign-up contains the hash of a password: it is not kept.
     createTable(dependencies, 'sign_up', 'expires_at', CLOCK_LEEWAY_MS),
+    createTable(dependencies, 'user_session', 'expires_at', CLOCK_LEEWAY_MS),
     createTable(dependencies, 'audit_event', 'created_at', auditDays * DAY_MS),
   ]
   registerOverdue(registry, tables)

@@ -259,6 +259,14 @@ describe.skipIf(!hasDocker()).each(inject('combinations'))('mail on %s', (combin
     }
     const endedAt = new Date(Date.now() - 120_000)
     await db.execute(signUp, [db.toUuidValue(randomUUID()), address, ended, endedAt])
+    const session = {
+      name: 'test-insert-session',
+      text: `insert into user_session
+        (id, userid, jti, valid_from, created_at, refreshed_at, expires_at, address, agent)
+        values ($1, $2, 'x', 0, $3, $3, $3, '192.0.2.1', '')`,
+    }
+    await db.execute(session, [ended, db.toUuidValue(randomUUID()), endedAt])
+    await db.execute(session, [open, db.toUuidValue(randomUUID()), new Date(Date.now() - 1_000)])
     await using _worker = await system.startWorker()
     const find = { name: 'test-find-resets', text: 'select id from password_reset where email = $1' }
     await waitFor(async () => (await db.query(find, [address])).length === 1)
@@ -272,6 +280,11 @@ describe.skipIf(!hasDocker()).each(inject('combinations'))('mail on %s', (combin
     await expect.poll(() => events.findNewest(audited, 10)).toHaveLength(1)
     const findSignUps = { name: 'test-find-sign-ups', text: 'select id from sign_up where email = $1' }
     await expect.poll(() => db.query(findSignUps, [address])).toEqual([])
+    const findSessions = {
+      name: 'test-find-sessions',
+      text: 'select id from user_session where id in ($1, $2)',
+    }
+    await expect.poll(() => db.query(findSessions, [ended, open])).toEqual([{ id: open }])
   })
 
   it('loses nothing when workers are killed, and repeats under the same Message-ID', async () => {

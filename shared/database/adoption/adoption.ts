@@ -87,6 +87,7 @@ export const OWN_TABLES: Readonly<Record<string, readonly string[]>> = {
   email_change: ['id', 'userid', 'code_hash', 'expires_at'],
   sign_up: ['id', 'email_key', 'code_hash', 'expires_at'],
   audit_event: ['id', 'userid', 'request_id', 'event_count'],
+  user_session: ['id', 'userid', 'jti', 'expires_at'],
 }
 
 /** Whether a login finds its user by this column. */

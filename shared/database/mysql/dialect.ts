@@ -16,6 +16,7 @@ export const mysql: Dialect = {
     forUpdate: 'for update',
     // Not `insert ignore`, which ignores other faults too.
     keepExisting: (key) => `on duplicate key update ${key} = ${key}`,
+    updateExisting: () => 'on duplicate key update',
     // Assigned to itself, the column is not set to the current time.
     keepUpdatedAt: { statement: 'select 1', assignment: ', updated_at = updated_at' },
     // MySQL names the columns in capitals unless they are named here.

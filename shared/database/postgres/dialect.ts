@@ -16,6 +16,7 @@ export const postgres: Dialect = {
       `select ${columns.join(', ')} from json_populate_recordset(null::${table}, ${placeholder})`,
     forUpdate: 'for update',
     keepExisting: (key) => `on conflict (${key}) do nothing`,
+    updateExisting: (key) => `on conflict (${key}) do update set`,
     // The trigger on `users` reads it.
     keepUpdatedAt: {
       statement: "select set_config('latchkey.keep_updated_at', 'on', true)",

@@ -10,11 +10,13 @@ export type RequestEvent = Pick<AuditEvent, 'name' | 'userid' | 'reason'>
 export interface RequestOrigin {
   /** The client's address: IPv4, or the /64 of IPv6. */
   address: string
+  /** What the client calls itself: at most 200 printable characters of ASCII. Any client can send any text. */
+  agent: string
   requestId: string
 }
 
 /** The audit trail of one request. */
-export interface RequestAudit extends Pick<RequestOrigin, 'address'> {
+export interface RequestAudit extends Pick<RequestOrigin, 'address' | 'agent'> {
   /** Records an event soon. Returns at once and never throws. */
   report(event: RequestEvent): void
   /** Records an event in the transaction that it is about. */
@@ -24,12 +26,16 @@ export interface RequestAudit extends Pick<RequestOrigin, 'address'> {
 /** Adds to each event where its request came from. */
 export const createRequestAudit = (
   trail: Pick<AuditTrail, 'report' | 'write'>,
-  origin: RequestOrigin,
+  { agent, ...origin }: RequestOrigin,
 ): RequestAudit => ({
   address: origin.address,
+  agent,
   report: (event) => trail.report({ ...event, ...origin }),
   write: (transaction, event) => trail.write(transaction, { ...event, ...origin }),
 })
+
+/** Makes the text that a client sends as User-Agent safe to store and to show: it can contain nothing that moves other text. */
+export const describeAgent = (userAgent = ''): string => userAgent.replace(/[^ -~]+/g, '').slice(0, 200)
 
 /** Runs `work`, and reports an event when it throws `code`. */
 export async function reportRefusal<Result>(

@@ -12,7 +12,12 @@ async function routeWith(auth: unknown): Promise<void> {
   await app.register(authenticate, {
     verifier: createTokenVerifier({ keys: [key], issuer: 'latchkey', clock: Date.now }),
     validity: { check: async (claims) => claims },
-    auditOf: () => ({ address: '192.0.2.1', report: () => undefined, write: async () => undefined }),
+    auditOf: () => ({
+      address: '192.0.2.1',
+      agent: '',
+      report: () => undefined,
+      write: async () => undefined,
+    }),
     roles: ['user', 'admin'],
   })
   app.get('/notes', { auth: auth as RouteGuard }, () => 'open')
@@ -63,7 +68,12 @@ it('guards each route by its own roles, marks it, and leaves public routes alone
   await app.register(authenticate, {
     verifier: createTokenVerifier({ keys: [key], issuer: 'latchkey', clock: Date.now }),
     validity: { check: async (claims) => claims },
-    auditOf: () => ({ address: '192.0.2.1', report: () => undefined, write: async () => undefined }),
+    auditOf: () => ({
+      address: '192.0.2.1',
+      agent: '',
+      report: () => undefined,
+      write: async () => undefined,
+    }),
     roles: ['user', 'admin'],
   })
   const guards = new Map<string, unknown>()

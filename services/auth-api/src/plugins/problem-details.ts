@@ -26,6 +26,7 @@ export const PROBLEMS = {
   wrong_password: { status: 422, title: 'Wrong current password' },
   email_change_refused: { status: 422, title: 'Change of e-mail refused' },
   signup_refused: { status: 422, title: 'Sign-up refused' },
+  session_not_found: { status: 404, title: 'No such session' },
   rate_limited: { status: 429, title: 'Too many requests' },
   overloaded: { status: 503, title: 'Too many requests in progress' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },

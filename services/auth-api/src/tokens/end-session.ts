@@ -1,5 +1,4 @@
 import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
-import type { Claims } from './claims.ts'
 import type { RevocationRepository } from './revocation-repository.ts'
 
 export interface EndSessionDependencies {
@@ -11,11 +10,14 @@ export interface EndSessionDependencies {
 
 export type EndSession = ReturnType<typeof createEndSession>
 
-/** Ends the session of a token: that token, what it was refreshed from and what it was refreshed to. */
+/**
+ * Ends a session: every token of its login and of its refreshes. `exp` is when a known one of them expires, in seconds since
+ * the epoch.
+ */
 export function createEndSession({ revocations, lifetimeSeconds, clock }: EndSessionDependencies) {
-  return async (claims: Claims): Promise<void> => {
+  return async (id: string, exp: number): Promise<void> => {
     const now = clock()
-    const lastExpiry = Math.max(claims.exp, toNumericDate(now) + lifetimeSeconds)
-    await revocations.endSession(claims, new Date(now), new Date(lastExpiry * 1000))
+    const lastExpiry = Math.max(exp, toNumericDate(now) + lifetimeSeconds)
+    await revocations.endSession(id, new Date(now), new Date(lastExpiry * 1000))
   }
 }

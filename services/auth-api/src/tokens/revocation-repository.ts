@@ -44,7 +44,7 @@ export type RevocationRepository = ReturnType<typeof createRevocationRepository>
 export function createRevocationRepository(db: Queryable) {
   /** Reads the user of a token and what has ended the token. */
   async function findStatus(claims: Claims): Promise<TokenStatus> {
-    const keys: SqlValue[] = [userKey(db, claims), tokenKey(claims), sessionKey(claims)]
+    const keys: SqlValue[] = [userKey(db, claims), tokenKey(claims), sessionIdOf(claims)]
     const rows = await db.query<StatusRow>(FIND_STATUS, keys)
     const [user] = toUsers(db, rows)
     const [row] = rows
@@ -72,8 +72,8 @@ export function createRevocationRepository(db: Queryable) {
     },
 
     /** Ends every token of a session; `expiresAt` is the end of the last of them. */
-    async endSession(claims: Claims, now: Date, expiresAt: Date): Promise<void> {
-      await db.execute(END_SESSION, [sessionKey(claims), now, expiresAt])
+    async endSession(id: string, now: Date, expiresAt: Date): Promise<void> {
+      await db.execute(END_SESSION, [id, now, expiresAt])
     },
   }
 }
@@ -81,4 +81,5 @@ export function createRevocationRepository(db: Queryable) {
 const userKey = (db: Queryable, { sub }: Claims): SqlValue => db.toUuidValue(sub.toLowerCase())
 // The prefixes keep the ids of tokens and of sessions apart: both are in one column.
 const tokenKey = ({ jti }: Claims): string => hash('sha256', `token ${jti}`)
-const sessionKey = ({ sid }: Claims): string => hash('sha256', `session ${sid}`)
+/** The id of a token's session in the database. */
+export const sessionIdOf = ({ sid }: Pick<Claims, 'sid'>): string => hash('sha256', `session ${sid}`)

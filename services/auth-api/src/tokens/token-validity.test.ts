@@ -46,7 +46,7 @@ function aValidity(cacheSeconds: number) {
   }
 }
 
-const audit = { address: '192.0.2.1', report: () => undefined, write: async () => undefined }
+const audit = { address: '192.0.2.1', agent: '', report: () => undefined, write: async () => undefined }
 
 const REVOKED = { code: 'invalid_token', message: 'The token was revoked' }
 

@@ -5,7 +5,7 @@ import { isIssuedAfterValidFrom, roleOf, type User } from '@latchkey/shared/user
 import { LRUCache } from 'lru-cache'
 import type { RequestAudit } from '../audit/request-audit.ts'
 import type { Caller, Claims } from './claims.ts'
-import type { RevocationRepository, TokenStatus } from './revocation-repository.ts'
+import { type RevocationRepository, sessionIdOf, type TokenStatus } from './revocation-repository.ts'
 
 export interface TokenValidityOptions {
   revocations: Pick<RevocationRepository, 'findStatus'>
@@ -32,6 +32,7 @@ interface Remembered extends Pick<TokenStatus, 'refreshedUntil'> {
 /** A read of a token's status, in progress or ended. */
 interface Reading {
   begunAt: number
+  sessionId: string
   status: Promise<Remembered>
 }
 
@@ -62,7 +63,7 @@ export function createTokenValidity({
     }
     checks.database++
     // What is remembered is as old as the beginning of its read.
-    const reading = { begunAt: monotonic(), status: read(claims) }
+    const reading = { begunAt: monotonic(), sessionId: sessionIdOf(claims), status: read(claims) }
     if (cacheMs > 0) remember(claims, reading)
     return reading.status
   }
@@ -97,6 +98,11 @@ export function createTokenValidity({
 
     /** Forgets a token, so that its next request reads its status again. */
     forget,
+
+    /** Forgets the tokens of a session. */
+    forgetSession(id: string): void {
+      for (const [jti, { sessionId }] of remembered.entries()) if (sessionId === id) remembered.delete(jti)
+    },
   }
 }
 

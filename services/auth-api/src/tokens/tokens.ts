@@ -6,7 +6,7 @@ import type { Caller } from './claims.ts'
 import { type ClockSkewDependencies, createClockSkew } from './clock-skew.ts'
 import { createEndSession } from './end-session.ts'
 import { createTokenIssuer } from './issue-token.ts'
-import { createRevocationRepository } from './revocation-repository.ts'
+import { createRevocationRepository, sessionIdOf } from './revocation-repository.ts'
 import { importSigningKeys } from './signing-keys.ts'
 import { createRequireValid, createTokenValidity } from './token-validity.ts'
 import { createTokenVerifier } from './verify-token.ts'
@@ -33,7 +33,7 @@ export async function createTokens(
   const endSession = createEndSession({ revocations, lifetimeSeconds, clock })
   /** Ends the session of a token that is used after it was refreshed: two clients have it. */
   const endReused = async ({ claims, audit }: Caller): Promise<void> => {
-    await endSession(claims)
+    await endSession(sessionIdOf(claims), claims.exp)
     audit.report({ name: 'token.reused', userid: claims.sub })
   }
   return {

@@ -166,6 +166,7 @@ const TABLES = [
   'token_revocation',
   'sign_up',
   'audit_event',
+  'user_session',
 ]
 const FIND_MAILS: Statement = { name: 'model-mails', text: 'select id, payload from mail_outbox' }
 const FIND_REVOCATION: Statement = {

@@ -4,6 +4,7 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { EndSession } from '../../tokens/end-session.ts'
+import { sessionIdOf } from '../../tokens/revocation-repository.ts'
 import type { RequireValid, TokenValidity } from '../../tokens/token-validity.ts'
 
 export interface LogOutDependencies {
@@ -23,7 +24,7 @@ export function createLogOut(dependencies: LogOutDependencies) {
   const { endSession, validity, transaction, usersIn, requireValid, clock } = dependencies
 
   async function endOneSession({ claims, audit }: Caller): Promise<void> {
-    await endSession(claims)
+    await endSession(sessionIdOf(claims), claims.exp)
     audit.report({ name: 'session.logged_out', userid: claims.sub })
   }
 

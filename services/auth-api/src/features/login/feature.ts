@@ -6,6 +6,7 @@ import { roundUpRefusal } from '../../round-up-duration.ts'
 import { createLoginCounter } from '../../service-metrics.ts'
 import { type Credentials, createLogIn } from './log-in.ts'
 import { createFailedLoginNotice } from './notice-failed-logins.ts'
+import { createNewClientNotice } from './notice-new-client.ts'
 import { loginRoutes } from './routes.ts'
 
 /** Adds `POST /login`. */
@@ -25,6 +26,10 @@ export async function addLogin(app: FastifyInstance, config: Config, core: Core)
       if (config.notices.failedLogins === 'on')
         noticeFailedLogin({ account: accountKey(username), userid, address })
     },
+    noticeLogin:
+      config.notices.newClient === 'on'
+        ? createNewClientNotice({ transaction, usersIn, notify, logger, clock })
+        : async () => undefined,
     issueToken: tokens.issueToken,
     field: config.login.field,
     clock,

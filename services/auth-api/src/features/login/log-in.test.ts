@@ -41,6 +41,7 @@ async function logIn({ user, verification = { matches: false }, isFull = false }
     reportUnusableHash: (userid, reason) => void steps.push(`the hash of ${userid} ${reason}`),
     noticeFailedLogin: (name, userid, address) =>
       void steps.push(`notice ${name}, ${userid} from ${address}`),
+    noticeLogin: async ({ userid }, { agent }) => void steps.push(`notice a login of ${userid} by ${agent}`),
     async issueToken({ userid, name, role }, readAt) {
       steps.push(`issue at ${readAt}`)
       return { token: 'token', data: { userid, name: String(name), role: String(role) } }
@@ -49,9 +50,14 @@ async function logIn({ user, verification = { matches: false }, isFull = false }
     clock: () => 1_500,
   })
   const credentials = { username: 'ada@example.com', password: 'guess' }
-  const report: Parameters<typeof log>[2]['report'] = ({ name, userid, reason }) =>
-    void steps.push(`report ${name} of ${userid}${reason ? `: ${reason}` : ''}`)
-  const outcome = await log(credentials, CLIENT, { report }).then(
+  const audit: Parameters<typeof log>[2] = {
+    address: CLIENT.address,
+    agent: 'a browser',
+    report: ({ name, userid, reason }) =>
+      void steps.push(`report ${name} of ${userid}${reason ? `: ${reason}` : ''}`),
+    write: async () => undefined,
+  }
+  const outcome = await log(credentials, CLIENT, audit).then(
     ({ token }) => token,
     (error) => (error instanceof AppError ? `${error.code}: ${error.message}` : Promise.reject(error)),
   )
@@ -67,7 +73,7 @@ const refused = (userid: string | undefined, reason: string) => [
   `report login.refused of ${userid}: ${reason}`,
   `notice ada@example.com, ${userid} from 192.0.2.1`,
 ]
-const REPORTED = `report login.succeeded of ${USER.userid}`
+const REPORTED = [`report login.succeeded of ${USER.userid}`, `notice a login of ${USER.userid} by a browser`]
 const UNUSABLE = { matches: false, unusable: 'is cut' }
 
 it.each<{ why: string; situation: Situation; steps: string[] }>([
@@ -111,7 +117,7 @@ it.each<{ why: string; verification: Verification; steps: string[] }>([
 ])('accepts the password of $why', async ({ verification, steps }) => {
   expect(await logIn({ user: USER, verification })).toEqual({
     outcome: 'token',
-    steps: [...found(USER.passwordHash), ...steps, REPORTED, 'issue at 1'],
+    steps: [...found(USER.passwordHash), ...steps, ...REPORTED, 'issue at 1'],
   })
 })
 

@@ -6,6 +6,7 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoginField, UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
+import type { NoticeLogin } from './notice-new-client.ts'
 
 export interface LogInDependencies {
   users: Pick<UserRepository, 'findByLogin'>
@@ -16,6 +17,8 @@ export interface LogInDependencies {
   reportUnusableHash: (userid: string, reason: string) => void
   /** Called for every refused login; its user is undefined where the name is unknown. */
   noticeFailedLogin: (username: string, userid: string | undefined, address: string) => void
+  /** Called for every login that succeeds, before its token is issued. */
+  noticeLogin: NoticeLogin
   issueToken: IssueToken
   field: LoginField
   clock: Clock
@@ -37,6 +40,7 @@ export function createLogIn({
   passwords,
   reportUnusableHash,
   noticeFailedLogin,
+  noticeLogin,
   issueToken,
   field,
   clock,
@@ -44,7 +48,7 @@ export function createLogIn({
   return async (
     { username, password }: Credentials,
     client: HashClient,
-    audit: Pick<RequestAudit, 'report'>,
+    audit: RequestAudit,
   ): Promise<IssuedToken> => {
     // Before the database is asked: under an overload most logins end here.
     passwords.refuseWhenFull(client)
@@ -61,6 +65,7 @@ export function createLogIn({
     }
     if (verification.rehashed) await replaceHash(user.userid, user.passwordHash, verification.rehashed)
     audit.report({ name: 'login.succeeded', userid: user.userid })
+    await noticeLogin(user, audit)
     return issueToken(user, readAt)
   }
 }

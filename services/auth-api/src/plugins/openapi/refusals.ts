@@ -41,6 +41,7 @@ const EXAMPLES: Partial<Record<ErrorCode, { detail: string; members?: Record<str
   },
   wrong_password: { detail: 'The current password is wrong' },
   email_change_refused: { detail: 'Invalid or expired code; try again, or change the e-mail again' },
+  session_not_found: { detail: 'You have no such session, or it has ended' },
   rate_limited: { detail: 'Too many requests; try again in 42 seconds' },
   overloaded: { detail: 'Too many logins are waiting; try again shortly' },
   unavailable: { detail: 'The database cannot be reached' },

@@ -8,6 +8,7 @@ const FIRST: readonly Tag[] = [
   { name: 'login', description: 'From credentials to a token, and its end.' },
   { name: 'sign-up', description: 'A new account: a code by e-mail, and its confirmation.' },
   { name: 'token', description: 'A token in its last minutes is exchanged for a new one.' },
+  { name: 'sessions', description: "The caller's logins that have not ended." },
   { name: 'profile', description: "The caller's own data." },
   {
     name: 'password reset',

@@ -1,0 +1,109 @@
+import type { FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import type { ListedSession } from './user-sessions.ts'
+
+const EXAMPLE_ID = '6a1f0f3c9b8e4d27a5c3e1b7d9f2048c6e8a0b4d1f3c5e7a9b2d4f6081a3c5e7'
+
+const moment = () => z.string().meta({ format: 'date-time' })
+
+const Sessions = z
+  .object({
+    sessions: z
+      .array(
+        z.object({
+          id: z.string().describe('What `DELETE /sessions/{id}` takes. It gives no access.'),
+          current: z.boolean().describe('Whether it is the session of this request.'),
+          created_at: moment().describe('The time of the login.'),
+          refreshed_at: moment().describe('When its newest token was issued.'),
+          expires_at: moment().describe('When it ends unless it is refreshed before.'),
+          address: z.string().describe('Where its newest token was requested: IPv4, or the /64 of IPv6.'),
+          agent: z
+            .string()
+            .nullable()
+            .describe(
+              'The User-Agent of that request. A client can send any text: escape it, and trust it for nothing.',
+            ),
+        }),
+      )
+      .describe('The newest hundred; first that of this request.'),
+  })
+  .meta({
+    id: 'Sessions',
+    examples: [
+      {
+        sessions: [
+          {
+            id: EXAMPLE_ID,
+            current: true,
+            created_at: '2026-03-01T09:30:00.000Z',
+            refreshed_at: '2026-03-01T10:27:12.000Z',
+            expires_at: '2026-03-01T11:27:12.000Z',
+            address: '192.0.2.7',
+            agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+          },
+        ],
+      },
+    ],
+  })
+
+const SessionId = z.object({
+  id: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'must be an id of GET /sessions')
+    .meta({ examples: [EXAMPLE_ID] }),
+})
+
+export interface SessionRoutesOptions {
+  list: (request: FastifyRequest) => Promise<ListedSession[]>
+  end: (request: FastifyRequest, id: string) => Promise<void>
+}
+
+export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutesOptions> = async (app, { list, end }) => {
+  app.get(
+    '/sessions',
+    {
+      auth: 'authenticated',
+      schema: {
+        operationId: 'listSessions',
+        summary: "The caller's sessions that have not ended",
+        description:
+          'Only where SESSIONS is `on`. A session begins with a login and ends when its newest token expires, or by a logout, or by what ends every token. One that began while SESSIONS was `off` appears with its next refresh.',
+        tags: ['sessions'],
+        response: { 200: Sessions },
+      },
+    },
+    async (request) => ({ sessions: (await list(request)).map(toWire) }),
+  )
+
+  app.delete(
+    '/sessions/:id',
+    {
+      auth: 'authenticated',
+      problems: ['session_not_found'],
+      schema: {
+        operationId: 'endSession',
+        summary: "End one of the caller's sessions",
+        description:
+          'Only where SESSIONS is `on`. Its tokens are refused from now on, on other replicas within REVOCATION_CACHE. 404 for a session that has ended or that is not of the caller.',
+        tags: ['sessions'],
+        params: SessionId,
+        response: { 204: z.undefined().describe('The session has ended.') },
+      },
+    },
+    async (request, reply) => {
+      await end(request, request.params.id)
+      reply.code(204)
+    },
+  )
+}
+
+const toWire = (session: ListedSession) => ({
+  id: session.id,
+  current: session.isCurrent,
+  created_at: session.createdAt.toISOString(),
+  refreshed_at: session.refreshedAt.toISOString(),
+  expires_at: session.expiresAt.toISOString(),
+  address: session.address,
+  agent: session.agent || null,
+})

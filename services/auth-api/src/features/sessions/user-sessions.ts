@@ -1,0 +1,77 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
+import type { Queryable } from '@latchkey/shared/database/database.ts'
+import { isIssuedAfterValidFrom, type User } from '@latchkey/shared/users/user.ts'
+import { decodeJwt } from 'jose'
+import type { RequestAudit } from '../../audit/request-audit.ts'
+import { type Caller, Claims } from '../../tokens/claims.ts'
+import type { EndSession } from '../../tokens/end-session.ts'
+import { sessionIdOf } from '../../tokens/revocation-repository.ts'
+import type { RequireValid, TokenValidity } from '../../tokens/token-validity.ts'
+import type { SessionRepository, UserSession } from './session-repository.ts'
+
+export interface UserSessionsDependencies {
+  db: Queryable
+  sessions: SessionRepository
+  requireValid: RequireValid
+  endSession: EndSession
+  validity: Pick<TokenValidity, 'forgetSession'>
+  clock: Clock
+}
+
+/** A session as its owner sees it. */
+export interface ListedSession extends UserSession {
+  /** Whether it is the session of the token that asks. */
+  isCurrent: boolean
+}
+
+/** Creates what stores the sessions of users, lists them to their owners and ends one of them. */
+export function createUserSessions(dependencies: UserSessionsDependencies) {
+  const { db, sessions, requireValid, endSession, validity, clock } = dependencies
+
+  return {
+    /** Stores the session of a token that was issued just now, with one statement. */
+    async store(token: string, { address, agent }: Pick<RequestAudit, 'address' | 'agent'>): Promise<void> {
+      const claims = Claims.parse(decodeJwt(token))
+      await sessions.store({
+        id: sessionIdOf(claims),
+        userid: claims.sub,
+        jti: claims.jti,
+        validFrom: claims.valid_from ?? 0,
+        createdAt: new Date(claims.auth_time * 1000),
+        refreshedAt: new Date(claims.iat * 1000),
+        expiresAt: new Date(claims.exp * 1000),
+        address,
+        agent,
+      })
+    },
+
+    /** Lists the sessions of a token's user that have not ended; throws `invalid_token` when that of the token has. */
+    async list({ claims }: Caller): Promise<ListedSession[]> {
+      const user = await requireValid(db, claims)
+      const currentId = sessionIdOf(claims)
+      const found = await sessions.list(user.userid, currentId, new Date(clock()))
+      return found
+        .filter((session) => isOpen(user, session))
+        .map((session) => ({ ...session, isCurrent: session.id === currentId }))
+    },
+
+    /**
+     * Ends a session of a token's user: this replica refuses its tokens at once. Throws `session_not_found` for one that
+     * has ended or that somebody else has.
+     */
+    async end({ claims, audit }: Caller, id: string): Promise<void> {
+      const user = await requireValid(db, claims)
+      const session = await sessions.find(user.userid, id, new Date(clock()))
+      if (!session || !isOpen(user, session))
+        throw new AppError('session_not_found', 'You have no such session, or it has ended')
+      await endSession(id, toNumericDate(session.expiresAt.getTime()))
+      validity.forgetSession(id)
+      audit.report({ name: 'session.ended', userid: user.userid })
+    },
+  }
+}
+
+/** Whether the user's valid-from time leaves the newest token of a session valid. */
+const isOpen = (user: User, { jti, validFrom }: UserSession): boolean =>
+  isIssuedAfterValidFrom(user, { iat: validFrom, valid_from: validFrom, jti })
