@@ -27,6 +27,7 @@ export function describeAddresses(
   const lines = [
     ['API', url],
     ['try it', `${url}/docs`],
+    ['account', `${url}/account/`],
     ['database', withoutPassword(environment.DATABASE_URL)],
     ['queue', withoutPassword(environment.QUEUE_URL)],
     [

@@ -85,6 +85,14 @@ export const SETTINGS = {
     },
     example: 'on',
   }),
+  ACCOUNT_PAGES: oneOf(['on', 'off'], {
+    description: 'Whether `/account/` has the pages on which users log in and manage their account.',
+    default: {
+      text: '`on` in dev and test, elsewhere `off`',
+      derive: ({ APP_ENV }) => (hasDemoUsers(APP_ENV) ? 'on' : 'off'),
+    },
+    example: 'on',
+  }),
 
   // Tokens
   API_SERVER: setting(checked(TEXT, findIssuerFault), {
@@ -327,20 +335,25 @@ export const SETTINGS = {
       (given) => /^\P{Cc}{1,50}$/u.test(given) && given.trim() !== '',
       'must be a name of at most 50 characters in one line',
     ),
-    { description: 'Name of your product, as the mails say it.', default: 'Latchkey', example: 'Example' },
+    {
+      description: 'Name of your product, as the mails and the account pages say it.',
+      default: 'Latchkey',
+      example: 'Example',
+    },
   ),
   SUPPORT_ADDRESS: optional(
     setting(
       TEXT.refine((given) => emailAddress().safeParse(given).success, 'must be one e-mail address'),
       {
-        description: 'Address at which your users get help, as the mails say it.',
+        description: 'Address at which your users get help, as the mails and the account pages say it.',
         example: 'support@example.com',
       },
     ),
   ),
   MAIL_COLOUR: matchingText(/^#[0-9a-fA-F]{6}$/, {
     rule: 'a colour, as #rrggbb',
-    description: 'Colour of the mails; quote it in a file of settings, where `#` begins a comment.',
+    description:
+      'Colour of the mails and the account pages; quote it in a file of settings, where `#` begins a comment.',
     default: '#3b5bdb',
   }),
   NOTICE_ROLES_CHANGED: oneOf(['on', 'off'], {

@@ -9,6 +9,7 @@ import type { Config } from './config.ts'
 import { type AppDependencies, createCore } from './core.ts'
 import { createServer } from './create-server.ts'
 import { addExtensions } from './extension-routes.ts'
+import { addAccountPages } from './features/account-pages/feature.ts'
 import { addChangePassword } from './features/change-password/feature.ts'
 import { addDeleteAccount } from './features/delete-account/feature.ts'
 import { createAppReadiness } from './features/health/readiness.ts'
@@ -92,6 +93,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await server.register(passwordPolicyRoutes, { policy: config.policy })
   await addPasswordReset(server, config, core)
   await addSignUp(server, config, core)
+  await addAccountPages(server, config)
   addStartPage(server, config)
   await addExtensions(server, extensions, owners, core)
   return { server, readiness }

@@ -60,6 +60,12 @@ export const parseConfig = declareConfig('auth-api', {
     deletion: 'ACCOUNT_DELETION',
   },
   reset: { ttlSeconds: 'RESET_TTL', attempts: 'RESET_ATTEMPTS' },
+  accountPages: {
+    isOn: 'ACCOUNT_PAGES',
+    product: 'PRODUCT_NAME',
+    support: 'SUPPORT_ADDRESS',
+    colour: 'MAIL_COLOUR',
+  },
   signUp: { isOpen: 'SIGN_UP', domains: 'SIGN_UP_DOMAINS' },
   notices: { failedLogins: 'NOTICE_FAILED_LOGINS', newClient: 'NOTICE_NEW_CLIENT' },
   mail: { secret: 'MAIL_SECRET', queueUrl: 'QUEUE_URL', inboxUrl: 'INBOX_URL' },

@@ -12,11 +12,12 @@ it('is a page in dev that links every part, and shows a command that logs in', a
   expect(links).toEqual([
     'docs',
     'openapi.json',
+    'account/',
     'http://127.0.0.1:1080',
     'http://localhost:9464/metrics',
     'health/ready',
   ])
-  for (const target of ['docs', 'openapi.json', 'health/ready'])
+  for (const target of ['docs', 'openapi.json', 'account/', 'health/ready'])
     expect((await app.server.inject(`/${target}`)).statusCode, target).toBeLessThan(400)
   expect(page.body).toContain('curl -s http://localhost:8080/login')
   expect(page.body).toContain('admin@example.com (admin), user@example.com (user)')

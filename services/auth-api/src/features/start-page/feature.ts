@@ -15,7 +15,10 @@ const INDEX = {
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
 /** Adds `GET /`: a page for developers where there are demo users, an index in JSON elsewhere and for other origins. */
-export function addStartPage(app: FastifyInstance, { environment, mail, http, login }: Config): void {
+export function addStartPage(
+  app: FastifyInstance,
+  { environment, mail, http, login, accountPages }: Config,
+): void {
   app.get('/', { schema: { hide: true } }, async (request, reply) => {
     const hasDocs = http.docsPage === 'on'
     if (!hasDemoUsers(environment) || isForeign(request.headers))
@@ -23,6 +26,7 @@ export function addStartPage(app: FastifyInstance, { environment, mail, http, lo
     const page = renderStartPage({
       environment,
       hasDocs,
+      hasAccountPages: accountPages.isOn === 'on',
       url: `${request.protocol}://${request.host}`,
       inboxUrl: mail.inboxUrl,
       metricsPort: http.metricsPort,

@@ -5,6 +5,8 @@ export interface StartPage {
   environment: string
   /** Whether there is `/docs`. */
   hasDocs: boolean
+  /** Whether there is `/account/`. */
+  hasAccountPages: boolean
   /** The address under which the page was requested. */
   url: string
   /** The page of the mail inbox; undefined where mail goes to a real server. */
@@ -45,11 +47,14 @@ ${rows.join('\n')}
 `
 }
 
-function listAddresses({ hasDocs, inboxUrl, metricsPort, url }: StartPage): string[][] {
+function listAddresses({ hasDocs, hasAccountPages, inboxUrl, metricsPort, url }: StartPage): string[][] {
   const docs = hasDocs ? '<a href="docs">/docs</a>, to try requests; ' : ''
   const metrics = metricsPort > 0 && URL.parse(`http://${URL.parse(url)?.hostname}:${metricsPort}/metrics`)
   return [
     ['API', `${docs}<a href="openapi.json">/openapi.json</a>`],
+    ...(hasAccountPages
+      ? [['Account pages', '<a href="account/">/account/</a>, where users log in and manage their account']]
+      : []),
     ...(inboxUrl ? [['Mail inbox', `${link(inboxUrl)}, where every mail of this environment lands`]] : []),
     ...(metrics ? [['Metrics', link(metrics.href)]] : []),
     ['Health', '<a href="health/ready">/health/ready</a>'],

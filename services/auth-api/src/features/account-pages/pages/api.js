@@ -1,0 +1,55 @@
+import createClient from './openapi-fetch.mjs'
+import { createSession } from './session.js'
+
+const META = document.querySelector('meta[name="latchkey-api"]')
+const ADDRESS = new URL(META.getAttribute('content'), document.baseURI).href
+const TIMEOUT_MS = 20_000
+
+/**
+ * The client of the API. Its types are generated from `/openapi.json`; the tests check the calls of these pages against them.
+ * A call throws the problem that it is answered with (RFC 9457), and where there is no answer, an error without `type`.
+ * @type {import('openapi-fetch').Client<import('./openapi.ts').paths>}
+ */
+export const api = /** @type {any} */ (
+  createClient({
+    baseUrl: ADDRESS,
+    fetch: (request) => fetch(request, { signal: AbortSignal.timeout(TIMEOUT_MS) }),
+  })
+)
+
+export const session = createSession({
+  refresh: async () => (await api.POST('/refreshtoken')).data.token,
+  onEnd: () => document.dispatchEvent(new Event('session-ended')),
+})
+
+api.use({
+  onRequest({ request }) {
+    const token = session.token()
+    if (token) request.headers.set('authorization', `Bearer ${token}`)
+    request.headers.set('accept-language', document.documentElement.lang)
+  },
+  async onResponse({ request, response }) {
+    if (response.ok) return
+    // A proxy answers 502 without a problem; that is like no answer.
+    const problem = await response.json().catch(() => ({}))
+    const sent = request.headers.get('authorization')
+    const isCurrent = sent !== null && sent === `Bearer ${session.token()}`
+    if (problem.type === 'urn:latchkey:problem:invalid-token' && isCurrent) session.end()
+    throw Object.assign(new Error(problem.title), problem, {
+      slug: problem.type?.split(':').at(-1),
+      retryAfterSeconds: Number(response.headers.get('retry-after') ?? 0),
+    })
+  },
+})
+
+/** What this installation offers: GET /account/settings.json. */
+export const settings = {}
+
+/** Loads what this installation offers. */
+export async function loadSettings() {
+  const response = await fetch(new URL('account/settings.json', ADDRESS), {
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  })
+  if (!response.ok) throw new Error('The settings cannot be loaded')
+  Object.assign(settings, await response.json())
+}

@@ -1,0 +1,44 @@
+/** @typedef {'en' | 'fr' | 'pt'} Language */
+
+const LANGUAGES = ['en', 'fr', 'pt']
+
+/** What the pages say, in the language of the user. */
+export const texts = {}
+
+/** The first language of the browser that the pages have. */
+export const browserLanguage = () =>
+  navigator.languages.map((tag) => tag.split('-')[0]).find((tag) => LANGUAGES.includes(tag)) ?? 'en'
+
+/** The language of the pages. */
+export const currentLanguage = () => /** @type {Language} */ (document.documentElement.lang)
+
+export async function setLanguage(language) {
+  if (document.documentElement.lang === language && texts.email) return
+  const module = await import(`./texts/${language}.js`)
+  Object.assign(texts, module.default)
+  document.documentElement.lang = language
+}
+
+/** Says to a user what a call has thrown. */
+export function describeProblem({ slug, status, detail, title, retryAfterSeconds }) {
+  if (!slug) return texts.unreachable
+  if (status === 429) return texts.tooMany(describeWait(retryAfterSeconds))
+  if (status >= 500) return texts.unavailable
+  return texts.problems[slug] ?? detail ?? title
+}
+
+/** A time in seconds, as people say it. */
+function describeWait(seconds) {
+  const [count, unit] = seconds < 100 ? [Math.max(seconds, 1), 'second'] : [Math.ceil(seconds / 60), 'minute']
+  return new Intl.NumberFormat(document.documentElement.lang, {
+    style: 'unit',
+    unit,
+    unitDisplay: 'long',
+  }).format(count)
+}
+
+/** A moment, as people say it. */
+export const describeTime = (iso) =>
+  new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: 'medium', timeStyle: 'short' }).format(
+    new Date(iso),
+  )

@@ -1,0 +1,105 @@
+import { api, loadSettings, session, settings } from './api.js'
+import { button, h, links } from './element.js'
+import { browserLanguage, describeProblem, setLanguage, texts } from './language.js'
+import { go, refresh, startRouter } from './router.js'
+import { deleteAccount } from './views/delete-account.js'
+import { logIn } from './views/log-in.js'
+import { profile } from './views/profile.js'
+import { confirmReset, requestReset, setPassword } from './views/reset-password.js'
+import { security } from './views/security.js'
+import { confirmSignUp, signUp } from './views/sign-up.js'
+
+const LANGUAGE_KEY = 'latchkey-language'
+const NAMES = { en: 'English', fr: 'Français', pt: 'Português' }
+
+await setLanguage(localStorage.getItem(LANGUAGE_KEY) ?? browserLanguage())
+await start()
+
+/** Without the settings nothing can be shown, so a lost request can be repeated here too. */
+async function start() {
+  try {
+    await loadSettings()
+  } catch (error) {
+    const alert = h('p', { class: 'problem', role: 'alert' }, describeProblem(error))
+    document
+      .querySelector('main')
+      .replaceChildren(h('h1', {}, texts.notLoaded), alert, links(button(texts.tryAgain, start)))
+    return
+  }
+  colour(settings.colour)
+  session.resume()
+  await startRouter(views(), drawFrame)
+}
+
+/** The pages of this installation, by the name in the address. */
+function views() {
+  return {
+    login: { render: logIn },
+    forgot: { render: requestReset },
+    code: { render: confirmReset },
+    password: { render: setPassword },
+    ...(settings.signUp && { signup: { render: signUp }, 'signup-code': { render: confirmSignUp } }),
+    profile: { isPrivate: true, render: profile },
+    security: { isPrivate: true, render: security },
+    ...(settings.deletion && { delete: { isPrivate: true, render: deleteAccount } }),
+  }
+}
+
+/** Draws what is around a page; `current` names it where the user is logged in. */
+function drawFrame(current) {
+  const item = (name) =>
+    h('a', { class: 'plain', href: `#${name}`, 'aria-current': name === current && 'page' }, texts[name])
+  const nav = h(
+    'nav',
+    { 'aria-label': texts.account },
+    item('profile'),
+    item('security'),
+    button(texts.logOut, logOut, { class: 'plain' }),
+  )
+  document
+    .querySelector('header')
+    .replaceChildren(h('p', { class: 'product' }, settings.product), ...(current ? [nav] : []))
+  const languages = Object.entries(NAMES).map(([language, name]) =>
+    button(name, () => choose(language), {
+      class: 'plain',
+      lang: language,
+      'aria-pressed': String(language === document.documentElement.lang),
+    }),
+  )
+  document
+    .querySelector('footer')
+    .replaceChildren(
+      ...(current ? [] : [h('p', { class: 'languages' }, ...languages)]),
+      ...(settings.support
+        ? [h('p', {}, `${texts.help} `, h('a', { href: `mailto:${settings.support}` }, settings.support))]
+        : []),
+    )
+}
+
+async function choose(language) {
+  localStorage.setItem(LANGUAGE_KEY, language)
+  await setLanguage(language)
+  await refresh()
+}
+
+/** Ends the session here in any case; a lost request leaves its token valid until that expires. */
+async function logOut() {
+  const status = await api.POST('/logout', { body: {} }).then(
+    () => texts.loggedOut,
+    () => texts.loggedOutHere,
+  )
+  session.forget()
+  await go('login', null, { status })
+}
+
+/** Sets the colour of the product, and that of text on it, which has to be readable. */
+function colour(product) {
+  const [red, green, blue] = [1, 3, 5].map(
+    (at) => (Number.parseInt(product.slice(at, at + 2), 16) / 255) ** 2.2,
+  )
+  // The relative luminance of WCAG 2.2, at which black and white differ equally from the colour.
+  const isLight = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179
+  const { style } = document.documentElement
+  style.setProperty('--product', product)
+  style.setProperty('--on-product', isLight ? '#000' : '#fff')
+}

@@ -1,0 +1,98 @@
+export default {
+  // Words that occur on several pages
+  account: 'A sua conta',
+  email: 'E-mail',
+  username: 'Nome de utilizador',
+  usernameHint: 'No máximo 20 caracteres. Não o poderá alterar.',
+  name: 'Nome',
+  language: 'Língua',
+  password: 'Palavra-passe',
+  currentPassword: 'Palavra-passe atual',
+  newPassword: 'Nova palavra-passe',
+  rules: 'O que uma palavra-passe tem de ter',
+  show: 'Mostrar',
+  code: 'Código de seis algarismos',
+  confirm: 'Introduza o código',
+  confirmCode: 'Confirmar',
+  save: 'Guardar',
+  saved: 'Guardado.',
+  back: 'Voltar',
+  tryAgain: 'Tentar de novo',
+  startAgain: 'Recomeçar',
+  help: 'Precisa de ajuda?',
+
+  // Log in and out
+  logIn: 'Iniciar sessão',
+  logOut: 'Terminar sessão',
+  loggedOut: 'Terminou a sessão.',
+  loggedOutHere:
+    'Terminou a sessão neste navegador. Não foi possível contactar o servidor: lá, a sessão acaba por si mais tarde.',
+  sessionEnded: 'A sua sessão terminou. Inicie sessão de novo.',
+  forgot: 'Esqueceu-se da palavra-passe?',
+
+  // Sign up
+  signUp: 'Criar uma conta',
+  hasAccount: 'Já tenho uma conta',
+  createAccount: 'Criar a conta',
+  mailSent: (email) => `Enviámos um e-mail para ${email}. Introduza o código que ele contém.`,
+  welcome: 'A sua conta está pronta.',
+
+  // Reset the password
+  forgotHint: 'Enviamos-lhe um código, com o qual escolhe uma nova palavra-passe.',
+  sendCode: 'Enviar-me um código',
+  codeSent: (email) => `Se ${email} tiver uma conta, um código vai a caminho.`,
+  anotherCode: 'Enviar outro código',
+  setPassword: 'Definir a palavra-passe',
+  passwordSet: 'A palavra-passe foi alterada. Inicie sessão com a nova.',
+
+  // Profile
+  profile: 'Perfil',
+  about: 'Sobre si',
+  emailTitle: 'Endereço de e-mail',
+  newEmail: 'Novo e-mail',
+  changeEmail: 'Alterar o e-mail',
+  codeSentTo: (email) => `Um código vai a caminho de ${email}.`,
+  pending: (email) => `Um código vai a caminho de ${email}. O seu e-mail muda assim que o introduzir aqui.`,
+  confirmEmail: 'Confirmar o e-mail',
+  emailChanged: 'O e-mail foi alterado. Os outros dispositivos têm de iniciar sessão de novo.',
+
+  // Security
+  security: 'Segurança',
+  changePassword: 'Alterar a palavra-passe',
+  endsOthers: 'Os outros dispositivos terão de iniciar sessão de novo.',
+  passwordChanged: 'A palavra-passe foi alterada. Os outros dispositivos têm de iniciar sessão de novo.',
+  devices: 'Dispositivos',
+  devicesHint: 'Termine a sessão em todos os dispositivos onde a sua conta está aberta, incluindo este.',
+  logOutEverywhere: 'Terminar todas as sessões',
+
+  // Delete the account
+  deleteTitle: 'Eliminar a sua conta',
+  deleteHint: 'Depois ninguém pode iniciar sessão nela.',
+  deleteLink: 'Eliminar a conta…',
+  deleteWarning: (account) =>
+    `A conta ${account} é eliminada de imediato, e a sessão termina em todos os dispositivos. Só o nosso apoio a pode restaurar.`,
+  deleteButton: 'Eliminar a conta',
+  deleted: 'A sua conta foi eliminada.',
+
+  // What can go wrong
+  notLoaded: 'Não é possível carregar esta página',
+  unreachable: 'Não é possível contactar o servidor. Nada do que escreveu se perdeu: tente de novo.',
+  unavailable: 'O servidor tem um problema. Nada do que escreveu se perdeu: tente de novo daqui a pouco.',
+  tooMany: (time) => `Demasiadas tentativas. Tente de novo dentro de ${time}.`,
+  faults: {
+    required: 'Preencha este campo.',
+    code: 'O código tem seis algarismos.',
+    of: () => 'Este valor não é aceite.',
+  },
+  problems: {
+    'invalid-credentials': 'A palavra-passe está errada, ou a conta não existe.',
+    'wrong-password': 'A palavra-passe atual está errada.',
+    'password-refused': 'Esta palavra-passe não segue as regras.',
+    'email-taken': 'Este e-mail já está em uso.',
+    'username-taken': 'Este nome de utilizador já existe. Escolha outro.',
+    'reset-refused': 'Este código está errado ou expirou. Tente de novo, ou envie outro código.',
+    'signup-refused': 'Este código está errado ou expirou. Tente de novo, ou recomece.',
+    'email-change-refused':
+      'Este código está errado ou expirou. Tente de novo, ou altere o e-mail outra vez.',
+  },
+}

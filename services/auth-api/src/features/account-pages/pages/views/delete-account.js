@@ -1,0 +1,27 @@
+import { api, session, settings } from '../api.js'
+import { h, link, links } from '../element.js'
+import { accountField, form, passwordField } from '../form.js'
+import { texts } from '../language.js'
+import { go } from '../router.js'
+
+/** Deletes the account, where ACCOUNT_DELETION is on. */
+export async function deleteAccount({ profile: user }) {
+  const remove = form({
+    fields: [
+      h('p', {}, texts.deleteWarning(user.email ?? user.username)),
+      accountField(user[settings.loginField]),
+      passwordField('currentPassword', texts.currentPassword, 'current-password'),
+    ],
+    button: texts.deleteButton,
+    kind: 'danger',
+    async send({ currentPassword }) {
+      await api.POST('/profile/delete', { body: { currentPassword } })
+      session.forget()
+      await go('login', null, { replace: true, status: texts.deleted })
+    },
+  })
+  return {
+    title: texts.deleteTitle,
+    content: [h('div', { class: 'card' }, remove), links(link('profile', texts.back))],
+  }
+}

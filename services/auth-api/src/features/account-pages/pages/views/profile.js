@@ -1,0 +1,83 @@
+import { api, settings } from '../api.js'
+import { h, link, section } from '../element.js'
+import { codeField, emailField, field, form, passwordField } from '../form.js'
+import { setLanguage, texts } from '../language.js'
+import { refresh } from '../router.js'
+
+const LANGUAGES = { en: 'English', fr: 'Français', pt: 'Português' }
+
+/** The name, the language and the e-mail of the user. */
+export async function profile({ profile: user }) {
+  return {
+    title: texts.profile,
+    content: [
+      section(texts.about, aboutForm(user)),
+      section(texts.emailTitle, ...(user.pendingEmail ? [confirmForm(user)] : []), emailForm(user)),
+      ...(settings.deletion
+        ? [
+            section(
+              texts.deleteTitle,
+              h('p', {}, texts.deleteHint),
+              h('p', {}, link('delete', texts.deleteLink)),
+            ),
+          ]
+        : []),
+    ],
+  }
+}
+
+function aboutForm({ name, username, language }) {
+  const options = Object.entries(LANGUAGES).map(([value, text]) =>
+    h('option', { value, lang: value, selected: value === language }, text),
+  )
+  return form({
+    fields: [
+      h('p', {}, `${texts.username}: `, h('strong', {}, username)),
+      field('name', texts.name, {
+        value: name ?? '',
+        autocomplete: 'name',
+        autocapitalize: 'words',
+        maxlength: '50',
+        required: false,
+      }),
+      field('language', texts.language, { input: h('select', { name: 'language' }, ...options) }),
+    ],
+    button: texts.save,
+    async send(change) {
+      const { data } = await api.PUT('/profile', { body: { name: change.name, language: change.language } })
+      await setLanguage(data.language)
+      await refresh(texts.saved)
+    },
+  })
+}
+
+function emailForm({ email }) {
+  const password = settings.confirmsEmail
+    ? [passwordField('currentPassword', texts.currentPassword, 'current-password')]
+    : []
+  return form({
+    fields: [
+      h('p', {}, `${texts.email}: `, h('strong', {}, email ?? '–')),
+      emailField('email', texts.newEmail, { autocomplete: 'email' }),
+      ...password,
+    ],
+    button: texts.changeEmail,
+    kind: 'secondary',
+    async send(change) {
+      const { data } = await api.PUT('/profile', { body: change })
+      await refresh(data.pendingEmail ? texts.codeSentTo(data.pendingEmail) : texts.emailChanged)
+    },
+  })
+}
+
+/** Confirms the new e-mail, also after a reload or on another device. */
+function confirmForm({ pendingEmail }) {
+  return form({
+    fields: [h('p', {}, texts.pending(pendingEmail)), codeField()],
+    button: texts.confirmEmail,
+    async send({ code }) {
+      await api.POST('/profile/confirmemail', { body: { code } })
+      await refresh(texts.emailChanged)
+    },
+  })
+}

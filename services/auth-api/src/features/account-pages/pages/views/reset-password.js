@@ -1,0 +1,58 @@
+import { api } from '../api.js'
+import { h, link, links } from '../element.js'
+import { accountField, codeField, emailField, form, newPasswordField } from '../form.js'
+import { texts } from '../language.js'
+import { go } from '../router.js'
+
+/** Requests the mail with the code. */
+export async function requestReset({ state }) {
+  const email = emailField()
+  if (state.email) email.control.value = state.email
+  const request = form({
+    fields: [email],
+    button: texts.sendCode,
+    async send({ email: address }) {
+      const { data } = await api.POST('/login/resetrequest', { body: { email: address } })
+      await go('code', { email: address, token: data.token })
+    },
+  })
+  return {
+    title: texts.forgot,
+    content: [h('p', {}, texts.forgotHint), request, links(link('login', texts.back))],
+  }
+}
+
+/** Confirms the code of the mail. Without the e-mail, as in another tab, it is asked for: the code is enough with it. */
+export async function confirmReset({ state: { email, token } }) {
+  const confirm = form({
+    fields: email ? [codeField()] : [emailField(), codeField()],
+    button: texts.confirmCode,
+    async send({ code, email: given = email }) {
+      const { data } = await api.POST('/login/confirmcode', {
+        body: { email: given, code, ...(token && { token }) },
+      })
+      await go('password', { email: given, token: data.token }, { replace: true })
+    },
+  })
+  const again = h('a', { href: '#forgot' }, texts.anotherCode)
+  // Whether the address has an account is not said.
+  const sent = email && h('p', {}, texts.codeSent(email))
+  return {
+    title: texts.confirm,
+    content: [...(sent ? [sent] : []), confirm, links(again, link('login', texts.back))],
+  }
+}
+
+/** Sets the new password of a reset whose code is confirmed. */
+export async function setPassword({ state: { email, token } }) {
+  if (!token) return requestReset({ state: {} })
+  const set = form({
+    fields: [accountField(email), newPasswordField()],
+    button: texts.setPassword,
+    async send({ password }) {
+      await api.POST('/login/resetpassword', { body: { email, token, password } })
+      await go('login', { username: email }, { replace: true, status: texts.passwordSet })
+    },
+  })
+  return { title: texts.newPassword, content: [set, links(link('forgot', texts.startAgain))] }
+}

@@ -1,0 +1,63 @@
+import { api, session } from '../api.js'
+import { h, link, links } from '../element.js'
+import { codeField, emailField, field, form, newPasswordField } from '../form.js'
+import { currentLanguage, texts } from '../language.js'
+import { go } from '../router.js'
+
+const usernameField = () =>
+  field('username', texts.username, { hint: texts.usernameHint, autocomplete: 'off', maxlength: '20' })
+
+/** Requests an account. */
+export async function signUp() {
+  const request = form({
+    fields: [
+      field('name', texts.name, { autocomplete: 'name', autocapitalize: 'words', maxlength: '50' }),
+      emailField(),
+      usernameField(),
+      newPasswordField(texts.password),
+    ],
+    button: texts.signUp,
+    async send({ name, email, username, password }) {
+      const { data } = await api.POST('/signup', {
+        body: { name, email, username, password, language: currentLanguage() },
+      })
+      await go('signup-code', { email, token: data.token })
+    },
+  })
+  return { title: texts.signUp, content: [request, links(link('login', texts.hasAccount))] }
+}
+
+/** Creates the account by the code of the mail, under another username where the first has been taken. */
+export async function confirmSignUp({ state: { email, token } }) {
+  if (!token) return signUp()
+  const other = usernameField()
+  other.control.required = false
+  other.element.hidden = true
+  const confirm = form({
+    fields: [codeField(), other],
+    button: texts.createAccount,
+    async send({ code, username }) {
+      const renamed = username ? { username } : {}
+      const { data } = await api
+        .POST('/signup/confirm', { body: { email, token, code, ...renamed } })
+        .catch(offerUsername)
+      session.start(data.token)
+      await go('profile', null, { replace: true, status: texts.welcome })
+    },
+  })
+
+  /** @returns {never} */
+  function offerUsername(problem) {
+    if (problem.slug === 'username-taken') {
+      other.element.hidden = false
+      other.control.required = true
+    }
+    throw problem
+  }
+  // The same for an e-mail that has an account: its owner gets another mail.
+  const sent = h('p', {}, texts.mailSent(email))
+  return {
+    title: texts.confirm,
+    content: [sent, confirm, links(link('signup', texts.startAgain), link('login', texts.logIn))],
+  }
+}

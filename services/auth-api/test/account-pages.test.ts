@@ -1,0 +1,490 @@
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import axe from 'axe-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasBrowser, openBrowser, openPage } from '../../test/browser.ts'
+import { aToken, aUser, bearer, codeTo, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+
+const PAGES = join(import.meta.dirname, '../src/features/account-pages/pages')
+const NEW_PASSWORD = 'an0ther-Horse!'
+
+const SETTINGS = { EMAIL_CHANGE: 'confirmed', SIGN_UP: 'on', ACCOUNT_DELETION: 'on' }
+
+describe('the files of /account/', () => {
+  it('loads its own files only, below any path prefix, and each is asked for again', async () => {
+    await using app = await startApp()
+    const { headers } = await app.server.inject('/account')
+    expect(new URL(String(headers.location), 'https://example.com/prefix/account').pathname).toBe(
+      '/prefix/account/',
+    )
+    const index = await app.server.inject('/account/')
+    const policy = String(index.headers['content-security-policy'])
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).not.toContain('unsafe')
+    const seen = new Set<string>()
+    const follow = async (url: string): Promise<void> => {
+      if (seen.has(url)) return
+      seen.add(url)
+      const answer = await app.server.inject(url)
+      expect(answer.statusCode, url).toBe(200)
+      const { etag } = answer.headers
+      expect(etag, url).toBeDefined()
+      const again = await app.server.inject({ url, headers: { 'if-none-match': `W/${etag}` } })
+      expect(again.statusCode, url).toBe(304)
+      for (const [, link = ''] of answer.body.matchAll(/(?:src|href)="([^"#]+)"|from '(\.[^']+)'/g))
+        if (link) await follow(new URL(link, `http://localhost${url}`).pathname)
+      for (const [, link = ''] of answer.body.matchAll(/(?:from|import) '(\.[^']+)'/g))
+        await follow(new URL(link, `http://localhost${url}`).pathname)
+    }
+    await follow('/account/')
+    expect(seen.size).toBeGreaterThan(10)
+  })
+
+  it.each(['../feature.ts', '..%2ffeature.ts', 'feature.ts', 'toString', 'views/'])(
+    'has no other file: %s',
+    async (name) => {
+      await using app = await startApp()
+      expect((await app.server.inject(`/account/${name}`)).statusCode).toBe(404)
+    },
+  )
+
+  it('is absent unless ACCOUNT_PAGES is on, but for dev and test', async () => {
+    await using prod = await startApp({ settings: { APP_ENV: 'prod' } })
+    for (const path of ['/account', '/account/', '/account/main.js', '/account/settings.json'])
+      expect((await prod.server.inject(path)).statusCode, path).toBe(404)
+    await using on = await startApp({
+      database: prod.database,
+      settings: {
+        APP_ENV: 'prod',
+        ACCOUNT_PAGES: 'on',
+        PRODUCT_NAME: 'Éxample',
+        MAIL_COLOUR: '#ffcc00',
+        SUPPORT_ADDRESS: 'help@example.com',
+      },
+    })
+    expect((await on.server.inject('/account/settings.json')).json()).toEqual({
+      product: 'Éxample',
+      support: 'help@example.com',
+      colour: '#ffcc00',
+      loginField: 'email',
+      signUp: false,
+      confirmsEmail: false,
+      deletion: false,
+    })
+  })
+
+  it.each(['fr', 'pt'])('says everything in %s', async (language) => {
+    const shapeOf = (texts: object): unknown =>
+      Object.entries(texts).map(([key, value]) => [
+        key,
+        typeof value === 'object' ? shapeOf(value) : typeof value,
+      ])
+    const textsOf = async (name: string) => (await import(join(PAGES, 'texts', `${name}.js`))).default
+    expect(shapeOf(await textsOf(language))).toEqual(shapeOf(await textsOf('en')))
+  })
+})
+
+describe.skipIf(!hasBrowser)('the account pages', () => {
+  let app: TestApp
+  let browser: Browser
+  let origin = ''
+  beforeAll(async () => {
+    app = await startApp({ settings: SETTINGS })
+    origin = await listen(app)
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await app[Symbol.asyncDispose]()
+  })
+
+  async function listen({ server }: TestApp): Promise<string> {
+    const url = await server.listen({ host: '127.0.0.1', port: 0 })
+    return url.replace('127.0.0.1', 'localhost')
+  }
+
+  /** Opens the pages; `faults` are those of the policy and of scripts, not the refusals that a test causes. */
+  async function open(options: BrowserContextOptions & { at?: string; hash?: string } = {}) {
+    const { at = origin, hash = '', ...context } = options
+    const { page, faults } = await openPage(browser, at, context)
+    await page.context().addInitScript(axe.source)
+    await page.clock.install()
+    await page.goto(`${at}/account/${hash}`)
+    return { page, faults: () => faults.filter((fault) => !fault.startsWith('Failed to load resource')) }
+  }
+
+  const fieldOf = (page: Page, label: string) => page.getByLabel(label, { exact: true })
+  const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
+  const follow = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).click()
+  const onPage = (page: Page, title: string) =>
+    page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
+  const says = (page: Page, text: string) => page.getByText(text).first().waitFor()
+
+  async function logIn(page: Page, email: string, password = PASSWORD): Promise<void> {
+    await fieldOf(page, 'E-mail').fill(email)
+    await fieldOf(page, 'Password').fill(password)
+    await press(page, 'Log in')
+  }
+
+  async function openLoggedIn(options: Parameters<typeof open>[0] = {}) {
+    const user = await aUser(app)
+    const opened = await open(options)
+    await logIn(opened.page, user.email)
+    await onPage(opened.page, 'Profile')
+    return { ...opened, user }
+  }
+
+  const tokenOf = async (page: Page): Promise<string | undefined> =>
+    (
+      JSON.parse((await page.evaluate(() => sessionStorage.getItem('latchkey-session'))) ?? '{}') as {
+        token?: string
+      }
+    ).token
+
+  const statusOf = async (token = '') =>
+    (await app.server.inject({ url: '/profile', headers: bearer(token) })).statusCode
+
+  it('logs in by keyboard, refreshes its token by itself, lasts a reload and logs out', async () => {
+    const user = await aUser(app)
+    const { page, faults } = await open()
+    await onPage(page, 'Log in')
+    await page.keyboard.type(user.email)
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('wrong')
+    await page.keyboard.press('Enter')
+    await says(page, 'The password is wrong, or there is no such account.')
+    expect(await fieldOf(page, 'Password').inputValue()).toBe('wrong')
+    await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.type(PASSWORD)
+    await page.keyboard.press('Enter')
+    await onPage(page, 'Profile')
+    const first = await tokenOf(page)
+
+    const { lifetimeSeconds } = app.config.tokens
+    app.setClock(Date.now() + (lifetimeSeconds - 200) * 1000)
+    await page.clock.fastForward((lifetimeSeconds - 200) * 1000)
+    await expect.poll(() => tokenOf(page)).not.toBe(first)
+    const second = await tokenOf(page)
+    expect(await statusOf(second)).toBe(200)
+
+    await page.reload()
+    await onPage(page, 'Profile')
+    await press(page, 'Log out')
+    await says(page, 'You are logged out.')
+    expect(await tokenOf(page)).toBeUndefined()
+    expect(await statusOf(second)).toBe(401)
+    await page.goBack()
+    await onPage(page, 'Log in')
+    app.setClock(undefined)
+    expect(faults()).toEqual([])
+  })
+
+  it('asks for a login when the token was revoked, and then goes on where it was', async () => {
+    const { page, user } = await openLoggedIn()
+    await follow(page, 'Security')
+    await onPage(page, 'Security')
+    const headers = bearer((await tokenOf(page)) ?? '')
+    await app.server.inject({ method: 'POST', url: '/logout', headers, payload: { everywhere: true } })
+    await fieldOf(page, 'Current password').fill(PASSWORD)
+    await fieldOf(page, 'New password').fill(NEW_PASSWORD)
+    await press(page, 'Change the password')
+    await says(page, 'Your session has ended.')
+    expect(await tokenOf(page)).toBeUndefined()
+    await logIn(page, user.email)
+    await onPage(page, 'Security')
+  })
+
+  it('resets a password, whatever goes wrong on the way', async () => {
+    const user = await aUser(app)
+    const { page } = await open()
+    await follow(page, 'Forgot your password?')
+    await onPage(page, 'Forgot your password?')
+    await press(page, 'Send me a code')
+    await says(page, 'Fill this in.')
+    await fieldOf(page, 'E-mail').fill('two@example.com, three@example.com')
+    await press(page, 'Send me a code')
+    await says(page, 'This must be one e-mail address.')
+    await fieldOf(page, 'E-mail').fill(` ${user.email} `)
+    await press(page, 'Send me a code')
+    await says(page, `If ${user.email} has an account, a code is on its way.`)
+
+    await page.reload()
+    await fieldOf(page, 'Code of six digits').fill('12')
+    await press(page, 'Confirm')
+    await says(page, 'The code has six digits.')
+    const code = await codeTo(app, user.email)
+    await fieldOf(page, 'Code of six digits').fill(code === '000000' ? '000001' : '000000')
+    await press(page, 'Confirm')
+    await says(page, 'This code is wrong or has expired.')
+    // As the mail shows it.
+    await fieldOf(page, 'Code of six digits').fill(`${code.slice(0, 3)} ${code.slice(3)}`)
+    await press(page, 'Confirm')
+    await onPage(page, 'New password')
+    await fieldOf(page, 'New password').fill('short')
+    await press(page, 'Set the password')
+    await page
+      .locator('.fault', { hasText: 'At least 12 characters. At least one capital letter.' })
+      .waitFor()
+    await fieldOf(page, 'New password').fill(NEW_PASSWORD)
+    await press(page, 'Set the password')
+    await says(page, 'The password is changed.')
+    expect(await fieldOf(page, 'E-mail').inputValue()).toBe(user.email)
+    await fieldOf(page, 'Password').fill(NEW_PASSWORD)
+    await press(page, 'Log in')
+    await onPage(page, 'Profile')
+  })
+
+  it('confirms the code of a reset in another tab, and says that a used one is over', async () => {
+    const user = await aUser(app)
+    const { page } = await open({ hash: '#forgot' })
+    await fieldOf(page, 'E-mail').fill(user.email)
+    await press(page, 'Send me a code')
+    await onPage(page, 'Enter the code')
+    const code = await codeTo(app, user.email)
+
+    const tab = await page.context().newPage()
+    await tab.goto(`${origin}/account/#code`)
+    await fieldOf(tab, 'E-mail').fill(user.email)
+    await fieldOf(tab, 'Code of six digits').fill(code)
+    await press(tab, 'Confirm')
+    await onPage(tab, 'New password')
+
+    await fieldOf(page, 'Code of six digits').fill(code)
+    await press(page, 'Confirm')
+    await says(page, 'This code is wrong or has expired.')
+    await page.goBack()
+    await onPage(page, 'Forgot your password?')
+  })
+
+  it('signs up with the code of the mail, under another username where the first is taken', async () => {
+    const { username } = await aUser(app)
+    const email = `grace-${username}@example.com`
+    const { page } = await open({ locale: 'pt-PT' })
+    await page.getByRole('button', { name: 'English' }).click()
+    await follow(page, 'Create an account')
+    await fieldOf(page, 'Name').fill('Grace')
+    await fieldOf(page, 'E-mail').fill(email)
+    await fieldOf(page, 'Username').fill(username)
+    await fieldOf(page, 'Password').fill('short')
+    await press(page, 'Create an account')
+    await page.locator('.fault', { hasText: 'At least 12 characters.' }).waitFor()
+    expect(await fieldOf(page, 'Name').inputValue()).toBe('Grace')
+    await fieldOf(page, 'Password').fill(NEW_PASSWORD)
+    await press(page, 'Create an account')
+    await says(page, `We have sent a mail to ${email}.`)
+
+    await fieldOf(page, 'Code of six digits').fill(await codeTo(app, email))
+    await press(page, 'Create the account')
+    await says(page, 'This username is taken.')
+    await fieldOf(page, 'Username').fill(`g${username}`.slice(0, 20))
+    await press(page, 'Create the account')
+    await says(page, 'Your account is ready.')
+    expect(await statusOf(await tokenOf(page))).toBe(200)
+  })
+
+  it('changes the password, which ends the sessions of other devices and not this one', async () => {
+    const { page, user } = await openLoggedIn()
+    const elsewhere = await aToken(app, user)
+    await follow(page, 'Security')
+    await onPage(page, 'Security')
+    const change = async (currentPassword: string) => {
+      await fieldOf(page, 'Current password').fill(currentPassword)
+      await fieldOf(page, 'New password').fill(NEW_PASSWORD)
+      await press(page, 'Change the password')
+    }
+    await change('wrong')
+    await says(page, 'The current password is wrong.')
+    await change(PASSWORD)
+    await says(page, 'The password is changed.')
+    expect([await statusOf(elsewhere), await statusOf(await tokenOf(page))]).toEqual([401, 200])
+
+    await page.reload()
+    await press(page, 'Log out everywhere')
+    await logIn(page, user.email, NEW_PASSWORD)
+    await onPage(page, 'Profile')
+  })
+
+  it('changes the name, the language and, by the code of its mail, the e-mail', async () => {
+    const { page, user } = await openLoggedIn()
+    const email = `new-${user.email}`
+    await fieldOf(page, 'New e-mail').fill(email)
+    await fieldOf(page, 'Current password').fill(PASSWORD)
+    await press(page, 'Change the e-mail')
+    await says(page, `A code is on its way to ${email}.`)
+    await page.reload()
+    await says(page, `A code is on its way to ${email}.`)
+    await fieldOf(page, 'Code of six digits').fill(await codeTo(app, email))
+    await press(page, 'Confirm the e-mail')
+    await says(page, 'The e-mail is changed.')
+    expect(await fieldOf(page, 'Code of six digits').count()).toBe(0)
+
+    await fieldOf(page, 'Name').fill('Zoë 🗝')
+    await fieldOf(page, 'Language').selectOption('fr')
+    await press(page, 'Save')
+    await says(page, 'Enregistré.')
+    await onPage(page, 'Profil')
+    expect(await fieldOf(page, 'Nom').inputValue()).toBe('Zoë 🗝')
+    expect(await page.locator('html').getAttribute('lang')).toBe('fr')
+  })
+
+  it('deletes the account, once the password is right', async () => {
+    const { page, user } = await openLoggedIn()
+    await follow(page, 'Delete the account…')
+    await fieldOf(page, 'Current password').fill('wrong')
+    await press(page, 'Delete the account')
+    await says(page, 'The current password is wrong.')
+    await fieldOf(page, 'Current password').fill(PASSWORD)
+    await press(page, 'Delete the account')
+    await says(page, 'Your account is deleted.')
+    await logIn(page, user.email)
+    await says(page, 'The password is wrong, or there is no such account.')
+  })
+
+  it('loses nothing that was typed without the network, and goes on with it', async () => {
+    const { page } = await openLoggedIn()
+    await page.context().setOffline(true)
+    await fieldOf(page, 'Name').fill('Ada in a tunnel')
+    await press(page, 'Save')
+    await says(page, 'The server cannot be reached.')
+    expect(await fieldOf(page, 'Name').inputValue()).toBe('Ada in a tunnel')
+    await page.context().setOffline(false)
+    await press(page, 'Save')
+    await says(page, 'Saved.')
+
+    await page.context().setOffline(true)
+    await follow(page, 'Security')
+    await onPage(page, 'This page cannot be loaded')
+    await page.context().setOffline(false)
+    await press(page, 'Try again')
+    await onPage(page, 'Security')
+
+    await page.route('**/account/settings.json', (route) => route.abort())
+    await page.reload()
+    await onPage(page, 'This page cannot be loaded')
+    await page.unroute('**/account/settings.json')
+    await press(page, 'Try again')
+    await onPage(page, 'Security')
+  })
+
+  it('lets a duplicate of a tab go on with the token that the other one has refreshed', async () => {
+    const { page } = await openLoggedIn()
+    const stored = await page.evaluate(() => sessionStorage.getItem('latchkey-session'))
+    const tab = await page.context().newPage()
+    await tab.addInitScript(
+      (session) =>
+        sessionStorage.getItem('latchkey-session') ??
+        sessionStorage.setItem('latchkey-session', session ?? ''),
+      stored,
+    )
+    await tab.goto(`${origin}/account/`)
+    await onPage(tab, 'Profile')
+    await follow(page, 'Security')
+    await fieldOf(page, 'Current password').fill(PASSWORD)
+    await fieldOf(page, 'New password').fill(NEW_PASSWORD)
+    await press(page, 'Change the password')
+    await says(page, 'The password is changed.')
+    await expect.poll(() => tokenOf(tab)).toBe(await tokenOf(page))
+    await follow(tab, 'Security')
+    await onPage(tab, 'Security')
+    // A new tab has no token.
+    const other = await page.context().newPage()
+    await other.goto(`${origin}/account/#security`)
+    await onPage(other, 'Log in')
+  })
+
+  it('offers nothing that the server would refuse, and says how long to wait', async () => {
+    const settings = { LOGIN_FIELD: 'username', RATE_LIMIT_LOGIN: '1' }
+    await using other = await startApp({ database: app.database, settings })
+    const user = await aUser(app)
+    const { page } = await open({ at: await listen(other), hash: '#signup' })
+    await onPage(page, 'Log in')
+    expect(await page.getByRole('link', { name: 'Create an account' }).count()).toBe(0)
+    for (const password of ['wrong', 'wrong', 'wrong']) {
+      await fieldOf(page, 'Username').fill(user.username)
+      await fieldOf(page, 'Password').fill(password)
+      await press(page, 'Log in')
+      await page.getByRole('alert').filter({ visible: true }).waitFor()
+    }
+    await expect
+      .poll(() => page.getByRole('alert').textContent())
+      .toMatch(/^Too many attempts. Try again in \d+ (second|minute)s?\.$/)
+  })
+
+  it('can be served elsewhere, from an origin that CORS_ORIGINS names', async () => {
+    const copy = createServer(async ({ url = '/' }, response) => {
+      const file = url === '/account/' ? 'index.html' : url.replace('/account/', '')
+      const path =
+        file === 'openapi-fetch.mjs' ? fileURLToPath(import.meta.resolve('openapi-fetch')) : join(PAGES, file)
+      const text = await readFile(path, 'utf8').catch(() => undefined)
+      if (text === undefined) return response.writeHead(404).end()
+      const type =
+        { html: 'text/html', css: 'text/css', svg: 'image/svg+xml' }[file.split('.').at(-1) ?? ''] ??
+        'text/javascript'
+      return response
+        .writeHead(200, { 'content-type': type })
+        .end(text.replace('content="../"', `content="${api}/"`))
+    })
+    await new Promise<void>((resolve) => copy.listen(0, '127.0.0.1', resolve))
+    const site = `http://localhost:${(copy.address() as AddressInfo).port}`
+    await using other = await startApp({ database: app.database, settings: { CORS_ORIGINS: site } })
+    const api = await listen(other)
+    const user = await aUser(app)
+    const { page } = await open({ at: site })
+    await logIn(page, user.email)
+    await onPage(page, 'Profile')
+    copy.close()
+  })
+
+  describe.each([
+    { colorScheme: 'light', width: 1280 },
+    { colorScheme: 'dark', width: 320 },
+  ] as const)('at $width pixels, $colorScheme', ({ colorScheme, width }) => {
+    const look = { colorScheme, viewport: { width, height: 640 } }
+
+    async function expectAccessible(page: Page): Promise<void> {
+      const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults
+      expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+    }
+
+    it('has pages without a fault that axe-core finds, before the login', async () => {
+      const { page, faults } = await open(look)
+      for (const [hash, title] of [
+        ['login', 'Log in'],
+        ['signup', 'Create an account'],
+        ['forgot', 'Forgot your password?'],
+        ['code', 'Enter the code'],
+      ] as const) {
+        await page.goto(`${origin}/account/#${hash}`)
+        await onPage(page, title)
+        await expectAccessible(page)
+        await page.locator('main form button[type=submit]').click()
+        await says(page, 'Fill this in.')
+        await expectAccessible(page)
+      }
+      expect(faults()).toEqual([])
+    })
+
+    it('has pages without a fault that axe-core finds, after the login', async () => {
+      const { page, faults, user } = await openLoggedIn(look)
+      await fieldOf(page, 'New e-mail').fill(`${'long'.repeat(15)}-${user.email}`)
+      await fieldOf(page, 'Current password').fill(PASSWORD)
+      await press(page, 'Change the e-mail')
+      await says(page, 'A code is on its way')
+      await expectAccessible(page)
+      for (const [hash, title] of [
+        ['security', 'Security'],
+        ['delete', 'Delete your account'],
+      ] as const) {
+        await page.goto(`${origin}/account/#${hash}`)
+        await onPage(page, title)
+        await expectAccessible(page)
+      }
+      expect(faults()).toEqual([])
+    })
+  })
+})
