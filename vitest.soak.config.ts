@@ -15,4 +15,5 @@ export default configOf([
   }),
   // What `npm test` leaves out of the engines.
   engineProject('serializable'),
+  engineProject('pgbouncer'),
 ])

@@ -5,7 +5,7 @@ import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator, type MigrationStatus, type Migrator } from '@latchkey/shared/database/migrations.ts'
 import { prepareServiceLogins, type ServiceUrls } from '@latchkey/shared/database/service-logins.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
-import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { prepareQueue, requireQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { type AccountCount, countAccounts } from './accounts/count-accounts.ts'
@@ -33,6 +33,7 @@ export class Migrations {
     const adopt = options.includes('--adopt')
     await withSettings(async (db, { queueUrl, ownerUrl, serviceUrls }) => {
       const migrator = createMigrator(db)
+      if (queueUrl) await requireQueue(queueUrl)
       if (options.includes('--dry-run')) return printPlan(migrator, adopt)
       print((await migrator.up({ adopt })).map((name) => `applied ${name}`))
       if (queueUrl) await prepareQueue(queueUrl)

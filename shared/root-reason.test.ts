@@ -32,7 +32,7 @@ it.each([
   },
   {
     error: coded('25006', 'cannot execute UPDATE in a read-only transaction'),
-    reason: 'the database only reads, as a replica does; let DATABASE_URL lead to the primary',
+    reason: 'the database only reads, as a replica does; the URL must lead to the primary',
   },
   {
     error: coded('42P05', 'prepared statement "token-status" already exists'),

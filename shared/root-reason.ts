@@ -18,13 +18,13 @@ const PLAIN: readonly Plain[] = [
     reason: 'the disk of the database is full',
   },
   {
-    of: /^(28000|28P01|ER_ACCESS_DENIED_ERROR|WRONGPASS|NOAUTH)\b/,
+    of: /^(28000|28P01|ER_ACCESS_DENIED_ERROR|WRONGPASS|NOAUTH|SASL authentication failed)\b/,
     reason: 'the server refuses the user name or the password',
     isDetailed: true,
   },
   {
     of: /^(25006|ER_OPTION_PREVENTS_STATEMENT|ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION|ER_READ_ONLY_MODE)$/,
-    reason: 'the database only reads, as a replica does; let DATABASE_URL lead to the primary',
+    reason: 'the database only reads, as a replica does; the URL must lead to the primary',
   },
   {
     of: /^(26000|42P05)$/,
@@ -34,6 +34,12 @@ const PLAIN: readonly Plain[] = [
   {
     of: /not allowed in statement pooling mode/,
     reason: 'the pooler refuses transactions; in PgBouncer, set pool_mode = transaction',
+  },
+  {
+    of: /^unsupported startup parameter/,
+    reason:
+      'a pooler refuses an option; a queue in PostgreSQL needs the server itself, and all else PgBouncer 1.20 or later',
+    isDetailed: true,
   },
   {
     of: /^(3D000|ER_BAD_DB_ERROR|ER_DBACCESS_DENIED_ERROR)$/,

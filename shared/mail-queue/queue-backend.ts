@@ -11,6 +11,9 @@ import {
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { serverTimeoutMs } from '../database/database.ts'
+import { readOnlyServer } from '../database/ping.ts'
+import { postgres } from '../database/postgres/dialect.ts'
+import { isDirect, withStartUp } from '../database/postgres/start-up.ts'
 import { rootReason } from '../root-reason.ts'
 import { MAIL_QUEUE } from './mail-job.ts'
 
@@ -109,7 +112,12 @@ export function openBullWorker<Data>(
  * Creates BullMQ's tables if the queue is in PostgreSQL; does nothing for Redis. One deployment step runs it, together
  * with the migrations; idempotent and locked.
  */
-export async function prepareQueue(url: string): Promise<void> {
+export const prepareQueue = (url: string): Promise<void> => withClient(url, runMigrations)
+
+/** Fails where the queue cannot be at `url`, before anything is changed. */
+export const requireQueue = (url: string): Promise<void> => withClient(url, async () => undefined)
+
+async function withClient(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   if (!isPostgres(url)) return
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
   client.on('error', () => undefined) // The running statement reports the loss.
@@ -118,7 +126,8 @@ export async function prepareQueue(url: string): Promise<void> {
     throw new Error(`The queue at ${host} (QUEUE_URL) cannot be reached: ${rootReason(cause)}`, { cause })
   })
   try {
-    await runMigrations(client)
+    await requirePrimary(client)
+    await work(client)
   } finally {
     await client.end().catch(() => undefined)
   }
@@ -140,7 +149,12 @@ function openPool(
 ) {
   const pool = new pg.Pool({
     max,
-    ...connectionOptions(url, silenceMs),
+    ...withStartUp(url, {
+      // BullMQ waits for jobs by `listen`, which is not a running statement.
+      defaults: `-c statement_timeout=${serverTimeoutMs(silenceMs)}`,
+      fixed: '-c search_path=bullmq',
+    }),
+    onConnect: requirePrimary,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: silenceMs,
     keepAlive: true,
@@ -153,14 +167,16 @@ function openPool(
   return pool as unknown as PostgresConnectionOptions & pg.Pool
 }
 
-/** `pg` would let the options of a URL replace these. Of options that occur twice, PostgreSQL takes the last. */
-function connectionOptions(url: string, silenceMs: number): pg.PoolConfig {
-  const connection = new URL(url)
-  const ofUrl = connection.searchParams.get('options') ?? ''
-  connection.searchParams.delete('options')
-  // BullMQ waits for jobs by `listen`, which is not a running statement.
-  const timeout = `-c statement_timeout=${serverTimeoutMs(silenceMs)}`
-  return { connectionString: connection.href, options: `${timeout} ${ofUrl} -c search_path=bullmq` }
+/** Refuses a replica, and a pooler: BullMQ waits for jobs by `listen`, whose notices a pooler gives to any client. */
+async function requirePrimary(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query(
+    `select ${isDirect(client)} as is_direct, ${postgres.sql.isReadOnly} as is_read_only`,
+  )
+  if (rows[0].is_read_only) throw readOnlyServer()
+  if (!rows[0].is_direct)
+    throw new Error(
+      'QUEUE_URL (by default DATABASE_URL) leads to a pooler; set it to the address of PostgreSQL itself, or of Redis',
+    )
 }
 
 function openRedis(

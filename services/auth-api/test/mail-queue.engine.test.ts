@@ -2,7 +2,7 @@ import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isPostgres } from '../../test/support/engine.ts'
+import { engine, isPostgres } from '../../test/support/engine.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 
 const JOB: MailJob = {
@@ -14,7 +14,7 @@ const JOB: MailJob = {
   expiresAt: new Date(Date.now() + 600_000).toISOString(),
 }
 
-describe.runIf(isPostgres())('the mail queue in PostgreSQL', () => {
+describe.runIf(isPostgres() && engine() !== 'pgbouncer')('the mail queue in PostgreSQL', () => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await createEmptyDatabase()

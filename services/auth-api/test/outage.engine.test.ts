@@ -115,13 +115,14 @@ describe.concurrent('an unavailable database', () => {
       (db) => createMigrator(db).up(),
     ]
     for (const use of uses)
-      await expect(withDatabase(url.href, use)).rejects.toThrow('let DATABASE_URL lead to the primary')
+      await expect(withDatabase(url.href, use)).rejects.toThrow('the URL must lead to the primary')
   })
 
   it('that waits for a lock times out without additional connections, and works when the lock ends', async ({
     expect,
   }) => {
     await using database = await createTestDatabase()
+    await limitStatements(database)
     const db = await openDatabase(database.url, { poolSize: 2, statementTimeoutMs: 2_000 })
     const count = async () =>
       (await db.query({ name: 'count-users', text: 'select userid from users' })).length
@@ -142,12 +143,16 @@ describe.concurrent('an unavailable database', () => {
 
     expect(outcomes).toEqual(outcomes.map(() => 'unavailable'))
     expect(Math.max(...connections), 'and the one with the lock').toBeLessThanOrEqual(before + 1)
-    expect(await Promise.all([count(), rename(), count()])).toEqual([0, 0, 0])
+    const useAgain = () => Promise.all([count(), rename(), count()])
+    // PgBouncer keeps the name of a statement that could not be prepared, and ends each connection at its next use.
+    if (engine() === 'pgbouncer') await expect.poll(useAgain).toBeDefined()
+    expect(await useAgain()).toEqual([0, 0, 0])
     await db.close()
   })
 
   it('cancels a statement that takes too long, and keeps its connection', async ({ expect }) => {
     await using database = await createTestDatabase()
+    await limitStatements(database)
     const db = await openDatabase(database.url, { poolSize: 1, statementTimeoutMs: 2_000 })
     const readConnection = () =>
       db.query({
@@ -161,7 +166,8 @@ describe.concurrent('an unavailable database', () => {
       text: `select count(*) from ${columns} a, ${columns} b, ${columns} c, ${columns} d`,
     }
     await expect(db.query(endless)).rejects.toMatchObject({ code: 'unavailable' })
-    expect(await readConnection()).toEqual(before)
+    // Behind a pooler, the connection to the server may be another one.
+    if (engine() !== 'pgbouncer') expect(await readConnection()).toEqual(before)
     await db.close()
   })
 })
@@ -170,6 +176,12 @@ describe.concurrent('an unavailable database', () => {
 const BECOME_READ_ONLY = isPostgres()
   ? "select set_config('default_transaction_read_only', 'on', false)"
   : 'set session transaction_read_only = 1'
+
+/** The time limit on the server, which a client of a pooler cannot set. */
+async function limitStatements({ url, db }: TestDatabase): Promise<void> {
+  if (engine() === 'pgbouncer')
+    await db.runScript(`alter database ${new URL(url).pathname.slice(1)} set statement_timeout = '1s'`)
+}
 
 /** Locks the table as `alter table` does, until `end`. */
 async function lockTable({ url }: TestDatabase, table: string): Promise<{ end(): Promise<void> }> {
@@ -216,21 +228,24 @@ describe.concurrent('a mail queue that gives no answer', () => {
     await queue.close()
   })
 
-  it.runIf(isPostgres())('because of a lock costs its server no more connections', async ({ expect }) => {
-    await using database = await createEmptyDatabase()
-    await prepareQueue(database.url)
-    const queue = openMailQueue(database.url, { timeoutMs: 6_000 })
-    const pingAll = () => Promise.all([1, 2, 3].map(() => queue.ping().then(() => 'answers', String)))
-    await pingAll()
-    const before = await countConnections(database)
-    const lock = await lockTable(database, 'bullmq.job')
-    const outcomes = [...(await pingAll()), ...(await pingAll())]
-    const after = await countConnections(database)
-    await lock.end()
+  it.runIf(isPostgres() && engine() !== 'pgbouncer')(
+    'because of a lock costs its server no more connections',
+    async ({ expect }) => {
+      await using database = await createEmptyDatabase()
+      await prepareQueue(database.url)
+      const queue = openMailQueue(database.url, { timeoutMs: 6_000 })
+      const pingAll = () => Promise.all([1, 2, 3].map(() => queue.ping().then(() => 'answers', String)))
+      await pingAll()
+      const before = await countConnections(database)
+      const lock = await lockTable(database, 'bullmq.job')
+      const outcomes = [...(await pingAll()), ...(await pingAll())]
+      const after = await countConnections(database)
+      await lock.end()
 
-    expect(outcomes).not.toContain('answers')
-    expect(after, 'and the one with the lock').toBeLessThanOrEqual(before + 1)
-    expect(await pingAll()).toEqual(['answers', 'answers', 'answers'])
-    await queue.close()
-  })
+      expect(outcomes).not.toContain('answers')
+      expect(after, 'and the one with the lock').toBeLessThanOrEqual(before + 1)
+      expect(await pingAll()).toEqual(['answers', 'answers', 'answers'])
+      await queue.close()
+    },
+  )
 })

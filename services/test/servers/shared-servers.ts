@@ -13,14 +13,18 @@ export interface StartedServer {
 const SERVERS = {
   embedded: () => import('./embedded.ts'),
   postgres: () => import('./postgres.ts'),
+  pgbouncer: () => import('./pgbouncer.ts'),
   mysql: () => import('./mysql.ts'),
   mariadb: () => import('./mariadb.ts'),
   redis: () => import('./redis.ts'),
   'service-images': () => import('./service-images.ts'),
   'scriptify-image': () => import('./scriptify-image.ts'),
-} satisfies Record<string, () => Promise<{ start(): Promise<StartedServer> }>>
+} satisfies Record<string, () => Promise<{ start(find: FindServer): Promise<StartedServer> }>>
 
 export type SharedServer = keyof typeof SERVERS
+
+/** Starts a shared server, unless it has been started. */
+export type FindServer = (name: SharedServer) => Promise<StartedServer>
 
 /**
  * A Vitest global set-up: starts each server when a test file first calls `sharedServer(name)`, and stops them all at the
@@ -30,8 +34,8 @@ export default async function shareServers(
   project: Pick<TestProject, 'provide'>,
 ): Promise<() => Promise<void>> {
   const started = new Map<SharedServer, Promise<StartedServer>>()
-  const find = (name: SharedServer): Promise<StartedServer> => {
-    const server = started.get(name) ?? SERVERS[name]().then(({ start }) => start())
+  const find: FindServer = (name) => {
+    const server = started.get(name) ?? SERVERS[name]().then(({ start }) => start(find))
     started.set(name, server)
     return server
   }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { MIGRATED_TEMPLATE, migrate, SERVICE_LOGINS } from '../servers/migrated-template.ts'
-import { adminUrl, type Engine, engine, isPostgres } from './engine.ts'
+import { adminUrl, type Engine, engine, isPostgres, serverUrl } from './engine.ts'
 
 export interface TestDatabase extends AsyncDisposable {
   /** The address at which the owner of the tables connects. */
@@ -33,7 +33,7 @@ async function createDatabase(on: Engine, template?: string): Promise<TestDataba
   await runAsAdmin(on, `create database ${name}${template ? ` template ${template}` : ''}`)
   if (on === 'serializable')
     await runAsAdmin(on, `alter database ${name} set default_transaction_isolation = 'serializable'`)
-  const url = new URL(await adminUrl(on))
+  const url = new URL(await serverUrl(on))
   url.pathname = `/${name}`
   const db = await openDatabase(url.href, { poolSize: 12 })
   return {

@@ -12,15 +12,18 @@ import { createQueryable, type Driver } from '../queryable.ts'
 import { createRefusal, repeatingStatements, runTransaction, transactionEnd } from '../run-transaction.ts'
 import { endsConnection, toAppError, toFinalError, translating } from '../to-app-error.ts'
 import { postgresErrors } from './errors.ts'
+import { isDirect, withStartUp } from './start-up.ts'
 
 /** `timestamp` columns of an adopted database contain UTC, as ours do; `pg` would read them as local time. */
 const TIMESTAMP_OID = 1114
 
 /**
- * What the server writes there by its own clock is UTC too, as on MySQL. A statement, because start-up options would be
- * overridden by those of the URL, and some poolers refuse them.
+ * What the server writes there by its own clock is UTC too, as on MySQL. A start-up option, which a pooler applies to the
+ * connection of each transaction; what a statement sets would stay with another client.
  */
-const SESSION = "set time zone 'UTC'"
+const UTC = '-c TimeZone=UTC'
+/** Also the zones in which a server may be by itself, behind a pooler that ignores the option. */
+const IS_UTC = /^(Etc\/)?(UTC|GMT)$/i
 
 /** Statements of one connection at a time. More would gain little, and wait for one another. */
 const MAX_STATEMENTS = 16
@@ -30,7 +33,7 @@ const parseUtc = (text: string) => new Date(`${text.replace(' ', 'T')}Z`)
 /** A client of pg, as pg-promise passes it on. */
 interface Client {
   on(event: 'error', listener: (error: Error) => void): unknown
-  query(sql: string): Promise<IResultExt<{ is_read_only: boolean }>[]>
+  query(sql: string): Promise<IResultExt<{ is_read_only: boolean; time_zone: string }>>
 }
 type Options = Required<Omit<DatabaseOptions, 'onConnectionError'>> & DatabaseOptions
 type Prepared = { name: string; text: string; values: unknown[] }
@@ -70,8 +73,12 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
         // A separate connection: its end frees the lock, and a pool of one does not wait for itself.
         const connection = await unlimited.connect({ direct: true })
         try {
-          await connection.any('select pg_advisory_lock(hashtextextended($1, 0))', name)
-          return await work()
+          // In a transaction, which keeps its connection to the server where a pooler is in between.
+          await connection.multi(BEGIN_LOCK)
+          await connection.any('select pg_advisory_xact_lock(hashtextextended($1, 0))', name)
+          const result = await work()
+          await connection.any('commit')
+          return result
         } finally {
           await connection.done()
         }
@@ -80,6 +87,10 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
     close: async () => void (await Promise.all([pool.$pool.end(), unlimited.$pool.end()])),
   }
 }
+
+/** The transaction has no time limits; it sees other transactions as they commit, and keeps no old rows. */
+const BEGIN_LOCK = `begin isolation level read committed;
+  set local statement_timeout = 0; set local lock_timeout = 0; set local idle_in_transaction_session_timeout = 0`
 
 /**
  * `pool` runs what requests need. `unlimited` has no time limit, because migrations may take long; it connects when it is
@@ -97,16 +108,22 @@ function openPools(
       oid === TIMESTAMP_OID ? parseUtc : connect.pg.types.getTypeParser(oid, format),
   }
   const shared = {
-    connectionString: url,
+    ...withStartUp(url, { fixed: UTC }),
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     application_name: 'latchkey',
   }
-  const prepareWith = (sql: string) => async (client: Client) => {
+  const prepareWith = (timeLimitMs: number) => async (client: Client) => {
     // Without a listener, a connection that breaks between two tasks ends the process.
     client.on('error', (error) => onConnectionError?.(error))
-    const results = await client.query(`${sql}; select ${dialect.sql.isReadOnly} as is_read_only`)
-    if (results.at(-1)?.rows[0]?.is_read_only) throw readOnlyServer()
+    // Behind a pooler the server has its own time limit, since what is set here would stay with another client.
+    const { rows } = await client.query(
+      `select ${dialect.sql.isReadOnly} as is_read_only, current_setting('TimeZone') as time_zone,
+        case when ${isDirect(client)} then set_config('statement_timeout', '${timeLimitMs}', false) end`,
+    )
+    const { is_read_only: isReadOnly = true, time_zone: timeZone = '' } = rows[0] ?? {}
+    if (isReadOnly) throw readOnlyServer()
+    if (!IS_UTC.test(timeZone)) throw wrongTimeZone(timeZone)
   }
   const pool = {
     ...shared,
@@ -115,14 +132,23 @@ function openPools(
     query_timeout: statementTimeoutMs,
     pipeline: true,
     types,
-    onConnect: prepareWith(`${SESSION}; set statement_timeout = ${serverTimeoutMs(statementTimeoutMs)}`),
+    onConnect: prepareWith(serverTimeoutMs(statementTimeoutMs)),
   }
-  const unlimited = { ...shared, max: 1, onConnect: prepareWith(SESSION) }
+  const unlimited = { ...shared, max: 1, onConnect: prepareWith(0) }
   const pools = { pool: connect(pool), unlimited: connect(unlimited) }
   // pg-promise stops to listen when a pool ends, while its connections may still break.
   for (const { $pool } of Object.values(pools)) $pool.on('error', () => undefined)
   return pools
 }
+
+/** SQLSTATE 08004: the client rejects the connection. */
+const wrongTimeZone = (timeZone: string): Error =>
+  Object.assign(
+    new Error(
+      `The session has the time zone ${timeZone}, and Latchkey needs UTC: let the pooler accept the start-up option TimeZone, as PgBouncer 1.20 and later do`,
+    ),
+    { code: '08004' },
+  )
 
 const createDriver = (send: Send): Driver => ({
   query: async (statement, values) => (await send({ ...statement, values: [...values] })).rows as object[],

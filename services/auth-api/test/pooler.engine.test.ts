@@ -1,0 +1,64 @@
+import type { Queryable } from '@latchkey/shared/database/database.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
+import { ping } from '@latchkey/shared/database/ping.ts'
+import { withDatabase } from '@latchkey/shared/database/with-database.ts'
+import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import { adminUrl, engine } from '../../test/support/engine.ts'
+import { startPgbouncer, throughPgbouncer } from '../../test/support/pgbouncer-container.ts'
+import { createTestDatabase } from '../../test/support/test-database.ts'
+
+describe.runIf(engine() === 'pgbouncer')('a pooler in transaction mode', () => {
+  it('gives no session of Latchkey to another client, and UTC to all of Latchkey', async () => {
+    await using database = await createTestDatabase()
+    const name = new URL(database.url).pathname.slice(1)
+    await database.db.runScript(`alter database ${name} set timezone = 'America/New_York'`)
+    const db = await openDatabase(database.url, { poolSize: 8 })
+    const zones = (on: Queryable) =>
+      on.query({ name: 'test-zone', text: "select current_setting('TimeZone') as zone" })
+    const inTransactions = Array.from({ length: 8 }, () => db.transaction(zones))
+    const read = (await Promise.all([zones(db), ...inTransactions])).flat()
+    expect(read).toEqual(read.map(() => ({ zone: 'UTC' })))
+
+    const others = Array.from({ length: 8 }, () => new pg.Client(database.url))
+    await Promise.all(others.map((other) => other.connect()))
+    const settings = await Promise.all(
+      others.map(async (other) => {
+        await other.query('begin')
+        const { rows } = await other.query("select current_setting('statement_timeout') as limit")
+        return rows[0]
+      }),
+    )
+    await Promise.all(others.map((other) => other.end()))
+    await db.close()
+    expect(settings).toEqual(settings.map(() => ({ limit: '0' })))
+  })
+
+  it('is refused as the address of the queue', async () => {
+    await using database = await createTestDatabase()
+    await expect(prepareQueue(database.url)).rejects.toThrow('set it to the address of PostgreSQL itself')
+    const queue = openMailQueue(database.url)
+    await expect(queue.ping()).rejects.toThrow()
+    await queue.close()
+  })
+})
+
+describe.runIf(engine() === 'pgbouncer')('a pooler', () => {
+  it.each([
+    { settings: { pool_mode: 'statement' }, says: 'set pool_mode = transaction' },
+    { settings: { max_prepared_statements: 0 }, says: 'set max_prepared_statements' },
+  ])('with $settings is refused with the line that is right', async ({ settings, says }) => {
+    await using database = await createTestDatabase()
+    const pooler = await startPgbouncer(new URL(await adminUrl()), settings)
+    try {
+      const url = throughPgbouncer(database.url, pooler)
+      const pingAll = () =>
+        withDatabase(url, (db) => Promise.all([1, 2, 3, 4].map(() => ping(db))), { poolSize: 4 })
+      await expect(pingAll()).rejects.toThrow(says)
+    } finally {
+      await pooler.stop()
+    }
+  })
+})
