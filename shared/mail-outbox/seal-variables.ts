@@ -1,10 +1,7 @@
-import { createSecretKey, type KeyObject } from 'node:crypto'
-import { CompactEncrypt, compactDecrypt } from 'jose'
 import { z } from 'zod'
 import type { MailJob } from '../mail-queue/mail-job.ts'
+import { createTextSealer } from '../secrets/sealed-text.ts'
 import type { MailVariables } from './mail-templates.ts'
-
-const KEY_BYTES = 32
 
 /** What a sealed text is bound to: the mail, and the id of its outbox row and job. */
 const Bound = z.object({
@@ -41,19 +38,12 @@ export class SealedForAnotherMail extends Error {
  * what `previous` has sealed opens as well.
  */
 export function createSealer(secret: Uint8Array, previous?: Uint8Array): Sealer {
-  const key = toKey(secret)
-  const previousKey = previous && toKey(previous)
+  const sealer = createTextSealer('MAIL_SECRET', secret, previous)
   return {
     seal: (id, mail, variables) =>
-      new CompactEncrypt(Buffer.from(JSON.stringify({ mail: Bound.parse({ ...mail, id }), variables })))
-        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
-        .encrypt(key),
+      sealer.seal(JSON.stringify({ mail: Bound.parse({ ...mail, id }), variables })),
     async open(id, job) {
-      const { plaintext } = await decrypt(job.variables, key).catch((error) => {
-        if (!previousKey) throw error
-        return decrypt(job.variables, previousKey)
-      })
-      const { mail, variables } = Sealed.parse(JSON.parse(new TextDecoder().decode(plaintext)))
+      const { mail, variables } = Sealed.parse(JSON.parse(await sealer.open(job.variables)))
       const asked = Bound.parse({ ...job, id })
       const different = Bound.keyof().options.find((field) => mail[field] !== asked[field])
       if (different) throw new SealedForAnotherMail(different)
@@ -61,17 +51,3 @@ export function createSealer(secret: Uint8Array, previous?: Uint8Array): Sealer 
     },
   }
 }
-
-function toKey(secret: Uint8Array): KeyObject {
-  if (secret.length < KEY_BYTES)
-    throw new RangeError(
-      `MAIL_SECRET must have at least ${KEY_BYTES} bytes; create one with npm run secret ${KEY_BYTES}`,
-    )
-  return createSecretKey(secret.subarray(0, KEY_BYTES))
-}
-
-const decrypt = (sealed: string, key: KeyObject) =>
-  compactDecrypt(sealed, key, {
-    keyManagementAlgorithms: ['dir'],
-    contentEncryptionAlgorithms: ['A256GCM'],
-  })

@@ -1,0 +1,42 @@
+import { createSecretKey } from 'node:crypto'
+import { CompactEncrypt, compactDecrypt } from 'jose'
+
+const KEY_BYTES = 32
+
+export type TextSealer = ReturnType<typeof createTextSealer>
+
+/**
+ * Creates what seals texts as JWE (`dir`, `A256GCM`) in compact form. Of each secret the first 32 bytes are the key. What
+ * `previous` has sealed opens as well; `name` is the setting that a fault names.
+ */
+export function createTextSealer(name: string, secret: Uint8Array, previous?: Uint8Array) {
+  const key = toKey(name, secret)
+  const previousKey = previous && toKey(name, previous)
+
+  async function open(sealed: string, by: typeof key): Promise<string> {
+    const { plaintext } = await compactDecrypt(sealed, by, {
+      keyManagementAlgorithms: ['dir'],
+      contentEncryptionAlgorithms: ['A256GCM'],
+    })
+    return new TextDecoder().decode(plaintext)
+  }
+
+  return {
+    seal: (text: string): Promise<string> =>
+      new CompactEncrypt(Buffer.from(text)).setProtectedHeader({ alg: 'dir', enc: 'A256GCM' }).encrypt(key),
+    /** Throws jose's error when the text was sealed with another key, or was changed. */
+    open: (sealed: string): Promise<string> =>
+      open(sealed, key).catch((error) => {
+        if (!previousKey) throw error
+        return open(sealed, previousKey)
+      }),
+  }
+}
+
+function toKey(name: string, secret: Uint8Array) {
+  if (secret.length < KEY_BYTES)
+    throw new RangeError(
+      `${name} must have at least ${KEY_BYTES} bytes; create one with npm run secret ${KEY_BYTES}`,
+    )
+  return createSecretKey(secret.subarray(0, KEY_BYTES))
+}
