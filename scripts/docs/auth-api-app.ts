@@ -23,6 +23,8 @@ export async function describeAuthApi(issuer = 'http://localhost:8080') {
     SIGN_UP: 'on',
     ACCOUNT_DELETION: 'on',
     SESSIONS: 'on',
+    SECOND_FACTOR: 'on',
+    FACTOR_SECRET: randomBytes(32).toString('base64'),
   })
   const registry = new Registry()
   createHashWaits(registry)

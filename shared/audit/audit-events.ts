@@ -14,6 +14,18 @@ export const AUDIT_EVENTS = {
       'A login with an unknown name, of a deleted user, or with a wrong password; `reason` is `unknown_user`, `deleted_user` or `wrong_password`.',
     isOpen: true,
   },
+  'second_factor.required': {
+    description: 'A login with the right password was answered with a challenge for a second factor.',
+  },
+  'second_factor.refused': { description: 'A code of a second factor, or a recovery code, was refused.' },
+  'token.stepped_up': { description: 'A token was raised by a second factor.' },
+  'factor.added': { description: 'A second factor was added; `reason` is its kind.' },
+  'factor.removed': { description: 'A second factor was removed by its owner; `reason` is its kind.' },
+  'factors.removed': {
+    description: 'An admin removed every second factor; `reason` is the reason that the admin gave.',
+  },
+  'recovery_code.used': { description: 'A recovery code was used in place of a second factor.' },
+  'recovery_codes.renewed': { description: 'The recovery codes were replaced by new ones.' },
   'token.refreshed': { description: 'A token was exchanged for a new one.' },
   'token.reused': {
     description: 'A token was used after it had been refreshed; the session has ended.',
@@ -76,7 +88,7 @@ export interface AuditEvent {
   address?: string | undefined
   /** The id of the request, as in X-Request-Id. */
   requestId?: string | undefined
-  /** Lower-case words or a route; never what a client sent. */
+  /** Lower-case words, a route or what an admin wrote; never what a client sent. */
   reason?: string | undefined
   /** Default 1. */
   count?: number | undefined

@@ -1,13 +1,16 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Clock } from '../clock.ts'
 import type { Transaction } from '../database/database.ts'
+import type { FactorKind } from '../factors/user-factors.ts'
 import { maskAddress } from '../users/email-address.ts'
 import { languageOf, type User } from '../users/user.ts'
 import type { Mails } from './accept-mail.ts'
 
 /** What a user is told about their account. */
 export type Notice =
-  | { template: 'password-changed' | 'email-changed' | 'account-deleted' | 'new-client' }
+  | { template: 'password-changed' | 'email-changed' | 'account-deleted' | 'new-client' | 'factor-removed' }
+  | { template: 'factor-added'; kind: FactorKind }
+  | { template: 'recovery-code-used'; left: number }
   | { template: 'roles-changed'; role: string }
   | { template: 'failed-logins'; count: number }
 
@@ -46,6 +49,12 @@ function toMail(user: User, notice: Notice, { origin, now }: { origin: NoticeOri
       return { template: notice.template, variables: { ...shared, role: notice.role } } as const
     case 'failed-logins':
       return { template: notice.template, variables: { ...shared, count: notice.count } } as const
+    case 'factor-added': {
+      const passkey = notice.kind === 'passkey' ? 'passkey' : undefined
+      return { template: notice.template, variables: { ...shared, passkey } } as const
+    }
+    case 'recovery-code-used':
+      return { template: notice.template, variables: { ...shared, left: String(notice.left) } } as const
     default:
       return { template: notice.template, variables: shared }
   }

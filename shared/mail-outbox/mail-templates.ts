@@ -45,4 +45,9 @@ export const MAIL_TEMPLATES = {
   'roles-changed': z.strictObject({ ...EVENT, role: z.string() }),
   'new-client': z.strictObject(EVENT),
   'failed-logins': z.strictObject({ ...EVENT, count: wholeNumber }),
+  /** `passkey` is present for one; otherwise the factor is an authenticator app. */
+  'factor-added': z.strictObject({ ...EVENT, passkey: z.string().optional() }),
+  'factor-removed': z.strictObject(EVENT),
+  /** `left`: how many codes are left. */
+  'recovery-code-used': z.strictObject({ ...EVENT, left: z.string() }),
 } satisfies MailTemplates

@@ -248,6 +248,29 @@ export const SETTINGS = {
     default: 5,
   }),
 
+  // Second factor
+  SECOND_FACTOR: oneOf(['on', 'off'], {
+    description: 'Whether users can add a second factor to their login. Needs `FACTOR_SECRET`.',
+    default: 'off',
+    example: 'on',
+  }),
+  SECOND_FACTOR_ROLES: list(findRoleNamesFault, {
+    description:
+      'Roles whose users need a second factor for every route, separated by commas; without one they can only add one.',
+    example: 'admin',
+  }),
+  FACTOR_SECRET: optional(
+    secret(32, {
+      description: 'Key that seals the secrets of second factors and signs the challenges of a login.',
+    }),
+  ),
+  FACTOR_SECRET_PREVIOUS: optional(
+    secret(32, {
+      description: 'Key that still opens secrets of second factors during a rotation and seals none.',
+      remedy: 'Set it to the previous FACTOR_SECRET, or leave it empty.',
+    }),
+  ),
+
   // Profile
   PROFILE_PROPERTIES: list(findPropertyNamesFault, {
     description:
@@ -480,6 +503,12 @@ function findPropertyNamesFault(names: readonly string[]): Fault | undefined {
   // A name that no row can have is a mistake, such as a path or a JSON array.
   return names.some((name) => [...name].length > MAX_LENGTH.propertyName || /[\p{Cc}[\]{}"']/u.test(name))
     ? { message: `must be names of at most ${MAX_LENGTH.propertyName} characters, separated by commas` }
+    : undefined
+}
+
+function findRoleNamesFault(names: readonly string[]): Fault | undefined {
+  return names.some((name) => [...name].length > MAX_LENGTH.role || /[\p{Cc}[\]{}"']/u.test(name))
+    ? { message: `must be roles of at most ${MAX_LENGTH.role} characters, separated by commas` }
     : undefined
 }
 

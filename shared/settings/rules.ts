@@ -57,6 +57,19 @@ export const RULES: readonly Rule[] = [
           remedy: `Set UV_THREADPOOL_SIZE=${hashes + 1} in the environment of the process`,
         }),
   ),
+  rule(['SECOND_FACTOR', 'FACTOR_SECRET'], ({ SECOND_FACTOR: mode, FACTOR_SECRET: secret }) =>
+    mode === 'off' || secret !== undefined
+      ? []
+      : fault('FACTOR_SECRET', { message: 'is missing, and SECOND_FACTOR is on' }),
+  ),
+  rule(['SECOND_FACTOR', 'SECOND_FACTOR_ROLES'], ({ SECOND_FACTOR: mode, SECOND_FACTOR_ROLES: roles }) =>
+    mode === 'on' || roles.length === 0
+      ? []
+      : fault('SECOND_FACTOR_ROLES', {
+          message: 'names roles, and SECOND_FACTOR is off: their users could not add a second factor',
+          remedy: 'Set SECOND_FACTOR=on, or leave SECOND_FACTOR_ROLES empty.',
+        }),
+  ),
   rule(DKIM, (settings) => {
     const missing = DKIM.filter((name) => settings[name] === undefined)
     const remedy = `Set all of ${DKIM.join(', ')} or none of them.`

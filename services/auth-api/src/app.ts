@@ -12,6 +12,7 @@ import { addExtensions } from './extension-routes.ts'
 import { addAccountPages } from './features/account-pages/feature.ts'
 import { addChangePassword } from './features/change-password/feature.ts'
 import { addDeleteAccount } from './features/delete-account/feature.ts'
+import { addFactors } from './features/factors/feature.ts'
 import { createAppReadiness } from './features/health/readiness.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { keySetRoutes } from './features/key-set/routes.ts'
@@ -46,7 +47,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const { extensions = [], traceRequests } = dependencies
   const core = await createCore(config, dependencies)
   const { db, passwords, registry, failures, clock, limits, auditOf } = core
-  const { verifier, validity, published } = core.tokens
+  const { verifier, validity, requireLogin, published } = core.tokens
   const { corsOrigins, publicUrl, trustedProxies, docsPage } = config.http
   const readiness = createAppReadiness(config, { ...dependencies, failures, clock })
   // Gauges that query the database come last, or they count their own queries as waiting.
@@ -72,7 +73,15 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await server.register(limitRequests, { limitRequest: limits.limitRequest })
   await server.register(nodeRefusals)
   await server.register(jsonBody)
-  await server.register(authenticate, { verifier, validity, auditOf, roles: declaredRoles(extensions) })
+  await server.register(authenticate, {
+    verifier,
+    validity,
+    auditOf,
+    roles: declaredRoles(extensions),
+    requireLogin,
+    secondFactorRoles: config.secondFactor.roles,
+    hasSecondFactor: core.secondFactor !== undefined,
+  })
   await server.register(openapi, {
     publicUrl,
     hasPage: docsPage === 'on',
@@ -84,6 +93,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   // Before the features whose tokens begin and refresh sessions.
   await addSessions(server, config, core)
   await addLogin(server, config, core)
+  await addFactors(server, config, core)
   await addRefreshToken(server, config, core)
   await addLogOut(server, core)
   await server.register(keySetRoutes, { published })

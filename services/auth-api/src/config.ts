@@ -37,6 +37,13 @@ export const parseConfig = declareConfig('auth-api', {
   },
   login: { field: 'LOGIN_FIELD' },
   sessions: { areListed: 'SESSIONS' },
+  secondFactor: {
+    mode: 'SECOND_FACTOR',
+    roles: 'SECOND_FACTOR_ROLES',
+    secret: 'FACTOR_SECRET',
+    previousSecret: 'FACTOR_SECRET_PREVIOUS',
+    productName: 'PRODUCT_NAME',
+  },
   passwords: {
     scheme: 'PASSWORD_HASH',
     accepted: 'PASSWORD_HASH_ACCEPTED',

@@ -9,6 +9,7 @@ import { MAIL_TEMPLATES, type MailTemplates } from '@latchkey/shared/mail-outbox
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyPluginCallback } from 'fastify'
 import type { Redis } from 'ioredis'
@@ -19,8 +20,10 @@ import { createRequestAudit, describeAgent, type RequestAudit } from './audit/re
 import type { Config } from './config.ts'
 import { addressKey } from './limits/limit-keys.ts'
 import { createLimits } from './limits/limits.ts'
+import { createNewClientNotice, type NoticeLogin } from './notice-new-client.ts'
 import { type CodePurpose, createCodeSecrets } from './one-time-codes/code-secrets.ts'
 import { createRequireCurrentPassword } from './require-current-password.ts'
+import { createSecondFactor } from './second-factor/second-factor.ts'
 import type { Caller, Claims } from './tokens/claims.ts'
 import { secretsOf } from './tokens/signing-keys.ts'
 import { createTokens } from './tokens/tokens.ts'
@@ -74,6 +77,22 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
       agent: describeAgent(request.headers['user-agent']),
       requestId: request.id,
     })
+  const tokens = await createTokens(config.tokens, { db, clock, monotonic, registry, logger })
+  const notify = createNotices(mails, clock)
+  const usersIn = createUserRepository
+  const noticeLogin: NoticeLogin =
+    config.notices.newClient === 'on'
+      ? createNewClientNotice({ transaction, usersIn, notify, logger, clock })
+      : async () => undefined
+  const secondFactor = createSecondFactor(config.secondFactor, {
+    ...tokens,
+    transaction,
+    usersIn,
+    notify,
+    logger,
+    clock,
+  })
+  const requireFreshFactor = (user: User, claims: Claims) => secondFactor?.requireFresh(user, claims)
   return {
     clock,
     logger,
@@ -82,20 +101,26 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     db,
     transaction,
     users: createUserRepository(db),
-    usersIn: createUserRepository,
+    usersIn,
     passwords,
-    tokens: await createTokens(config.tokens, { db, clock, monotonic, registry, logger }),
+    tokens,
     /** Creates the tokens and codes of a purpose, and their hashes. */
     codeSecretsFor: (purpose: CodePurpose) => createCodeSecrets(purpose, secrets),
+    /** Undefined where SECOND_FACTOR is `off`. */
+    secondFactor,
     limits,
+    noticeLogin,
+    /** Throws for a user with a second factor whose token was not won by it just now. */
+    requireFreshFactor,
     requireCurrentPassword: createRequireCurrentPassword({
       passwords,
       limitLogin: limits.limitLogin,
       field: config.login.field,
+      requireFreshFactor,
     }),
     createMailsOf,
     mails,
-    notify: createNotices(mails, clock),
+    notify,
     /** Returns the audit trail of one request. */
     auditOf,
     /** Returns the sender of a request with a token. */

@@ -47,6 +47,8 @@ function requireKnownOptions(route: RouteOptions): void {
     if (meant)
       throw new Error(`The route ${route.url} has an unknown option ${option}; did you mean ${meant}?`)
   }
+  if (typeof route.auth === 'object' && route.auth?.secondFactor === 'enrolling')
+    throw new Error(`The route ${route.url} is not for enrolling a second factor: only Latchkey's own are`)
   if (route.auth === undefined)
     throw new Error(
       `The route ${route.url} does not say who may call it: add auth: 'authenticated', auth: { role: '…' } or auth: 'public'`,

@@ -2,37 +2,48 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoginField } from '@latchkey/shared/users/user-repository.ts'
-import type { RequestAudit } from './audit/request-audit.ts'
 import type { LimitLogin } from './limits/login-limiter.ts'
+import type { Caller, Claims } from './tokens/claims.ts'
 
 export interface CurrentPasswordDependencies {
   passwords: Pick<PasswordHasher, 'verify'>
   limitLogin: LimitLogin
   field: LoginField
+  /** Throws for a user with a second factor whose token was not won by it just now. */
+  requireFreshFactor: (user: User, claims: Claims) => void
 }
 
 /** A logged-in client that sends the current password. */
-interface Client {
+interface Client extends Pick<Caller, 'claims'> {
   request: Parameters<LimitLogin>[0]
-  audit: Pick<RequestAudit, 'report'>
+  audit: Pick<Caller['audit'], 'report'>
 }
 
 /**
- * Requires the user's current password. Throws `wrong_password`, which counts as a failed login of the account and of the
+ * Requires the user's current password, and of a user with a second factor a token that was just won by it. Throws
+ * `insufficient_user_authentication`, `wrong_password`, which counts as a failed login of the account and of the
  * client's address, and `rate_limited` after too many of them.
  */
 export type RequireCurrentPassword = (user: User, password: string, client: Client) => Promise<void>
 
 /** Creates the function that requires the current password of a user. */
 export const createRequireCurrentPassword =
-  ({ passwords, limitLogin, field }: CurrentPasswordDependencies): RequireCurrentPassword =>
-  (user, password, { request, audit }) =>
+  ({
+    passwords,
+    limitLogin,
+    field,
+    requireFreshFactor,
+  }: CurrentPasswordDependencies): RequireCurrentPassword =>
+  async (user, password, { request, claims, audit }) => {
+    // Before the password: a thief of a token learns nothing about it.
+    requireFreshFactor(user, claims)
     // The account is what a login of this user contains: guesses here and there are counted together.
-    limitLogin(request, user[field] ?? user.userid, async (client) => {
+    await limitLogin(request, user[field] ?? user.userid, async (client) => {
       const { matches } = await passwords.verify(password, user.passwordHash, client)
       if (matches) return
       audit.report({ name: 'current_password.refused', userid: user.userid })
       throw wrongPassword('The current password is wrong')
     })
+  }
 
 export const wrongPassword = (message: string) => new AppError('wrong_password', message)

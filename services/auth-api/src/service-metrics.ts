@@ -5,7 +5,8 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 /** How an action ended: `refused` is the client's fault, `failed` is a fault of Latchkey or the database. */
 const OUTCOMES = ['succeeded', 'refused', 'limited', 'overloaded', 'failed'] as const
-type Outcome = (typeof OUTCOMES)[number]
+/** `challenged`: a login that continues with a second factor. */
+type Outcome = (typeof OUTCOMES)[number] | 'challenged'
 
 const RESET_STEPS = ['requested', 'confirmed', 'completed'] as const
 type ResetStep = (typeof RESET_STEPS)[number]
@@ -39,6 +40,21 @@ export function createResetCounter(registry: Registry) {
     countOutcome(action, (outcome) => resets.inc({ step, outcome }))
 }
 
+const FACTORS = ['totp', 'recovery_code'] as const
+
+/** Creates the function that counts an attempt to show a second factor. */
+export function createFactorCounter(registry: Registry) {
+  const attempts = new Counter({
+    name: 'latchkey_second_factors_total',
+    help: 'Attempts to show a second factor, by the kind of factor and outcome',
+    labelNames: ['factor', 'outcome'],
+    registers: [registry],
+  })
+  for (const factor of FACTORS) for (const outcome of OUTCOMES) attempts.inc({ factor, outcome }, 0)
+  return <Result>(factor: (typeof FACTORS)[number], action: Promise<Result>): Promise<Result> =>
+    countOutcome(action, (outcome) => attempts.inc({ factor, outcome }))
+}
+
 async function countOutcome<Result>(
   action: Promise<Result>,
   count: (outcome: Outcome) => void,
@@ -56,6 +72,7 @@ async function countOutcome<Result>(
 function outcomeOf(error: unknown): Outcome {
   if (!(error instanceof AppError) || error.code === 'unavailable') return 'failed'
   if (error.code === 'rate_limited') return 'limited'
+  if (error.code === 'second_factor_required') return 'challenged'
   return error.code === 'overloaded' ? 'overloaded' : 'refused'
 }
 

@@ -3,6 +3,7 @@ import type { Statement } from '@latchkey/shared/database/database.ts'
 import { insertRows } from '@latchkey/shared/database/insert-rows.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/support/test-database.ts'
+import { answer, challengeOf, enrolUser, factorSettings } from './support/factors.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
 import {
   aToken,
@@ -40,13 +41,13 @@ beforeAll(async () => {
     ]),
   )
   await db.runScript(db.dialect.name === 'postgres' ? 'vacuum analyze users' : 'analyze table users')
-  const settings = {
+  const settings = factorSettings({
     EMAIL_CHANGE: 'confirmed',
     SIGN_UP: 'on',
     SESSIONS: 'on',
     NOTICE_NEW_CLIENT: 'on',
     REFRESH_WINDOW: '3599',
-  }
+  })
   app = await startApp({ database, settings })
   user = await aUser(app)
 })
@@ -66,7 +67,7 @@ it('reads no table as a whole for a request', async () => {
 })
 
 const TABLES =
-  /\b(users|users_property|password_reset|email_change|token_revocation|sign_up|audit_event|user_session)\b/
+  /\b(users|users_property|password_reset|email_change|token_revocation|sign_up|audit_event|user_session|user_factor|recovery_code)\b/
 const isOfRequest = (text: string): boolean => TABLES.test(text) && !text.startsWith('insert into users ')
 const textOf = ({ text }: Statement): string =>
   typeof text === 'string' ? text : text(database.db.dialect.sql)
@@ -92,7 +93,18 @@ async function useEverything(): Promise<void> {
   app.setClock(undefined)
   await request('POST', '/logout', { everywhere: true }, refreshed, 204)
   await signUp('fresh@example.com')
+  await useSecondFactor()
   await request('GET', '/health/ready')
+}
+
+async function useSecondFactor(): Promise<void> {
+  const owner = await aUser(app)
+  const { token, recoveryCodes } = await enrolUser(app, owner, Date.now())
+  const won = await answer(app, await challengeOf(app, owner), recoveryCodes[0] ?? '')
+  expect(won.statusCode, won.body).toBe(200)
+  await request('POST', '/profile/factors/recoverycodes', undefined, token)
+  const { factors } = await request('GET', '/profile/factors', undefined, token)
+  await request('DELETE', `/profile/factors/${factors[0].id}`, undefined, token, 204)
 }
 
 const tokenBy = async (username: string, password: string): Promise<string> =>

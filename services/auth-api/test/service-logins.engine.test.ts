@@ -60,6 +60,8 @@ it.each([
       'update password_reset set attempts = 0',
       'select password_hash from sign_up',
       'select agent from user_session',
+      'select data from user_factor',
+      'delete from recovery_code',
       "insert into token_revocation (id, revoked_from, expires_at) values ('a', current_timestamp, current_timestamp)",
       'select address from audit_event',
       ...OF_OWNER,

@@ -86,6 +86,8 @@ export const OWN_TABLES: Readonly<Record<string, readonly string[]>> = {
   token_revocation: ['id', 'revoked_from', 'expires_at'],
   email_change: ['id', 'userid', 'code_hash', 'expires_at'],
   sign_up: ['id', 'email_key', 'code_hash', 'expires_at'],
+  user_factor: ['id', 'userid', 'kind', 'last_counter'],
+  recovery_code: ['id', 'userid', 'hash'],
   audit_event: ['id', 'userid', 'request_id', 'event_count'],
   user_session: ['id', 'userid', 'jti', 'expires_at'],
 }

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { Config } from '../config.ts'
 import { type LimitLogger, openCounters } from './counters.ts'
+import { createFactorLimiter } from './factor-limiter.ts'
 import { createFailureLimiter } from './failure-limiter.ts'
 import { createKnownClients } from './known-clients.ts'
 import { createAccountKey } from './limit-keys.ts'
@@ -32,8 +33,10 @@ export function createLimits(
   const options = { ...limits, createCounter, accountKey, knownClients }
   return {
     accountKey,
+    knownClients,
     limitRequest: requestsPerMinute === 0 ? undefined : createRequestLimiter(limitStore, requestsPerMinute),
     limitLogin: createLoginLimiter(options),
+    limitFactors: createFactorLimiter(options),
     limitResets: createResetLimiter({ ...options, name: 'reset' }),
     limitSignUps: createResetLimiter({ ...options, name: 'sign-up' }),
     limitEmailChanges: createResetLimiter({ ...options, name: 'email-change' }),

@@ -19,6 +19,9 @@ async function routeWith(auth: unknown): Promise<void> {
       write: async () => undefined,
     }),
     roles: ['user', 'admin'],
+    requireLogin: () => undefined,
+    secondFactorRoles: [],
+    hasSecondFactor: false,
   })
   app.get('/notes', { auth: auth as RouteGuard }, () => 'open')
   const response = await app.inject('/notes')
@@ -35,10 +38,20 @@ describe('a route', () => {
     [{ role: [] }],
     [{ role: ['admin', ''] }],
     [{ roles: ['admin'] }],
+    [{ role: 'admin', secondfactor: true }],
+    [{ role: '', maxAgeSeconds: 300 }],
+    [{ secondFactor: false }],
+    [{ secondFactor: 'yes' }],
+    [{ maxAgeSeconds: 0 }],
+    [{ maxAgeSeconds: '300' }],
   ])('cannot be declared with the auth option %j', async (auth) => {
     await expect(routeWith(auth)).rejects.toThrow(
-      "The route /notes has an auth option that is neither 'authenticated', { role } nor 'public'",
+      "The route /notes has an auth option that is neither 'authenticated', { role, secondFactor, maxAgeSeconds } nor 'public'",
     )
+  })
+
+  it('cannot require a second factor where nobody can have one', async () => {
+    await expect(routeWith({ secondFactor: true })).rejects.toThrow('set SECOND_FACTOR=on')
   })
 
   it.each([[{ role: 'boss' }], [{ role: ['admin', 'boss'] }]])(
@@ -75,6 +88,9 @@ it('guards each route by its own roles, marks it, and leaves public routes alone
       write: async () => undefined,
     }),
     roles: ['user', 'admin'],
+    requireLogin: () => undefined,
+    secondFactorRoles: [],
+    hasSecondFactor: false,
   })
   const guards = new Map<string, unknown>()
   const protection = new Map<string, boolean | undefined>()

@@ -4,16 +4,28 @@ import { didYouMean } from '@latchkey/text/closest-name.ts'
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import type { RequestAudit } from '../audit/request-audit.ts'
+import type { RequireLogin } from '../tokens/authentication.ts'
 import type { Claims } from '../tokens/claims.ts'
 import type { TokenValidity } from '../tokens/token-validity.ts'
 import type { TokenVerifier } from '../tokens/verify-token.ts'
 
 /**
- * What a route requires: nothing; any valid token; the token of a user who now has the role, or one of several; or, for
- * `signed`, a token with a valid signature that has not expired. The handler of a `signed` route checks whether it was
- * revoked.
+ * What a route requires: nothing; any valid token; a token with what `RouteRequirements` say; or, for `signed`, a token with
+ * a valid signature that has not expired. The handler of a `signed` route checks whether it was revoked.
  */
-export type RouteGuard = 'public' | 'authenticated' | 'signed' | { role: string | readonly string[] }
+export type RouteGuard = 'public' | 'authenticated' | 'signed' | RouteRequirements
+
+export interface RouteRequirements {
+  /** The user must now have this role, or one of several. */
+  role?: string | readonly string[]
+  /**
+   * `true`: the user must have logged in by a second factor. `enrolling`, for routes of Latchkey only: a user whose role needs
+   * a second factor may call it without one.
+   */
+  secondFactor?: true | 'enrolling'
+  /** The user must have logged in at most so long ago. */
+  maxAgeSeconds?: number
+}
 
 declare module 'fastify' {
   interface RouteShorthandOptions {
@@ -40,11 +52,18 @@ export interface AuthenticateOptions {
   auditOf: (request: FastifyRequest) => RequestAudit
   /** The roles that a route may require. */
   roles: readonly string[]
+  /** Throws where the login of a token does not suffice. */
+  requireLogin: RequireLogin
+  /** The roles that need a second factor on every route. */
+  secondFactorRoles: readonly string[]
+  /** Whether users can have a second factor. */
+  hasSecondFactor: boolean
 }
 
 /** Protects every route with another option `auth` than `public`. A public route ignores a token that is sent to it. */
 export const authenticate = fp<AuthenticateOptions>(
-  async (app, { verifier, validity, auditOf, roles: declared }) => {
+  async (app, options) => {
+    const { verifier, validity, auditOf, requireLogin, secondFactorRoles } = options
     app.decorateRequest('jwt', null as unknown as Claims)
 
     const guards = new WeakSet<onRequestAsyncHookHandler>()
@@ -61,12 +80,18 @@ export const authenticate = fp<AuthenticateOptions>(
     })
 
     function createGuard(required: Exclude<RouteGuard, 'public'>, url: string): onRequestAsyncHookHandler {
-      const roles = required === 'signed' ? undefined : requiredRoles(required, url, declared)
+      const { role, secondFactor, maxAgeSeconds } = readRequirements(required, url, options)
+      const roles = role === undefined ? undefined : [role].flat()
       return async (request) => {
         const signed = await verifier.verify(bearerToken(request))
         const claims = required === 'signed' ? signed : await validity.check(signed, auditOf(request))
         if (roles && !roles.includes(claims.data.role))
           throw new AppError('forbidden', `The role ${formatRoles(roles)} is required`)
+        const isOfRole = required !== 'signed' && secondFactorRoles.includes(claims.data.role)
+        requireLogin(claims, {
+          secondFactor: secondFactor === true || (isOfRole && !secondFactor),
+          maxAgeSeconds,
+        })
         request.jwt = claims
       }
     }
@@ -78,24 +103,36 @@ export const authenticate = fp<AuthenticateOptions>(
 export const requiresToken = (auth: RouteGuard | undefined): auth is Exclude<RouteGuard, 'public'> =>
   auth !== undefined && auth !== 'public'
 
-function requiredRoles(
-  required: Exclude<RouteGuard, 'public' | 'signed'>,
+const REQUIREMENTS = ['role', 'secondFactor', 'maxAgeSeconds']
+
+/** Throws for what cannot be meant: a misspelt option must not leave a route open, nor require an empty role. */
+function readRequirements(
+  required: Exclude<RouteGuard, 'public'>,
   url: string,
-  declared: readonly string[],
-): readonly string[] | undefined {
-  if (required === 'authenticated') return undefined
-  const roles = typeof required === 'object' && required !== null ? [required.role ?? []].flat() : []
-  // A misspelt option must not leave a route open, nor require an empty role.
-  if (roles.length === 0 || !roles.every(Boolean))
+  { roles: declared, hasSecondFactor }: Pick<AuthenticateOptions, 'roles' | 'hasSecondFactor'>,
+): RouteRequirements {
+  if (required === 'authenticated' || required === 'signed') return {}
+  const given = typeof required === 'object' && required !== null ? Object.keys(required) : []
+  const { role = [], secondFactor, maxAgeSeconds = 1 } = required ?? {}
+  const roles = [role].flat()
+  if (
+    given.length === 0 ||
+    !given.every((name) => REQUIREMENTS.includes(name)) ||
+    (given.includes('role') && (roles.length === 0 || !roles.every(Boolean))) ||
+    ![undefined, true, 'enrolling'].includes(secondFactor) ||
+    !(Number.isInteger(maxAgeSeconds) && maxAgeSeconds > 0)
+  )
     throw new Error(
-      `The route ${url} has an auth option that is neither 'authenticated', { role } nor 'public'`,
+      `The route ${url} has an auth option that is neither 'authenticated', { role, secondFactor, maxAgeSeconds } nor 'public'`,
     )
+  if (secondFactor === true && !hasSecondFactor)
+    throw new Error(`The route ${url} requires a second factor, which nobody can have: set SECOND_FACTOR=on`)
   const unknown = roles.find((role) => !declared.includes(role))
   if (unknown !== undefined)
     throw new Error(
       `The route ${url} requires the role ${unknown}, which is not declared${didYouMean(unknown, declared)}: add it to the roles of the extension, or to ROLES in shared/users/roles.ts for a route of Latchkey`,
     )
-  return roles
+  return required
 }
 
 /** RFC 6750 §2.1: the scheme is compared without regard to case, the token is base64url text with dots. */

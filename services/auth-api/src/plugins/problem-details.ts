@@ -17,12 +17,19 @@ export const PROBLEMS = {
   invalid_credentials: { status: 401, title: 'Wrong username or password' },
   invalid_token: { status: 401, title: 'Authentication required' },
   token_not_refreshable: { status: 401, title: 'Token cannot be refreshed yet' },
+  insufficient_user_authentication: { status: 401, title: 'Stronger or newer login required' },
+  second_factor_required: { status: 403, title: 'Second factor required' },
   forbidden: { status: 403, title: 'Role required' },
   email_taken: { status: 409, title: 'E-mail address already in use' },
   username_taken: { status: 409, title: 'Username already in use' },
   invalid_input: { status: 400, title: 'Invalid request' },
   reset_refused: { status: 422, title: 'Password reset refused' },
   password_refused: { status: 422, title: 'Password refused' },
+  second_factor_refused: { status: 422, title: 'Second factor refused' },
+  challenge_refused: { status: 422, title: 'Challenge refused' },
+  last_factor: { status: 409, title: 'Last second factor of a role that needs one' },
+  too_many_factors: { status: 409, title: 'Too many second factors' },
+  factor_not_found: { status: 404, title: 'No such second factor' },
   wrong_password: { status: 422, title: 'Wrong current password' },
   email_change_refused: { status: 422, title: 'Change of e-mail refused' },
   signup_refused: { status: 422, title: 'Sign-up refused' },
@@ -201,14 +208,30 @@ function logFailure(request: FastifyRequest, error: Error): void {
   request.log[isMany ? 'debug' : 'error']({ err: error }, 'the request failed')
 }
 
-/** RFC 6750 §3: the scheme that is required, and what is wrong with the token if one was sent in that scheme. */
+/**
+ * RFC 6750 §3: the scheme that is required, and what is wrong with the token if one was sent in that scheme. RFC 9470 §3: how
+ * the user has to log in.
+ */
 function challenge(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
-  const base = 'Bearer realm="latchkey"'
-  const error = problem.status === 403 ? 'insufficient_scope' : 'invalid_token'
   const isAboutToken =
     request.routeOptions.config.isProtected && /^Bearer( |$)/i.test(request.headers.authorization ?? '')
-  const description = isAboutToken ? `, error="${error}", error_description="${describeError(problem)}"` : ''
-  reply.header('www-authenticate', base + description)
+  const { acr_values, max_age } = problem
+  const about = {
+    error: tokenErrorOf(problem),
+    error_description: describeError(problem),
+    acr_values,
+    max_age,
+  }
+  const parameters = Object.entries({ realm: 'latchkey', ...(isAboutToken ? about : {}) })
+  const given = parameters.flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${value}"`]))
+  reply.header('www-authenticate', `Bearer ${given.join(', ')}`)
+}
+
+function tokenErrorOf({ status, type }: Problem): string {
+  if (status === 403) return 'insufficient_scope'
+  return type === typeOf('insufficient-user-authentication')
+    ? 'insufficient_user_authentication'
+    : 'invalid_token'
 }
 
 /** RFC 6750 §3 allows ASCII only, without quotes and backslashes. */

@@ -14,6 +14,8 @@ export const Claims = z.object({
   jti: z.string(),
   /** The time of the login (OpenID Connect Core §2). */
   auth_time: z.number(),
+  /** How the user logged in (RFC 8176); absent where the password was all. */
+  amr: z.array(z.string()).optional(),
   /** The session: what the login and the refreshes after it have in common. */
   sid: z.string(),
   /** The user's valid-from time when the token was issued. A later one ends the token. Tokens of the version before have none. */
@@ -26,6 +28,8 @@ export interface Session {
   sid: string
   /** The time of the login, in seconds since the epoch. */
   authTime: number
+  /** How the user logged in; undefined where the password was all. */
+  amr: readonly string[] | undefined
 }
 
 export type UserClaims = z.output<typeof UserClaims>

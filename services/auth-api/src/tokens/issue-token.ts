@@ -19,13 +19,13 @@ export type IssueToken = ReturnType<typeof createTokenIssuer>
 
 /**
  * Creates the function that signs a token for `user`, as read from the database at `readAt` (whole seconds since
- * the epoch). Without a session, the token begins one.
+ * the epoch). What is not given of the session begins with the token.
  */
 export function createTokenIssuer({ key, issuer, lifetimeSeconds }: IssueTokenOptions) {
-  return async (user: User, readAt: number, session?: Session): Promise<IssuedToken> => {
-    const { sid, authTime } = session ?? { sid: randomUUID(), authTime: readAt }
+  return async (user: User, readAt: number, session: Partial<Session> = {}): Promise<IssuedToken> => {
+    const { sid = randomUUID(), authTime = readAt, amr } = session
     const data = { userid: user.userid, name: user.name ?? '', role: roleOf(user) }
-    const token = await new SignJWT({ auth_time: authTime, sid, valid_from: validFromOf(user), data })
+    const token = await new SignJWT({ auth_time: authTime, amr, sid, valid_from: validFromOf(user), data })
       .setProtectedHeader(key.header)
       .setIssuer(issuer)
       .setSubject(user.userid)

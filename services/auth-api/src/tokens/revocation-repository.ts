@@ -1,5 +1,10 @@
 import { hash } from 'node:crypto'
-import type { Queryable, SqlValue, Statement } from '@latchkey/shared/database/database.ts'
+import {
+  type Queryable,
+  type SqlValue,
+  type Statement,
+  violatedIndex,
+} from '@latchkey/shared/database/database.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { toUsers, USER_COLUMNS, USER_TABLES, type UserRow } from '@latchkey/shared/users/user-repository.ts'
 import type { Claims } from './claims.ts'
@@ -36,6 +41,12 @@ const END_SESSION: Statement = {
   name: 'session-end',
   text: ({ keepExisting }) =>
     `insert into token_revocation (id, revoked_from, expires_at) values ($1, $2, $3) ${keepExisting('id')}`,
+}
+
+const USE_ONCE: Statement = {
+  name: 'challenge-use',
+  // A duplicate is an error, and not ignored: MySQL would count it as a row.
+  text: 'insert into token_revocation (id, revoked_from, expires_at) values ($1, $2, $3)',
 }
 
 export type RevocationRepository = ReturnType<typeof createRevocationRepository>
@@ -75,11 +86,23 @@ export function createRevocationRepository(db: Queryable) {
     async endSession(id: string, now: Date, expiresAt: Date): Promise<void> {
       await db.execute(END_SESSION, [id, now, expiresAt])
     },
+
+    /** Records the use of a challenge; true for the one call that does. After false, its transaction has failed. */
+    async useOnce(jti: string, now: Date, expiresAt: Date): Promise<boolean> {
+      try {
+        await db.execute(USE_ONCE, [challengeKey(jti), now, expiresAt])
+        return true
+      } catch (error) {
+        if (violatedIndex(db, error) === undefined) throw error
+        return false
+      }
+    },
   }
 }
 
 const userKey = (db: Queryable, { sub }: Claims): SqlValue => db.toUuidValue(sub.toLowerCase())
-// The prefixes keep the ids of tokens and of sessions apart: both are in one column.
+// The prefixes keep the ids of tokens, sessions and challenges apart: all are in one column.
 const tokenKey = ({ jti }: Claims): string => hash('sha256', `token ${jti}`)
+const challengeKey = (jti: string): string => hash('sha256', `challenge ${jti}`)
 /** The id of a token's session in the database. */
 export const sessionIdOf = ({ sid }: Pick<Claims, 'sid'>): string => hash('sha256', `session ${sid}`)

@@ -2,6 +2,7 @@ import type { Clock, MonotonicClock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config.ts'
+import { createRequireLogin } from './authentication.ts'
 import type { Caller } from './claims.ts'
 import { type ClockSkewDependencies, createClockSkew } from './clock-skew.ts'
 import { createEndSession } from './end-session.ts'
@@ -47,6 +48,7 @@ export async function createTokens(
       onFuture: createClockSkew({ registry, logger, clock }),
     }),
     validity: createTokenValidity({ revocations, endReused, cacheSeconds, clock, monotonic }),
+    requireLogin: createRequireLogin(clock),
     requireValid: createRequireValid({ revocationsIn: createRevocationRepository, clock }),
     revocations,
     endSession,

@@ -67,6 +67,6 @@ export function createChangePassword(dependencies: ChangePasswordDependencies) {
     const readAt = toNumericDate(clock())
     const user = await store(caller, passwordHash)
     validity.forget(caller.claims)
-    return issueToken(user, readAt)
+    return issueToken(user, readAt, { amr: caller.claims.amr })
   }
 }

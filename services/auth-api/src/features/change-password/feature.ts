@@ -25,7 +25,7 @@ export async function addChangePassword(app: FastifyInstance, config: Config, co
     changePassword(request, change) {
       const caller = core.callerOf(request)
       return changePassword(caller, change, (user) =>
-        requireCurrentPassword(user, change.currentPassword, { request, audit: caller.audit }),
+        requireCurrentPassword(user, change.currentPassword, { request, ...caller }),
       )
     },
   })

@@ -32,7 +32,7 @@ export const changePasswordRoutes: FastifyPluginAsyncZod<ChangePasswordRoutesOpt
     '/profile/password',
     {
       auth: 'authenticated',
-      problems: ['wrong_password', 'password_refused', 'overloaded'],
+      problems: ['insufficient_user_authentication', 'wrong_password', 'password_refused', 'overloaded'],
       schema: {
         operationId: 'changePassword',
         summary: "Change the caller's password",

@@ -30,7 +30,7 @@ export function addDeleteAccount(app: FastifyInstance, config: Config, core: Cor
     '/profile/delete',
     {
       auth: 'authenticated',
-      problems: ['wrong_password', 'overloaded'],
+      problems: ['insufficient_user_authentication', 'wrong_password', 'overloaded'],
       schema: {
         operationId: 'deleteAccount',
         summary: "Delete the caller's account",
@@ -45,7 +45,7 @@ export function addDeleteAccount(app: FastifyInstance, config: Config, core: Cor
       const caller = callerOf(request)
       const { currentPassword } = request.body
       await deleteAccount(caller, (user) =>
-        requireCurrentPassword(user, currentPassword, { request, audit: caller.audit }),
+        requireCurrentPassword(user, currentPassword, { request, ...caller }),
       )
       reply.code(204)
     },

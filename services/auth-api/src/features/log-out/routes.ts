@@ -22,7 +22,7 @@ export const logOutRoutes: FastifyPluginAsyncZod<LogOutRoutesOptions> = async (a
   app.post(
     '/logout',
     {
-      auth: 'authenticated',
+      auth: { secondFactor: 'enrolling' },
       // Most clients send no body.
       preValidation: (request, _reply, done) => {
         request.body ??= {}

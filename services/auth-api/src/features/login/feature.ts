@@ -6,12 +6,12 @@ import { roundUpRefusal } from '../../round-up-duration.ts'
 import { createLoginCounter } from '../../service-metrics.ts'
 import { type Credentials, createLogIn } from './log-in.ts'
 import { createFailedLoginNotice } from './notice-failed-logins.ts'
-import { createNewClientNotice } from './notice-new-client.ts'
 import { loginRoutes } from './routes.ts'
 
 /** Adds `POST /login`. */
 export async function addLogin(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { transaction, users, usersIn, passwords, tokens, mails, notify, logger, registry, clock } = core
+  const { secondFactor, noticeLogin } = core
   const { limitLogin, accountKey } = core.limits
   const count = createLoginCounter(registry)
   const noticeFailedLogin = createFailedLoginNotice({ transaction, usersIn, notify, mails, logger, clock })
@@ -26,15 +26,14 @@ export async function addLogin(app: FastifyInstance, config: Config, core: Core)
       if (config.notices.failedLogins === 'on')
         noticeFailedLogin({ account: accountKey(username), userid, address })
     },
-    noticeLogin:
-      config.notices.newClient === 'on'
-        ? createNewClientNotice({ transaction, usersIn, notify, logger, clock })
-        : async () => undefined,
+    noticeLogin,
+    requireSecondFactor: async (user, audit) => secondFactor?.requireAtLogin(user, audit),
     issueToken: tokens.issueToken,
     field: config.login.field,
     clock,
   })
   await app.register(loginRoutes, {
+    hasSecondFactor: secondFactor !== undefined,
     logIn(credentials, request) {
       const limited = () =>
         limitLogin(request, credentials.username, (client) =>

@@ -37,6 +37,7 @@ async function logIn({ user, verification = { matches: false }, isFull = false }
         return verification
       },
     },
+    requireSecondFactor: async () => undefined,
     replaceHash: async (userid, old, hash) => void steps.push(`replace ${old} of ${userid} by ${hash}`),
     reportUnusableHash: (userid, reason) => void steps.push(`the hash of ${userid} ${reason}`),
     noticeFailedLogin: (name, userid, address) =>

@@ -5,8 +5,8 @@ import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoginField, UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { NoticeLogin } from '../../notice-new-client.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
-import type { NoticeLogin } from './notice-new-client.ts'
 
 export interface LogInDependencies {
   users: Pick<UserRepository, 'findByLogin'>
@@ -19,6 +19,8 @@ export interface LogInDependencies {
   noticeFailedLogin: (username: string, userid: string | undefined, address: string) => void
   /** Called for every login that succeeds, before its token is issued. */
   noticeLogin: NoticeLogin
+  /** Throws `second_factor_required` for a user who has one. */
+  requireSecondFactor: (user: User, audit: Pick<RequestAudit, 'report'>) => Promise<void>
   issueToken: IssueToken
   field: LoginField
   clock: Clock
@@ -31,8 +33,8 @@ export interface Credentials {
 }
 
 /**
- * Exchanges credentials for a token; throws `invalid_credentials`, whatever is wrong with them, and `overloaded` when too
- * many logins wait.
+ * Exchanges credentials for a token; throws `invalid_credentials`, whatever is wrong with them, `second_factor_required` after
+ * the right ones, and `overloaded` when too many logins wait.
  */
 export function createLogIn({
   users,
@@ -41,6 +43,7 @@ export function createLogIn({
   reportUnusableHash,
   noticeFailedLogin,
   noticeLogin,
+  requireSecondFactor,
   issueToken,
   field,
   clock,
@@ -64,6 +67,7 @@ export function createLogIn({
       throw new AppError('invalid_credentials', 'The username or the password is wrong')
     }
     if (verification.rehashed) await replaceHash(user.userid, user.passwordHash, verification.rehashed)
+    await requireSecondFactor(user, audit)
     audit.report({ name: 'login.succeeded', userid: user.userid })
     await noticeLogin(user, audit)
     return issueToken(user, readAt)

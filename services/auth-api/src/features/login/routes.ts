@@ -24,15 +24,23 @@ const LoginBody = z
   .meta({ id: 'Credentials', examples: [{ username: 'ada@example.com', password: 'c0rrect-Horse!' }] })
 
 export interface LoginRoutesOptions {
+  hasSecondFactor: boolean
   /** `request` identifies the client, whose failed logins are limited. */
   logIn: (credentials: Credentials, request: FastifyRequest) => Promise<IssuedToken>
 }
 
-export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (app, { logIn }) => {
+export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (
+  app,
+  { hasSecondFactor, logIn },
+) => {
   app.post(
     '/login',
     {
-      problems: ['invalid_credentials', 'overloaded'],
+      problems: [
+        'invalid_credentials',
+        ...(hasSecondFactor ? (['second_factor_required'] as const) : []),
+        'overloaded',
+      ],
       schema: {
         operationId: 'login',
         summary: 'Exchange credentials for a token',

@@ -2,7 +2,7 @@ import type { Queryable } from '@latchkey/shared/database/database.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { wrongPassword } from '../../require-current-password.ts'
 import { roundUpDuration } from '../../round-up-duration.ts'
-import type { Caller } from '../../tokens/claims.ts'
+import type { Caller, Claims } from '../../tokens/claims.ts'
 import type { RequireValid } from '../../tokens/token-validity.ts'
 import { type ApplyEmailChange, isSameMailbox } from './apply-email-change.ts'
 import type { RequestEmailChange } from './request-email-change.ts'
@@ -12,6 +12,8 @@ export interface ChangeEmailDependencies {
   isConfirmed: boolean
   db: Queryable
   requireValid: RequireValid
+  /** Throws for a user with a second factor whose token was not won by it just now. */
+  requireFreshFactor: (user: User, claims: Claims) => void
   requestEmailChange: RequestEmailChange
   applyEmailChange: ApplyEmailChange
 }
@@ -27,15 +29,18 @@ export interface EmailChangeGuards {
 
 /** Creates what changes an e-mail: at once, or by the code of a mail to the new address. */
 export function createChangeEmail(dependencies: ChangeEmailDependencies) {
-  const { isConfirmed, db, requireValid, requestEmailChange, applyEmailChange } = dependencies
+  const { isConfirmed, db, requireValid, requireFreshFactor } = dependencies
+  const { requestEmailChange, applyEmailChange } = dependencies
 
   const needsCode = (user: User, email: string): boolean => isConfirmed && !isSameMailbox(user, email)
 
   /** Decides by the user that the transaction has locked: the e-mail may have changed since the guards. */
-  const changeEmail: ApplyEmailChange = (transaction, user, email, caller) =>
-    needsCode(user, email)
+  const changeEmail: ApplyEmailChange = async (transaction, user, email, caller) => {
+    requireFreshFactor(user, caller.claims)
+    await (needsCode(user, email)
       ? requestEmailChange(transaction, user, email, caller.audit)
-      : applyEmailChange(transaction, user, email, caller)
+      : applyEmailChange(transaction, user, email, caller))
+  }
 
   /**
    * Runs `update`, which changes the e-mail, behind the guards. An e-mail that needs a code requires the current password;

@@ -39,8 +39,7 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
     const updated = () => updateProfile(caller, change)
     if (email === undefined) return updated()
     const guards: EmailChangeGuards = {
-      requirePassword: (user, password) =>
-        requireCurrentPassword(user, password, { request, audit: caller.audit }),
+      requirePassword: (user, password) => requireCurrentPassword(user, password, { request, ...caller }),
       async limitMails(userid, address) {
         await limitEmailChanges(request, userid)
         await limitEmailChangesTo(request, address)
@@ -68,7 +67,7 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
 
 /** Creates what changes an e-mail: at once, or by the code of a mail to the new address where EMAIL_CHANGE says so. */
 function createEmailChange({ profile, reset }: Config, core: Core) {
-  const { db, transaction, usersIn, mails, notify, clock } = core
+  const { db, transaction, usersIn, mails, notify, clock, requireFreshFactor } = core
   const { ttlSeconds, attempts } = reset
   const { requireValid } = core.tokens
   const changesIn = (queryable: Queryable) => createCodeRepository(queryable, EMAIL_CHANGES)
@@ -86,6 +85,7 @@ function createEmailChange({ profile, reset }: Config, core: Core) {
       isConfirmed: profile.emailChange === 'confirmed',
       db,
       requireValid,
+      requireFreshFactor,
       requestEmailChange: createRequestEmailChange({ usersIn, changesIn, mails, secrets, ttlSeconds, clock }),
       applyEmailChange: apply,
     }),

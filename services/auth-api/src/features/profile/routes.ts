@@ -62,7 +62,7 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async 
     '/profile',
     {
       auth: 'authenticated',
-      problems: ['email_taken', 'wrong_password', 'overloaded'],
+      problems: ['insufficient_user_authentication', 'email_taken', 'wrong_password', 'overloaded'],
       schema: {
         operationId: 'updateProfile',
         summary: "Change the caller's name, e-mail or language",

@@ -40,7 +40,7 @@ export function createRefreshToken(dependencies: RefreshTokenDependencies) {
       throw revokedToken()
     }
     audit.report({ name: 'token.refreshed', userid: status.user.userid })
-    const session = { sid: claims.sid, authTime: claims.auth_time }
+    const session = { sid: claims.sid, authTime: claims.auth_time, amr: claims.amr }
     return issueToken(status.user, toNumericDate(now), session)
   }
 }

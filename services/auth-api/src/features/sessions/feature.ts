@@ -1,5 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import type { FastifyInstance, preSerializationAsyncHookHandler, RouteOptions } from 'fastify'
+import { z } from 'zod'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { TokenResponse } from '../../tokens/token-response.ts'
@@ -44,5 +45,8 @@ export async function addSessions(app: FastifyInstance, config: Config, core: Co
   })
 }
 
-const answersToken = ({ schema }: RouteOptions): boolean =>
-  (schema?.response as Record<string, unknown> | undefined)?.[200] === TokenResponse
+/** Whether a route answers with a token, also with more beside it. */
+function answersToken({ schema }: RouteOptions): boolean {
+  const response = (schema?.response as Record<string, unknown> | undefined)?.[200]
+  return response instanceof z.ZodObject && response.shape.token === TokenResponse.shape.token
+}

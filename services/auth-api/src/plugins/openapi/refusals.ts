@@ -27,6 +27,22 @@ const EXAMPLES: Partial<Record<ErrorCode, { detail: string; members?: Record<str
   invalid_credentials: { detail: 'The username or the password is wrong' },
   invalid_token: { detail: 'The token has expired' },
   token_not_refreshable: { detail: 'A token can be refreshed in its last 300 seconds; try again then' },
+  insufficient_user_authentication: {
+    detail: 'A second factor is required: confirm it by POST /login/stepup, or add one first',
+    members: { acr_values: 'urn:latchkey:acr:second-factor' },
+  },
+  second_factor_required: {
+    detail: 'Send the challenge and a code to POST /login/secondfactor',
+    members: {
+      challenge: 'eyJ0eXAiOiJjaGFsbGVuZ2UifQ.e30.c2lnbmF0dXJl',
+      factors: ['totp'],
+    },
+  },
+  second_factor_refused: { detail: 'The code is wrong, or was used already; send the next one' },
+  challenge_refused: { detail: 'The challenge is not valid, has expired or was used; log in again' },
+  last_factor: { detail: 'Your role needs a second factor; add another one before you remove this one' },
+  too_many_factors: { detail: 'You have 3 authenticator apps; remove one first' },
+  factor_not_found: { detail: 'You have no such factor' },
   forbidden: { detail: 'The role admin is required' },
   email_taken: { detail: 'This e-mail address is already in use' },
   reset_refused: { detail: 'Invalid or expired code or token; try again, or request a new code' },
@@ -71,7 +87,9 @@ function codesOf({ auth, schema, config, problems = [] }: RouteOptions): ErrorCo
   const codes = new Set<ErrorCode>(problems.filter((problem) => typeof problem === 'string'))
   if (schema?.body ?? schema?.params ?? schema?.querystring) codes.add('invalid_input')
   if (requiresToken(auth)) codes.add('invalid_token')
-  if (typeof auth === 'object') codes.add('forbidden')
+  if (typeof auth === 'object' && auth.role) codes.add('forbidden')
+  if (typeof auth === 'object' && (auth.secondFactor === true || auth.maxAgeSeconds))
+    codes.add('insufficient_user_authentication')
   if (!config?.isProbe) codes.add('rate_limited').add('unavailable')
   return [...codes]
 }

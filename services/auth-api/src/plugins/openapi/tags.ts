@@ -10,6 +10,7 @@ const FIRST: readonly Tag[] = [
   { name: 'token', description: 'A token in its last minutes is exchanged for a new one.' },
   { name: 'sessions', description: "The caller's logins that have not ended." },
   { name: 'profile', description: "The caller's own data." },
+  { name: 'second factor', description: 'What a login needs beside the password.' },
   {
     name: 'password reset',
     description:

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto'
+import { AppError } from '@latchkey/shared/app-error.ts'
+import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
+import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
+import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
+import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { SecondFactor } from '../../second-factor/second-factor.ts'
+import { findStep, newTotpSecret, totpUri } from '../../second-factor/totp.ts'
+import type { Caller } from '../../tokens/claims.ts'
+import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
+import type { RequireValid } from '../../tokens/token-validity.ts'
+import { codeRefused } from './prove-code.ts'
+
+export interface EnrolTotpDependencies {
+  transaction: Database['transaction']
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById'>
+  requireValid: RequireValid
+  secondFactor: Pick<SecondFactor, 'recordAdded' | 'secrets'>
+  issueToken: IssueToken
+  /** What an authenticator app shows beside the name of the user. */
+  productName: string
+  clock: Clock
+}
+
+/** A secret that a client can show as a QR code. */
+export interface Enrolment {
+  /** In base 32. */
+  secret: string
+  uri: string
+}
+
+export interface Enrolled extends IssuedToken {
+  /** Empty where the user has some already. */
+  recoveryCodes: string[]
+}
+
+/** Time in which the first code must follow. */
+const ENROLMENT_MS = 15 * 60 * 1000
+/** A user needs two to change from one device to another. Each one multiplies the chance of a guess. */
+const MAX_APPS = 3
+
+/** Creates what adds an authenticator app: a secret, and its confirmation by the first code. */
+export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
+  const { transaction, usersIn, requireValid, secondFactor, issueToken, productName, clock } = dependencies
+  const { secrets } = secondFactor
+
+  const withUser = <Result>({ claims }: Caller, work: (db: Transaction, user: User) => Promise<Result>) =>
+    transaction(async (db) => {
+      await usersIn(db).lock(claims.sub)
+      return work(db, await requireValid(db, claims))
+    })
+
+  return {
+    /** Begins an enrolment, which replaces one that is not confirmed; throws `too_many_factors`. */
+    begin: (caller: Caller, name: string | undefined): Promise<Enrolment> =>
+      withUser(caller, async (db, user) => {
+        const factors = createFactorRepository(db)
+        const { userid } = user
+        const apps = (await factors.find(userid)).filter(
+          ({ kind, confirmedAt }) => kind === 'totp' && confirmedAt,
+        )
+        if (apps.length >= MAX_APPS) throw tooManyApps()
+        const secret = newTotpSecret()
+        const data = await secrets.sealTotp(userid, secret)
+        await factors.deletePending(userid, 'totp')
+        await factors.insert({ id: randomUUID(), userid, kind: 'totp', name, data }, new Date(clock()))
+        const label = user.email ?? user.username
+        return { secret, uri: totpUri(secret, { issuer: productName, label }) }
+      }),
+
+    /** Confirms the enrolment by a code, and raises the token; throws `second_factor_refused`. */
+    async confirm(caller: Caller, code: string): Promise<Enrolled> {
+      const { user, recoveryCodes, session } = await withUser(caller, async (db, user) => {
+        const factors = createFactorRepository(db)
+        const now = clock()
+        const pending = (await factors.find(user.userid)).find(
+          ({ kind, confirmedAt, createdAt }) =>
+            kind === 'totp' && !confirmedAt && now - createdAt.getTime() < ENROLMENT_MS,
+        )
+        if (!pending) throw noEnrolment()
+        const step = findStep(await secrets.openTotp(user.userid, pending.data), code, now)
+        if (step === undefined) throw codeRefused()
+        await factors.confirm(pending.id, step, new Date(now))
+        const added = await secondFactor.recordAdded(db, caller, { user, kind: 'totp', amr: ['otp'] })
+        return { ...added, user: (await usersIn(db).findById(user.userid)) ?? user }
+      })
+      return { recoveryCodes, ...(await issueToken(user, toNumericDate(clock()), session)) }
+    },
+  }
+}
+
+const tooManyApps = () =>
+  new AppError('too_many_factors', `You have ${MAX_APPS} authenticator apps; remove one first`)
+
+const noEnrolment = () =>
+  new AppError(
+    'second_factor_refused',
+    'No authenticator app waits for a code; begin again with a new secret',
+  )

@@ -1,0 +1,54 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import type { Clock } from '@latchkey/shared/clock.ts'
+import { createFactorRepository, type FactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
+import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
+import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { FactorSecrets } from '../../second-factor/factor-secrets.ts'
+import type { RecoveryCodes } from '../../second-factor/recovery-codes.ts'
+import type { Prove } from '../../second-factor/second-factor.ts'
+import { findStep } from '../../second-factor/totp.ts'
+
+export interface ProveCodeDependencies {
+  secrets: Pick<FactorSecrets, 'openTotp'>
+  recoveryCodes: Pick<RecoveryCodes, 'use'>
+  notify: SendNotice
+  clock: Clock
+}
+
+export type ProveCode = (code: string, audit: Pick<RequestAudit, 'write' | 'address'>) => Prove
+
+/** Creates the function that shows a second factor by a code of an authenticator app, or by a recovery code. */
+export function createProveCode({ secrets, recoveryCodes, notify, clock }: ProveCodeDependencies): ProveCode {
+  async function useTotp(factors: FactorRepository, { userid }: User, code: string): Promise<boolean> {
+    const now = clock()
+    for (const { id, kind, data, confirmedAt } of await factors.find(userid)) {
+      if (kind !== 'totp' || !confirmedAt) continue
+      const step = findStep(await secrets.openTotp(userid, data), code, now)
+      if (step !== undefined && (await factors.use(id, step, new Date(now)))) return true
+    }
+    return false
+  }
+
+  return (code, audit) => async (db, user) => {
+    const factors = createFactorRepository(db)
+    if (isTotpCode(code)) {
+      if (await useTotp(factors, user, code)) return ['otp']
+      throw codeRefused()
+    }
+    const left = await recoveryCodes.use(factors, user.userid, code)
+    if (left === undefined) throw codeRefused()
+    await audit.write(db, { name: 'recovery_code.used', userid: user.userid })
+    await notify(db, user, { template: 'recovery-code-used', left }, audit.address)
+    return ['otp']
+  }
+}
+
+/** Whether a code is one of an authenticator app; any other can only be a recovery code. */
+export const isTotpCode = (code: string): boolean => /^[0-9]{6}$/.test(code)
+
+export const codeRefused = () =>
+  new AppError(
+    'second_factor_refused',
+    'The code is wrong or was used already; send the next one, and compare the clock of your device',
+  )

@@ -1,0 +1,264 @@
+import type { Factor } from '@latchkey/shared/factors/factor-repository.ts'
+import { FACTOR_KINDS } from '@latchkey/shared/factors/user-factors.ts'
+import { givenPassword } from '@latchkey/shared/passwords/password-policy.ts'
+import { displayName } from '@latchkey/shared/users/account-names.ts'
+import type { FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { sixDigitCode } from '../../one-time-codes/check-code.ts'
+import type { IssuedToken } from '../../tokens/issue-token.ts'
+import { TokenResponse } from '../../tokens/token-response.ts'
+import type { Enrolled, Enrolment } from './enrol-totp.ts'
+
+const SECRET = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
+const RECOVERY_CODE = '7k3m-q2xw-9dfr'
+
+/** A code as users type it: apps show six digits in two groups. */
+const anyCode = () =>
+  z
+    .string('must be a string')
+    .max(40, 'is too long')
+    .transform((code) => code.replaceAll(/\s/g, ''))
+    .refine((code) => code !== '', 'must not be empty')
+    .describe('The code of an authenticator app, or a recovery code.')
+
+const SecondFactorBody = z
+  .object(
+    {
+      challenge: z
+        .string('must be a string')
+        .min(1, 'must not be empty')
+        .max(2_048, 'is too long')
+        .describe('The `challenge` of the login.'),
+      code: anyCode(),
+    },
+    'must be a JSON object',
+  )
+  .meta({ id: 'SecondFactor', examples: [{ challenge: 'eyJ0eXAi…', code: '042711' }] })
+
+const StepUpBody = z
+  .object(
+    {
+      code: anyCode().optional(),
+      currentPassword: givenPassword()
+        .min(1, 'must not be empty')
+        .optional()
+        .describe('In place of a code, for a user without a second factor.'),
+    },
+    'must be a JSON object',
+  )
+  .refine(({ code, currentPassword }) => (code === undefined) !== (currentPassword === undefined), {
+    path: ['code'],
+    error: 'must be sent, or currentPassword, but not both',
+  })
+  .meta({ id: 'StepUp', examples: [{ code: '042711' }] })
+
+export type StepUp = z.output<typeof StepUpBody>
+
+const TotpEnrolment = z
+  .object(
+    {
+      currentPassword: givenPassword().min(1, 'must not be empty'),
+      name: displayName().min(1, 'must not be empty').optional().describe('What the user calls the device.'),
+    },
+    'must be a JSON object',
+  )
+  .meta({ id: 'TotpEnrolment', examples: [{ currentPassword: 'c0rrect-Horse!', name: 'Phone' }] })
+
+const TotpSecret = z
+  .object({
+    secret: z.string().describe('In base 32, for an app that takes no URI.'),
+    uri: z.string().describe('What an authenticator app reads from a QR code.'),
+  })
+  .meta({
+    id: 'TotpSecret',
+    examples: [
+      {
+        secret: SECRET,
+        uri: `otpauth://totp/Latchkey:ada%40example.com?issuer=Latchkey&secret=${SECRET}&algorithm=SHA1&digits=6&period=30`,
+      },
+    ],
+  })
+
+const TotpConfirmation = z
+  .object({ code: sixDigitCode().describe('The first code of the app.') }, 'must be a JSON object')
+  .meta({ id: 'TotpConfirmation', examples: [{ code: '042711' }] })
+
+const recoveryCodes = () => z.array(z.string()).describe('Shown this once. Each is valid once.')
+
+const EnrolledFactor = TokenResponse.extend({
+  recoveryCodes: recoveryCodes().describe('Shown this once; empty where the user has some already.'),
+}).meta({
+  id: 'EnrolledFactor',
+  description: 'Recovery codes, and a token that was won by the new factor.',
+})
+
+const RecoveryCodesResponse = z
+  .object({ recoveryCodes: recoveryCodes() })
+  .meta({ id: 'RecoveryCodes', examples: [{ recoveryCodes: [RECOVERY_CODE] }] })
+
+const FactorsResponse = z
+  .object({
+    factors: z.array(
+      z.object({
+        id: z.guid(),
+        kind: z.enum(FACTOR_KINDS),
+        name: z.string().nullable(),
+        created_at: z.string().meta({ format: 'date-time' }),
+        last_used_at: z.string().nullable().meta({ format: 'date-time' }),
+      }),
+    ),
+    recoveryCodes: z.int().describe('How many are left.'),
+  })
+  .meta({ id: 'Factors' })
+
+/** A user whose role needs a second factor may add one. */
+const ENROLLING = { secondFactor: 'enrolling' } as const
+const FRESH = { secondFactor: true, maxAgeSeconds: 300 } as const
+const TAGS = ['second factor']
+
+export interface FactorRoutesOptions {
+  answer: (given: { challenge: string; code: string }, request: FastifyRequest) => Promise<IssuedToken>
+  stepUp: (given: StepUp, request: FastifyRequest) => Promise<IssuedToken>
+  list: (request: FastifyRequest) => Promise<{ factors: Factor[]; recoveryCodes: number }>
+  beginTotp: (
+    given: { currentPassword: string; name?: string | undefined },
+    request: FastifyRequest,
+  ) => Promise<Enrolment>
+  confirmTotp: (code: string, request: FastifyRequest) => Promise<Enrolled>
+  remove: (id: string, request: FastifyRequest) => Promise<void>
+  renewRecoveryCodes: (request: FastifyRequest) => Promise<string[]>
+}
+
+export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (app, options) => {
+  app.post(
+    '/login/secondfactor',
+    {
+      problems: ['second_factor_refused', 'challenge_refused'],
+      schema: {
+        operationId: 'answerChallenge',
+        summary: 'Exchange the challenge of a login and a code for a token',
+        description:
+          'A challenge lives five minutes, and takes five codes. Each code is accepted once. A use of a recovery code is mailed to the user.',
+        tags: ['login'],
+        body: SecondFactorBody,
+        response: { 200: TokenResponse },
+      },
+    },
+    (request) => options.answer(request.body, request),
+  )
+
+  app.post(
+    '/login/stepup',
+    {
+      auth: ENROLLING,
+      problems: ['second_factor_refused', 'wrong_password', 'overloaded'],
+      schema: {
+        operationId: 'stepUp',
+        summary: 'Raise the token by a second factor, or by the password',
+        description:
+          'The response has a token of the same session with a new `auth_time`, and in `amr` how it was won. For a user without a second factor, the password renews `auth_time`.',
+        tags: ['login'],
+        body: StepUpBody,
+        response: { 200: TokenResponse },
+      },
+    },
+    (request) => options.stepUp(request.body, request),
+  )
+
+  app.get(
+    '/profile/factors',
+    {
+      auth: ENROLLING,
+      schema: {
+        operationId: 'listFactors',
+        summary: "The caller's second factors",
+        description: 'Also how many recovery codes are left. Times are in UTC.',
+        tags: TAGS,
+        response: { 200: FactorsResponse },
+      },
+    },
+    async (request) => {
+      const { factors, recoveryCodes } = await options.list(request)
+      const shown = factors.map(({ id, kind, name = null, createdAt, lastUsedAt }) => ({
+        id,
+        kind,
+        name,
+        created_at: createdAt.toISOString(),
+        last_used_at: lastUsedAt?.toISOString() ?? null,
+      }))
+      return { factors: shown, recoveryCodes }
+    },
+  )
+
+  app.post(
+    '/profile/factors/totp',
+    {
+      auth: ENROLLING,
+      problems: ['insufficient_user_authentication', 'too_many_factors', 'wrong_password', 'overloaded'],
+      schema: {
+        operationId: 'addTotp',
+        summary: 'Begin to add an authenticator app',
+        description:
+          'The app counts once a first code confirms it, within 15 minutes. A further request replaces the secret. A user with a second factor needs a token that was won by it within the last five minutes.',
+        tags: TAGS,
+        body: TotpEnrolment,
+        response: { 200: TotpSecret },
+      },
+    },
+    (request) => options.beginTotp(request.body, request),
+  )
+
+  app.post(
+    '/profile/factors/totp/confirm',
+    {
+      auth: ENROLLING,
+      problems: ['second_factor_refused'],
+      schema: {
+        operationId: 'confirmTotp',
+        summary: 'Add the authenticator app by its first code',
+        description: 'From now on a login needs a code. The response has the recovery codes.',
+        tags: TAGS,
+        body: TotpConfirmation,
+        response: { 200: EnrolledFactor },
+      },
+    },
+    (request) => options.confirmTotp(request.body.code, request),
+  )
+
+  app.post(
+    '/profile/factors/recoverycodes',
+    {
+      auth: FRESH,
+      schema: {
+        operationId: 'renewRecoveryCodes',
+        summary: 'Replace the recovery codes by new ones',
+        description: 'Needs a token that was won by a second factor within the last five minutes.',
+        tags: TAGS,
+        response: { 200: RecoveryCodesResponse },
+      },
+    },
+    async (request) => ({ recoveryCodes: await options.renewRecoveryCodes(request) }),
+  )
+
+  app.delete(
+    '/profile/factors/:id',
+    {
+      auth: FRESH,
+      problems: ['factor_not_found', 'last_factor'],
+      schema: {
+        operationId: 'removeFactor',
+        summary: 'Remove a second factor',
+        description:
+          'Needs a token that was won by a second factor within the last five minutes. The last one takes the recovery codes with it.',
+        tags: TAGS,
+        params: z.object({ id: z.guid('must be the id of a factor') }),
+        response: { 204: z.undefined().describe('The factor is removed.') },
+      },
+    },
+    async (request, reply) => {
+      await options.remove(request.params.id.toLowerCase(), request)
+      reply.code(204)
+    },
+  )
+}

@@ -1,0 +1,96 @@
+import { createSecretKey, hkdfSync, randomUUID } from 'node:crypto'
+import { AppError } from '@latchkey/shared/app-error.ts'
+import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
+import type { Queryable } from '@latchkey/shared/database/database.ts'
+import { type User, validFromOf } from '@latchkey/shared/users/user.ts'
+import { errors, jwtVerify, SignJWT } from 'jose'
+import { z } from 'zod'
+import { createRevocationRepository } from '../tokens/revocation-repository.ts'
+
+/** Time in which a challenge can be answered. */
+export const CHALLENGE_SECONDS = 300
+
+/** What a challenge is good for; one for another purpose is refused. */
+export type ChallengePurpose = 'latchkey-second-factor'
+
+const TYPE = 'latchkey-challenge+jwt'
+
+const Challenge = z.object({
+  sub: z.guid(),
+  jti: z.guid(),
+  exp: z.number(),
+  /** The valid-from time of the user. A later one, as after a change of the password, ends the challenge. */
+  valid_from: z.number(),
+})
+
+export type Challenge = z.output<typeof Challenge>
+
+export interface ChallengesDependencies {
+  /** FACTOR_SECRET, from which the key is derived: no key of access tokens signs a challenge. */
+  secret: Uint8Array
+  previousSecret: Uint8Array | undefined
+  clock: Clock
+}
+
+export type Challenges = ReturnType<typeof createChallenges>
+
+/**
+ * Creates and checks challenges: signed texts for clients that have shown the password and not yet the second factor. The
+ * key, the type and the audience are others than those of access tokens, so that neither is taken for the other.
+ */
+export function createChallenges({ secret, previousSecret, clock }: ChallengesDependencies) {
+  const keys = [secret, previousSecret].flatMap((each) => (each ? [toKey(each)] : []))
+  const [key = toKey(secret)] = keys
+
+  async function verify(text: string, purpose: ChallengePurpose): Promise<unknown> {
+    for (const each of keys) {
+      try {
+        const { payload } = await jwtVerify(text, each, {
+          algorithms: ['HS256'],
+          typ: TYPE,
+          audience: purpose,
+          currentDate: new Date(clock()),
+        })
+        return payload
+      } catch (error) {
+        if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw challengeRefused()
+      }
+    }
+    throw challengeRefused()
+  }
+
+  return {
+    issue: (user: User, purpose: ChallengePurpose): Promise<string> =>
+      new SignJWT({ valid_from: validFromOf(user) })
+        .setProtectedHeader({ alg: 'HS256', typ: TYPE })
+        .setAudience(purpose)
+        .setSubject(user.userid)
+        .setJti(randomUUID())
+        .setExpirationTime(toNumericDate(clock()) + CHALLENGE_SECONDS)
+        .sign(key),
+
+    /** Throws `challenge_refused`. */
+    async read(text: string, purpose: ChallengePurpose): Promise<Challenge> {
+      const challenge = Challenge.safeParse(await verify(text, purpose))
+      if (!challenge.success) throw challengeRefused()
+      return challenge.data
+    },
+
+    /** Uses a challenge of `user` inside a transaction; throws `challenge_refused` when it was used, or has ended. */
+    async use(db: Queryable, user: User, { sub, jti, exp, valid_from }: Challenge): Promise<void> {
+      if (user.deletedAt || user.userid !== sub || validFromOf(user) !== valid_from) throw challengeRefused()
+      const isFirst = await createRevocationRepository(db).useOnce(
+        jti,
+        new Date(clock()),
+        new Date(exp * 1000),
+      )
+      if (!isFirst) throw challengeRefused()
+    },
+  }
+}
+
+const toKey = (secret: Uint8Array) =>
+  createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'latchkey challenge', 32)))
+
+export const challengeRefused = () =>
+  new AppError('challenge_refused', 'The challenge is not valid, has expired or was used; log in again')

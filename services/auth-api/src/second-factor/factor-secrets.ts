@@ -1,0 +1,55 @@
+import { hash, hkdfSync } from 'node:crypto'
+import { createTextSealer } from '@latchkey/shared/secrets/sealed-text.ts'
+import { z } from 'zod'
+
+/** What a sealed text is bound to: moved to the row of another user, it opens no more. */
+const Sealed = z.object({ userid: z.string(), purpose: z.string(), value: z.string() })
+
+export type FactorSecrets = ReturnType<typeof createFactorSecrets>
+
+export interface FactorSecretsDependencies {
+  secret: Uint8Array
+  /** Opens what it sealed, and seals nothing. */
+  previousSecret: Uint8Array | undefined
+  logger: { warn(details: object, message: string): void }
+}
+
+type Purpose = 'totp' | 'recovery'
+
+/**
+ * Creates what seals the secrets of factors and the hashes of recovery codes, by FACTOR_SECRET. What cannot be opened counts
+ * as absent: the other factors of the user are still of use.
+ */
+export function createFactorSecrets({ secret, previousSecret, logger }: FactorSecretsDependencies) {
+  const sealer = createTextSealer('FACTOR_SECRET', toKey(secret), previousSecret && toKey(previousSecret))
+
+  const seal = (userid: string, purpose: Purpose, value: string): Promise<string> =>
+    sealer.seal(JSON.stringify({ userid, purpose, value }))
+
+  async function open(userid: string, purpose: Purpose, sealed: string): Promise<string | undefined> {
+    try {
+      const text = Sealed.parse(JSON.parse(await sealer.open(sealed)))
+      if (text.userid === userid && text.purpose === purpose) return text.value
+    } catch {
+      // An error of jose or zod says no more than the line below.
+    }
+    logger.warn(
+      { userid, purpose },
+      'a second factor was sealed by another FACTOR_SECRET or for another user',
+    )
+    return undefined
+  }
+
+  return {
+    sealTotp: (userid: string, secret: string) => seal(userid, 'totp', secret),
+    openTotp: (userid: string, sealed: string) => open(userid, 'totp', sealed),
+    sealRecoveryCode: (userid: string, code: string) => seal(userid, 'recovery', hashOf(code)),
+    isRecoveryCode: async (userid: string, sealed: string, code: string) =>
+      (await open(userid, 'recovery', sealed)) === hashOf(code),
+  }
+}
+
+/** A code has 60 random bits, and its hash is sealed: what compares the hashes need not take equal time. */
+const hashOf = (code: string): string => hash('sha256', code, 'base64url')
+
+const toKey = (secret: Uint8Array) => Buffer.from(hkdfSync('sha256', secret, '', 'latchkey factor', 32))

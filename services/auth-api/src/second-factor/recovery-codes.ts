@@ -1,0 +1,43 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import type { FactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
+import type { FactorSecrets } from './factor-secrets.ts'
+
+const CODES = 10
+/** Crockford's base 32, in which no two letters look alike. */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
+const LETTERS = 12
+
+export type RecoveryCodes = ReturnType<typeof createRecoveryCodes>
+
+/** Creates what issues and uses recovery codes. Each needs the repository of a transaction that has locked the user. */
+export function createRecoveryCodes(secrets: FactorSecrets) {
+  return {
+    /** Replaces the codes of a user by ten new ones, and returns these as a user reads them. */
+    async renew(factors: FactorRepository, userid: string, now: Date): Promise<string[]> {
+      const codes = Array.from({ length: CODES }, newCode)
+      const rows = codes.map(async (code) => ({
+        id: randomUUID(),
+        hash: await secrets.sealRecoveryCode(userid, code),
+      }))
+      await factors.replaceCodes(userid, await Promise.all(rows), now)
+      return codes.map((code) => code.replaceAll(/(?<=^(?:.{4})+)(?!$)/g, '-'))
+    },
+
+    /** Uses a code; returns how many are left, and undefined for one that the user does not have. */
+    async use(factors: FactorRepository, userid: string, code: string): Promise<number | undefined> {
+      const stored = await factors.findCodes(userid)
+      const matches = await Promise.all(
+        stored.map(({ hash }) => secrets.isRecoveryCode(userid, hash, normalize(code))),
+      )
+      const used = stored[matches.indexOf(true)]
+      return used && (await factors.useCode(used.id)) ? stored.length - 1 : undefined
+    },
+  }
+}
+
+const newCode = (): string =>
+  Array.from({ length: LETTERS }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
+
+/** A user may type capitals, spaces, and the letters that the alphabet leaves out for the digits that they look like. */
+const normalize = (code: string): string =>
+  code.toLowerCase().replaceAll(/[\s-]/g, '').replaceAll('o', '0').replaceAll(/[il]/g, '1')

@@ -1,0 +1,158 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
+import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
+import { createFactorRepository, storeFactorKinds } from '@latchkey/shared/factors/factor-repository.ts'
+import { type FactorKind, factorKindsOf } from '@latchkey/shared/factors/user-factors.ts'
+import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
+import { roleOf, type User } from '@latchkey/shared/users/user.ts'
+import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { RequestAudit } from '../audit/request-audit.ts'
+import type { Config } from '../config.ts'
+import { MULTI_FACTOR, type RequireLogin } from '../tokens/authentication.ts'
+import type { Caller, Claims } from '../tokens/claims.ts'
+import type { IssuedToken, IssueToken } from '../tokens/issue-token.ts'
+import type { RequireValid } from '../tokens/token-validity.ts'
+import { type Challenge, challengeRefused, createChallenges } from './challenges.ts'
+import { createFactorSecrets, type FactorSecretsDependencies } from './factor-secrets.ts'
+import { createRecoveryCodes } from './recovery-codes.ts'
+
+export interface SecondFactorDependencies {
+  transaction: Database['transaction']
+  usersIn: (db: Queryable) => UserRepository
+  issueToken: IssueToken
+  requireLogin: RequireLogin
+  requireValid: RequireValid
+  notify: SendNotice
+  logger: FactorSecretsDependencies['logger']
+  clock: Clock
+}
+
+/**
+ * Shows that the user has a factor, inside a transaction that has locked the user; returns how, as `amr` says it (RFC 8176).
+ * Throws `second_factor_refused`.
+ */
+export type Prove = (transaction: Transaction, user: User) => Promise<readonly string[]>
+
+/** Time since a login by a second factor in which a user with one may change what guards the account. */
+const FRESH_SECONDS = 300
+
+export type SecondFactor = NonNullable<ReturnType<typeof createSecondFactor>>
+
+/**
+ * Creates what every kind of second factor has in common: the login in two steps, its challenge, and what an added or removed
+ * factor changes. Undefined where SECOND_FACTOR is `off`.
+ */
+export function createSecondFactor(
+  { mode, roles, secret, previousSecret }: Config['secondFactor'],
+  dependencies: SecondFactorDependencies,
+) {
+  if (mode !== 'on' || !secret) return undefined
+  const { transaction, usersIn, issueToken, requireLogin, requireValid, notify, logger, clock } = dependencies
+  const challenges = createChallenges({ secret, previousSecret, clock })
+  const secrets = createFactorSecrets({ secret, previousSecret, logger })
+  const recoveryCodes = createRecoveryCodes(secrets)
+
+  return {
+    challenges,
+    secrets,
+    recoveryCodes,
+
+    /** Throws `second_factor_required`, with a challenge, for a user who has a second factor. */
+    async requireAtLogin(user: User, audit: Pick<RequestAudit, 'report'>): Promise<void> {
+      const factors = factorKindsOf(user)
+      if (factors.length === 0) return
+      const challenge = await challenges.issue(user, 'latchkey-second-factor')
+      audit.report({ name: 'second_factor.required', userid: user.userid })
+      throw new AppError(
+        'second_factor_required',
+        'Send the challenge and a code to POST /login/secondfactor',
+        { details: { challenge, factors } },
+      )
+    },
+
+    /** Throws `insufficient_user_authentication` for a user with a second factor whose token was not won by it just now. */
+    requireFresh(user: User, claims: Claims): void {
+      if (factorKindsOf(user).length > 0)
+        requireLogin(claims, { secondFactor: true, maxAgeSeconds: FRESH_SECONDS })
+    },
+
+    /** Exchanges a challenge and a factor for a token. Throws `challenge_refused` and what `prove` throws. */
+    async answer(
+      challenge: Challenge,
+      prove: Prove,
+      audit: Pick<RequestAudit, 'report'>,
+    ): Promise<{ user: User; issued: IssuedToken }> {
+      const readAt = toNumericDate(clock())
+      const [user, amr] = await transaction(async (db) => {
+        const users = usersIn(db)
+        await users.lock(challenge.sub)
+        const user = await users.findById(challenge.sub)
+        if (!user) throw challengeRefused()
+        // A refused factor rolls this back, and the challenge can be answered again.
+        await challenges.use(db, user, challenge)
+        return [user, await prove(db, user)] as const
+      })
+      audit.report({ name: 'login.succeeded', userid: user.userid })
+      const issued = await issueToken(user, readAt, { amr: ['pwd', ...amr, MULTI_FACTOR] })
+      return { user, issued }
+    },
+
+    /** Raises a token by a factor of its user. Throws `invalid_token` and what `prove` throws. */
+    async stepUp({ claims, audit }: Caller, prove: Prove): Promise<IssuedToken> {
+      const readAt = toNumericDate(clock())
+      const [user, amr] = await transaction(async (db) => {
+        await usersIn(db).lock(claims.sub)
+        const user = await requireValid(db, claims)
+        return [user, await prove(db, user)] as const
+      })
+      audit.report({ name: 'token.stepped_up', userid: user.userid })
+      return issueToken(user, readAt, raise(claims, readAt, amr))
+    },
+
+    /**
+     * Records that the user has a new factor, inside the transaction that has confirmed it. Returns recovery codes, which are
+     * new unless the user has some; and the session of a token that was won by the factor.
+     */
+    async recordAdded(
+      db: Transaction,
+      { claims, audit }: Caller,
+      { user, kind, amr }: { user: User; kind: FactorKind; amr: readonly string[] },
+    ) {
+      const factors = createFactorRepository(db)
+      const { userid } = user
+      const hasCodes = (await factors.findCodes(userid)).length > 0
+      const codes = hasCodes ? [] : await recoveryCodes.renew(factors, userid, new Date(clock()))
+      await storeFactorKinds(factors, usersIn(db), userid)
+      await audit.write(db, { name: 'factor.added', userid, reason: kind })
+      await notify(db, user, { template: 'factor-added', kind }, audit.address)
+      return { recoveryCodes: codes, session: raise(claims, toNumericDate(clock()), amr) }
+    },
+
+    /**
+     * Deletes a factor of the user inside a transaction that has locked the user; false when the user has no such factor. Throws
+     * `last_factor` where the role needs one.
+     */
+    async remove(db: Transaction, user: User, id: string, audit: RequestAudit): Promise<boolean> {
+      const factors = createFactorRepository(db)
+      const { userid } = user
+      const confirmed = (await factors.find(userid)).filter(({ confirmedAt }) => confirmedAt)
+      const removed = confirmed.find((factor) => factor.id === id)
+      if (!removed || !(await factors.delete(id, userid))) return false
+      if (confirmed.length === 1 && roles.includes(roleOf(user))) throw lastFactor()
+      await storeFactorKinds(factors, usersIn(db), userid)
+      await audit.write(db, { name: 'factor.removed', userid, reason: removed.kind })
+      await notify(db, user, { template: 'factor-removed' }, audit.address)
+      return true
+    },
+  }
+}
+
+/** The session of a token after its user has shown a factor. */
+const raise = ({ sid, amr = ['pwd'] }: Claims, readAt: number, by: readonly string[]) => ({
+  sid,
+  authTime: readAt,
+  amr: [...new Set([...amr, ...by, MULTI_FACTOR])],
+})
+
+const lastFactor = () =>
+  new AppError('last_factor', 'Your role needs a second factor; add another one before you remove this one')

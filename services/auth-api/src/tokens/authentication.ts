@@ -1,0 +1,40 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
+import type { Claims } from './claims.ts'
+
+/** How a user must have logged in. */
+export interface RequiredLogin {
+  /** By a second factor. */
+  secondFactor?: boolean | undefined
+  /** At most so long ago. */
+  maxAgeSeconds?: number | undefined
+}
+
+/** The member of `amr` that says that a second factor was used (RFC 8176 §2). */
+export const MULTI_FACTOR = 'mfa'
+
+/** The value of `acr_values` in a refusal: log in by a second factor. */
+const SECOND_FACTOR_ACR = 'urn:latchkey:acr:second-factor'
+
+/** Throws `insufficient_user_authentication` (RFC 9470) where the login of a token does not suffice. */
+export type RequireLogin = (claims: Claims, required: RequiredLogin) => void
+
+export const createRequireLogin =
+  (clock: Clock): RequireLogin =>
+  ({ amr, auth_time }, { secondFactor, maxAgeSeconds }) => {
+    const lacksFactor = secondFactor === true && !amr?.includes(MULTI_FACTOR)
+    const isTooOld = maxAgeSeconds !== undefined && toNumericDate(clock()) - auth_time > maxAgeSeconds
+    if (!lacksFactor && !isTooOld) return
+    throw new AppError(
+      'insufficient_user_authentication',
+      lacksFactor
+        ? 'A second factor is required: confirm it by POST /login/stepup, or add one first'
+        : `A login within the last ${maxAgeSeconds} seconds is required: confirm it by POST /login/stepup, or log in again`,
+      {
+        details: {
+          ...(lacksFactor ? { acr_values: SECOND_FACTOR_ACR } : {}),
+          ...(maxAgeSeconds === undefined ? {} : { max_age: maxAgeSeconds }),
+        },
+      },
+    )
+  }

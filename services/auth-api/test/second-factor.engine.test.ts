@@ -1,0 +1,484 @@
+import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
+import { decodeJwt, SignJWT } from 'jose'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answer, challengeOf, codeAt, enrol, enrolUser, factorSettings, post } from './support/factors.ts'
+import {
+  aToken,
+  aUser,
+  bearer,
+  codeTo,
+  logIn,
+  mailTo,
+  PASSWORD,
+  queuedMails,
+  startApp,
+  type TestApp,
+} from './support/start-app.ts'
+
+const STEP_MS = 30_000
+const START = Math.ceil(Date.now() / STEP_MS) * STEP_MS
+const NEW_PASSWORD = 'N3w-p4ssw0rd!'
+const typeOf = (name: string) => `urn:latchkey:problem:${name}`
+
+let app: TestApp
+beforeAll(async () => {
+  app = await startApp({
+    settings: factorSettings({
+      SECOND_FACTOR_ROLES: 'admin',
+      REFRESH_WINDOW: '3599',
+      SESSIONS: 'on',
+      NOTICE_NEW_CLIENT: 'on',
+    }),
+  })
+})
+beforeEach(() => void atStep(0))
+afterAll(() => app[Symbol.asyncDispose]())
+
+/** Sets the clock to the begin of a step, so that a test knows which codes are valid. */
+function atStep(steps: number): number {
+  const now = START + steps * STEP_MS
+  app.setClock(now)
+  return now
+}
+const ping = async (token: string) =>
+  (await app.server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })).statusCode
+const remove = (token: string, id: string) =>
+  app.server.inject({ method: 'DELETE', url: `/profile/factors/${id}`, headers: bearer(token) })
+const listOf = async (token: string) =>
+  (await app.server.inject({ url: '/profile/factors', headers: bearer(token) })).json()
+
+describe('a login in two steps', () => {
+  it('is answered with a challenge, and the challenge and a code with a token that says how it was won', async () => {
+    const user = await aUser(app)
+    const { secret } = await enrolUser(app, user, atStep(0))
+    const refusal = await logIn(app, user.email)
+    expect(refusal.statusCode).toBe(403)
+    expect(refusal.json()).toMatchObject({
+      type: typeOf('second-factor-required'),
+      factors: ['totp'],
+      challenge: expect.any(String),
+    })
+    const won = await answer(app, refusal.json().challenge, codeAt(secret, atStep(1)))
+    expect(won.statusCode, won.body).toBe(200)
+    expect(Object.keys(won.json()).toSorted()).toEqual(['data', 'token'])
+    expect(decodeJwt(won.json().token)).toMatchObject({ amr: ['pwd', 'otp', 'mfa'] })
+    expect(await ping(won.json().token)).toBe(200)
+    atStep(2)
+    const refreshed = await post(app, '/refreshtoken', {}, won.json().token)
+    const { amr, auth_time, sid } = decodeJwt(won.json().token)
+    expect(decodeJwt(refreshed.json().token)).toMatchObject({ amr, auth_time, sid })
+  })
+
+  it('shows only after the right password that an account has a factor', async () => {
+    const [user, other] = [await aUser(app), await aUser(app)]
+    await enrolUser(app, user, atStep(0))
+    const refusals = await Promise.all([user, other].map(({ email }) => logIn(app, email, 'wrong')))
+    const [first, second] = refusals.map((refusal) => ({ ...refusal.json(), instance: '' }))
+    expect(first).toEqual(second)
+    expect(first.status).toBe(401)
+    const without = (await logIn(app, other.email)).json()
+    expect(Object.keys(without)).toEqual(['token', 'data'])
+    expect(decodeJwt(without.token)).not.toHaveProperty('amr')
+  })
+
+  it('accepts a code once, also when forty clients send it at the same time', async () => {
+    const user = await aUser(app)
+    const { secret } = await enrolUser(app, user, atStep(0))
+    const challenges = await Promise.all(Array.from({ length: 40 }, () => challengeOf(app, user)))
+    const code = codeAt(secret, atStep(1))
+    const answers = await Promise.all(challenges.map((challenge) => answer(app, challenge, code)))
+    const statuses = answers.map(({ statusCode }) => statusCode)
+    expect(statuses.toSorted()).toEqual([200, ...Array(39).fill(422)])
+    expect((await answer(app, await challengeOf(app, user), code)).json().type).toBe(
+      typeOf('second-factor-refused'),
+    )
+  })
+
+  it('accepts a challenge once, also when two right codes answer it at the same time', async () => {
+    const user = await aUser(app)
+    const { secret, recoveryCodes } = await enrolUser(app, user, atStep(0))
+    const challenge = await challengeOf(app, user)
+    const code = codeAt(secret, atStep(1))
+    const answers = await Promise.all(
+      [code, ...recoveryCodes.slice(0, 3)].map((each) => answer(app, challenge, each)),
+    )
+    expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 422, 422, 422])
+    const left = (await listOf(answers.find(({ statusCode }) => statusCode === 200)?.json().token))
+      .recoveryCodes
+    expect([9, 10], 'only the code of the winner is used').toContain(left)
+    const again = await answer(app, challenge, recoveryCodes[5] ?? '')
+    expect(again.json()).toMatchObject({ type: typeOf('challenge-refused'), status: 422 })
+  })
+
+  it('refuses the code of another account, and each of a closed enrolment', async () => {
+    const [user, other] = [await aUser(app), await aUser(app)]
+    await enrolUser(app, user, atStep(0))
+    const others = await enrolUser(app, other, atStep(0))
+    const begun = await post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, others.token)
+    const challenge = await challengeOf(app, user)
+    const now = atStep(1)
+    for (const code of [codeAt(others.secret, now), others.recoveryCodes[0] ?? ''])
+      expect((await answer(app, challenge, code)).statusCode).toBe(422)
+    const pending = await answer(app, await challengeOf(app, other), codeAt(begun.json().secret, now))
+    expect(pending.statusCode, 'a secret that is not confirmed').toBe(422)
+  })
+
+  it('accepts a clock that differs by one step, and says what to do where it differs by two', async () => {
+    const user = await aUser(app)
+    const { secret } = await enrolUser(app, user, atStep(0))
+    for (const { steps, offset, status } of [
+      { steps: 4, offset: 2, status: 422 },
+      { steps: 4, offset: -2, status: 422 },
+      { steps: 4, offset: -1, status: 200 },
+      { steps: 6, offset: 1, status: 200 },
+      { steps: 7, offset: 0, status: 422 },
+    ]) {
+      const now = atStep(steps)
+      const response = await answer(app, await challengeOf(app, user), codeAt(secret, now + offset * STEP_MS))
+      expect(response.statusCode, `${offset} steps at ${steps}`).toBe(status)
+      if (status === 422) expect(response.json().detail).toContain('clock')
+    }
+  })
+
+  it('refuses a challenge after five minutes, after five wrong codes, and after a new password', async () => {
+    const user = await aUser(app)
+    const { secret, token } = await enrolUser(app, user, atStep(0))
+    const late = await challengeOf(app, user)
+    const now = atStep(11)
+    expect((await answer(app, late, codeAt(secret, now))).json().type).toBe(typeOf('challenge-refused'))
+
+    const guessed = await challengeOf(app, user)
+    for (let guess = 0; guess < 5; guess++)
+      expect((await answer(app, guessed, '000000')).json().type).toBe(typeOf('second-factor-refused'))
+    const right = codeAt(secret, now)
+    expect((await answer(app, guessed, right)).json().type).toBe(typeOf('challenge-refused'))
+
+    const before = await challengeOf(app, user)
+    const { token: raised } = (await post(app, '/login/stepup', { code: right }, token)).json()
+    const changed = await app.server.inject({
+      method: 'PUT',
+      url: '/profile/password',
+      headers: bearer(raised),
+      payload: { currentPassword: PASSWORD, password: NEW_PASSWORD },
+    })
+    expect(changed.statusCode, changed.body).toBe(200)
+    expect(decodeJwt(changed.json().token).amr).toContain('mfa')
+    expect((await answer(app, before, codeAt(secret, atStep(12)))).json().type).toBe(
+      typeOf('challenge-refused'),
+    )
+  })
+
+  it('takes no other text for a challenge, and a challenge for no token', async () => {
+    const user = await aUser(app)
+    const { secret, token } = await enrolUser(app, user, atStep(0))
+    const challenge = await challengeOf(app, user)
+    const [, payload = ''] = challenge.split('.')
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
+    const header = { alg: 'HS256', typ: 'latchkey-challenge+jwt' }
+    const sign = (changes: object, by: Uint8Array, headers = header) =>
+      new SignJWT({ ...claims, ...changes }).setProtectedHeader(headers).sign(by)
+    const { secret: jwtSecret } = app.config.tokens
+    const { secret: factorSecret = new Uint8Array() } = app.config.secondFactor
+    const none = `${Buffer.from('{"alg":"none","typ":"latchkey-challenge+jwt"}').toString('base64url')}.${payload}.`
+    const code = codeAt(secret, atStep(1))
+    for (const forged of [
+      token,
+      none,
+      `${challenge}x`,
+      'a.b.c',
+      await sign({}, jwtSecret),
+      await sign({}, factorSecret),
+      await sign({}, jwtSecret, { alg: 'HS512', typ: 'JWT' }),
+    ])
+      expect((await answer(app, forged, code)).json()).toMatchObject({ type: typeOf('challenge-refused') })
+    expect(await ping(challenge)).toBe(401)
+    const stepUp = await post(app, '/login/stepup', { code }, challenge)
+    expect(stepUp.statusCode, 'a challenge as a token').toBe(401)
+    expect((await answer(app, challenge, code)).statusCode, 'still usable').toBe(200)
+  })
+
+  it('is not skipped by a reset of the password, which removes no factor', async () => {
+    const user = await aUser(app)
+    const { secret } = await enrolUser(app, user, atStep(0))
+    const { email } = user
+    await post(app, '/login/resetrequest', { email })
+    const code = await codeTo(app, email, 'password-reset')
+    const { token } = (await post(app, '/login/confirmcode', { email, code })).json()
+    const reset = { email, token, password: NEW_PASSWORD }
+    expect((await post(app, '/login/resetpassword', reset)).statusCode).toBe(200)
+    const refusal = await logIn(app, email, NEW_PASSWORD)
+    expect(refusal.statusCode).toBe(403)
+    const won = await answer(app, refusal.json().challenge, codeAt(secret, atStep(1)))
+    expect(won.statusCode).toBe(200)
+  })
+
+  it('is refused to a deleted user', async () => {
+    const user = await aUser(app)
+    const { secret } = await enrolUser(app, user, atStep(0))
+    const challenge = await challengeOf(app, user)
+    await app.users.softDelete(user.userid)
+    expect((await answer(app, challenge, codeAt(secret, atStep(1)))).json().type).toBe(
+      typeOf('challenge-refused'),
+    )
+  })
+})
+
+describe('recovery codes', () => {
+  it('log in once each, however they are typed, with a mail and an event', async () => {
+    const user = await aUser(app)
+    const { recoveryCodes } = await enrolUser(app, user, atStep(0))
+    expect(new Set(recoveryCodes).size).toBe(10)
+    const [code = ''] = recoveryCodes
+    const typed = ` ${code.toUpperCase().replaceAll('-', ' ').replaceAll('0', 'O').replaceAll('1', 'l')} `
+    const challenges = await Promise.all(Array.from({ length: 8 }, () => challengeOf(app, user)))
+    const answers = await Promise.all(challenges.map((challenge) => answer(app, challenge, typed)))
+    expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, ...Array(7).fill(422)])
+    const mail = await mailTo(app, user.email, 'recovery-code-used')
+    expect(mail.variables).toMatchObject({ left: '9', address: '127.0.*.*' })
+    const { token } = answers.find(({ statusCode }) => statusCode === 200)?.json() ?? {}
+    expect(await listOf(token)).toMatchObject({ recoveryCodes: 9, factors: [{ kind: 'totp' }] })
+    const events = await createAuditRepository(app.database.db).findNewest(user.userid, 20)
+    expect(events.map(({ name }) => name)).toContain('recovery_code.used')
+  })
+
+  it('are stored so that neither the row nor a copy in the row of another user shows or makes a code', async () => {
+    const [user, thief] = [await aUser(app), await aUser(app)]
+    const { secret, recoveryCodes } = await enrolUser(app, user, atStep(0))
+    await enrolUser(app, thief, atStep(0))
+    const { db } = app.database
+    const rows = await db.query({
+      name: 'test-factors',
+      text: 'select data as kept from user_factor union all select hash as kept from recovery_code',
+    })
+    const stored = JSON.stringify(rows)
+    for (const shown of [secret, ...recoveryCodes.flatMap((code) => [code, code.replaceAll('-', '')])])
+      expect(stored).not.toContain(shown)
+    await db.execute({ name: 'test-move', text: 'update recovery_code set userid = $1 where userid = $2' }, [
+      db.toUuidValue(thief.userid),
+      db.toUuidValue(user.userid),
+    ])
+    const moved = await answer(app, await challengeOf(app, thief), recoveryCodes[0] ?? '')
+    expect(moved.statusCode).toBe(422)
+    expect(app.logLines.join()).toContain('for another user')
+  })
+
+  it('are replaced by new ones', async () => {
+    const user = await aUser(app)
+    const { token, recoveryCodes } = await enrolUser(app, user, atStep(0))
+    const renewed = (await post(app, '/profile/factors/recoverycodes', {}, token)).json().recoveryCodes
+    expect(renewed).toHaveLength(10)
+    const statusOf = async (code: string) =>
+      (await answer(app, await challengeOf(app, user), code)).statusCode
+    expect(await statusOf(recoveryCodes[0] ?? '')).toBe(422)
+    expect(await statusOf(renewed[0])).toBe(200)
+  })
+})
+
+it('keeps one session from the login to the raised token', async () => {
+  const token = await aToken(app, await aUser(app))
+  const raised = await enrol(app, token, atStep(2))
+  const answered = await app.server.inject({ url: '/sessions', headers: bearer(raised.token) })
+  expect(answered.json().sessions).toMatchObject([
+    { current: true, refreshed_at: new Date(START + 2 * STEP_MS).toISOString() },
+  ])
+})
+
+describe('adding an authenticator app', () => {
+  it('needs the password, and a first code, and is mailed', async () => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const wrong = await post(app, '/profile/factors/totp', { currentPassword: 'wrong' }, token)
+    expect(wrong.json().type).toBe(typeOf('wrong-password'))
+    const early = await post(app, '/profile/factors/totp/confirm', { code: '123456' }, token)
+    expect(early.json()).toMatchObject({ status: 422, detail: expect.stringContaining('begin again') })
+    const begun = await post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, token)
+    const { secret, uri } = begun.json()
+    const label = encodeURIComponent(user.email)
+    expect(uri).toBe(
+      `otpauth://totp/Latchkey:${label}?issuer=Latchkey&secret=${secret}&algorithm=SHA1&digits=6&period=30`,
+    )
+    expect((await logIn(app, user.email)).statusCode, 'not confirmed').toBe(200)
+    const now = atStep(0)
+    const guess = codeAt(secret, now) === '000000' ? '000001' : '000000'
+    const refused = await post(app, '/profile/factors/totp/confirm', { code: guess }, token)
+    expect(refused.statusCode).toBe(422)
+    const confirm = () => post(app, '/profile/factors/totp/confirm', { code: codeAt(secret, now) }, token)
+    const answers = await Promise.all([confirm(), confirm(), confirm()])
+    expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 422, 422])
+    const { recoveryCodes, token: raised } =
+      answers.find(({ statusCode }) => statusCode === 200)?.json() ?? {}
+    expect(recoveryCodes).toHaveLength(10)
+    expect(decodeJwt(raised)).toMatchObject({ amr: ['pwd', 'otp', 'mfa'], sid: decodeJwt(token).sid })
+    expect((await mailTo(app, user.email, 'factor-added')).variables).not.toHaveProperty('passkey')
+    const replayed = await answer(app, await challengeOf(app, user), codeAt(secret, now))
+    expect(replayed.statusCode, 'the code that confirmed it').toBe(422)
+  })
+
+  it('in two tabs at once keeps the secret of the last one only', async () => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const begin = () => post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, token)
+    const begun = await Promise.all([begin(), begin(), begin(), begin()])
+    expect(begun.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200])
+    const now = atStep(0)
+    const statuses = []
+    for (const each of begun) {
+      const code = codeAt(each.json().secret, now)
+      statuses.push((await post(app, '/profile/factors/totp/confirm', { code }, token)).statusCode)
+    }
+    expect(statuses.toSorted()).toEqual([200, 422, 422, 422])
+  })
+
+  it('waits a quarter of an hour for the first code, and takes three apps', async () => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const begun = await post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, token)
+    const { secret } = begun.json()
+    const late = atStep(30)
+    const code = codeAt(secret, late)
+    expect((await post(app, '/profile/factors/totp/confirm', { code }, token)).statusCode).toBe(422)
+    let raised = await enrol(app, token, atStep(0))
+    for (let more = 0; more < 2; more++) {
+      raised = await enrol(app, raised.token, atStep(0))
+      expect(raised.recoveryCodes, 'those of before stay').toEqual([])
+    }
+    const fourth = await post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, raised.token)
+    expect(fourth.json()).toMatchObject({ type: typeOf('too-many-factors'), status: 409 })
+    expect((await listOf(raised.token)).factors).toHaveLength(3)
+  })
+
+  it.each([{ name: 'x'.repeat(300) }, { name: '' }, { name: 7 }, { currentPassword: 7 }])(
+    'refuses bad input: %j',
+    async (bad) => {
+      const token = await aToken(app, await aUser(app))
+      const response = await post(app, '/profile/factors/totp', { currentPassword: PASSWORD, ...bad }, token)
+      expect(response.statusCode).toBe(400)
+    },
+  )
+})
+
+describe('a user with a factor', () => {
+  it('needs a fresh one to change e-mail, password and factors', async () => {
+    const user = await aUser(app)
+    const old = await aToken(app, user)
+    const { secret, token } = await enrol(app, old, atStep(0))
+    const [{ id }] = (await listOf(token)).factors
+    const guarded: { method: 'POST' | 'PUT' | 'DELETE'; url: string; payload?: object }[] = [
+      { method: 'PUT', url: '/profile', payload: { email: 'other@example.com' } },
+      {
+        method: 'PUT',
+        url: '/profile/password',
+        payload: { currentPassword: PASSWORD, password: NEW_PASSWORD },
+      },
+      { method: 'POST', url: '/profile/factors/totp', payload: { currentPassword: PASSWORD } },
+      { method: 'POST', url: '/profile/factors/recoverycodes' },
+      { method: 'DELETE', url: `/profile/factors/${id}` },
+    ]
+    const send = (each: (typeof guarded)[number], by: string) =>
+      app.server.inject({ ...each, headers: bearer(by) })
+    const now = atStep(0)
+    for (const each of guarded) {
+      const refusal = await send(each, old)
+      expect(refusal.json(), `${each.url} without`).toMatchObject({
+        type: typeOf('insufficient-user-authentication'),
+        status: 401,
+        acr_values: 'urn:latchkey:acr:second-factor',
+        max_age: 300,
+      })
+      expect(refusal.headers['www-authenticate']).toMatch(
+        /^Bearer realm="latchkey", error="insufficient_user_authentication", error_description="[^"]+", acr_values="urn:latchkey:acr:second-factor", max_age="300"$/,
+      )
+      app.setClock(now + 301_000)
+      expect((await send(each, token)).json(), `${each.url} late`).toMatchObject({
+        status: 401,
+        max_age: 300,
+      })
+      app.setClock(now)
+    }
+    const later = now + 310_000
+    app.setClock(later)
+    const raised = await post(app, '/login/stepup', { code: codeAt(secret, later) }, old)
+    expect(decodeJwt(raised.json().token)).toMatchObject({
+      amr: ['pwd', 'otp', 'mfa'],
+      sid: decodeJwt(old).sid,
+      auth_time: Math.floor(later / 1000),
+    })
+    expect((await send(guarded[4] ?? { method: 'PUT', url: '' }, raised.json().token)).statusCode).toBe(204)
+    expect((await logIn(app, user.email)).statusCode, 'without a factor again').toBe(200)
+    expect((await mailTo(app, user.email, 'factor-removed')).variables.address).toBe('127.0.*.*')
+  })
+
+  it('cannot remove the factor of another user, or one twice', async () => {
+    const [user, other] = [await aUser(app), await aUser(app)]
+    const now = atStep(0)
+    const [mine, others] = [await enrolUser(app, user, now), await enrolUser(app, other, now)]
+    const [{ id }] = (await listOf(others.token)).factors
+    const foreign = await remove(mine.token, id)
+    expect(foreign.json()).toMatchObject({ status: 404, type: typeOf('factor-not-found') })
+    const answers = await Promise.all(Array.from({ length: 4 }, () => remove(others.token, id)))
+    expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([204, 404, 404, 404])
+    expect((await remove(mine.token, 'not-an-id')).statusCode).toBe(400)
+  })
+
+  it('steps up by a code once, and never by the password', async () => {
+    const user = await aUser(app)
+    const old = await aToken(app, user)
+    const { secret } = await enrol(app, old, atStep(0))
+    const byPassword = await post(app, '/login/stepup', { currentPassword: PASSWORD }, old)
+    expect(byPassword.statusCode).toBe(422)
+    const code = codeAt(secret, atStep(1))
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => post(app, '/login/stepup', { code }, old)),
+    )
+    expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, ...Array(7).fill(422)])
+    expect((await post(app, '/login/stepup', { code, currentPassword: PASSWORD }, old)).statusCode).toBe(400)
+  })
+})
+
+describe('a user of a role that needs a factor', () => {
+  it('can only add one, and then do everything but remove the last one', async () => {
+    const admin = await aUser(app, { role: 'admin' })
+    const token = await aToken(app, admin)
+    const profile = (by: string) => app.server.inject({ url: '/profile', headers: bearer(by) })
+    expect((await profile(token)).json()).toMatchObject({
+      type: typeOf('insufficient-user-authentication'),
+      acr_values: 'urn:latchkey:acr:second-factor',
+    })
+    const raised = await enrol(app, token, atStep(0))
+    expect((await profile(token)).statusCode, 'by the token of before').toBe(401)
+    expect((await profile(raised.token)).statusCode).toBe(200)
+    const [{ id }] = (await listOf(raised.token)).factors
+    expect((await remove(raised.token, id)).json()).toMatchObject({
+      status: 409,
+      type: typeOf('last-factor'),
+    })
+    expect((await logIn(app, admin.email)).statusCode).toBe(403)
+    const second = await enrol(app, raised.token, atStep(0))
+    expect((await remove(second.token, id)).statusCode).toBe(204)
+    expect((await post(app, '/logout', {}, token)).statusCode).toBe(204)
+  })
+})
+
+it('steps a user without a factor up by the password', async () => {
+  const user = await aUser(app)
+  const token = await aToken(app, user)
+  const later = atStep(2)
+  const wrong = await post(app, '/login/stepup', { currentPassword: 'wrong' }, token)
+  expect(wrong.json().type).toBe(typeOf('wrong-password'))
+  const raised = await post(app, '/login/stepup', { currentPassword: PASSWORD }, token)
+  const claims = decodeJwt(raised.json().token)
+  expect(claims).toMatchObject({ auth_time: Math.floor(later / 1000), sid: decodeJwt(token).sid })
+  expect(claims).not.toHaveProperty('amr')
+})
+
+it('writes no secret, code or challenge into the log', async () => {
+  const user = await aUser(app)
+  const { secret, recoveryCodes } = await enrolUser(app, user, atStep(0))
+  const challenge = await challengeOf(app, user)
+  const code = codeAt(secret, atStep(1))
+  await answer(app, challenge, recoveryCodes[0] ?? '')
+  await answer(app, challenge, code)
+  const log = app.logLines.join('\n')
+  for (const shown of [secret, code, challenge, recoveryCodes[0] ?? '']) expect(log).not.toContain(shown)
+  expect((await queuedMails(app)).length).toBeGreaterThan(0)
+})

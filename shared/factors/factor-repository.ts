@@ -1,0 +1,162 @@
+import type { Queryable, SqlValue, Statement } from '../database/database.ts'
+import { insertRows } from '../database/insert-rows.ts'
+import type { UserRepository } from '../users/user-repository.ts'
+import { FACTORS_PROPERTY, type FactorKind } from './user-factors.ts'
+
+/** One row of `user_factor`. */
+export interface Factor {
+  id: string
+  kind: FactorKind
+  name: string | undefined
+  /** The sealed secret of an authenticator app, or what is known of a passkey. */
+  data: string
+  createdAt: Date
+  /** Undefined until the user has shown that it works. */
+  confirmedAt: Date | undefined
+  lastUsedAt: Date | undefined
+  /** The time step of the last code, or the signature counter. */
+  lastCounter: number | undefined
+}
+
+export interface NewFactor extends Pick<Factor, 'id' | 'kind' | 'name' | 'data'> {
+  userid: string
+}
+
+/** A recovery code that is not used yet. */
+export interface RecoveryCode {
+  id: string
+  /** The sealed hash of the code. */
+  hash: string
+}
+
+interface FactorRow {
+  id: unknown
+  kind: FactorKind
+  name: string | null
+  data: string
+  created_at: Date
+  confirmed_at: Date | null
+  last_used_at: Date | null
+  // pg returns a bigint as text.
+  last_counter: number | string | null
+}
+
+const INSERT: Statement = {
+  name: 'factor-insert',
+  text: 'insert into user_factor (id, userid, kind, name, data, created_at) values ($1, $2, $3, $4, $5, $6)',
+}
+const FIND: Statement = {
+  name: 'factor-of-user',
+  text: `select id, kind, name, data, created_at, confirmed_at, last_used_at, last_counter
+    from user_factor where userid = $1 order by created_at, id`,
+}
+const CONFIRM: Statement = {
+  name: 'factor-confirm',
+  text: `update user_factor set confirmed_at = $3, last_used_at = $3, last_counter = $2
+    where id = $1 and confirmed_at is null`,
+}
+const USE: Statement = {
+  name: 'factor-use',
+  text: `update user_factor set last_used_at = $3, last_counter = $2
+    where id = $1 and confirmed_at is not null and (last_counter is null or last_counter < $2)`,
+}
+const DELETE: Statement = {
+  name: 'factor-delete',
+  text: 'delete from user_factor where id = $1 and userid = $2 and confirmed_at is not null',
+}
+const DELETE_PENDING: Statement = {
+  name: 'factor-delete-pending',
+  text: 'delete from user_factor where userid = $1 and kind = $2 and confirmed_at is null',
+}
+const DELETE_ALL: Statement = { name: 'factor-delete-all', text: 'delete from user_factor where userid = $1' }
+const FIND_CODES: Statement = {
+  name: 'recovery-code-of-user',
+  text: 'select id, hash from recovery_code where userid = $1',
+}
+const DELETE_CODE: Statement = {
+  name: 'recovery-code-delete',
+  text: 'delete from recovery_code where id = $1',
+}
+const DELETE_CODES: Statement = {
+  name: 'recovery-code-delete-all',
+  text: 'delete from recovery_code where userid = $1',
+}
+
+export type FactorRepository = ReturnType<typeof createFactorRepository>
+
+/** Creates the repository of factors and recovery codes. Given a transaction, it works inside that transaction. */
+export function createFactorRepository(db: Queryable) {
+  const changesOne = async (statement: Statement, id: string, ...values: SqlValue[]): Promise<boolean> =>
+    (await db.execute(statement, [db.toUuidValue(id), ...values])) === 1
+
+  return {
+    async insert({ id, userid, kind, name, data }: NewFactor, now: Date): Promise<void> {
+      await db.execute(INSERT, [db.toUuidValue(id), db.toUuidValue(userid), kind, name ?? null, data, now])
+    },
+
+    /** Finds the factors of a user, also those that are not confirmed; the oldest first. */
+    async find(userid: string): Promise<Factor[]> {
+      const rows = await db.query<FactorRow>(FIND, [db.toUuidValue(userid)])
+      return rows.map((row) => ({
+        id: db.fromUuidValue(row.id),
+        kind: row.kind,
+        name: row.name ?? undefined,
+        data: row.data,
+        createdAt: row.created_at,
+        confirmedAt: row.confirmed_at ?? undefined,
+        lastUsedAt: row.last_used_at ?? undefined,
+        lastCounter: row.last_counter === null ? undefined : Number(row.last_counter),
+      }))
+    },
+
+    /** Confirms a factor by its first use; true for the one call that does. */
+    confirm: (id: string, counter: number, now: Date) => changesOne(CONFIRM, id, counter, now),
+
+    /** Uses a factor; false unless `counter` is greater than that of every use before. */
+    use: (id: string, counter: number, now: Date) => changesOne(USE, id, counter, now),
+
+    /** Deletes a confirmed factor of the user; false when the user has no such factor. */
+    delete: (id: string, userid: string) => changesOne(DELETE, id, db.toUuidValue(userid)),
+
+    /** Deletes the factors of a kind that the user has not confirmed. */
+    async deletePending(userid: string, kind: FactorKind): Promise<void> {
+      await db.execute(DELETE_PENDING, [db.toUuidValue(userid), kind])
+    },
+
+    /** Deletes every factor and recovery code of the user. */
+    async deleteAll(userid: string): Promise<void> {
+      await db.execute(DELETE_ALL, [db.toUuidValue(userid)])
+      await db.execute(DELETE_CODES, [db.toUuidValue(userid)])
+    },
+
+    async findCodes(userid: string): Promise<RecoveryCode[]> {
+      const rows = await db.query<{ id: unknown; hash: string }>(FIND_CODES, [db.toUuidValue(userid)])
+      return rows.map(({ id, hash }) => ({ id: db.fromUuidValue(id), hash }))
+    },
+
+    /** Replaces the recovery codes of the user. */
+    async replaceCodes(userid: string, codes: readonly RecoveryCode[], now: Date): Promise<void> {
+      await db.execute(DELETE_CODES, [db.toUuidValue(userid)])
+      const rows = codes.map(({ id, hash }) => [db.toUuidValue(id), db.toUuidValue(userid), hash, now])
+      await insertRows(db, 'recovery_code', ['id', 'userid', 'hash', 'created_at'], rows)
+    },
+
+    /** Uses a recovery code; true for the one call that does. */
+    useCode: (id: string) => changesOne(DELETE_CODE, id),
+  }
+}
+
+/**
+ * Stores in the property of the user which kinds of factors the table has; deletes the recovery codes when none is left.
+ * Needs a transaction that has locked the user.
+ */
+export async function storeFactorKinds(
+  factors: Pick<FactorRepository, 'find' | 'deleteAll'>,
+  users: Pick<UserRepository, 'setProperty'>,
+  userid: string,
+): Promise<void> {
+  const confirmed = (await factors.find(userid)).filter(({ confirmedAt }) => confirmedAt)
+  const kinds = [...new Set(confirmed.map(({ kind }) => kind))].toSorted()
+  if (kinds.length === 0) await factors.deleteAll(userid)
+  await users.setProperty(userid, FACTORS_PROPERTY, kinds.join(' ') || null)
+}
