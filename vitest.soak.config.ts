@@ -7,7 +7,7 @@ export default configOf([
     // What `npm test` leaves out of these suites.
     provide: {
       engine: FIRST_ENGINE,
-      combinations: ['PostgreSQL + Redis'],
+      combinations: ['PostgreSQL + Valkey'],
       composeProfiles: ['mysql'],
       systemdMachines: ['node'],
     },

@@ -2,6 +2,7 @@ import { type FailedMail, type MailQueue, openMailQueue } from '@latchkey/shared
 import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
+import { hostsOf } from '@latchkey/shared/settings/setting.ts'
 import { maskAddress, maskAddresses } from '@latchkey/shared/users/email-address.ts'
 import { formatFields, formatTable } from './console/columns.ts'
 import { parseWholeNumber } from './console/whole-number.ts'
@@ -60,16 +61,11 @@ function describeFailed({ id, data, attempts, failedAt, reason }: FailedMail): s
 
 async function withQueue<Result>(work: (queue: MailQueue) => Promise<Result>): Promise<Result> {
   const { QUEUE_URL } = parseSettings(['QUEUE_URL'], loadEnvironment(process.env))
-  let lastError: Error | undefined
-  const onError = (error: Error) => {
-    lastError = error
-  }
-  const queue = openMailQueue(QUEUE_URL, { timeoutMs: TIMEOUT_MS, onError })
+  const queue = openMailQueue(QUEUE_URL, { timeoutMs: TIMEOUT_MS })
   try {
     await queue.ping().catch((error: unknown) => {
-      // BullMQ waits for an unreachable server and reports the reason to onError.
-      const reason = rootReason(lastError ?? error)
-      throw new Error(`The queue at ${new URL(QUEUE_URL).host} (QUEUE_URL) cannot be reached: ${reason}`, {
+      const reason = rootReason(error)
+      throw new Error(`The queue at ${hostsOf(QUEUE_URL)} (QUEUE_URL) cannot be reached: ${reason}`, {
         cause: error,
       })
     })

@@ -14,6 +14,10 @@ it.each([
     error: new Error('OOM command not allowed when used memory > maxmemory'),
     reason: 'the memory of Redis is full',
   },
+  {
+    error: new Error('ERR This instance has cluster support disabled'),
+    reason: 'the server is not part of a cluster; write redis:// in QUEUE_URL',
+  },
   { error: coded('53100'), reason: 'the disk of the database is full' },
   { error: coded('ER_RECORD_FILE_FULL'), reason: 'the disk of the database is full' },
   {

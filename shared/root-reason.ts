@@ -1,5 +1,5 @@
 interface Plain {
-  /** Matches the code of an error of Node, a driver or SQL, or the beginning of its message. */
+  /** Matches the code of an error of Node, a driver or SQL, or its message. */
   readonly of: RegExp
   readonly reason: string
   /** The words of the server follow in brackets, since they say more. */
@@ -9,8 +9,17 @@ interface Plain {
 /** What an operator understands, in place of the words of a driver. */
 const PLAIN: readonly Plain[] = [
   {
-    of: /^(Stream isn't writeable|Connection is closed|Command timed out|Socket timeout)/,
+    of: /^(Stream isn't writeable|Connection is closed|Command timed out|Socket timeout|Cluster isn't ready|None of startup nodes)/,
     reason: 'Redis is unavailable',
+  },
+  {
+    of: /^All sentinels are unreachable/,
+    reason: 'no Sentinel names the server',
+    isDetailed: true,
+  },
+  {
+    of: /cluster support disabled/,
+    reason: 'the server is not part of a cluster; write redis:// in QUEUE_URL',
   },
   { of: /^OOM command not allowed/, reason: 'the memory of Redis is full' },
   {
@@ -51,7 +60,9 @@ const PLAIN: readonly Plain[] = [
 /** The reason of a failure, for an operator: what its innermost cause says. Errors of several attempts have a code and no message. */
 export function rootReason(error: unknown): string {
   if (!(error instanceof Error)) return ''
-  if (error.cause instanceof Error) return rootReason(error.cause)
+  // The client of a cluster of Redis keeps there what the servers said.
+  const inner = 'lastNodeError' in error ? error.lastNodeError : error.cause
+  if (inner instanceof Error) return rootReason(inner)
   const code = 'code' in error ? String(error.code) : ''
   const plain = PLAIN.find(({ of }) => of.test(code) || of.test(error.message))
   if (!plain) return error.message || code

@@ -1,5 +1,5 @@
 import { join, relative } from 'node:path'
-import type { Environment } from '@latchkey/shared/settings/setting.ts'
+import { type Environment, hostsOf, withOneHost } from '@latchkey/shared/settings/setting.ts'
 import { DEMO_PASSWORD, hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 
@@ -71,8 +71,8 @@ function findMissing(given: Environment, { HOST = '', API_SERVER = '' }: Environ
 }
 
 function withoutPassword(url = ''): string {
-  const { protocol, host, pathname } = new URL(url)
-  return `${protocol}//${host}${pathname}`
+  const { protocol, pathname } = new URL(withOneHost(url))
+  return `${protocol}//${hostsOf(url)}${pathname}`
 }
 
 /** The path as it is written in the root of the repository. */

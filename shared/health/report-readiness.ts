@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { hostsOf } from '../settings/setting.ts'
 import type { Health, Readiness } from './readiness.ts'
 
 export interface ReadinessReport {
@@ -92,11 +93,9 @@ function describeWaits({ checks, reasons }: Health, urls: ReadinessReport['urls'
   return Object.entries(checks)
     .filter(([name, result]) => name !== 'service' && result !== 'ok')
     .map(([name, result]) => {
-      const host = hostIn(urls[name])
+      const host = hostsOf(urls[name] ?? '')
       const reason = reasons[name]
       const setting = URL_SETTINGS[name]
       return `${name}${host ? ` at ${host}` : ''}${setting ? ` (${setting})` : ''}: ${result}${reason ? ` (${reason})` : ''}`
     })
 }
-
-const hostIn = (url: string | undefined): string => (url && URL.canParse(url) ? new URL(url).host : '')

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { hostsOf, withOneHost } from '../settings/setting.ts'
 import { hasDemoUsers } from '../users/demo-users.ts'
 
 interface ClearText {
@@ -14,14 +15,14 @@ export function warnOfClearText({ environment, urls, logger }: ClearText): void 
   for (const [setting, url] of Object.entries(urls))
     if (isClearText(url))
       logger.warn(
-        { setting, host: new URL(url).host },
+        { setting, host: hostsOf(url) },
         `${setting} has no TLS, so passwords and users' data cross the network in clear`,
       )
 }
 
 /** Whether the driver of `url` sends everything in clear, or may do so, to a server that is not beside this process. */
 export function isClearText(url: string): boolean {
-  const { protocol, hostname, username, searchParams } = new URL(url)
+  const { protocol, hostname, username, searchParams } = new URL(withOneHost(url))
   if (!isRemote(hostname)) return false
   switch (protocol) {
     case 'postgres:':
@@ -34,6 +35,8 @@ export function isClearText(url: string): boolean {
     case 'mariadb:':
       return !searchParams.has('ssl')
     case 'redis:':
+    case 'redis-sentinel:':
+    case 'redis-cluster:':
       return true
     case 'smtp:':
       // With a user name, STARTTLS is required.

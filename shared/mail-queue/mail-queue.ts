@@ -47,8 +47,8 @@ export interface MailQueue {
 }
 
 /**
- * Opens the `mail` queue: on Redis for `redis:` and `rediss:`, in PostgreSQL for `postgres:`. Connects at the first use
- * and again after any loss. While the server is unavailable each operation rejects within `timeoutMs`.
+ * Opens the `mail` queue, on Redis or in PostgreSQL by the scheme of `url`. Connects at the first use and again after any
+ * loss. While the server is unavailable each operation rejects within `timeoutMs`.
  */
 export function openMailQueue(url: string, options: MailQueueOptions = {}): MailQueue {
   const { onError = () => undefined, timeoutMs = 3_000, telemetry } = options
@@ -122,14 +122,20 @@ async function open(
   telemetry: Telemetry | undefined,
   onError: (error: Error) => void,
 ): Promise<OpenQueue> {
-  const opened = openBullQueue(url, telemetry ? { telemetry } : {}, onError)
-  opened.queue.on('error', onError)
+  let lastError: Error | undefined
+  const report = (error: Error) => {
+    lastError = error
+    onError(error)
+  }
+  const opened = openBullQueue(url, telemetry ? { telemetry } : {}, report)
+  opened.queue.on('error', report)
   try {
-    await answerWithin(timeoutMs, opened.queue.waitUntilReady())
+    await answerWithin(timeoutMs, opened.waitUntilReady())
     return opened
   } catch (error) {
     opened.close().catch(() => undefined)
-    throw error
+    // BullMQ waits for a server that it cannot reach, and reports why.
+    throw lastError ? new Error('The mail queue cannot be reached', { cause: lastError }) : error
   }
 }
 

@@ -8,12 +8,12 @@ import {
   Worker,
   type WorkerOptions,
 } from 'bullmq'
-import { Redis } from 'ioredis'
 import pg from 'pg'
 import { serverTimeoutMs } from '../database/database.ts'
 import { readOnlyServer } from '../database/ping.ts'
 import { postgres } from '../database/postgres/dialect.ts'
 import { isDirect, withStartUp } from '../database/postgres/start-up.ts'
+import { openRedis, type RedisClient, refuseOtherKind } from '../redis/open-redis.ts'
 import { rootReason } from '../root-reason.ts'
 import { MAIL_QUEUE } from './mail-job.ts'
 
@@ -36,6 +36,8 @@ export interface QueueMemory {
 
 export interface OpenQueue {
   queue: BullQueue
+  /** Rejects where the server is not what its URL says. */
+  waitUntilReady(): Promise<unknown>
   /** Reads the memory of Redis; undefined for a queue in PostgreSQL. */
   readMemory(): Promise<QueueMemory | undefined>
   /** Closes the queue and its connections. */
@@ -56,7 +58,9 @@ const COMMAND_TIMEOUT_MS = 2_000
  * the server is gone. A worker's connection waits 10 s for the next job before it says anything.
  */
 const SILENCE_MS = { queue: 5_000, worker: 15_000 }
-const LONGEST_RECONNECT_PAUSE_MS = 2_000
+
+/** Begins each key of the queue in Redis. A cluster keeps on one server what has the same text in braces. */
+const PREFIX = '{latchkey}'
 
 const isPostgres = (url: string): boolean => /^postgres(ql)?:/.test(url)
 
@@ -69,20 +73,39 @@ export function openBullQueue(
   if (isPostgres(url)) {
     const pool = openPool(url, { max: 3, silenceMs: SILENCE_MS.queue }, onError)
     const queue = new Queue(MAIL_QUEUE, { ...options, connection: pool }, createPostgresBackend)
-    return { queue, readMemory: async () => undefined, close: () => closeBoth(queue, () => pool.end()) }
+    return {
+      queue,
+      waitUntilReady: () => queue.waitUntilReady(),
+      readMemory: async () => undefined,
+      close: () => closeBoth(queue, () => pool.end()),
+    }
   }
-  const redis = openRedis(url, onError, {
+  const waits = {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
+    connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,
     socketTimeout: SILENCE_MS.queue,
-  })
-  const queue = new Queue(MAIL_QUEUE, { ...options, connection: redis })
+  }
+  const redis = openRedis(url, waits, onError)
+  const queue = new Queue(MAIL_QUEUE, { ...options, prefix: PREFIX, connection: redis })
   return {
     queue,
-    readMemory: async () => parseMemory(await redis.info('memory')),
+    async waitUntilReady() {
+      await queue.waitUntilReady()
+      await refuseOtherKind(redis)
+    },
+    readMemory: () => readFullest(redis),
     close: () => closeBoth(queue, async () => redis.disconnect()),
   }
+}
+
+/** The memory of the server of a cluster that has the least left: counters are on all of them. */
+async function readFullest(redis: RedisClient): Promise<QueueMemory> {
+  const servers = 'nodes' in redis ? redis.nodes('master') : [redis]
+  const memories = await Promise.all(servers.map(async (server) => parseMemory(await server.info('memory'))))
+  const share = ({ used, max }: QueueMemory) => used / (max || Number.POSITIVE_INFINITY)
+  return memories.reduce((fullest, each) => (share(each) > share(fullest) ? each : fullest))
 }
 
 function parseMemory(info: string): QueueMemory {
@@ -103,8 +126,13 @@ export function openBullWorker<Data>(
     const worker = new Worker(MAIL_QUEUE, processor, { ...options, connection: pool }, createPostgresBackend)
     return { worker, close: (force) => closeBoth(worker, () => pool.end(), force) }
   }
-  const redis = openRedis(url, onError, { maxRetriesPerRequest: null, socketTimeout: SILENCE_MS.worker })
-  const worker = new Worker(MAIL_QUEUE, processor, { ...options, connection: redis })
+  const waits = {
+    maxRetriesPerRequest: null,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SILENCE_MS.worker,
+  }
+  const redis = openRedis(url, waits, onError)
+  const worker = new Worker(MAIL_QUEUE, processor, { ...options, prefix: PREFIX, connection: redis })
   return { worker, close: (force) => closeBoth(worker, async () => redis.disconnect(), force) }
 }
 
@@ -177,22 +205,4 @@ async function requirePrimary(client: pg.ClientBase): Promise<void> {
     throw new Error(
       'QUEUE_URL (by default DATABASE_URL) leads to a pooler; set it to the address of PostgreSQL itself, or of Redis',
     )
-}
-
-function openRedis(
-  url: string,
-  onError: (error: Error) => void,
-  options: Pick<
-    Redis['options'],
-    'enableOfflineQueue' | 'maxRetriesPerRequest' | 'commandTimeout' | 'socketTimeout'
-  >,
-): Redis {
-  const redis = new Redis(url, {
-    ...options,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    keepAlive: 10_000,
-    retryStrategy: (times) => Math.min(100 * 2 ** Math.min(times, 10), LONGEST_RECONNECT_PAUSE_MS),
-  })
-  redis.on('error', onError)
-  return redis
 }

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { DATABASE_PROTOCOLS } from '../database/dialects.ts'
 import { postgres } from '../database/postgres/dialect.ts'
 import { ACCEPTED_BY_DEFAULT, SCHEME_NAMES } from '../passwords/scheme.ts'
+import { findRedisFault, REDIS_PROTOCOLS } from '../redis/redis-url.ts'
 import { hasDemoUsers } from '../users/demo-users.ts'
 import { emailAddress } from '../users/email-address.ts'
 import { INTERNAL_PROPERTY_PREFIX, MAX_LENGTH } from '../users/user.ts'
@@ -29,7 +30,7 @@ import {
 /** `setTimeout` fires at once above 2^31 ms, which is 24.8 days. */
 const LONGEST_TIMER_SECONDS = 1_000_000
 
-const QUEUE_PROTOCOLS = ['redis', 'rediss', ...postgres.protocols]
+const QUEUE_PROTOCOLS = [...REDIS_PROTOCOLS, ...postgres.protocols]
 
 const DEFAULT_PORT = 8080
 
@@ -329,7 +330,9 @@ export const SETTINGS = {
 
   // Mail
   QUEUE_URL: url(QUEUE_PROTOCOLS, {
-    description: 'Address of the mail queue: Redis or PostgreSQL.',
+    description:
+      'Address of the mail queue: Redis or Valkey, one server, by Sentinels or a cluster, or PostgreSQL.',
+    findFault: findRedisFault,
     default: {
       text: '`DATABASE_URL` where that is PostgreSQL',
       derive: ({ DATABASE_URL = '' }) =>

@@ -112,13 +112,24 @@ export function oneOf<const Choice extends string>(
   return setting(z.enum(choices, { error: `must be ${listOf(choices)}` }), about)
 }
 
+interface UrlOptions {
+  /** The message where there is none. */
+  missing?: string
+  /** What is wrong beyond the scheme. */
+  findFault?: (url: string) => Fault | undefined
+}
+
 /** A URL with one of `protocols`, which are written without the colon; with any where there are none. */
-export function url(protocols: readonly string[], { missing, ...about }: About & { missing?: string }) {
+export function url(
+  protocols: readonly string[],
+  { missing, findFault = () => undefined, ...about }: About & UrlOptions,
+) {
   const starts = listOf(protocols.map((name) => `${name}://`))
   const rule = protocols.length > 0 ? ` that starts with ${starts}` : ''
   const schema = checked(z.string(missing ?? 'is missing'), (given) => {
-    if (hasStrayAt(given)) return STRAY_AT
-    const protocol = URL.parse(given)?.protocol.slice(0, -1)
+    const fault = findFault(given) ?? (hasStrayAt(given) ? STRAY_AT : undefined)
+    if (fault) return fault
+    const protocol = URL.parse(withOneHost(given))?.protocol.slice(0, -1)
     const isKnown = protocol !== undefined && (protocols.length === 0 || protocols.includes(protocol))
     return isKnown ? undefined : { message: `must be a URL${rule}` }
   })
@@ -132,10 +143,18 @@ const STRAY_AT: Fault = {
 }
 
 /** Whether a URL has an `@` that does not end its user name and password: the text before it could be taken for the host. */
-function hasStrayAt(text: string): boolean {
+export function hasStrayAt(text: string): boolean {
   const [, authority = '', rest = ''] = /^[^:]*:\/\/([^/?#]+)(.*)$/s.exec(text) ?? []
   return rest.includes('@') || authority.split('@').length > 2
 }
+
+/** The hosts of a URL with their ports, separated by commas: what an operator may see of it. */
+export const hostsOf = (text: string): string => /^[^:]*:\/\/(?:[^@/?#]*@)?([^/?#]*)/.exec(text)?.[1] ?? ''
+
+const SEVERAL_HOSTS = /^(rediss?-(?:sentinel|cluster):\/\/(?:[^@/?#]*@)?[^,/?#]*),[^/?#]*/
+
+/** A URL with the first of its hosts only, as `URL` can read it. */
+export const withOneHost = (text: string): string => text.replace(SEVERAL_HOSTS, '$1')
 
 /** `a, b or c`. Intl.ListFormat would load the tables of languages, which takes 20 ms of each start. */
 function listOf(choices: readonly string[]): string {

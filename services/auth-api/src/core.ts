@@ -9,10 +9,10 @@ import { MAIL_TEMPLATES, type MailTemplates } from '@latchkey/shared/mail-outbox
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import type { RedisClient } from '@latchkey/shared/redis/open-redis.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyPluginCallback } from 'fastify'
-import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
 import type { AuditTrail } from './audit/audit-trail.ts'
@@ -39,7 +39,7 @@ export interface AppDependencies {
   /** The extensions whose routes are added. Default: none. */
   extensions?: readonly ConfiguredExtension[]
   /** The Redis in which all replicas count limits together. */
-  limitStore?: Redis | undefined
+  limitStore?: RedisClient | undefined
   /** Creates a span for each request; absent when traces are off. */
   traceRequests?: FastifyPluginCallback | undefined
   /** Called when the service must not run on this database. */

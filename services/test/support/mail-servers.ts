@@ -6,7 +6,12 @@ import { findFreePort } from './free-port.ts'
 import { mysqlContainer } from './mysql-container.ts'
 import { postgresContainer } from './postgres-container.ts'
 
-export const COMBINATIONS = ['PostgreSQL + Redis', 'MySQL + Redis', 'PostgreSQL only'] as const
+export const COMBINATIONS = [
+  'PostgreSQL + Redis',
+  'PostgreSQL + Valkey',
+  'MySQL + Redis',
+  'PostgreSQL only',
+] as const
 export type Combination = (typeof COMBINATIONS)[number]
 
 declare module 'vitest' {
@@ -33,7 +38,7 @@ export interface Servers {
 /** Starts the servers of one combination, migrated. Their ports outlast a restart. */
 export async function startServers(combination: Combination): Promise<Servers> {
   const database = combination.startsWith('MySQL') ? await startMysql() : await startPostgres()
-  const redis = combination.endsWith('Redis') ? await startRedis() : undefined
+  const redis = await startRedis(combination)
   const db = await openDatabase(database.url, { poolSize: 1 })
   const queueUrl = redis?.url ?? database.url
   await prepareQueue(queueUrl)
@@ -52,11 +57,11 @@ export async function startServers(combination: Combination): Promise<Servers> {
       return texts.join('\n')
     },
     async flushQueue() {
-      if (redis) await run(redis.container, ['redis-cli', 'flushall'])
+      if (redis) await run(redis.container, [redis.cli, 'flushall'])
     },
     async inQueue(...command) {
       if (!redis) throw new Error(`${combination} has no Redis`)
-      return run(redis.container, ['redis-cli', ...command])
+      return run(redis.container, [redis.cli, ...command])
     },
     async withoutQueue(during) {
       const { container: engine } = await getContainerRuntimeClient()
@@ -97,12 +102,16 @@ async function startMysql() {
   return { container, url: container.getConnectionUri(true), dumpCommand: ['sh', '-c', dump] }
 }
 
-async function startRedis() {
+async function startRedis(combination: Combination) {
+  if (combination === 'PostgreSQL only') return undefined
+  const [image, program] = combination.endsWith('Valkey')
+    ? ['valkey/valkey:9', 'valkey']
+    : ['redis:8', 'redis']
   const port = await findFreePort()
-  const container = await new GenericContainer('redis:8')
+  const container = await new GenericContainer(image)
     .withExposedPorts({ container: 6379, host: port })
     .withCommand([
-      'redis-server',
+      `${program}-server`,
       '--appendonly',
       'yes',
       '--auto-aof-rewrite-percentage',
@@ -112,5 +121,5 @@ async function startRedis() {
     ])
     .withWaitStrategy(Wait.forLogMessage('Ready to accept connections'))
     .start()
-  return { container, url: `redis://127.0.0.1:${port}` }
+  return { container, cli: `${program}-cli`, url: `redis://127.0.0.1:${port}` }
 }

@@ -1,6 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
+import type { RedisClient } from '@latchkey/shared/redis/open-redis.ts'
 import { rootReason } from '@latchkey/shared/root-reason.ts'
-import type { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
 
@@ -35,7 +35,7 @@ const OPTIONS = { keyPrefix: 'latchkey-limit', points: Number.MAX_SAFE_INTEGER, 
  * count is the answer: nothing that a process has counted is reset when Redis is emptied, hangs or refuses to write, as it
  * would be with the library's `insuranceLimiter`, which counts only then.
  */
-export function openCounters(redis: Redis | undefined, logger: LimitLogger): CreateCounter {
+export function openCounters(redis: RedisClient | undefined, logger: LimitLogger): CreateCounter {
   const memory = new RateLimiterMemory(OPTIONS)
   const boundKey = boundKeys(memory)
   const shared =

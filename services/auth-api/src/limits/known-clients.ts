@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Redis } from 'ioredis'
+import type { RedisClient } from '@latchkey/shared/redis/open-redis.ts'
 import { LRUCache } from 'lru-cache'
 import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
 
@@ -18,7 +18,7 @@ const REDIS_KEY = 'latchkey-limit:known'
 
 /** Remembers for 30 days, in this process and, where there is Redis, for all replicas. Without Redis each process knows its own. */
 export function createKnownClients(
-  redis: Redis | undefined,
+  redis: RedisClient | undefined,
   accountKey: (account: string) => string,
   maxInRedis = CLIENTS_IN_REDIS,
 ): KnownClients {

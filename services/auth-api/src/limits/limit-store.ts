@@ -1,4 +1,5 @@
-import { Redis } from 'ioredis'
+import { openRedis, type RedisClient } from '@latchkey/shared/redis/open-redis.ts'
+import { isRedisUrl } from '@latchkey/shared/redis/redis-url.ts'
 
 /** A command that takes longer counts as failed. */
 const COMMAND_TIMEOUT_MS = 250
@@ -12,15 +13,16 @@ const SOCKET_TIMEOUT_MS = 1_000
 export function openLimitStore(
   queueUrl: string,
   logger: { debug(details: object, message: string): void },
-): Redis | undefined {
-  if (!/^rediss?:/.test(queueUrl)) return undefined
-  const redis = new Redis(queueUrl, {
+): RedisClient | undefined {
+  if (!isRedisUrl(queueUrl)) return undefined
+  const waits = {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     connectTimeout: 2_000,
     commandTimeout: COMMAND_TIMEOUT_MS,
     socketTimeout: SOCKET_TIMEOUT_MS,
-  })
-  redis.on('error', (error) => logger.debug({ err: error }, 'the Redis of the limits is unavailable'))
-  return redis
+  }
+  return openRedis(queueUrl, waits, (error) =>
+    logger.debug({ err: error }, 'the Redis of the limits is unavailable'),
+  )
 }

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
 import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
+import type { RedisClient } from '@latchkey/shared/redis/open-redis.ts'
 import Fastify from 'fastify'
-import type { Redis } from 'ioredis'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Config } from '../config.ts'
 import { openCounters } from './counters.ts'
@@ -14,7 +14,7 @@ import { createRequestLimiter } from './request-limiter.ts'
 const logger = { info: () => undefined, warn: () => undefined }
 
 /** The limits of one process, in memory unless there is Redis. */
-const limitsOf = (given: Partial<Config['limits']> = {}, limitStore?: Redis) =>
+const limitsOf = (given: Partial<Config['limits']> = {}, limitStore?: RedisClient) =>
   createLimits(
     {
       limits: {
@@ -292,7 +292,7 @@ function aRedis() {
     }),
   }
   // A client has hundreds of methods, of which the limits use these.
-  return { counts, state, redis: client as unknown as Redis }
+  return { counts, state, redis: client as unknown as RedisClient }
 }
 
 describe('replicas with Redis', () => {

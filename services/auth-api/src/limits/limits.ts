@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { RedisClient } from '@latchkey/shared/redis/open-redis.ts'
 import type { Config } from '../config.ts'
 import { type LimitLogger, openCounters } from './counters.ts'
 import { createFactorLimiter } from './factor-limiter.ts'
@@ -13,7 +13,7 @@ export interface LimitsDependencies {
   /** Keys the names of accounts; the same for all replicas. */
   secret: Uint8Array
   /** Where all replicas count together; without it each counts for itself. */
-  limitStore: Redis | undefined
+  limitStore: RedisClient | undefined
   logger: LimitLogger
 }
 

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { RedisClient } from '@latchkey/shared/redis/open-redis.ts'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { boundKeys, tooManyRequests } from './counters.ts'
 import { addressKey, type LimitedRequest } from './limit-keys.ts'
@@ -14,7 +14,10 @@ const REPORTS_PER_LIMIT = 20
  * counted, and refuses the address once all replicas together have reached the limit: with several of them a client may
  * send a twentieth of the limit more for each.
  */
-export function createRequestLimiter(redis: Redis | undefined, requestsPerMinute: number): LimitRequest {
+export function createRequestLimiter(
+  redis: RedisClient | undefined,
+  requestsPerMinute: number,
+): LimitRequest {
   const options = { keyPrefix: 'latchkey-limit:requests', points: requestsPerMinute, duration: 60 }
   const memory = new RateLimiterMemory(options)
   const boundKey = boundKeys(memory)

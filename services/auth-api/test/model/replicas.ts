@@ -147,7 +147,7 @@ async function openRedis(url: string) {
   const redis = openLimitStore(url, { debug: () => undefined })
   if (!redis) throw new Error(`Not the address of a Redis: ${url}`)
   await expect.poll(() => redis.status).toBe('ready')
-  redis.options.commandTimeout = PATIENT_MS
+  Object.assign(redis.options, { commandTimeout: PATIENT_MS })
   return redis
 }
 

@@ -47,7 +47,7 @@ async function startReplica(url: string = redis.url, settings: Record<string, st
   return Object.assign(app, {
     /** Lets it wait for Redis on a busy machine. */
     bePatient() {
-      if (store) store.options.commandTimeout = 20_000
+      if (store) Object.assign(store.options, { commandTimeout: 20_000 })
     },
     async [Symbol.asyncDispose]() {
       await dispose()

@@ -1,0 +1,109 @@
+import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
+import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { rootReason } from '@latchkey/shared/root-reason.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  REDIS_IMAGES,
+  type RedisServers,
+  startRedisServers,
+  TOPOLOGIES,
+} from '../../../test/support/redis-servers.ts'
+import { openCounters } from '../../src/limits/counters.ts'
+import { createKnownClients } from '../../src/limits/known-clients.ts'
+import { openLimitStore } from '../../src/limits/limit-store.ts'
+
+const JOB: MailJob = {
+  to: 'ada@example.com',
+  subject: '',
+  template: 'password-reset',
+  language: 'en',
+  variables: 'a..b.c.d',
+  expiresAt: new Date(Date.now() + 600_000).toISOString(),
+}
+const EACH = REDIS_IMAGES.flatMap((image) => TOPOLOGIES.map((topology) => ({ image, topology })))
+
+describe.each(EACH)('a $topology of $image', ({ image, topology }) => {
+  let servers: RedisServers
+  beforeAll(async () => {
+    servers = await startRedisServers(image, topology)
+  })
+  afterAll(() => servers?.[Symbol.asyncDispose]())
+
+  it('has the queue, which a worker consumes', async () => {
+    const queue = openMailQueue(servers.url)
+    const taken: string[] = []
+    const send = async ({ id = '' }) => void taken.push(id)
+    const { worker, close } = openBullWorker(servers.url, send, {}, () => undefined)
+    try {
+      await queue.add('first', JOB)
+      await expect.poll(() => taken).toEqual(['first'])
+      expect(await queue.has('first')).toBe(true)
+      expect(await queue.memory()).toMatchObject({ used: expect.any(Number), max: 0 })
+      const keys = await keysOf(servers)
+      expect(
+        keys.filter((key) => key.includes('mail')).every((key) => key.startsWith('{latchkey}:mail')),
+      ).toBe(true)
+    } finally {
+      await close()
+      await queue.close()
+      expect(worker.isRunning()).toBe(false)
+    }
+  })
+
+  it('counts limits and knows clients', async () => {
+    const store = openLimitStore(servers.url, { debug: () => undefined })
+    if (!store) throw new Error('no store')
+    try {
+      await expect.poll(() => store.status).toBe('ready')
+      Object.assign('redisOptions' in store.options ? (store.options.redisOptions ?? {}) : store.options, {
+        commandTimeout: 20_000,
+      })
+      const warn = (details: object) => expect.fail(JSON.stringify(details))
+      const counters = [1, 2].map(() => openCounters(store, { info: () => undefined, warn })('failures', 60))
+      // Keys in many slots.
+      for (let key = 0; key < 50; key++)
+        for (const [index, counter] of counters.entries())
+          expect(await counter.count(`key ${key}`)).toMatchObject({ count: index + 1 })
+      const request = { ip: '203.0.113.1', raw: { socket: { destroyed: false } } }
+      const [here, elsewhere] = [1, 2].map(() => createKnownClients(store, (account) => account))
+      await here?.remember(request, 'ada')
+      expect(await elsewhere?.has(request, 'ada')).toBe(true)
+    } finally {
+      store.disconnect()
+    }
+  })
+
+  it('is refused in one line where the URL says that it is something else', async () => {
+    const [hosts = ''] = /127[^/?#]*/.exec(servers.url) ?? []
+    const password = /:\/\/(:[^@]*@)/.exec(servers.url)?.[1] ?? ''
+    const [port = 0] = servers.ports
+    const reasonOf = async (url: string) => {
+      const queue = openMailQueue(url, { timeoutMs: 2_000 })
+      const reason = await queue.ping().then(
+        () => 'accepted',
+        (error) => rootReason(error),
+      )
+      await queue.close()
+      return reason
+    }
+    expect(await reasonOf(`redis://${password}127.0.0.1:${port}`)).toMatch(
+      topology === 'Cluster' ? /part of a cluster; write redis-cluster:/ : 'accepted',
+    )
+    if (topology === 'Cluster') return
+    expect(await reasonOf(`redis-cluster://${password}127.0.0.1:${port}`)).toMatch(
+      /not part of a cluster; write redis:/,
+    )
+    const sentinelPassword = /sentinelPassword=([^#]*)/.exec(servers.url)?.[1]
+    expect(await reasonOf(`redis://:${sentinelPassword}@${hosts.split(',')[0]}`)).toMatch(
+      /is a Sentinel; write/,
+    )
+    const other = servers.url.replace('#mymaster', '#other')
+    expect(await reasonOf(other)).toMatch(/no Sentinel names the server/)
+  })
+})
+
+async function keysOf({ ports, run }: RedisServers): Promise<string[]> {
+  const keys = await Promise.all(ports.map((port) => run(port, 'keys', "'*'")))
+  return keys.join('\n').split(/\s+/).filter(Boolean)
+}
