@@ -1,41 +1,60 @@
 import { randomBytes } from 'node:crypto'
+import { generatePrivateKey } from '@latchkey/shared/secrets/private-key.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { aToken, aUser, bearer, codeTo, logIn, startApp, type TestApp } from './support/start-app.ts'
 
 const [OLD, NEW] = [randomBytes(64).toString('base64'), randomBytes(64).toString('base64')]
+const [KEY, NEXT] = [generatePrivateKey('ed25519'), generatePrivateKey('es256')]
+const EDDSA = { JWT_ALGORITHM: 'EdDSA', JWT_PRIVATE_KEY: KEY }
+const ES256 = { JWT_ALGORITHM: 'ES256', JWT_PRIVATE_KEY: NEXT, JWT_SECRET: '' }
 /** The steps of docs/how-to/rotate-a-secret.md for a cluster, whose replicas restart one by one. */
-const STEPS = [
-  { JWT_SECRET: OLD },
-  { JWT_SECRET: OLD, JWT_SECRET_PREVIOUS: NEW },
-  { JWT_SECRET: NEW, JWT_SECRET_PREVIOUS: OLD },
-  { JWT_SECRET: NEW },
-]
+const ROTATIONS: Record<string, Record<string, string>[]> = {
+  'from secret to secret': [
+    { JWT_SECRET: OLD },
+    { JWT_SECRET: OLD, JWT_SECRET_PREVIOUS: NEW },
+    { JWT_SECRET: NEW, JWT_SECRET_PREVIOUS: OLD },
+    { JWT_SECRET: NEW },
+  ],
+  'from HS512 to EdDSA': [
+    { JWT_SECRET: OLD },
+    { JWT_SECRET: OLD, JWT_PRIVATE_KEY_NEXT: KEY },
+    { JWT_SECRET: OLD, ...EDDSA },
+    { JWT_SECRET: '', ...EDDSA },
+  ],
+  'from key to key': [
+    { JWT_SECRET: '', ...EDDSA },
+    { JWT_SECRET: '', ...EDDSA, JWT_PRIVATE_KEY_NEXT: NEXT },
+    { ...ES256, JWT_PRIVATE_KEY_PREVIOUS: KEY },
+    ES256,
+  ],
+}
 
 const password = 'N3w-p4ssw0rd!'
 
 /** One replica at each step. */
-async function startReplicas(database: TestDatabase) {
+async function startReplicas(database: TestDatabase, steps: Record<string, string>[]) {
   const replicas = new AsyncDisposableStack()
   const apps: TestApp[] = []
-  for (const settings of STEPS) apps.push(replicas.use(await startApp({ settings, database })))
+  for (const settings of steps) apps.push(replicas.use(await startApp({ settings, database })))
   const [first] = apps
   if (!first) throw new Error('no replica')
   return { apps, first, [Symbol.asyncDispose]: () => replicas.disposeAsync() }
 }
 
 let database: TestDatabase
-let replicas: Awaited<ReturnType<typeof startReplicas>>
 beforeAll(async () => {
   database = await createTestDatabase()
-  replicas = await startReplicas(database)
 })
-afterAll(async () => {
-  await replicas[Symbol.asyncDispose]()
-  await database[Symbol.asyncDispose]()
-})
+afterAll(() => database[Symbol.asyncDispose]())
 
-describe('rotating JWT_SECRET in three steps', () => {
+describe.each(Object.entries(ROTATIONS))('rotating %s in three steps', (_, steps) => {
+  let replicas: Awaited<ReturnType<typeof startReplicas>>
+  beforeAll(async () => {
+    replicas = await startReplicas(database, steps)
+  })
+  afterAll(() => replicas[Symbol.asyncDispose]())
+
   it('leaves no moment at which one replica refuses what another one issues', async () => {
     const { apps, first } = replicas
     const user = await aUser(first)

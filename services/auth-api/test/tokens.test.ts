@@ -85,7 +85,7 @@ const REFUSED: Record<string, () => Promise<string> | string> = {
     new SignJWT(goodClaims())
       .setProtectedHeader({ alg: 'RS512', typ: 'JWT' })
       .sign(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey),
-  'another secret': () => signToken(app, user, { secret: randomBytes(64) }),
+  'another secret': () => signToken(app, user, { key: randomBytes(64) }),
   'the empty secret': () => rawToken(HEADER, goodClaims(), 'sha512', new Uint8Array()),
   'the secret not decoded': () =>
     rawToken(

@@ -1,5 +1,5 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { createHmac } from 'node:crypto'
+import { createHmac, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
@@ -7,10 +7,20 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { generatePrivateKey } from '@latchkey/shared/secrets/private-key.ts'
+import { decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findFreePort } from '../../test/support/free-port.ts'
 import { isInstalled } from '../../test/support/installed-program.ts'
-import { aToken, aUser, signToken, startApp, type TestApp, type TestUser } from './support/start-app.ts'
+import {
+  aToken,
+  aUser,
+  bearer,
+  signToken,
+  startApp,
+  type TestApp,
+  type TestUser,
+} from './support/start-app.ts'
 
 const PAGE = await readFile(join(import.meta.dirname, '../../../docs/how-to/use-from-your-app.md'), 'utf8')
 /** Where Debian's golang-github-golang-jwt-jwt-dev has its source. */
@@ -21,104 +31,213 @@ const blocksOf = (language: string): string[] =>
     ([, block = '']) => block,
   )
 
+const [PEM, OTHER_PEM] = [generatePrivateKey('ed25519'), generatePrivateKey('ed25519')]
+
 let app: TestApp
 let api: string
 let user: TestUser
 let token: string
+/** The same on the same database, at its own API_SERVER, signing with a key. */
+let keyApp: TestApp
+let keyToken: string
 beforeAll(async () => {
   app = await startApp()
   api = await app.server.listen({ host: '127.0.0.1', port: 0 })
   user = await aUser(app, { role: 'admin' })
   token = await aToken(app, user)
+  keyApp = await startAtIssuer({ JWT_ALGORITHM: 'EdDSA', JWT_PRIVATE_KEY: PEM })
+  keyToken = await aToken(keyApp, user)
 })
-afterAll(() => app[Symbol.asyncDispose]())
+afterAll(async () => {
+  await keyApp[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+})
+
+/** An app that listens where its issuer says, where verifiers look for its keys. */
+async function startAtIssuer(settings: Record<string, string>): Promise<TestApp> {
+  const port = await findFreePort()
+  const API_SERVER = `http://127.0.0.1:${port}`
+  const started = await startApp({ database: app.database, settings: { API_SERVER, ...settings } })
+  await started.server.listen({ host: '127.0.0.1', port })
+  return started
+}
 
 const required = { requiredBy: 'REQUIRE_PROGRAMS' }
 const hasNginx = isInstalled('nginx', { args: ['-v'], ...required })
+const hasHaproxy = isInstalled('haproxy', { args: ['-v'], ...required })
 const hasPhp = isInstalled('php', required)
 const GOLANG_JWT = `${GOPATH}/src/github.com/golang-jwt/jwt`
 const hasGo = isInstalled('go', { args: ['version'], ...required }) && existsSync(GOLANG_JWT)
 if (!hasGo && process.env.REQUIRE_PROGRAMS === '1')
   throw new Error(`REQUIRE_PROGRAMS=1, but there is no ${GOLANG_JWT}; install golang-jwt`)
 
+/** The block of a page in a language that contains a text. */
+const blockWith = (language: string, text: string): string =>
+  blocksOf(language).find((block) => block.includes(text)) ?? ''
+
+/** Debian's, which has the packages of Debian. */
+const PYTHON = '/usr/bin/python3'
+const hasPython = isInstalled(PYTHON, { args: ['-c', 'import jwt, cryptography'], ...required })
+
+interface Program {
+  name: string
+  isHere: boolean
+  /** What it verifies with. */
+  with: 'secret' | 'keys'
+  /** Where its file is: inside the project for what needs its packages. */
+  parent: string
+  file: string
+  source: () => string
+  commandOf: (file: string) => string[]
+  /** Claims that it refuses beside those that all refuse. */
+  refuses: Record<string, unknown>[]
+}
+
+const AUDIENCE = { aud: 'https://another.example' }
+const node = { isHere: true, parent: import.meta.dirname, file: 'verify.mjs', refuses: [] }
+const php = { isHere: hasPhp, parent: tmpdir(), file: 'verify.php', refuses: [AUDIENCE] }
+const go = { isHere: hasGo, parent: tmpdir(), file: 'main.go', refuses: [] }
+
+function buildGo(file: string): string[] {
+  const env = { ...process.env, GO111MODULE: 'off', GOPATH, GOCACHE: join(tmpdir(), 'latchkey-go-cache') }
+  const program = file.replace('.go', '')
+  // Once for all tokens, which `go run` would link again for each.
+  execFileSync('go', ['build', '-o', program, file], { env })
+  return [program]
+}
+/** Debian has v4, without modules. */
+const withDebianVersion = (source: string): string => source.replace('jwt/jwt/v5', 'jwt/jwt')
+
 /** How each program of the page is run on a token. */
-const PROGRAMS = [
+const PROGRAMS: Program[] = [
   {
+    ...node,
     name: 'Node and jose',
-    isHere: true,
-    // Inside the project, which has jose.
-    folder: () => mkdtempDisposable(join(import.meta.dirname, '.generated-')),
-    file: 'verify.mjs',
-    source: () => blocksOf('js').find((block) => block.includes('jwtVerify')) ?? '',
-    commandOf: (file: string) => [process.execPath, file],
-    refuses: [],
+    with: 'secret',
+    source: () => blockWith('js', 'JWT_SECRET'),
+    commandOf: (file) => [process.execPath, file],
   },
   {
+    ...php,
     name: 'PHP',
-    isHere: hasPhp,
-    folder: () => mkdtempDisposable(join(tmpdir(), 'latchkey-php-')),
-    file: 'verify.php',
-    source: () => blocksOf('php').find((block) => block.includes('hash_hmac')) ?? '',
-    commandOf: (file: string) => ['php', file],
-    refuses: [{ aud: 'https://another.example' }],
+    with: 'secret',
+    source: () => blockWith('php', 'JWT_SECRET'),
+    commandOf: (file) => ['php', file],
   },
   {
+    ...go,
     name: 'Go and golang-jwt',
-    isHere: hasGo,
-    folder: () => mkdtempDisposable(join(tmpdir(), 'latchkey-go-')),
-    file: 'main.go',
-    // Debian has v4, without modules.
-    source: () => (blocksOf('go')[0] ?? '').replace('jwt/jwt/v5', 'jwt/jwt'),
-    commandOf(file: string) {
-      const env = { ...process.env, GO111MODULE: 'off', GOPATH, GOCACHE: join(tmpdir(), 'latchkey-go-cache') }
-      const program = file.replace('.go', '')
-      // Once for all tokens, which `go run` would link again for each.
-      execFileSync('go', ['build', '-o', program, file], { env })
-      return [program]
-    },
-    refuses: [],
+    with: 'secret',
+    source: () => withDebianVersion(blockWith('go', 'JWT_SECRET')),
+    commandOf: buildGo,
+  },
+  {
+    ...node,
+    name: 'Node and jose',
+    with: 'keys',
+    source: () => blockWith('js', 'createRemoteJWKSet'),
+    commandOf: (file) => [process.execPath, file],
+  },
+  {
+    ...php,
+    name: 'PHP',
+    with: 'keys',
+    source: () => blockWith('php', 'jwks.json'),
+    commandOf: (file) => ['php', file],
+  },
+  {
+    ...go,
+    name: 'Go and golang-jwt',
+    with: 'keys',
+    source: () => withDebianVersion(blockWith('go', 'jwks.json')),
+    commandOf: buildGo,
+  },
+  {
+    name: 'Python and PyJWT',
+    isHere: hasPython,
+    parent: tmpdir(),
+    file: 'verify.py',
+    with: 'keys',
+    source: () => blockWith('python', 'PyJWKClient'),
+    commandOf: (file) => [PYTHON, file],
+    refuses: [AUDIENCE],
   },
 ]
 
-/** The token under another header, with the signature that HS512 gives it. */
-function withHeader(header: object): string {
-  const [, payload = ''] = token.split('.')
+/** A token under a header that its signature does not fit: an HMAC with what a verifier has. */
+function withMac(of: string, header: object, secret: string | Uint8Array): string {
+  const [, payload = ''] = of.split('.')
   const signed = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${payload}`
-  return `${signed}.${createHmac('sha512', app.config.tokens.secret).update(signed).digest('base64url')}`
+  return `${signed}.${createHmac('sha512', secret).update(signed).digest('base64url')}`
 }
 
-describe.each(PROGRAMS)('the program that verifies a token with $name', (program) => {
+/** What signs the tokens of one app, and what only seems to. */
+function signerOf(program: Program) {
+  if (program.with === 'secret') {
+    const forge = () => [withMac(token, { alg: 'HS256' }, app.config.tokens.secret)]
+    return { app, header: {}, key: app.config.tokens.secret, forge }
+  }
+  const key = createPrivateKey(PEM)
+  const header = { alg: 'EdDSA', kid: decodeProtectedHeader(keyToken).kid }
+  const publicKey = createPublicKey(key)
+  const spki = publicKey.export({ type: 'spki', format: 'pem' })
+  const forge = (valid: string) => [
+    ...[{ alg: 'HS512' }, { alg: 'HS512', kid: header.kid }, header].flatMap((each) => [
+      withMac(valid, each, spki),
+      withMac(valid, each, Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')),
+      // A token that Latchkey accepts, as long as JWT_SECRET is set.
+      withMac(valid, each, keyApp.config.tokens.secret),
+    ]),
+    withMac(valid, { alg: 'none', kid: header.kid }, '').replace(/[^.]*$/, ''),
+  ]
+  return { app: keyApp, header, key, forge }
+}
+
+/** What a program prints, or `refused` where it fails. */
+const runProgram = (command: string, args: string[], env: Record<string, string | undefined>) =>
+  new Promise<string>((resolve) =>
+    execFile(command, args, { env }, (error, stdout) => resolve(error ? 'refused' : stdout)),
+  )
+
+describe.each(PROGRAMS)('the program that verifies a token with the $with, $name', (program) => {
   it.runIf(program.isHere)('accepts a token of Latchkey, and no other', async () => {
-    await using folder = await program.folder()
+    const { app, header, key, forge } = signerOf(program)
+    await using folder = await mkdtempDisposable(join(program.parent, '.generated-'))
     const file = join(folder.path, program.file)
     await writeFile(file, program.source())
+    const { issuer, secret } = app.config.tokens
     const env = {
       PATH: process.env.PATH,
-      JWT_SECRET: Buffer.from(app.config.tokens.secret).toString('base64'),
-      API_SERVER: app.config.tokens.issuer,
+      ...(program.with === 'secret' ? { JWT_SECRET: Buffer.from(secret).toString('base64') } : {}),
+      API_SERVER: issuer,
     }
     const [command = '', ...args] = program.commandOf(file)
-    const verify = (given: string) =>
-      new Promise<string>((resolve) =>
-        execFile(command, [...args, given], { env }, (error, stdout) => resolve(error ? 'refused' : stdout)),
-      )
-    expect(await verify(token)).toBe(`${user.userid} admin\n`)
+    const verify = (given: string) => runProgram(command, [...args, given], env)
+    const sign = (claims: Record<string, unknown>) => signToken(app, user, { claims, header, key })
+    const valid = program.with === 'secret' ? token : keyToken
+    for (const given of [valid, await sign({})]) expect(await verify(given)).toBe(`${user.userid} admin\n`)
     const bad = [
-      token.replace(/.$/, (last) => (last === 'A' ? 'Q' : 'A')),
-      await signToken(app, user, { claims: { iss: 'https://another.example' } }),
-      await signToken(app, user, { claims: { exp: 1 } }),
-      await signToken(app, user, { claims: { exp: undefined } }),
-      await signToken(app, user, { claims: { nbf: 4_000_000_000 } }),
+      valid.replace(/.$/, (last) => (last === 'A' ? 'Q' : 'A')),
+      ...(await Promise.all(
+        [
+          { iss: 'https://another.example' },
+          { exp: 1 },
+          { exp: undefined },
+          { nbf: 4_000_000_000 },
+          ...program.refuses,
+        ].map(sign),
+      )),
       await signToken(app, user, { header: { alg: 'HS256' } }),
-      withHeader({ alg: 'HS256' }),
-      ...(await Promise.all(program.refuses.map((claims) => signToken(app, user, { claims })))),
+      // The kid of the key, by another one.
+      await signToken(app, user, { header: { alg: 'EdDSA', ...header }, key: createPrivateKey(OTHER_PEM) }),
+      ...forge(valid),
     ]
     expect(await Promise.all(bad.map(verify))).toEqual(bad.map(() => 'refused'))
   })
 })
 
 it('asks Latchkey for the user of a token', async () => {
-  const source = (blocksOf('js')[0] ?? '').replace('http://localhost:8080', api)
+  const source = blockWith('js', 'findUser').replace('http://localhost:8080', api)
   const findUser = new Function(`${source}; return findUser`)() as (authorization: string) => Promise<unknown>
   expect(await findUser(`Bearer ${token}`)).toMatchObject({ userid: user.userid, role: 'admin' })
   expect(await findUser('Bearer x')).toBeUndefined()
@@ -154,6 +273,95 @@ it.runIf(hasNginx)('guards another server with nginx', async () => {
   } finally {
     nginx.kill('SIGTERM')
     await once(nginx, 'exit')
+    guarded.close()
+  }
+})
+
+/** The programs that accept any kind of key. */
+const OF_ANY_KEY = PROGRAMS.filter((program) => program.with === 'keys' && /jose|PyJWT/.test(program.name))
+
+describe.each(['es256', 'rs256'] as const)('a key of the kind %s', (kind) => {
+  const algorithm = kind.toUpperCase()
+  it.each(OF_ANY_KEY)('is verified with $name too', async (program) => {
+    if (!program.isHere) return
+    const JWT_PRIVATE_KEY = generatePrivateKey(kind)
+    await using own = await startAtIssuer({ JWT_ALGORITHM: algorithm, JWT_PRIVATE_KEY })
+    const given = await aToken(own, user)
+    await using folder = await mkdtempDisposable(join(program.parent, '.generated-'))
+    const file = join(folder.path, program.file)
+    await writeFile(file, program.source())
+    const [command = '', ...args] = program.commandOf(file)
+    const env = { PATH: process.env.PATH, API_SERVER: own.config.tokens.issuer }
+    const verify = (text: string) => runProgram(command, [...args, text], env)
+    expect(await verify(given)).toBe(`${user.userid} admin\n`)
+    const { kid } = decodeProtectedHeader(given)
+    const stranger = createPrivateKey(generatePrivateKey(kind))
+    expect(await verify(await signToken(own, user, { header: { alg: algorithm, kid }, key: stranger }))).toBe(
+      'refused',
+    )
+  })
+})
+
+it.runIf(hasHaproxy)('verifies at the edge with HAProxy', async () => {
+  const key = generatePrivateKey('es256')
+  await using own = await startAtIssuer({
+    JWT_ALGORITHM: 'ES256',
+    JWT_PRIVATE_KEY: key,
+    JWT_PRIVATE_KEY_NEXT: generatePrivateKey('ed25519'),
+    JWT_PRIVATE_KEY_PREVIOUS: generatePrivateKey('es256'),
+  })
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-haproxy-'))
+  const program = join(folder.path, 'keys.mjs')
+  await writeFile(program, blockWith('js', '.pem'))
+  const { issuer, secret } = own.config.tokens
+  expect(await runProgram(process.execPath, [program, folder.path], { API_SERVER: issuer })).toBe('')
+
+  const guarded = createServer(({ headers }, response) =>
+    response.end(`${headers['x-user']} ${headers['x-role']}`),
+  ).listen(0, '127.0.0.1')
+  await once(guarded, 'listening')
+  const port = await findFreePort()
+  const config = (blocksOf('haproxy')[0] ?? '')
+    .replace('127.0.0.1:8082', `127.0.0.1:${port}`)
+    .replace('127.0.0.1:9000', `127.0.0.1:${(guarded.address() as AddressInfo).port}`)
+    .replace('http://localhost:8080', issuer)
+    .replaceAll('/etc/haproxy/latchkey', folder.path)
+  const timeouts = ['client', 'server', 'connect'].map((name) => `  timeout ${name} 5s`)
+  await writeFile(join(folder.path, 'haproxy.cfg'), `defaults\n${timeouts.join('\n')}\n\n${config}`)
+  const haproxy = spawn('haproxy', ['-db', '-f', join(folder.path, 'haproxy.cfg')], { stdio: 'inherit' })
+  try {
+    const ask = async (headers: Record<string, string> = {}) => {
+      const response = await fetch(`http://127.0.0.1:${port}/page`, { headers }).catch(() => undefined)
+      return response?.status === 200 ? response.text() : response?.status
+    }
+    await expect.poll(() => ask()).toBe(401)
+    const valid = await aToken(own, user)
+    const spoofed = { 'x-role': 'root', 'x-user': 'root' }
+    expect(await ask({ ...bearer(valid), ...spoofed })).toBe(`${user.userid} admin`)
+    const previous = own.config.tokens.previousKey?.key
+    const { kid } = decodeProtectedHeader(valid)
+    const sign = (claims: Record<string, unknown>, signer?: KeyObject) =>
+      signToken(own, user, { claims, header: { alg: 'ES256', kid }, key: signer ?? createPrivateKey(key) })
+    expect(await ask(bearer(await sign({}, previous))), 'of the previous key').toBe(`${user.userid} admin`)
+    const spki = createPublicKey(key).export({ type: 'spki', format: 'pem' })
+    const bad = [
+      'x',
+      valid.replace(/.$/, (last) => (last === 'A' ? 'Q' : 'A')),
+      await sign({ iss: 'https://another.example' }),
+      await sign({ exp: 1 }),
+      await sign({ exp: undefined }),
+      await sign({ nbf: 4_000_000_000 }),
+      await sign({}, createPrivateKey(generatePrivateKey('es256'))),
+      await signToken(own, user),
+      ...[spki, secret].flatMap((each) =>
+        ['HS512', 'HS256', 'ES256'].map((alg) => withMac(valid, { alg, kid }, each)),
+      ),
+      withMac(valid, { alg: 'none' }, '').replace(/[^.]*$/, ''),
+    ]
+    for (const each of bad) expect(await ask({ ...bearer(each), ...spoofed }), each).toBe(401)
+  } finally {
+    haproxy.kill('SIGTERM')
+    await once(haproxy, 'exit')
     guarded.close()
   }
 })

@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto'
+import { hash, type KeyObject, randomBytes } from 'node:crypto'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { configureExtensions } from '@latchkey/shared/extensions/configure-extensions.ts'
@@ -242,7 +242,11 @@ export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 export function signToken(
   app: TestApp,
   user: TestUser,
-  given: { claims?: Record<string, unknown>; header?: Record<string, unknown>; secret?: Uint8Array } = {},
+  given: {
+    claims?: Record<string, unknown>
+    header?: Record<string, unknown>
+    key?: Uint8Array | KeyObject
+  } = {},
 ): Promise<string> {
   const now = Math.floor(Date.now() / 1000)
   const claims: Record<string, unknown> = {
@@ -259,5 +263,5 @@ export function signToken(
   }
   return new SignJWT(claims)
     .setProtectedHeader({ alg: 'HS512', typ: 'JWT', ...given.header })
-    .sign(given.secret ?? app.config.tokens.secret)
+    .sign(given.key ?? app.config.tokens.secret)
 }
