@@ -53,9 +53,6 @@ describe.concurrent('the command line', () => {
       says: "unknown command 'terminl' (Did you mean terminal?)",
     },
     { why: 'an unknown option', args: ['terminal', '--nope'], says: "unknown option '--nope'" },
-    { why: 'a command of another tool', args: ['remove', 'x'], says: '(Did you mean uninstall?)' },
-    { why: 'another word for services', args: ['list'], says: '(Did you mean services?)' },
-    { why: 'the version as a command', args: ['version'], says: '(Did you mean --version?)' },
     { why: 'the version by -v', args: ['-v'], says: '(Did you mean --version?)' },
     { why: 'a shortened choice', args: ['install', 'x', '-t', 'cron'], says: '(Did you mean crond?)' },
     {

@@ -92,33 +92,8 @@ const oneLine = (message: string): string =>
       .replaceAll('\n', ' '),
   )} `
 
-/** The commands that users of similar programs mean by their words. */
-const MEANT: Record<string, string> = {
-  add: 'install',
-  call: 'run',
-  console: 'terminal',
-  create: 'install',
-  curl: 'endpoint',
-  delete: 'uninstall',
-  disable: 'uninstall',
-  enable: 'install --enable',
-  exec: 'run',
-  list: 'services',
-  log: 'logs',
-  ls: 'services',
-  ps: 'status',
-  remove: 'uninstall',
-  repl: 'terminal',
-  request: 'endpoint',
-  rm: 'uninstall',
-  shell: 'terminal',
-  version: '--version',
-}
-
-/** commander suggests similar words only; this adds what a word or a value means here. */
+/** commander suggests similar words only; this adds what an option or a value means here. */
 function withHint(message: string): string {
-  const [, command = ''] = /^unknown command '([^']*)'/.exec(message) ?? []
-  if (Object.hasOwn(MEANT, command)) return `unknown command '${command}' (Did you mean ${MEANT[command]}?)`
   if (message.startsWith("too many arguments for 'run'"))
     return 'too many arguments: give each of the method with --arg'
   if (message.startsWith("unknown option '-v'")) return "unknown option '-v' (Did you mean --version?)"

@@ -1,18 +1,11 @@
-import { once } from 'node:events'
 import http, { type ClientRequest, type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import { describeFault } from './describe-fault.ts'
 import type { EndpointRequest } from './parse-request.ts'
 import { isRedirect, redirected } from './redirect.ts'
-
-// The values of curl.
-/** A longer body is sent with `Expect: 100-continue`. */
-const MAX_UNANNOUNCED_BYTES = 1024 ** 2
-const CONTINUE_TIMEOUT_MS = 1000
 
 export interface ExchangeOptions {
   /** The number of redirects to follow; undefined returns a redirect like any other response. */
@@ -91,18 +84,5 @@ function send(
 async function upload(bytes: Readable, length: number | undefined, outgoing: ClientRequest): Promise<void> {
   if (length === undefined) outgoing.setHeader('Transfer-Encoding', 'chunked')
   else outgoing.setHeader('Content-Length', length)
-  if ((length ?? Number.POSITIVE_INFINITY) > MAX_UNANNOUNCED_BYTES && !(await isWanted(outgoing))) return
   await pipeline(bytes, outgoing)
-}
-
-/**
- * Asks before a long body is sent (RFC 9110 §10.1.1): a server that refuses it may close the connection during the upload,
- * and its response would be lost. A server that does not answer the question gets the body after a timeout.
- */
-async function isWanted(outgoing: ClientRequest): Promise<boolean> {
-  outgoing.setHeader('Expect', '100-continue')
-  const answered = once(outgoing, 'response').then(() => false)
-  const asked = once(outgoing, 'continue').then(() => true)
-  outgoing.flushHeaders()
-  return Promise.race([answered, asked, sleep(CONTINUE_TIMEOUT_MS, true, { ref: false })])
 }
