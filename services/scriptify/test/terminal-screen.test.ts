@@ -126,12 +126,10 @@ describe.concurrent('the screen of a terminal', () => {
 
   it('refuses what is not UTF-8', async () => {
     await using terminal = await openScreen({ env: { LC_ALL: 'de_DE.ISO-8859-1', NO_COLOR: '1' } })
-    const notice = 'LC_ALL=de_DE.ISO-8859-1: the terminal reads and writes UTF-8 only'
-    await vi.waitFor(() => expect(terminal.screen.rows().join('\n')).toContain(notice), PATIENCE)
     Reflect.apply(terminal.pty.write, terminal.pty, [
       Buffer.from('globalThis.written = "caf\xe9"\r', 'latin1'),
     ])
-    await terminal.see('has a character that is not UTF-8 (LC_ALL=de_DE.ISO-8859-1), and was not run')
+    await terminal.see('has a character that is not UTF-8, and was not run')
     expect(await terminal.enter('typeof written')).toContain("=> 'undefined'")
     expect(await terminal.enter('"é".length')).toContain('=> 1')
     expect(await terminal.enter('.history')).not.toContain('globalThis')

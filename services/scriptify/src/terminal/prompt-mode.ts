@@ -1,6 +1,5 @@
 import { EXIT } from '../io/cli-error.ts'
 import { formatBanner } from './banner.ts'
-import { findForeignLocale } from './charset.ts'
 import { openUntilSignal, PROMPT_SIGNALS, untilSignal } from './end-signals.ts'
 import { historyPath, openHistory } from './history.ts'
 import { createPrompt } from './prompt.ts'
@@ -28,8 +27,7 @@ export async function runPromptMode(
   if (typeof session === 'number') return session
   const history = openHistory(keepsHistory ? historyPath(ownEnv, rootdir, backend.name) : undefined)
   const isProduction = /^prod(uction)?$/i.test(env.APP_ENV ?? '')
-  const locale = findForeignLocale(ownEnv)
-  const facts = { environment, history, isProduction, locale }
+  const facts = { environment, history, isProduction }
   process.stdout.write(`${formatBanner(setup, { ...facts, opened: session.opened })}\n`)
   const isDumb = ownEnv.TERM === 'dumb'
   const prompt = createPrompt(session, { ...facts, runtime: backend.name, isDumb })

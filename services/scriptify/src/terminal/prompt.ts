@@ -22,8 +22,6 @@ export interface PromptOptions {
   /** The variables that --env and the service added. */
   environment: Record<string, string>
   isProduction: boolean
-  /** The setting of a locale with another charset than UTF-8. */
-  locale: string | undefined
   /** Whether the terminal moves no cursor. */
   isDumb: boolean
 }

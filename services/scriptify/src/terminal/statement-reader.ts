@@ -13,8 +13,6 @@ export interface StatementReaderOptions {
   history: History
   /** The variables that --env and the service added. */
   environment: Record<string, string>
-  /** The setting of a locale with another charset than UTF-8. */
-  locale: string | undefined
   isDumb: boolean
   /** Runs before a statement is evaluated. */
   onEvaluate(): void
@@ -32,7 +30,7 @@ export interface StatementReader {
 
 /** Collects entries into statements, evaluates them and prints their values. */
 export function createStatementReader(options: StatementReaderOptions): StatementReader {
-  const { session, history, environment, locale, isDumb, onEvaluate, leave } = options
+  const { session, history, environment, isDumb, onEvaluate, leave } = options
   const lines: string[] = []
   const evaluate = async (code: string) => {
     onEvaluate()
@@ -59,7 +57,7 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
       lines.length = 0
     },
     async read(entry, signal) {
-      const refusal = describeForeignText(entry, locale)
+      const refusal = describeForeignText(entry)
       if (refusal !== undefined) {
         lines.length = 0
         process.stderr.write(`${refusal}\n`)
