@@ -4,12 +4,6 @@ import { maskEnvFile, parseEnvFile, renderEnvFile, updateEnvFile } from './env-f
 const MARK = '# scriptify: managed service=x template=crond v=1\n'
 
 describe('an environment file', () => {
-  it('of the original tool is URL-decoded, unlike one of scriptify', () => {
-    const text = 'export A=a%3Db+c\nexport B=%zz\n'
-    expect(parseEnvFile(text)).toEqual({ A: 'a=b c', B: '%zz' })
-    expect(parseEnvFile(MARK + text)).toEqual({ A: 'a%3Db+c', B: '%zz' })
-  })
-
   it('may be edited by hand', () => {
     expect(parseEnvFile("# comment\n\n A = 1\nB=two words \nC='$x'\nD=\n")).toEqual({
       ...{ B: 'two words', C: '$x', D: '' },

@@ -2,7 +2,8 @@ import { CliError, EXIT } from '../io/cli-error.ts'
 
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const OWN_HEADER = /^# scriptify: managed /m
-const ENTRY = /^[ \t]*(export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)=(?:"((?:[^"\\]|\\[\s\S])*)"|'([^']*)'|([^\n]*))/
+const ENTRY =
+  /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)=(?:"((?:[^"\\]|\\[\s\S])*)"|'([^']*)'|([^\n]*))/
 
 /** Renders variables as `NAME="value"` lines that sh, dash, bash and systemd read alike; throws exit code 2 for a bad name or NUL. */
 export function renderEnvFile(variables: Record<string, string>): string {
@@ -19,14 +20,10 @@ export function renderEnvFile(variables: Record<string, string>): string {
     .join('')
 }
 
-/** Reads the lines of `renderEnvFile`, plain `NAME=value` lines, and `export NAME=urlencoded` of the original tool. */
+/** Reads the lines of `renderEnvFile`, and plain `NAME=value` lines with or without `export`. */
 export function parseEnvFile(text: string): Record<string, string> {
-  // Only the original URL-encoded its values; a value of scriptify may contain a literal %41.
-  const isLegacy = !OWN_HEADER.test(text)
   return Object.fromEntries(
-    [...readPieces(text)]
-      .filter((piece) => piece.name !== undefined)
-      .map(({ name, value, isExported }) => [name, isExported && isLegacy ? decodeLegacy(value) : value]),
+    [...readPieces(text)].filter((piece) => piece.name !== undefined).map(({ name, value }) => [name, value]),
   )
 }
 
@@ -69,8 +66,8 @@ export function maskEnvFile(text: string): string {
 
 /** A variable or any other line, with its line break. */
 type Piece = { source: string } & (
-  | { name: string; value: string; isExported: boolean; isOpen: boolean }
-  | { name?: undefined; value?: undefined; isExported?: undefined; isOpen?: undefined }
+  | { name: string; value: string; isOpen: boolean }
+  | { name?: undefined; value?: undefined; isOpen?: undefined }
 )
 
 function* readPieces(text: string): Generator<Piece> {
@@ -80,20 +77,12 @@ function* readPieces(text: string): Generator<Piece> {
     const end = rest.indexOf('\n', entry?.[0].length ?? 0)
     const source = end === -1 ? rest : rest.slice(0, end + 1)
     if (entry) {
-      const [, exported, name = '', quoted, single, bare = ''] = entry
+      const [, name = '', quoted, single, bare = ''] = entry
       const value = quoted?.replace(/\\([\\"$`])/g, '$1') ?? single ?? bare.trim()
-      yield { source, name, value, isExported: exported !== undefined, isOpen: /^["']/.test(bare) }
+      yield { source, name, value, isOpen: /^["']/.test(bare) }
     } else {
       yield { source }
     }
     rest = rest.slice(source.length)
-  }
-}
-
-function decodeLegacy(value: string): string {
-  try {
-    return decodeURIComponent(value.replaceAll('+', ' '))
-  } catch {
-    return value
   }
 }

@@ -50,8 +50,10 @@ export type ServiceLog =
   | {
       /** The command by which an admin sees the output. */
       readonly command: string
-      /** Prints its last lines, and then goes on with those that follow; `ownLines` are those of the service itself. */
-      read(options: { lines: number; follow: boolean; ownLines?: boolean }): readonly [string, ...string[]]
+      /** Prints the last lines of the service itself, each with its time, and then goes on with those that follow. */
+      read(options: { lines: number; follow: boolean }): readonly [string, ...string[]]
+      /** Whether this user may see them. */
+      isReadable(): boolean
     }
 
 /**
@@ -117,12 +119,12 @@ export interface InitSystem {
   /** Whether a service that was just started has failed since; absent where that cannot be told. */
   hasFailed?(name: string): Promise<boolean>
   /**
-   * Stops a service that is about to be removed, and nothing else of its name. `legacy` is true for one of the original
-   * tool, `isGone` for one whose unit was removed by hand.
+   * Stops a service that is about to be removed, and nothing else of its name. `isGone` is true for one whose unit was
+   * removed by hand.
    */
   stop(
     name: string,
-    options: { readonly legacy: boolean; readonly isGone: boolean },
+    options: { readonly isGone: boolean },
   ): readonly ControlCommand[] | Promise<readonly ControlCommand[]>
   /** The files that it keeps about a service, and that a later one of the same name must not find. */
   traces?(name: string, root: string): readonly string[]

@@ -11,7 +11,7 @@ import { environmentFile, extraPaths, launcherFile, unitFile } from './paths.ts'
 export interface FoundFile {
   /** The path of the file on this machine, with the root in front. */
   readonly path: string
-  readonly owner: 'own' | 'legacy' | 'foreign'
+  readonly owner: 'own' | 'foreign'
   readonly stats: Stats
   readonly text: string
 }
@@ -43,11 +43,9 @@ export async function inspectService(
   const look = (path: string) => inspectFile(join(root, path), { name, systems, trustsUnreadable })
   const units = await Promise.all(systems.map((system) => inspectUnit(system, { name, root, systems })))
   const found = units.filter((unit) => unit !== undefined)
-  const environment = await look(environmentFile(name))
-  const isLegacy = found.some(({ owner }) => owner === 'legacy')
   return {
     units: found,
-    environment: environment && isLegacy ? adoptLegacyEnvironment(environment) : environment,
+    environment: await look(environmentFile(name)),
     launcher: await look(launcherFile(name)),
     extras: (await Promise.all(extraPaths(name, systems).map(look))).filter((file) => file !== undefined),
   }
@@ -61,7 +59,7 @@ export async function inspectUnit(
   const file = await inspectFile(join(root, unitFile(system, name)), { name, systems })
   if (file === undefined) return undefined
   const mark = readMark(file.text, systems)
-  const isOthers = mark?.kind === 'own' && mark.system !== system
+  const isOthers = mark !== undefined && mark.system !== system
   return { ...file, system, owner: isOthers ? 'foreign' : file.owner }
 }
 
@@ -80,7 +78,7 @@ async function inspectFile(
   }
   const mark = readMark(text, systems)
   // A copy under another name belongs to the admin.
-  const owner = mark?.kind === 'own' && mark.name !== name ? 'foreign' : (mark?.kind ?? 'foreign')
+  const owner = mark?.name === name ? 'own' : 'foreign'
   return { path, owner, stats, text }
 }
 
@@ -99,13 +97,6 @@ async function readWithoutFollowing(path: string): Promise<string | undefined> {
   }
 }
 
-/** The original did not mark an environment; beside one of its services, a file with only `export` lines is its own. */
-function adoptLegacyEnvironment(file: FoundFile): FoundFile {
-  const isLegacy =
-    file.owner === 'foreign' && file.stats.isFile() && /^(export \w+=.*\n?|\s*\n)*$/.test(file.text)
-  return isLegacy ? { ...file, owner: 'legacy' } : file
-}
-
 /** The files of a service besides its unit. An admin may have written a timer or a rotation for it: those are not. */
 export const supportingFilesOf = ({ environment, launcher, extras }: FoundService): FoundFile[] => [
   ...[environment, launcher].filter((file) => file !== undefined),
@@ -115,7 +106,7 @@ export const supportingFilesOf = ({ environment, launcher, extras }: FoundServic
 /** The init system that the marks in the other files name, where the unit has none. */
 export function findMarkedSystem(found: FoundService, systems: readonly InitSystem[]): InitSystem[] {
   const marks = supportingFilesOf(found).map(({ text }) => readMark(text, systems))
-  return marks.flatMap((mark) => (mark?.kind === 'own' ? [mark.system] : [])).slice(0, 1)
+  return marks.flatMap((mark) => mark?.system ?? []).slice(0, 1)
 }
 
 /**
@@ -123,7 +114,7 @@ export function findMarkedSystem(found: FoundService, systems: readonly InitSyst
  * without them its service would not start again.
  */
 export function refuseLostMark(name: string, found: FoundService, systems: readonly InitSystem[]): void {
-  if (found.units.some(({ owner }) => owner !== 'foreign')) return
+  if (found.units.some(({ owner }) => owner === 'own')) return
   const [system] = findMarkedSystem(found, systems)
   const unit = found.units.find((unit) => unit.system === system)
   if (unit === undefined) return

@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import { didYouMean } from '@latchkey/text/closest-name.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import { namesIn } from './folders.ts'
-import type { InitSystem, ServiceState } from './init-system.ts'
+import type { InitSystem } from './init-system.ts'
 import { inspectUnit } from './inspect-service.ts'
 import { environmentFile, serviceOfEntry, unitFolder } from './paths.ts'
 import { isServiceName } from './service-name.ts'
 
-export interface ListedService extends Partial<ServiceState> {
+export interface ListedService {
   readonly name: string
   /** The name of its init system. */
   readonly template: string
@@ -15,16 +15,12 @@ export interface ListedService extends Partial<ServiceState> {
   readonly file: string
   /** The path of the file with its environment. */
   readonly environment: string
-  /** Whether the original tool wrote it. */
-  readonly legacy: boolean
 }
 
 interface ListOptions {
   /** `/`, or the folder where the files of another host are mounted. */
   readonly root: string
   readonly systems: readonly InitSystem[]
-  /** Asks the init system about each; the state of a service on another host is `unknown`. */
-  readonly withState?: boolean
 }
 
 /** Finds the services that scriptify installed, by the marks in their units; ordered by name. */
@@ -52,7 +48,7 @@ async function listSystem(system: InitSystem, options: ListOptions): Promise<Lis
 async function describe(
   name: string,
   system: InitSystem,
-  { root, systems, withState = false }: ListOptions,
+  { root, systems }: ListOptions,
 ): Promise<ListedService | undefined> {
   // Every user may list: scriptify's units are readable, so one that is not belongs to someone else.
   const file = await inspectUnit(system, { name, root, systems }).catch(() => undefined)
@@ -62,10 +58,5 @@ async function describe(
     template: system.name,
     file: file.path,
     environment: join(root, environmentFile(name)),
-    legacy: file.owner === 'legacy',
-    ...(withState ? await stateOf(name, system, root) : {}),
   }
 }
-
-const stateOf = async (name: string, system: InitSystem, root: string): Promise<ServiceState> =>
-  root === '/' ? system.state(name) : { state: 'unknown', startsAtBoot: 'unknown' }

@@ -1,10 +1,10 @@
 import type { InitSystem } from './init-system.ts'
 
-/** What the first lines of a file say about its origin. */
-export type Mark =
-  | { readonly kind: 'own'; readonly name: string; readonly system: InitSystem }
-  /** A file of the original tool, which names itself somewhere in it. */
-  | { readonly kind: 'legacy' }
+/** What the first lines of a file of scriptify say about it. */
+export interface Mark {
+  readonly name: string
+  readonly system: InitSystem
+}
 
 const OWN = /^# scriptify: managed service=(\S+) template=(\S+) v=\d+$/
 
@@ -17,9 +17,9 @@ export function readMark(text: string, systems: readonly InitSystem[]): Mark | u
   for (const line of text.split('\n', 3)) {
     const [, name, template] = OWN.exec(line) ?? []
     const system = systems.find((known) => known.name === template)
-    if (name !== undefined && system !== undefined) return { kind: 'own', name, system }
+    if (name !== undefined && system !== undefined) return { name, system }
   }
-  return text.includes('PHP_SCRIPTIFY') ? { kind: 'legacy' } : undefined
+  return undefined
 }
 
 /** The text without the mark that `readMark` finds. */

@@ -6,7 +6,6 @@ const aService = (changes: Partial<ServiceStatus> = {}): ServiceStatus => ({
   template: 'systemd',
   file: '/etc/systemd/system/importer.service',
   environment: '/etc/scriptify/importer.env',
-  legacy: false,
   state: 'active',
   startsAtBoot: true,
   lastLogLine: undefined,

@@ -1,20 +1,21 @@
-import type { InitSystem } from './init-system.ts'
+import type { InitSystem, ServiceState } from './init-system.ts'
 import { type ListedService, listServices } from './list-services.ts'
 import { lastLogLine } from './service-log.ts'
 
-export interface ServiceStatus extends ListedService {
+export interface ServiceStatus extends ListedService, ServiceState {
   readonly lastLogLine: string | undefined
 }
 
 /** What the init systems and logs of this host tell about all services. */
 export async function readStatus(systems: readonly InitSystem[]): Promise<ServiceStatus[]> {
-  const services = await listServices({ root: '/', systems, withState: true })
-  return Promise.all(
-    services.map(async (service) => {
-      const system = systems.find(({ name }) => name === service.template)
-      return { ...service, lastLogLine: system && (await lastLogLine(service.name, system)) }
-    }),
-  )
+  const services = await listServices({ root: '/', systems })
+  const states = services.map(async (service) => {
+    const system = systems.find(({ name }) => name === service.template)
+    if (system === undefined) return []
+    const { name } = service
+    return [{ ...service, ...(await system.state(name)), lastLogLine: await lastLogLine(name, system) }]
+  })
+  return (await Promise.all(states)).flat()
 }
 
 const HEADINGS = [
@@ -39,7 +40,7 @@ export function formatStatus(services: readonly ServiceStatus[], columns: number
 const cellsOf = (service: ServiceStatus): string[] => [
   service.name,
   service.template,
-  service.state ?? 'unknown',
+  service.state,
   describeBoot(service.startsAtBoot),
   service.uptimeSeconds === undefined ? '-' : formatDuration(service.uptimeSeconds),
   `${service.restarts ?? '-'}`,
@@ -52,7 +53,7 @@ const cellsOf = (service: ServiceStatus): string[] => [
 ]
 
 function describeBoot(startsAtBoot: ServiceStatus['startsAtBoot']): string {
-  if (startsAtBoot === 'unknown' || startsAtBoot === undefined) return '-'
+  if (startsAtBoot === 'unknown') return '-'
   return startsAtBoot ? 'yes' : 'no'
 }
 

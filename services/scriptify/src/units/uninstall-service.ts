@@ -22,6 +22,7 @@ import {
   lockFile,
   ownFolders,
   pidFile,
+  resultFile,
   unitFile,
 } from './paths.ts'
 import { removeLeftovers } from './replace-files.ts'
@@ -58,7 +59,7 @@ export async function uninstallService(options: UninstallOptions): Promise<strin
 
 async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): Promise<Removal> {
   const found = await inspectService(name, { root, systems, trustsUnreadable: dryRun })
-  const units = found.units.filter(({ owner }) => owner !== 'foreign')
+  const units = found.units.filter(({ owner }) => owner === 'own')
   const owners = units.length > 0 ? units.map(({ system }) => system) : findMarkedSystem(found, systems)
   if (owners.length === 0) throw await refuseUnowned(name, found, { root, systems })
   refuseLostMark(name, found, systems)
@@ -116,8 +117,8 @@ async function stopCommands(
 ): Promise<ControlCommand[]> {
   const commands = await Promise.all(
     units.length > 0
-      ? units.map(({ system, owner }) => system.stop(name, { legacy: owner === 'legacy', isGone: false }))
-      : owners.map((system) => system.stop(name, { legacy: false, isGone: true })),
+      ? units.map(({ system }) => system.stop(name, { isGone: false }))
+      : owners.map((system) => system.stop(name, { isGone: true })),
   )
   return commands.flat()
 }
@@ -136,13 +137,19 @@ async function findLinks(name: string, root: string, owners: readonly InitSystem
   return links.flat()
 }
 
-/** What the service itself left: its log with the rotated ones, its pid file and its lock. */
+/** What the service itself left: its log with the rotated ones, its pid file, its lock and its last result. */
 async function findTraces(name: string, root: string, owners: readonly InitSystem[]): Promise<string[]> {
   const logs = owners.flatMap((system) => {
     const log = system.log(name)
     return 'file' in log ? [findLogs(join(root, log.file))] : []
   })
-  return [...(await Promise.all(logs)).flat(), ...(await findFiles([pidFile(name), lockFile(name)], root))]
+  return [
+    ...(await Promise.all(logs)).flat(),
+    ...(await findFiles(
+      [pidFile, lockFile, resultFile].map((file) => file(name)),
+      root,
+    )),
+  ]
 }
 
 /** Those of the files below `root` that exist. */

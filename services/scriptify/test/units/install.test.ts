@@ -440,20 +440,6 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect((await uninstall('probe')).code).toBe(0)
     })
 
-    it('of the original tool is replaced, and its readable secrets become private', async () => {
-      await put('/etc/cron.d/probe', '# PHP_SCRIPTIFY\n* * * * * root php scriptify\n')
-      await put('/etc/scriptify/probe.env', 'export A=b%3D+c\n')
-      expect((await scriptify(machine, 'services')).stdout).toContain('by the original scriptify')
-      expect((await install('probe', 'crond', '--force')).code).toBe(0)
-      expect(await succeed(machine, 'stat', '-c', '%a', '/etc/scriptify/probe.env')).toBe('600\n')
-      expect(await readVariables()).toBe(`${MARK('probe', 'crond')}A="b= c"\n`)
-      expect((await uninstall('probe')).code).toBe(0)
-
-      await put('/etc/cron.d/probe', '# PHP_SCRIPTIFY\n')
-      await put('/etc/scriptify/probe.env', 'export A=b%3D+c\n')
-      expect((await uninstall('probe')).code).toBe(0)
-    })
-
     it('is complete or can be repaired after a kill at any moment of its installation', async () => {
       const words = [
         'install',

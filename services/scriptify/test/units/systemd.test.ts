@@ -374,7 +374,6 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
             template: 'systemd',
             file: '/etc/systemd/system/listed.service',
             environment: '/etc/scriptify/listed.env',
-            legacy: false,
           },
         ])
         const states = async () => {

@@ -35,19 +35,15 @@ async function list({ onlyNames, json, root }: Flags, systems: readonly InitSyst
   else for (const line of onlyNames ? namesOf(services) : describe(services, systems)) console.log(line)
 }
 
-/** A service of the original tool may have several templates. */
-const namesOf = (services: readonly ListedService[]): string[] => [
-  ...new Set(services.map(({ name }) => name)),
-]
+const namesOf = (services: readonly ListedService[]): string[] => services.map(({ name }) => name)
 
 function describe(services: readonly ListedService[], systems: readonly InitSystem[]): string[] {
   if (services.length === 0) return ['No service is installed']
   const templateWidth = widest(systems)
   const nameWidth = widest(services)
-  return services.map(({ name, template, file, legacy }) => {
-    const columns = [template.padEnd(templateWidth), name.padEnd(nameWidth), file]
-    return `${columns.join('  ')}${legacy ? '  (by the original scriptify)' : ''}`
-  })
+  return services.map(
+    ({ name, template, file }) => `${template.padEnd(templateWidth)}  ${name.padEnd(nameWidth)}  ${file}`,
+  )
 }
 
 const widest = (named: readonly { name: string }[]): number =>

@@ -38,7 +38,7 @@ export async function claimFiles(
   refuseLostMark(name, found, systems)
   const foreign = files.find(({ owner }) => owner === 'foreign')
   if (foreign) throw refuseForeign(foreign)
-  const other = units.find((known) => known.system !== system && known.owner !== 'foreign')
+  const other = units.find((known) => known.system !== system && known.owner === 'own')
   if (other !== undefined) {
     throw new CliError(`${name} is installed for ${other.system.name}: uninstall it first`, EXIT.usage)
   }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { parseEnvFile, renderEnvFile } from '../env-file.ts'
+import { parseEnvFile } from '../env-file.ts'
 import type { FoundFile } from '../inspect-service.ts'
 import { withoutMark } from '../ownership.ts'
 import { environmentFile } from '../paths.ts'
@@ -27,7 +27,7 @@ export function findKeptVariables(
   const names = Object.keys(variables).filter((variable) => !Object.hasOwn(given, variable))
   return {
     variables,
-    text: file?.owner === 'own' ? withoutRecord(withoutMark(file.text)) : renderEnvFile(variables),
+    text: withoutRecord(withoutMark(file?.text ?? '')),
     summary: names.length === 0 ? undefined : `from ${path}: ${names.join(', ')}`,
   }
 }

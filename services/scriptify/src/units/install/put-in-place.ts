@@ -73,12 +73,11 @@ async function write(installation: Installation, operations: FileOperations | un
 function findReplacements({ request: { root }, files, existing }: Installation): Replacement[] {
   return files.map(({ path, mode, content }) => {
     const present = existing.find((file) => file.path === join(root, path))
-    // An admin may have changed the mode of scriptify's file; the original left secrets readable by all.
-    const keeps = present?.owner === 'own' && present.stats
+    // An admin may have changed the mode of scriptify's file.
     return {
       path: join(root, path),
       content,
-      mode: keeps ? keeps.mode & 0o7777 : mode,
+      mode: present === undefined ? mode : present.stats.mode & 0o7777,
       existing: present?.stats,
     }
   })

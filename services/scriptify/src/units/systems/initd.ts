@@ -43,10 +43,10 @@ export const initd: InitSystem = {
     ...(enable ? [command('update-rc.d', name, 'defaults')] : []),
   ],
   control: (name, action) => [...daemonReload(), command('service', name, action)],
-  stop: (name, { legacy, isGone }) => [
+  stop: (name, { isGone }) => [
     // systemd may not know a script that was installed from another host.
     ...daemonReload(),
-    ...(isGone ? stopWithoutScript(name) : [stopByScript(name, legacy)]),
+    ...(isGone ? stopWithoutScript(name) : [command('service', name, 'stop')]),
   ],
   forget: (name) => [
     ...(hasUpdateRcD() ? [attempt('update-rc.d', name, 'remove')] : []),
@@ -56,10 +56,6 @@ export const initd: InitSystem = {
   hasFailed: async (name) => callsRepeatedly(name) && (await state(name)).state === 'failed',
   links: findLinks,
 }
-
-/** The original's script fails whatever it is asked. */
-const stopByScript = (name: string, isLegacy: boolean): ControlCommand =>
-  isLegacy ? attempt('service', name, 'stop') : command('service', name, 'stop')
 
 /** Stops a service whose script was removed, as the script did. A process of another program that has got its pid is left. */
 function stopWithoutScript(name: string): ControlCommand[] {
