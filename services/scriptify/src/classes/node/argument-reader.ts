@@ -141,6 +141,8 @@ function readerOfType(type: Node | undefined, declared: DeclaredTypes): Argument
         : readerOfType(type.typeAnnotation ?? undefined, declared)
     case 'TSTypeAliasDeclaration':
       return readerOfType(type.typeAnnotation ?? undefined, without(declared, type))
+    case 'TSEnumDeclaration':
+      return readerOfEnum(type.body?.members ?? [])
     case 'TSUnionType':
       return readFirst((type.types ?? []).map((member) => readerOfType(member, declared)))
     case 'TSIntersectionType':
@@ -152,6 +154,21 @@ function readerOfType(type: Node | undefined, declared: DeclaredTypes): Argument
     default:
       return BY_KIND[type.type] ?? readAnything
   }
+}
+
+/** One of the values, or of a member without one its name; every value where one is computed. */
+function readerOfEnum(members: readonly Node[]): ArgumentReader {
+  let next = 0
+  const readers = members.map(({ id, initializer }): ArgumentReader => {
+    if (!initializer) {
+      const value = next++
+      return (argument) => check([value, `${value}`, id?.name].includes(argument as string), value)
+    }
+    const { type, value } = initializer
+    if (type === 'NumericLiteral') next = Number(value) + 1
+    return /^(String|Numeric)Literal$/.test(type) ? readExactly(value) : readAnything
+  })
+  return readFirst(readers)
 }
 
 /** A type may be branded by an object, as in `string & { brand: 'id' }`. */
@@ -181,7 +198,7 @@ export const declaredTypes = (statements: readonly Node[]): DeclaredTypes =>
   new Map(
     statements
       .map((statement) => statement.declaration ?? statement)
-      .filter(({ type }) => /^(TSTypeAlias|TSInterface|Class)Declaration$/.test(type))
+      .filter(({ type }) => /^(TSTypeAlias|TSInterface|TSEnum|Class)Declaration$/.test(type))
       // A class that is exported by default needs no name.
       .flatMap((declaration) => (declaration.id?.name ? [[declaration.id.name, declaration] as const] : [])),
   )

@@ -1,4 +1,4 @@
-import { parse } from '@babel/parser'
+import { type ParserPlugin, parse } from '@babel/parser'
 import {
   type ArgumentReader,
   type DeclaredTypes,
@@ -9,6 +9,9 @@ import {
 import type { Callable } from './callable.ts'
 import { locate, type SourceLocation } from './locate.ts'
 import type { Node } from './syntax-node.ts'
+
+/** The plugins of Babel's parser for TypeScript. */
+export const PARSER_PLUGINS: ParserPlugin[] = ['typescript', 'decorators', 'decoratorAutoAccessors']
 
 export interface Parameter {
   /** The source of the parameter, with its type and default. */
@@ -41,6 +44,14 @@ export function findMethodDeclaration(name: string, owner: Callable): Declaratio
   return findClassDeclaration(owner)?.members.find((member) => member.name === name)
 }
 
+/** The names of the members that TypeScript's `private` and `protected` keep from code outside a class. */
+export function hiddenNamesOf(owner: Callable): string[] {
+  const members = findClassDeclaration(owner)?.members ?? []
+  return members
+    .filter(({ accessibility }) => accessibility === 'private' || accessibility === 'protected')
+    .map(({ name }) => name)
+}
+
 /** Parsing costs more than all else, and a class is asked for each of its methods. */
 const classes = new WeakMap<Callable, ClassDeclaration | undefined>()
 
@@ -59,7 +70,7 @@ function parseClass(subject: Callable): ClassDeclaration | undefined {
   return {
     comment: outerComment(around.slice(0, index + 1)),
     members: members
-      .filter(({ type }) => type === 'ClassMethod' || type === 'ClassProperty')
+      .filter(({ type }) => /^Class(Method|Property|AccessorProperty)$/.test(type))
       .map((member) => toMember({ source: location.source, types }, member)),
   }
 }
@@ -102,7 +113,7 @@ function readSource(location: SourceLocation | undefined): { around: Node[]; typ
   const { program } = parse(source, {
     sourceType: 'module',
     errorRecovery: true,
-    plugins: ['typescript', 'decorators'],
+    plugins: PARSER_PLUGINS,
   })
   const contains = ({ loc: { start, end } }: Node) =>
     (start.line < line || (start.line === line && start.column <= column)) &&
@@ -123,7 +134,8 @@ function nodesOf(text: string): Node[] | undefined {
   }
 }
 
-function* nodesWithin(value: unknown, isWanted: (node: Node) => boolean): Generator<Node> {
+/** A node or list of nodes with all that it contains, from the outermost, as long as a node is wanted. */
+export function* nodesWithin(value: unknown, isWanted: (node: Node) => boolean): Generator<Node> {
   if (Array.isArray(value)) {
     for (const each of value) yield* nodesWithin(each, isWanted)
   } else if (isNode(value) && isWanted(value)) {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Debugger, type Runtime, Session } from 'node:inspector'
+import { findSourceMap } from 'node:module'
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Callable } from './callable.ts'
@@ -14,7 +15,7 @@ export interface SourceLocation {
 
 /**
  * Asks V8 where a function or class is written, which no alias, re-export or base class hides; undefined for native
- * code. Stripping types moves nothing, so the position is that in the TypeScript file.
+ * code.
  */
 export function locate(subject: Callable): SourceLocation | undefined {
   const urls = new Map<string, string>()
@@ -34,10 +35,21 @@ export function locate(subject: Callable): SourceLocation | undefined {
     const url = urls.get(location?.scriptId ?? '') ?? ''
     if (location === undefined || url.startsWith('node:')) return undefined
     const source = readFile(url) ?? readScript(session, location.scriptId)
-    return { source, line: location.lineNumber + 1, column: location.columnNumber ?? 0 }
+    return { source, ...placeIn(url, location) }
   } finally {
     session.disconnect()
   }
+}
+
+/** The place in the file: code that was translated, and not only stripped, has others. */
+function placeIn(
+  url: string,
+  { lineNumber, columnNumber = 0 }: Debugger.Location,
+): Omit<SourceLocation, 'source'> {
+  const entry = findSourceMap(url)?.findEntry(lineNumber, columnNumber)
+  const [line, column] =
+    entry && 'originalLine' in entry ? [entry.originalLine, entry.originalColumn] : [lineNumber, columnNumber]
+  return { line: line + 1, column }
 }
 
 /** The text of a file with its types; undefined for code that was typed or generated. CommonJS has paths, not URLs. */

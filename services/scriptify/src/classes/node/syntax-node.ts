@@ -7,7 +7,7 @@ export interface Node {
   end: number
   loc: { start: Position; end: Position }
   leadingComments?: { type: string; value: string }[]
-  body?: { body?: Node[] }
+  body?: { body?: Node[]; members?: Node[] }
   params?: Node[]
   returnType?: Node | null
   id?: { name?: string } | null
@@ -28,6 +28,8 @@ export interface Node {
   types?: Node[]
   literal?: Node
   operator?: string
+  // Of a member of an enum.
+  initializer?: Node | null
 }
 
 type Position = Pick<SourceLocation, 'line' | 'column'>

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
+import { importModule, useProjectSyntax } from '../../classes/node/project-syntax.ts'
 import { CliError, EXIT, errorMessage } from '../../io/cli-error.ts'
 import { exitOnFailedOutput } from '../../io/standard-streams.ts'
 import type { CallerOptions } from '../method-call.ts'
@@ -28,6 +29,7 @@ async function loadAndRun(
 ): Promise<void> {
   const { task, bootstrap, module = '', className } = options
   enterFolder(options.rootdir)
+  await useProjectSyntax(options.rootdir)
   if (bootstrap !== undefined) {
     guard.forbidExit(`The bootstrap ${bootstrap}`)
     await load(bootstrap, 'bootstrap', debug)
@@ -70,7 +72,7 @@ async function load(
     throw new CliError(`The ${kind} ${file} does not exist`, EXIT.notFound)
   }
   try {
-    return await import(pathToFileURL(file).href)
+    return await importModule(pathToFileURL(file).href)
   } catch (error) {
     throw new CliError(`The ${kind} ${file} failed: ${describeError(error, debug)}`, EXIT.failed)
   }

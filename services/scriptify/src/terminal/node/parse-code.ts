@@ -1,4 +1,5 @@
 import { type ParseResult, parse } from '@babel/parser'
+import { PARSER_PLUGINS } from '../../classes/node/declaration.ts'
 
 export type Program = ParseResult['program']
 
@@ -15,7 +16,7 @@ export function parseProgram(code: string): ParseResult {
     sourceType: 'module',
     allowReturnOutsideFunction: true,
     errorRecovery: true,
-    plugins: ['typescript'],
+    plugins: PARSER_PLUGINS,
   })
 }
 

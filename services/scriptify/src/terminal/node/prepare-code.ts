@@ -1,5 +1,7 @@
 import { stripTypeScriptTypes } from 'node:module'
 import type { ParseResult } from '@babel/parser'
+import { INSTALL_TSX } from '../../classes/node/project-syntax.ts'
+import { findUnsupported } from '../../classes/node/unsupported-syntax.ts'
 import { isParseError, type Program, parseProgram } from './parse-code.ts'
 import { IMPORT, META } from './session-globals.ts'
 
@@ -34,6 +36,12 @@ const DECLARATIONS = new Set([
 export function prepareCode(typed: string): PreparedCode {
   const code = asExpressionIfObject(typed)
   const { program } = parseOrThrow(code)
+  const unsupported = findUnsupported(code)
+  if (unsupported !== undefined) {
+    throw new SyntaxError(
+      `Node does not run ${unsupported.what} (line ${unsupported.line}): import the class from a file, and ${INSTALL_TSX}`,
+    )
+  }
   const rewritten = applyEdits(code, [...topLevelEdits(program, code), ...importEdits(program, code)])
   return {
     code: strip(rewritten),
@@ -93,8 +101,11 @@ function topLevelEdits({ body }: Program, code: string): Edit[] {
   })
 }
 
-function toAwaitedImport({ source, specifiers }: Import, code: string): string {
-  const module = `await ${IMPORT}(${JSON.stringify(source.value)})`
+function toAwaitedImport({ source, specifiers, attributes }: Import, code: string): string {
+  const first = attributes?.[0]
+  const list = code.slice(first?.start ?? 0, attributes?.at(-1)?.end ?? 0)
+  const options = first === undefined ? '' : `, { with: { ${list} } }`
+  const module = `await ${IMPORT}(${JSON.stringify(source.value)}${options})`
   const names = specifiers.flatMap((specifier) => {
     const local = specifier.local.name
     if (specifier.type === 'ImportDefaultSpecifier') return [`default: ${local}`]

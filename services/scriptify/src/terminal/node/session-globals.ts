@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { importModule } from '../../classes/node/project-syntax.ts'
 import type { Evaluator } from './evaluator.ts'
 
 /** The names by which evaluated code reaches the session; not enumerable, so that they are not listed. */
@@ -19,8 +20,8 @@ export function prepareGlobals(evaluator: Pick<Evaluator, 'lexicalNames' | 'read
   const here = pathToFileURL(join(process.cwd(), '[terminal]')).href
   const resolve = (specifier: string) => import.meta.resolve(specifier, here)
   Object.defineProperty(globalThis, IMPORT, {
-    value: (specifier: string, options?: ImportCallOptions) =>
-      import(resolve(specifier), options).catch(withoutImporter),
+    value: async (specifier: string, options?: ImportCallOptions) =>
+      importModule(resolve(specifier), options),
   })
   Object.defineProperty(globalThis, META, { value: { url: here, dirname: process.cwd(), resolve } })
   defineGlobal('require', createRequire(here))
@@ -30,16 +31,6 @@ export function prepareGlobals(evaluator: Pick<Evaluator, 'lexicalNames' | 'read
     return [...new Set([...evaluator.lexicalNames(), ...globals])].filter((name) => name !== '_')
   }
   return { userNames, userVariables: () => evaluator.read(userNames()) }
-}
-
-/** Node names the module that imports, which here is this file. */
-function withoutImporter(error: unknown): never {
-  if (error instanceof Error) {
-    const importer = ` imported from ${import.meta.filename}`
-    error.stack = String(error.stack).replace(importer, '')
-    error.message = error.message.replace(importer, '')
-  }
-  throw error
 }
 
 export function defineGlobal(name: string, value: unknown): void {

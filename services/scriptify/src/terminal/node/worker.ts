@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { types } from 'node:util'
+import { importModule, useProjectSyntax } from '../../classes/node/project-syntax.ts'
 import { exitOnFailedOutput } from '../../io/standard-streams.ts'
 import type { EndRequest, WorkerMessage, WorkerRequest } from '../worker/protocol.ts'
 import { completionsOf } from './completion.ts'
@@ -70,7 +71,7 @@ function inspect(request: Exclude<Numbered, { type: 'start' | 'eval' | 'finish' 
     case 'describe':
       return { type: 'described', text: describe(request.name, { ...request, read: evaluator.read, colors }) }
     case 'snapshot':
-      return { type: 'snapshot', snapshot: takeSnapshot(userVariables()) }
+      return { type: 'snapshot', snapshot: takeSnapshot(userVariables()), names: userNames() }
     default:
       return undefined
   }
@@ -79,6 +80,7 @@ function inspect(request: Exclude<Numbered, { type: 'start' | 'eval' | 'finish' 
 async function start(request: Extract<Numbered, { type: 'start' }>): Promise<Message> {
   const { autoloader, preload, declarations, snapshot, isScript } = request
   colors = request.colors
+  await useProjectSyntax(process.cwd())
   const notes = [
     ...(await load('autoloader', autoloader)),
     ...(await load('preload', preload, (exported) => {
@@ -138,7 +140,7 @@ async function load(
   if (file === undefined) return []
   send(0, { type: 'opening', step })
   try {
-    use(await import(pathToFileURL(file).href))
+    use(await importModule(pathToFileURL(file).href))
     return []
   } catch (error) {
     return [describeError(error)]
