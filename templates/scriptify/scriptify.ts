@@ -1,7 +1,10 @@
 // The preload file of `scriptify terminal` in TypeScript. Change it as you like: every exported name becomes a global of
 // the session. A change takes effect in the next terminal, or after `.reload`.
 import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
+import { pathToFileURL } from 'node:url'
 import { parseEnv } from 'node:util'
 
 type Row = Record<string, unknown>
@@ -224,8 +227,23 @@ async function connect(url: string, onLost: () => void): Promise<Connection> {
   throw new Error('DATABASE_URL must begin with postgres://, postgresql://, mysql:// or mariadb://')
 }
 
+/** Loads a driver that is installed beside this file, else in the project. */
+async function loadDriver<Driver>(name: string, load: () => Promise<Driver>): Promise<Driver> {
+  try {
+    return await load()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error
+  }
+  try {
+    const path = createRequire(join(process.cwd(), 'package.json')).resolve(name)
+    return await import(pathToFileURL(path).href)
+  } catch {
+    throw new Error(`The project has no driver for this database: npm install ${name.split('/')[0]}`)
+  }
+}
+
 async function connectToPostgres(url: string, onLost: () => void): Promise<Connection> {
-  const { default: pgPromise } = await import('pg-promise')
+  const { default: pgPromise } = await loadDriver('pg-promise', () => import('pg-promise'))
   const library = pgPromise({ noWarnings: true })
   const { types } = library.pg
   const readOnlyMode = new pgPromise.txMode.TransactionMode({ readOnly: true })
@@ -266,7 +284,7 @@ async function connectToPostgres(url: string, onLost: () => void): Promise<Conne
 }
 
 async function connectToMysql(url: string, onLost: () => void): Promise<Connection> {
-  const { createConnection } = await import('mysql2/promise')
+  const { createConnection } = await loadDriver('mysql2/promise', () => import('mysql2/promise'))
   const connection = await createConnection({ uri: url, charset: 'utf8mb4', namedPlaceholders: true })
   connection.on('error', onLost)
   /** Returns false in a transaction, where the server refuses the first statement. */
@@ -282,7 +300,9 @@ async function connectToMysql(url: string, onLost: () => void): Promise<Connecti
       const statement = {
         sql,
         rowsAsArray: true,
-        ...(asWritten && { dateStrings: true, supportBigNumbers: true, bigNumberStrings: true }),
+        // A number that JavaScript cannot hold exactly is a string.
+        supportBigNumbers: true,
+        ...(asWritten && { dateStrings: true, bigNumberStrings: true }),
       }
       const values = parameters as Record<string, string>
       const [result, fields] = await asServerSaid(connection.execute(statement, values)).finally(

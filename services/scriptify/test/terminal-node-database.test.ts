@@ -83,6 +83,12 @@ describe.skipIf(!(await hasDocker())).each<{
     )
   })
 
+  it('gives every digit of a number that JavaScript cannot hold', async () => {
+    expect(await print('await executor.query("select 9007199254740993 as big, 7 as small")')).toMatch(
+      /^\[ \{ big: '9007199254740993', small: 7 \} \]\n$/,
+    )
+  })
+
   it('says what the server says of a statement that fails, and nothing of the driver', async () => {
     const failing = print("qq('select nope from users_nope')")
     await expect(failing).rejects.toMatchObject({

@@ -307,6 +307,32 @@ describe('the node terminal, used by one case after the other', () => {
     await terminal.see(/node> $/)
   })
 
+  it('completes after a literal, and in the path of an import', async ({ terminal }) => {
+    const CASES = [
+      { line: '[1, [2]].fla', completes: 'flatMap' },
+      { line: '"a".toUpp', completes: 'toUpperCase' },
+      { line: '/a/.te', completes: 'test' },
+      { line: 'import { greet } from "./services/scriptify/test/run/node/src/need', completes: 'needy.ts' },
+      { line: 'await import("./services/scriptify/te', completes: '/test/' },
+    ]
+    for (const { line, completes } of CASES) {
+      await terminal.complete(line, completes)
+      terminal.type(CTRL_C)
+      await terminal.see(/node> $/)
+    }
+  })
+
+  it('offers neither what is private nor what every object has for itself', async ({ terminal }) => {
+    await terminal.enter('import { Probe } from "./services/scriptify/test/run/node/src/probe.ts"')
+    await terminal.enter('const hiding = new Probe()')
+    await terminal.complete('hiding.', 'toString')
+    const shown = await terminal.see('toString')
+    expect(shown).toContain('later')
+    expect(shown).not.toMatch(/hidden|guarded|__defineGetter__/)
+    terminal.type(CTRL_C)
+    await terminal.see(/node> $/)
+  })
+
   const DOCUMENTED = [
     { name: 'twice', shows: 'Doubles a number.\ntwice(n)\n' },
     { name: 'Pair', shows: 'Two numbers.\nclass Pair\n  sum(scale)\n  dump(...rest)\n' },
@@ -420,7 +446,8 @@ describe('the node terminal, used by one case after the other', () => {
   it('clears, reloads and lists', async ({ terminal }) => {
     await terminal.enter('const kept = 5')
     expect(await terminal.enter('.ls')).toMatch(/kept +number/)
-    await terminal.enter('.reload')
+    await terminal.enter('const closure = () => 1')
+    expect(await terminal.enter('.reload')).toMatch(/Could not be restored: (.+, )?closure\b.*\n+Reloaded/)
     expect(await terminal.enter('kept')).toContain('=> 5')
     await terminal.enter('.clear')
     expect(await terminal.enter('typeof kept')).toContain("=> 'undefined'")

@@ -44,7 +44,8 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     expect(await terminal.enter('$x * 2')).toContain('=> 10')
     expect(await terminal.enter('$a = 1; $b = 2; $a + $b')).toContain('=> 3')
     await terminal.enter('use DateTimeImmutable as D;')
-    await terminal.enter('use function strtoupper as up;')
+    // The last statement of an entry needs no semicolon.
+    await terminal.enter('use function strtoupper as up')
     expect(await terminal.enter("up((new D('2020-01-02'))->format('D'))")).toContain('=> "THU"')
     expect(await terminal.enter('function half(int $n) {')).toMatch(/php\* $/)
     expect(await terminal.enter('return $n / 2; }')).toMatch(/php> $/)
@@ -225,6 +226,25 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     terminal.type('.doc Fatal\r')
     await terminal.see(/Fatal cannot be described: loading it ended the process\s[\s\S]*php> $/)
     expect(await terminal.enter('$mine + 1')).toContain('=> 2')
+  })
+
+  it('names what a reload loses', async () => {
+    await using terminal = await openTerminal()
+    await terminal.enter('$kept = 4; $closure = fn () => 1;')
+    expect(await terminal.enter('.reload')).toMatch(/Could not be restored: closure\n+Reloaded/)
+    expect(await terminal.enter('$kept + 1')).toContain('=> 5')
+    expect(await terminal.enter('.clear')).not.toContain('Could not be restored')
+  })
+
+  it('brings its own preload into any project, and shows no frames of it', async () => {
+    await using terminal = await openTerminal(['--rootdir', '/srv', '--env', 'DATABASE_URL=redis://x'])
+    expect(terminal.banner).toMatch(/Preload: .*\/templates\/scriptify\/scriptify\.php/)
+    expect(await terminal.enter('dump($executor->isSandboxed)')).toContain('false')
+    const failed = await terminal.enter("qq('select 1')")
+    expect(failed).toMatch(
+      /DATABASE_URL must begin with .*\n {4}at php shell code:1\n {4}in qq\(\) called at php shell code:1\n/,
+    )
+    expect(failed).not.toContain('scriptify.php')
   })
 
   it('does without fork: plain variables and declarations come back, the rest is named', async () => {

@@ -224,6 +224,24 @@ describe.concurrent('a node script', () => {
     expect(ended.stderr.trim().split('\n')).toHaveLength(1)
   })
 
+  it('brings its own preload into any project, and shows no frames of it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
+    const words = [MAIN, 'terminal', '--runtime', 'node', '--rootdir', folder]
+    const shown = await run(
+      process.execPath,
+      [...words, '--sandbox', '--execute', 'executor.isSandboxed'],
+      '',
+    )
+    expect(shown).toEqual({ code: 0, stdout: 'true\n', stderr: '' })
+    const failed = await run(process.execPath, [...words, '--execute', 'qq("select 1")'], '', {
+      DATABASE_URL: 'redis://x',
+    })
+    expect(failed).toMatchObject({ code: 1, stdout: '' })
+    expect(failed.stderr).toMatch(
+      /^Error: DATABASE_URL must begin with [^\n]*\n {4}at node-shell-code:1:1\n$/,
+    )
+  })
+
   it('makes exported names of the preload global, and tells where it failed', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
     writeFileSync(join(folder, 'good.ts'), 'export const answer: number = 42')

@@ -7,14 +7,12 @@ interface BannerFacts {
   environment: Record<string, string>
   history: Pick<History, 'problem'>
   isProduction: boolean
-  /** The setting of a locale with another charset than UTF-8. */
-  locale: string | undefined
 }
 
 /** What a terminal prints before its first prompt. */
 export function formatBanner(
   setup: SessionSetup,
-  { opened, environment, history, isProduction, locale }: BannerFacts,
+  { opened, environment, history, isProduction }: BannerFacts,
 ): string {
   const { backend, rootdir, preload, env } = setup
   const added = Object.keys(environment).length
@@ -22,12 +20,11 @@ export function formatBanner(
     ...(isProduction ? [productionWarning(env)] : []),
     `Scriptify terminal, ${backend.language} ${opened.version}, in ${rootdir}${env.APP_ENV ? `, APP_ENV=${env.APP_ENV}` : ''}`,
     ...(backend.autoloader === undefined ? [] : [`Autoloader: ${backend.autoloader}`]),
-    preload === undefined ? `No preload file (the default is ${backend.preload})` : `Preload: ${preload}`,
+    preload === undefined ? 'No preload file' : `Preload: ${preload}`,
     ...(added === 0 ? [] : [`Environment variables loaded: ${added}`]),
     ...(backend.name === 'php' && !opened.forks
       ? ['No copy by fork: after a crash, only plain variables come back']
       : []),
-    ...(locale === undefined ? [] : [`${locale}: the terminal reads and writes UTF-8 only`]),
     ...(history.problem === undefined ? [] : [history.problem]),
     ...opened.notes,
     ...(setup.sandbox ? [SANDBOX] : []),

@@ -33,7 +33,6 @@ const COMMANDS: Record<string, DotCommand> = {
     effect: 'clear all variables and start a new process',
     run: (context) => restart(context, false),
   },
-  reset: { usage: '.reset', effect: 'the same as .clear', run: (context) => restart(context, false) },
   reload: {
     usage: '.reload',
     effect: 'load changed code; keep imports, declarations and plain variables',
@@ -135,7 +134,6 @@ async function describe(
 }
 
 async function restart({ session, print }: DotCommandContext, keepsVariables: boolean): Promise<void> {
-  const { notes } = await session.restart({ keepsVariables })
-  for (const note of notes) print(note)
+  for (const note of await session.restart({ keepsVariables })) print(note)
   print(keepsVariables ? 'Reloaded' : 'All variables were cleared')
 }

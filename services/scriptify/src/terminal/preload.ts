@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import type { TerminalBackend } from './backend.ts'
+
+/** The folder of the preload files that come with scriptify. */
+const SHIPPED_FOLDER = join(import.meta.dirname, '..', '..', '..', '..', 'templates', 'scriptify')
 
 /** The absolute path of the preload file that --preload names, relative to rootdir or to the current folder; throws a CliError (1). */
 export function getPreload(rootdir: string, named: string): string {
@@ -11,8 +14,8 @@ export function getPreload(rootdir: string, named: string): string {
   return found
 }
 
-/** The project's own preload file. A file from a folder above could be another user's, so none is looked for there. */
-export function findProjectPreload(rootdir: string, { preload }: TerminalBackend): string | undefined {
+/** The project's own preload file, else that of scriptify. One from a folder above could be another user's. */
+export function findPreload(rootdir: string, { preload }: TerminalBackend): string {
   const path = resolve(rootdir, preload)
-  return existsSync(path) ? path : undefined
+  return existsSync(path) ? path : join(SHIPPED_FOLDER, basename(preload))
 }

@@ -3,6 +3,7 @@ import { CliError, EXIT } from '../io/cli-error.ts'
 import type { Answer, Statement } from './worker/protocol.ts'
 import { createSessionMemory, type SessionMemory } from './worker/session-memory.ts'
 import {
+  notesOf,
   type Opened,
   type SessionOptions,
   type SupervisedWorker,
@@ -40,8 +41,8 @@ export interface Session {
   finish(): void
   /** Resolves when a script's worker has ended by itself, with its exit status; undefined if a signal ended it. */
   ended: Promise<number | undefined>
-  /** Starts a new worker, with the imports, declarations and plain variables of the old one or without. */
-  restart(options: { keepsVariables: boolean }): Promise<Opened>
+  /** Starts a new worker, with the imports, declarations and plain variables of the old one or without; gives what to say. */
+  restart(options: { keepsVariables: boolean }): Promise<string[]>
   close(): Promise<void>
 }
 
@@ -115,9 +116,9 @@ async function restart(
   worker: SupervisedWorker,
   memory: SessionMemory,
   keepsVariables: boolean,
-): Promise<Opened> {
-  if (keepsVariables) memory.setSnapshot((await worker.ask({ type: 'snapshot' })).snapshot)
+): Promise<string[]> {
+  if (keepsVariables) memory.update(await worker.ask({ type: 'snapshot' }))
   else memory.forget()
   await worker.close()
-  return worker.start()
+  return notesOf(await worker.start())
 }

@@ -4,10 +4,10 @@ import { buffer } from 'node:stream/consumers'
 import { chooseTerminalRuntime, type RuntimeName } from '../classes/choose-runtime.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import type { BackendOptions, TerminalBackend } from './backend.ts'
-import { decodeScript, describeForeignText, findForeignLocale } from './charset.ts'
+import { decodeScript, describeForeignText } from './charset.ts'
 import { nodeBackend } from './node/backend.ts'
 import { phpBackend } from './php/backend.ts'
-import { findProjectPreload, getPreload } from './preload.ts'
+import { findPreload, getPreload } from './preload.ts'
 import { runPromptMode } from './prompt-mode.ts'
 import { runScriptMode } from './script-mode.ts'
 import { readTerminalEnvironment } from './terminal-environment.ts'
@@ -48,7 +48,7 @@ export async function startTerminal(
   const environment = await readTerminalEnvironment(service, options.env ?? [])
   const setup = await prepareSession(options, { ownEnv, environment })
   if (options.execute !== undefined) {
-    const refusal = describeForeignText(options.execute, findForeignLocale(ownEnv))
+    const refusal = describeForeignText(options.execute)
     if (refusal !== undefined) throw new CliError(refusal, EXIT.usage)
     return runAsScript(options.execute, { ...setup, stdin: 'inherit' }, { ...options, print: true })
   }
@@ -68,7 +68,7 @@ async function prepareSession(
   const preload = typeof requested === 'string' ? getPreload(rootdir, requested) : undefined
   const name = chooseTerminalRuntime(rootdir, { runtime, preload })
   const backend = await BACKENDS[name]({ rootdir, env: { ...env, PATH: ownEnv.PATH }, fork })
-  const ownPreload = requested === undefined ? findProjectPreload(rootdir, backend) : undefined
+  const ownPreload = requested === undefined ? findPreload(rootdir, backend) : undefined
   return { backend, rootdir, env, preload: preload ?? ownPreload, sandbox }
 }
 

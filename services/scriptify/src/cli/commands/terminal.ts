@@ -20,7 +20,10 @@ export function createTerminalCommand(context: CliContext): Command {
     .description('open an interactive terminal, or run statements from a pipe')
     .argument('[service]', 'load the environment of this installed service')
     .addOption(new Option('--runtime <name>', 'language (default: the project’s)').choices(RUNTIME_NAMES))
-    .option('-p, --preload <file>', 'run this file first (default: templates/scriptify/scriptify.{php,ts})')
+    .option(
+      '-p, --preload <file>',
+      'run this file first (default: templates/scriptify/scriptify.{php,ts}, else that of scriptify)',
+    )
     .option('--no-preload', 'run no file first')
     .option('-e, --env <NAME=VALUE>', 'set an environment variable; repeatable', collect)
     .option('-r, --rootdir <dir>', 'the project’s folder (default: this folder)')

@@ -1,33 +1,92 @@
+import { readdirSync } from 'node:fs'
+import { dirname, resolve as resolvePath } from 'node:path'
+import { isCallable } from '../../classes/node/callable.ts'
+import { hiddenNamesOf } from '../../classes/node/declaration.ts'
 import type { Evaluator } from './evaluator.ts'
 import { plainOwners, plainProperty } from './plain-property.ts'
 
 const MAX_CANDIDATES = 200
+/** The path that an import begins. */
+const IMPORTED_PATH = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*["']((?:\.{0,2}\/)[^"']*)$/
+
+interface Completions {
+  /** The end of the line, which a candidate replaces. */
+  word: string
+  candidates: string[]
+}
 
 /** Finds the completions of a line by plain properties: no getter and no proxy runs, and nothing is called. */
 export function completionsOf(
   line: string,
   evaluator: Pick<Evaluator, 'lexicalNames' | 'read'>,
-): { word: string; candidates: string[] } {
-  const member = /([A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)*)\??\.([A-Za-z_$][\w$]*)?$/.exec(line)
-  if (member) return pick(member[2] ?? '', membersOf(resolve(member[1] ?? '', evaluator)))
+): Completions {
+  const [, path] = IMPORTED_PATH.exec(line) ?? []
+  if (path !== undefined) return filesAt(path)
+  const [ending = '', name = ''] = /\??\.([A-Za-z_$][\w$]*)?$/.exec(line) ?? []
+  if (ending !== '') {
+    const subject = line.slice(0, -ending.length)
+    return pick(name, membersOf(prototypeOfLiteral(subject) ?? resolve(subject, evaluator)))
+  }
   const word = /[A-Za-z_$][\w$]*$/.exec(line)?.[0]
   if (word === undefined) return { word: '', candidates: [] }
   return pick(word, [...evaluator.lexicalNames(), ...Object.getOwnPropertyNames(globalThis)])
 }
 
-function pick(word: string, names: string[]): { word: string; candidates: string[] } {
+/** The files and folders that a path may go on with, as an import names them. */
+function filesAt(path: string): Completions {
+  const word = path.slice(path.lastIndexOf('/') + 1)
+  try {
+    const entries = readdirSync(resolvePath(dirname(`${path}x`)), { withFileTypes: true })
+    const names = entries
+      .filter((entry) => entry.isDirectory() || /\.(?:[cm]?[jt]s|json)$/.test(entry.name))
+      .map((entry) => entry.name + (entry.isDirectory() ? '/' : ''))
+    return { word, candidates: names.filter((name) => name.startsWith(word)).slice(0, MAX_CANDIDATES) }
+  } catch {
+    return { word, candidates: [] }
+  }
+}
+
+function pick(word: string, names: string[]): Completions {
   const fitting = names.filter(
-    (name) => name.startsWith(word) && !name.startsWith('__scriptify') && /^[\w$]+$/.test(name),
+    (name) => name.startsWith(word) && /^[\w$]+$/.test(name) && (!name.startsWith('__') || /^__/.test(word)),
   )
   return { word, candidates: [...new Set(fitting)].toSorted().slice(0, MAX_CANDIDATES) }
 }
 
-function resolve(path: string, { read }: Pick<Evaluator, 'read'>): unknown {
-  const [root = '', ...steps] = path.split(/\??\./)
-  return steps.reduce<unknown>(plainProperty, read([root]).get(root))
+/** What the members of the literal that ends the text are inherited from. */
+function prototypeOfLiteral(text: string): object | undefined {
+  if (/(["'`])(?:(?!\1)[^\\]|\\.)*\1$/.test(text)) return String.prototype
+  if (/(?:^|[=(,:?&|[{;]|\breturn)\s*\/(?![*/])(?:[^\\/]|\\.)+\/[a-z]*$/.test(text)) return RegExp.prototype
+  return text.endsWith(']') && !/[\w$)\]'"`]\s*$/.test(beforeBracket(text)) ? Array.prototype : undefined
 }
 
+/** The text before the bracket that the last one closes. */
+function beforeBracket(text: string): string {
+  let depth = 0
+  for (let index = text.length - 1; index >= 0; index--) {
+    depth += text[index] === ']' ? 1 : text[index] === '[' ? -1 : 0
+    if (depth === 0) return text.slice(0, index)
+  }
+  return text
+}
+
+/** The value of the variable or of the member that ends the text. */
+function resolve(text: string, { read }: Pick<Evaluator, 'read'>): unknown {
+  const [path = ''] = /[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)*$/.exec(text) ?? []
+  const [root = '', ...steps] = path.split(/\??\./)
+  return root === '' ? undefined : steps.reduce<unknown>(plainProperty, read([root]).get(root))
+}
+
+/** The names of the members, but not those that TypeScript hides from the code outside a class. */
 function membersOf(value: unknown): string[] {
+  const owners = [...plainOwners(value)]
+  const hidden = new Set(
+    [value, ...owners.map((owner) => Object.getOwnPropertyDescriptor(owner, 'constructor')?.value)]
+      .filter(isCallable)
+      .flatMap(hiddenNamesOf),
+  )
   // An object may have a million keys.
-  return [...plainOwners(value)].flatMap((owner) => Object.getOwnPropertyNames(owner).slice(0, 1000))
+  return owners
+    .flatMap((owner) => Object.getOwnPropertyNames(owner).slice(0, 1000))
+    .filter((name) => !hidden.has(name))
 }

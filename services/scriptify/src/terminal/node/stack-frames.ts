@@ -42,5 +42,8 @@ function withoutCallers(frames: NodeJS.CallSite[]): NodeJS.CallSite[] {
 
 function isOwn(frame: NodeJS.CallSite): boolean {
   const file = frame.getFileName()
-  return typeof file === 'string' && (file === 'node:inspector' || OWN_FOLDERS.some((folder) => file.startsWith(folder)))
+  return (
+    typeof file === 'string' &&
+    (file === 'node:inspector' || OWN_FOLDERS.some((folder) => file.startsWith(folder)))
+  )
 }

@@ -10,6 +10,9 @@ final class Failure
     private const MAX_FRAMES = 8;
     private const MAX_MESSAGE = 4000;
 
+    /** The preload file of scriptify: its frames say nothing about what was typed. */
+    private const PRELOAD = '~/templates/scriptify/scriptify\.php\z~';
+
     public static function describe(\Throwable $error): string
     {
         $text = '';
@@ -39,7 +42,15 @@ final class Failure
     private static function one(\Throwable $error): string
     {
         $message = substr($error->getMessage(), 0, self::MAX_MESSAGE);
-        return get_debug_type($error) . ": {$message}\n    at " . self::place($error->getFile(), $error->getLine());
+        $place = ['file' => $error->getFile(), 'line' => $error->getLine()];
+        foreach ($error->getTrace() as $frame) {
+            // One that fails while it is loaded is included, and has its own line.
+            if (!isset($frame['file']) || preg_match(self::PRELOAD, $place['file']) !== 1 || $frame['function'] === 'include') {
+                break;
+            }
+            $place = $frame;
+        }
+        return get_debug_type($error) . ": {$message}\n    at " . self::place($place['file'], (int) $place['line']);
     }
 
     private static function trace(\Throwable $error): string
@@ -49,6 +60,9 @@ final class Failure
             $file = (string) ($frame['file'] ?? '');
             if (str_ends_with($file, 'terminal-worker.php')) {
                 break; // the frames of the terminal itself follow
+            }
+            if (preg_match(self::PRELOAD, $file) === 1) {
+                continue;
             }
             $call = ($frame['class'] ?? '') . ($frame['type'] ?? '') . $frame['function'] . '()';
             $lines[] = "    in {$call}" . ($file === '' ? '' : ' called at ' . self::place($file, (int) ($frame['line'] ?? 0)));

@@ -17,6 +17,7 @@ final class Imports
     public function take(array $tokens): bool
     {
         $text = implode(' ', array_map(static fn (\PhpToken $token): string => $token->text, $tokens));
+        $text = preg_replace('/ ?;?\z/', ' ;', $text, 1); // at the prompt the last statement needs none
         if (preg_match('/\Anamespace(?: ([\w\\\\\x80-\xff]+))? ?;\z/', $text, $match) === 1) {
             $this->namespace = $match[1] ?? '';
             $this->uses = [];

@@ -56,7 +56,7 @@ export type WorkerMessage = { id: number } & (
   | { type: 'completions'; word: string; candidates: string[] }
   | { type: 'listed'; text: string }
   | { type: 'described'; text: string }
-  | { type: 'snapshot'; snapshot: string }
+  | { type: 'snapshot'; snapshot: string; names: string[] }
   | { type: 'opening'; step: OpeningStep }
   | { type: 'dying'; reason: string; snapshot?: string | undefined }
   | { type: 'protected'; pid: number }

@@ -40,6 +40,7 @@ export function createSessionMemory(): SessionMemory {
     forget() {
       declarations = []
       snapshot = undefined
+      names = []
     },
   }
 }

@@ -28,6 +28,14 @@ export interface SessionOptions extends SessionSetup {
 /** What a worker reports when it is ready. */
 export type Opened = Pick<Answer<'ready'>, 'version' | 'forks' | 'notes' | 'names' | 'failed' | 'sandboxed'>
 
+/** What a worker that continues a session has to say: the variables that it lacks, and the notes of its start. */
+export const notesOf = ({ lost, notes }: Restarted): string[] => [
+  ...(lost.length > 0 ? [`Could not be restored: ${lost.join(', ')}`] : []),
+  ...notes,
+]
+
+type Restarted = Opened & { lost: string[] }
+
 /** Requests that run none of the session's code, so that a new worker can answer them as well. */
 type Repeatable = 'check' | 'split' | 'complete' | 'list' | 'snapshot'
 
@@ -37,7 +45,7 @@ export interface SupervisedWorker {
    * Starts a worker, with what the session remembers; statements and questions wait for it. Rejects with a CliError (1) if
    * its process dies before it is ready.
    */
-  start(): Promise<Opened>
+  start(): Promise<Restarted>
   /** Asks the worker, and the next one if it dies. */
   ask<T extends Repeatable>(request: Extract<WorkerRequest, { type: T }>): Promise<Answer<AnswerOf[T]>>
   /** Documents a name, for which a class may be loaded; undefined if that ended the process. */
@@ -91,7 +99,7 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
     ready.catch(() => {})
     return ready
   }
-  const startUntilReady = async (): Promise<Opened & { lost: string[] }> => {
+  const startUntilReady = async (): Promise<Restarted> => {
     for (;;) {
       state = 'starting'
       startedAt = performance.now()
@@ -108,10 +116,9 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
     }
   }
   const recover = async () => {
-    const { lost, notes } = await start()
+    const started = await start()
     notify('The session was started again with its imports, declarations and plain variables')
-    if (lost.length > 0) notify(`Could not be restored: ${lost.join(', ')}`)
-    for (const note of notes) notify(note)
+    for (const note of notesOf(started)) notify(note)
   }
   const onNews = (news: Extract<WorkerNews, { type: 'log' | 'opening' | 'exiting' }>) => {
     if (news.type === 'log') notify(news.text, { isFailure: news.isFailure === true })
