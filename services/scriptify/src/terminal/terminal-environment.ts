@@ -24,7 +24,7 @@ async function readServiceEnvironment(service: string): Promise<Record<string, s
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'ENOENT')
       throw new CliError(`The service ${service} has no environment (${path})`, EXIT.notFound)
-    if (code === 'EACCES') throw new CliError(`${path} may be read by root only`, EXIT.notPermitted)
+    if (code === 'EACCES') throw new CliError(`${path} is readable by root only: use sudo`, EXIT.notPermitted)
     throw error
   }
 }

@@ -11,6 +11,8 @@ export const launcherLog = (name: string): string => `/var/log/scriptify-${name}
 export const pidFile = (name: string): string => `/run/scriptify-${name}.pid`
 /** Locked while a scheduled run lasts; not the launcher itself, because an installation replaces that. */
 export const lockFile = (name: string): string => `/run/scriptify-${name}.lock`
+/** The exit code of the last scheduled run, whose end is the time of the file. */
+export const resultFile = (name: string): string => `/run/scriptify-${name}.result`
 
 /** The file of a service that the init system reads. */
 export const unitFile = ({ unitPath }: InitSystem, name: string): string => unitPath.replace('{name}', name)

@@ -14,6 +14,8 @@ interface LogOptions {
   env: NodeJS.ProcessEnv
 }
 
+/** The time in front of a line, and in the journal the process. */
+const PREFIX = /^\d{4}-\d\d-\d\dT\S+ (?:\S+\[\d+\]: )?/
 /** A log may be large: its last line is looked for in this many bytes at its end. */
 const TAIL_BYTES = 4096
 
@@ -43,13 +45,13 @@ export function logOf(name: string, system: InitSystem): string {
 /** The last line that a service has written; undefined where it is unknown. */
 export async function lastLogLine(name: string, system: InitSystem): Promise<string | undefined> {
   const text = await readEnd(name, system).catch(() => '')
-  return text.trimEnd().split('\n').at(-1)?.trim() || undefined
+  return text.trimEnd().split('\n').at(-1)?.replace(PREFIX, '').trim() || undefined
 }
 
 async function readEnd(name: string, system: InitSystem): Promise<string> {
   const log = system.log(name)
   if (!('file' in log)) {
-    const words = log.read({ lines: 1, follow: false, ownLines: true })
+    const words = log.read({ lines: 1, follow: false })
     return (await ask(words, { timeoutMs: 20_000 })).stdout
   }
   await using file = await open(log.file)
@@ -65,7 +67,10 @@ async function logCommand(
   { lines, follow }: LogOptions,
 ): Promise<readonly [string, ...string[]]> {
   const log = system.log(name)
-  if (!('file' in log)) return log.read({ lines, follow })
+  if (!('file' in log)) {
+    if (log.isReadable()) return log.read({ lines, follow })
+    throw new CliError(`The log of ${name} is readable by root only: use sudo`, EXIT.notPermitted)
+  }
   await demandReadable(name, log.file)
   return ['tail', '--lines', `${lines}`, ...(follow ? ['--follow=name', '--retry'] : []), log.file]
 }

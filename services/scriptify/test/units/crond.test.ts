@@ -7,6 +7,7 @@ import {
   type Machine,
   read,
   run,
+  SCRIPTIFY,
   scriptify,
   startSysvMachine,
   succeed,
@@ -26,6 +27,9 @@ const install = ({ machine, probe }: Job, name: string, ...more: string[]) =>
     ...['install', '--template=crond', name, '--class', probe.record, '--rootdir', probe.rootdir],
     ...[...args, '--env', `HARD=${HOSTILE_VALUE}`, ...more],
   )
+
+/** The time in front of each line of a log. */
+const TIME = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d[+-]\\d{4}'
 
 /** The folder in which the methods of `Slow` leave a line for each run, and look for the file `ready`. */
 const folderOf = (name: string) => `/var/probe/${name}`
@@ -48,6 +52,12 @@ final class Slow
         $this->note();
         exec('sleep 61 > /dev/null 2>&1 &');
         exit(7);
+    }
+    public function print(string ...$args): void
+    {
+        echo "on \\\\n %s stdout\\n";
+        fwrite(STDERR, "  é on stderr\\n");
+        echo 'end';
     }
     private function note(): void
     {
@@ -100,6 +110,17 @@ describe.runIf(await hasDocker())('a job of cron', { concurrent: true }, () => {
     expect(await nextCall(machine)).toMatchObject({
       ...{ args: HOSTILE, value: HOSTILE_VALUE, cwd: probe.rootdir, uid, home: '/home/app' },
     })
+    const asUser = ['setpriv', '--reuid=app', '--regid=app', '--clear-groups', 'sh', '-c']
+    const status = await eventually(async () => {
+      const { stdout } = await run(machine, ...asUser, `${SCRIPTIFY} status probe --json`)
+      const [service] = JSON.parse(stdout)
+      return service.lastResult && service
+    })
+    expect(status.lastResult).toBe('success')
+    expect(Date.parse(status.nextRun) - Date.parse(status.lastRun)).toBeLessThanOrEqual(120_000)
+    expect(await run(machine, ...asUser, `${SCRIPTIFY} logs probe`)).toMatchObject({
+      ...{ code: 4, stderr: '/var/log/scriptify-probe.log is readable by root only: use sudo\n' },
+    })
     expect((await scriptify(machine, 'uninstall', 'probe')).code).toBe(0)
     expect(await succeed(machine, 'find', '/etc', '/run', '/var/log', '-name', '*probe*')).toBe('')
     expect(await scriptify(machine, 'start', 'probe')).toMatchObject({ code: 3 })
@@ -116,9 +137,8 @@ describe.runIf(await hasDocker())('a job of cron', { concurrent: true }, () => {
     expect((await installSlow(php, 'slow', 'wait', '--user', 'app', '--force')).code).toBe(0)
     expect((await run(machine, '/etc/scriptify/slow.run')).code).toBe(0)
     expect(await runs()).toBe('run\n')
-    expect(await read(machine, '/var/log/scriptify-slow.log')).toMatch(
-      /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d skipped: the run before still goes on\n$/,
-    )
+    const skipped = await eventually(() => read(machine, '/var/log/scriptify-slow.log'))
+    expect(skipped).toMatch(new RegExp(`^${TIME} skipped: the run before still goes on\\n$`))
 
     await succeed(machine, 'touch', `${folderOf('slow')}/ready`)
     expect((await first).code).toBe(0)
@@ -134,8 +154,37 @@ describe.runIf(await hasDocker())('a job of cron', { concurrent: true }, () => {
     expect((await run(machine, '/etc/scriptify/leaver.run')).code).toBe(7)
     expect((await run(machine, '/etc/scriptify/leaver.run')).code).toBe(7)
     expect(await read(machine, `${folderOf('leaver')}/runs`)).toBe('run\nrun\n')
+    const [status] = JSON.parse((await scriptify(machine, 'status', 'leaver', '--json')).stdout)
+    expect(status).toMatchObject({
+      ...{ state: 'scheduled', lastResult: 'exit code 7', nextRun: expect.stringMatching(/-01-01T00:00:00/) },
+      lastRun: expect.stringMatching(/^20\d\d-.*Z$/),
+    })
     await succeed(machine, 'pkill', '-f', '[s]leep 61')
     expect((await scriptify(machine, 'uninstall', 'leaver')).code).toBe(0)
+  })
+
+  it.each([
+    { why: 'as they are', name: 'lines', path: '/usr/local/bin:/usr/bin:/bin' },
+    { why: 'where perl is missing', name: 'plain', path: '/opt/few' },
+  ])('puts the time before each line, with all its bytes, $why', async ({ name, path }) => {
+    const { machine } = php
+    await succeed(
+      machine,
+      ...[
+        'sh',
+        '-ec',
+        'mkdir -p /opt/few; for p in mkfifo rm date flock; do ln -sf "$(command -v $p)" /opt/few; done',
+      ],
+    )
+    expect((await installSlow(php, name, 'print')).code).toBe(0)
+    expect((await run(machine, 'env', `PATH=${path}`, `/etc/scriptify/${name}.run`)).code).toBe(0)
+    const log = await eventually(async () => {
+      const text = await read(machine, `/var/log/scriptify-${name}.log`)
+      return text?.endsWith('end\n') && text
+    })
+    expect(log).toMatch(new RegExp(`^${TIME} on \\\\n %s stdout\\n${TIME} {3}é on stderr\\n${TIME} end\\n$`))
+    expect((await scriptify(machine, 'uninstall', name)).code).toBe(0)
+    expect(await succeed(machine, 'find', '/run', '/var/log', '-name', `*${name}*`)).toBe('')
   })
 
   it('ends when its launcher gets a SIGTERM', async () => {

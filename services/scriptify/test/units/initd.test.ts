@@ -90,7 +90,7 @@ describe.runIf(await hasDocker()).each([
     expect(status.uptimeSeconds).toBeGreaterThanOrEqual(0)
     expect(status.memoryBytes).toBeGreaterThan(1024 ** 2)
     expect((await word('stop', 'worded')).code).toBe(0)
-    expect((await word('logs', 'worded')).code).toBe(0)
+    expect(await word('logs', 'worded')).toMatchObject({ code: 0, stderr: '' })
     // The tool has the pid of scriptify: where that is killed, nothing goes on to follow.
     const follow = `echo begin >> /var/log/scriptify-worded.log
       ${SCRIPTIFY} logs worded --follow > /tmp/followed & until grep -q begin /tmp/followed; do sleep 0.05; done
@@ -110,6 +110,9 @@ describe.runIf(await hasDocker()).each([
         /^worded does not start: .+ "\S*needy takes 0 arguments.*"; see \/var\/log\/scriptify-worded\.log\n$/,
       ),
     })
+    expect((await word('logs', 'worded', '--lines', '1')).stdout).toMatch(
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4} .*needy takes 0 arguments/,
+    )
     expect((await word('uninstall', 'worded')).code).toBe(0)
   })
 

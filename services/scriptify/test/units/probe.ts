@@ -97,6 +97,7 @@ final class Probe
         ];
         file_put_contents('${FOLDER}/seen.new', json_encode($seen, JSON_THROW_ON_ERROR));
         rename('${FOLDER}/seen.new', '${FOLDER}/seen.json');
+        echo "recorded\\n";
     }
     public function needy(): void
     {
@@ -119,6 +120,7 @@ export class Probe {
     }
     writeFileSync('${FOLDER}/seen.new', JSON.stringify(seen))
     renameSync('${FOLDER}/seen.new', '${FOLDER}/seen.json')
+    console.log('recorded')
   }
   needy(): void {
     if (!existsSync('${FOLDER}/ready')) throw new Error('The database is unavailable')

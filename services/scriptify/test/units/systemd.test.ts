@@ -169,9 +169,25 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
         expect(JSON.parse((await word('status', 'worded', '--json')).stdout)).toMatchObject([
           { state: 'inactive' },
         ])
-        expect((await word('logs', 'worded', '--lines', '1')).code).toBe(0)
+        // systemd's own lines, such as "Started", are not the service's.
+        const LINE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:?\d\d worded\[\d+\]: recorded$/
+        const logged = await word('logs', 'worded')
+        expect(logged).toMatchObject({ code: 0, stderr: '' })
+        for (const line of logged.stdout.trimEnd().split('\n')) expect(line).toMatch(LINE)
+        const asUser = ['setpriv', '--reuid=app', '--regid=app', '--clear-groups', 'sh', '-c']
+        expect(await run(machine, ...asUser, `${SCRIPTIFY} logs worded`)).toEqual({
+          ...{ code: 4, stdout: '', stderr: 'The log of worded is readable by root only: use sudo\n' },
+        })
+        for (const action of ['start', 'stop', 'restart', 'upgrade', 'uninstall', 'terminal']) {
+          const refused = await run(machine, ...asUser, `${SCRIPTIFY} ${action} worded`)
+          expect(refused).toMatchObject({
+            code: 4,
+            stdout: '',
+            stderr: expect.stringMatching(/: use sudo\n$/),
+          })
+        }
         const follow = `${SCRIPTIFY} logs worded --follow --lines 0 > /tmp/followed &
-          until grep -q Started /tmp/followed; do systemctl restart worded; done; kill $!; wait $!; echo $?`
+          until grep -q recorded /tmp/followed; do systemctl restart worded; done; kill $!; wait $!; echo $?`
         expect(await succeed(machine, 'timeout', '120', 'sh', '-c', follow)).toBe('143\n')
         expect((await word('start', 'wordde')).stderr).toContain('(did you mean worded?)')
         const cache = '/var/cache/scriptify'

@@ -28,7 +28,7 @@ interface InstallContext {
  * installed: exit code 1.
  */
 export async function* installService(given: GivenRequest, context: InstallContext): AsyncGenerator<string> {
-  const installation = await prepare(given, context)
+  const installation = await prepare(given, 'install', context)
   const { request } = installation
   if (request.dryRun) {
     yield* describeInstallation(installation)
@@ -48,7 +48,7 @@ export async function* upgradeService(
   given: Omit<GivenRequest, keyof ServiceOptions>,
   context: InstallContext,
 ): AsyncGenerator<string> {
-  const installation = await prepare(given, context)
+  const installation = await prepare(given, 'upgrade', context)
   const { request } = installation
   refuseEdited(installation)
   const lines = describeDifference(installation)
@@ -74,7 +74,11 @@ function refuseEdited({ request: { name, root }, files, existing, digests }: Ins
   )
 }
 
-async function prepare(given: GivenRequest, { systems, env }: InstallContext): Promise<Installation> {
+async function prepare(
+  given: GivenRequest,
+  task: 'install' | 'upgrade',
+  { systems, env }: InstallContext,
+): Promise<Installation> {
   checkServiceName(given.name)
   const found = await inspectService(given.name, { root: given.root, systems })
   const record = given.force ? findRecord(given, found) : undefined
@@ -82,7 +86,7 @@ async function prepare(given: GivenRequest, { systems, env }: InstallContext): P
   const { system, root } = request
   const { interval, ...parsed } = parseService(request, systems)
   const { user, group, environment } = parsed
-  if (!request.dryRun) requireRoot('install')
+  if (!request.dryRun) requireRoot(task)
   checkHost(request)
   const account = user === undefined ? undefined : await findAccount({ user, group }, root)
   const extras = await findExtras(request)

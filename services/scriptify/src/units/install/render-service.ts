@@ -5,7 +5,15 @@ import { errorMessage } from '../../io/cli-error.ts'
 import { updateEnvFile } from '../env-file.ts'
 import type { ExtraFile, InitSystem } from '../init-system.ts'
 import { ownershipMark } from '../ownership.ts'
-import { environmentFile, extraFilesOf, extraPath, launcherFile, lockFile, unitFile } from '../paths.ts'
+import {
+  environmentFile,
+  extraFilesOf,
+  extraPath,
+  launcherFile,
+  lockFile,
+  resultFile,
+  unitFile,
+} from '../paths.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
 import { quoteShellWord } from '../text.ts'
 import { formatRecord, type ServiceOptions } from './kept-options.ts'
@@ -116,6 +124,7 @@ function launcherValues(
   return {
     logFile: launcher.logs && 'file' in output ? output.file : undefined,
     lockFile: launcher.locks ? lockFile(name) : undefined,
+    resultFile: resultFile(name),
     environment: environmentFile(name),
     command: command.map(quoteShellWord).join(' '),
     rootdir: quoteShellWord(rootdir),

@@ -1,8 +1,9 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
+import { open, readFile } from 'node:fs/promises'
 import { CliError, EXIT } from '../../io/cli-error.ts'
-import type { InitSystem } from '../init-system.ts'
-import { launcherFile, launcherLog } from '../paths.ts'
-import { parseSchedule } from './crontab-schedule.ts'
+import type { InitSystem, ServiceState } from '../init-system.ts'
+import { launcherFile, launcherLog, resultFile, unitFile } from '../paths.ts'
+import { nextTimeOf, parseSchedule } from './crontab-schedule.ts'
 import { runsSystemd } from './systemd.ts'
 
 const EVERY_MINUTE = '* * * * *'
@@ -44,7 +45,30 @@ export const crond: InitSystem = {
   },
   stop: () => [],
   forget: () => [],
-  state: async () => ({ state: absence() === undefined ? 'scheduled' : 'inactive', startsAtBoot: true }),
+  state: async (name) => ({
+    state: absence() === undefined ? 'scheduled' : 'inactive',
+    startsAtBoot: true,
+    ...(await lastRun(name)),
+    nextRun: await nextRun(name),
+  }),
+}
+
+/** What the launcher has written about its last run. */
+async function lastRun(name: string): Promise<Pick<ServiceState, 'lastRun' | 'lastResult'>> {
+  try {
+    await using file = await open(resultFile(name))
+    const code = Number(await file.readFile('utf8'))
+    const { mtime } = await file.stat()
+    return { lastRun: mtime.toISOString(), lastResult: code === 0 ? 'success' : `exit code ${code}` }
+  } catch {
+    return {}
+  }
+}
+
+async function nextRun(name: string): Promise<string | undefined> {
+  const text = await readFile(unitFile(crond, name), 'utf8')
+  const [, schedule = ''] = /^(@\w+|(?:\S+ ){4}\S+) root /m.exec(text) ?? []
+  return nextTimeOf(schedule)?.toISOString()
 }
 
 function absence(): string | undefined {

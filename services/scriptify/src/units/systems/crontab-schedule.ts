@@ -30,6 +30,12 @@ export function parseSchedule(schedule: string): string {
   return normal
 }
 
+/** When cron starts a job next by a schedule that `parseSchedule` has checked; undefined for one of the boot. */
+export function nextTimeOf(schedule: string): Date | undefined {
+  if (schedule === '@reboot') return undefined
+  return new Cron(schedule.replace('@midnight', '@daily'), { paused: true }).nextRun() ?? undefined
+}
+
 /** The library reads `sun` at the end of a range as 7; cron reads it as 0, and accepts the range, which then has no day. */
 function findBackwardsDays(field: string): string | undefined {
   for (const [range, first = '', last = ''] of field.matchAll(/(\w+)-(\w+)/g)) {

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, lstatSync, readFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, globSync, lstatSync, readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
@@ -18,6 +18,7 @@ const SEARCH_PATH = ['/usr/lib', '/lib', '/usr/local/lib', '/etc', '/run']
 const KINDS = ['service', 'timer', 'socket', 'path']
 /** Where CacheDirectory= of the units is. */
 const CACHE_FOLDER = '/var/cache/scriptify'
+const JOURNALS = '/{run,var}/log/journal/*/system.journal'
 /** LONG_LINE_MAX: systemd does not load a unit with a longer line. */
 const MAX_COMMAND_BYTES = 1_048_000
 
@@ -39,13 +40,14 @@ export const systemd: InitSystem = {
   obstacleOfNamesake,
   log: (name) => ({
     command: `journalctl -u ${name}`,
-    read: ({ lines, follow, ownLines = false }) => [
+    read: ({ lines, follow }) => [
       ...(['journalctl', '--unit', `${name}.service`, '--lines', `${lines}`, '--no-pager'] as const),
-      ...['--output', 'cat'],
-      ...(follow ? ['--follow'] : []),
+      ...['--output', 'short-iso', '--no-hostname', '--quiet'],
       // Without what systemd says about it.
-      ...(ownLines ? ['--identifier', name] : []),
+      ...['--identifier', name],
+      ...(follow ? ['--follow'] : []),
     ],
+    isReadable: () => process.geteuid?.() === 0 || globSync(JOURNALS).some(mayRead),
   }),
 
   refuses: {},
@@ -232,6 +234,15 @@ async function propertiesOf(unit: string, names: readonly string[]): Promise<Map
   const words = ['env', 'TZ=UTC', 'systemctl', 'show', unit, `--property=${names}`] as const
   const { stdout } = await ask(words, { timeoutMs: 20_000 })
   return new Map([...stdout.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]))
+}
+
+function mayRead(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Whether the folder is on a read-only file system: systemd does not start a service whose CacheDirectory= it cannot create. */
