@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { basename, extname, join, resolve } from 'node:path'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import type { TerminalBackend } from './backend.ts'
 
@@ -17,5 +17,7 @@ export function getPreload(rootdir: string, named: string): string {
 /** The project's own preload file, else that of scriptify. One from a folder above could be another user's. */
 export function findPreload(rootdir: string, { preload }: TerminalBackend): string {
   const path = resolve(rootdir, preload)
-  return existsSync(path) ? path : join(SHIPPED_FOLDER, basename(preload))
+  // A package contains JavaScript.
+  const shipped = basename(preload).replace(/\.ts$/, extname(import.meta.filename))
+  return existsSync(path) ? path : join(SHIPPED_FOLDER, shipped)
 }
