@@ -11,7 +11,7 @@ import { join } from 'node:path'
  *     <!-- snippet: run, until Ctrl-C -->          and is interrupted
  *     <!-- snippet: run in the terminal -->        read by the command of the block before it
  *     <!-- snippet: run with Docker -->            run by docker-snippets.soak.test.ts; what is above can follow
- *     <!-- snippet: run with systemd -->           run as root on a machine of services/scriptify/test/units/systemd.test.ts
+ *     <!-- snippet: run with systemd -->           run as root on the machines of packages.soak.test.ts of scriptify
  *     <!-- snippet: run by path/of.test.ts -->     that test runs it
  *     <!-- snippet: not run: why -->
  *

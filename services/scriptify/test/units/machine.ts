@@ -29,12 +29,19 @@ export async function startSystemdMachine(
   kind: 'php' | 'node',
   volumes: { source: string; target: string }[] = [],
 ): Promise<Machine> {
-  const { Wait } = await import('testcontainers')
   const image = await build(kind)
+  return bootSystemd(image.withEnvironment(COMPILED_ONCE), [repository, ...volumes])
+}
+
+/** Starts an image whose PID 1 is systemd. */
+export async function bootSystemd(
+  image: GenericContainer,
+  mounts: { source: string; target: string }[] = [],
+): Promise<Machine> {
+  const { Wait } = await import('testcontainers')
   const machine = image
-    .withEnvironment(COMPILED_ONCE)
     .withTmpFs({ '/run': 'rw', '/run/lock': 'rw' })
-    .withBindMounts([repository, ...volumes, ...controlGroups()])
+    .withBindMounts([...mounts, ...controlGroups()])
   return (
     (hasUnifiedGroups ? machine.withPrivilegedMode() : machine)
       // Degraded: a container cannot run some of Debian's own units.

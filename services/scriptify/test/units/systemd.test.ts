@@ -20,7 +20,6 @@ import {
   nextCall,
   type Probe,
 } from './probe.ts'
-import { followTutorial, TUTORIAL } from './tutorial.ts'
 
 const args = HOSTILE.flatMap((arg) => ['--arg', arg])
 
@@ -128,14 +127,6 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
         expect((await run(machine, ...asUser)).code).toBe(1)
         expect((await scriptify(machine, 'uninstall', 'lowly')).code).toBe(0)
       })
-    })
-
-    it(`does what ${TUTORIAL} says`, async () => {
-      await followTutorial(machine, languages[0])
-      expect(
-        await succeed(machine, 'find', '/etc', '-name', '*clock*.service', '-o', '-name', 'clock.env'),
-      ).toBe('')
-      await succeed(machine, 'rm', '-r', '/srv/clock')
     })
 
     describe('a service', () => {

@@ -65,15 +65,20 @@ export function wordsFor(words: CommandWords, runtime: 'php' | 'node', host: Mou
   const [, ...rest] = words
   // The first path of scriptify itself; the call follows it.
   const index = rest.findIndex((word) => word.startsWith(`${OWN_HOME}${sep}`))
-  const launcher = index === -1 ? undefined : home + rest[index]?.slice(OWN_HOME.length)
-  if (launcher !== undefined && resolveBelow(root, launcher) === undefined) {
-    throw new CliError(
-      `${join(root, launcher)} does not exist: give --home, where scriptify is installed on that host`,
-      EXIT.notFound,
-    )
-  }
-  const moved = launcher === undefined ? rest : rest.with(index, launcher)
+  const moved =
+    index === -1 ? rest : rest.with(index, findOwn(home + rest[index]?.slice(OWN_HOME.length), root))
   return [findProgram(runtime, host), ...moved]
+}
+
+/** A file of scriptify on that host, where it may be compiled: in a package, or not, in a checkout. */
+function findOwn(path: string, root: string): string {
+  const other = path.endsWith('.ts') ? path.replace(/ts$/, 'js') : path.replace(/js$/, 'ts')
+  const found = [path, other].find((file) => resolveBelow(root, file) !== undefined)
+  if (found !== undefined) return found
+  throw new CliError(
+    `${join(root, path)} does not exist: give --home, where scriptify is installed on that host`,
+    EXIT.notFound,
+  )
 }
 
 function findProgram(runtime: 'php' | 'node', { root, home, program }: MountedHost): string {

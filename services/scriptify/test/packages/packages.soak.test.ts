@@ -1,0 +1,202 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { GenericContainer } from 'testcontainers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { buildDebianPackage } from '../../../../scripts/release/packages/debian-package.ts'
+import { packScriptify } from '../../../../scripts/release/packages/npm-package.ts'
+import { hasDocker, ROOT } from '../terminal-docker.ts'
+import { bootSystemd, type Machine } from '../units/machine.ts'
+import { followPage } from './follow-page.ts'
+
+const run = promisify(execFile)
+const README = 'services/scriptify/README.md'
+const TUTORIAL = 'docs/tutorial/your-first-service.md'
+/** Where the packages are on a machine; nothing else of this repository is there. */
+const PACKAGES = '/packages'
+const NPM_HOME = '/usr/local/lib/node_modules/@latchkey/scriptify'
+
+/** The packages of this version and of the next one, by their names. */
+let folder: string
+const VERSION = '1.0.0'
+const NEXT = '1.0.1'
+
+/** The commands of the README. */
+const [INSTALL_NPM = '', INSTALL_DEB = ''] =
+  /packages\.soak\.test\.ts -->\n```sh\n([^`]*)```/
+    .exec(readFileSync(join(ROOT, README), 'utf8'))?.[1]
+    ?.split('\n') ?? []
+
+/** How each package is installed and removed, as root. */
+const INSTALLATIONS = {
+  npm: {
+    install: (version: string) => `npm_config_offline=true ${INSTALL_NPM.replace(VERSION, version)}`,
+    remove: 'npm uninstall --global @latchkey/scriptify',
+    home: NPM_HOME,
+    list: 'find /usr/local/bin /usr/local/share/man',
+    has: ['/usr/local/bin/scriptify', '/usr/local/share/man/man1/scriptify.1'],
+  },
+  deb: {
+    install: (version: string) => INSTALL_DEB.replace(VERSION, version),
+    remove: 'apt-get remove --yes scriptify',
+    home: '/usr/share/scriptify',
+    list: 'dpkg -L scriptify',
+    has: [
+      '/etc/scriptify',
+      '/usr/bin/scriptify',
+      '/usr/share/bash-completion/completions/scriptify',
+      '/usr/share/fish/vendor_completions.d/scriptify.fish',
+      '/usr/share/man/man1/scriptify.1.gz',
+      '/usr/share/zsh/vendor-completions/_scriptify',
+    ],
+  },
+}
+
+/** A package like that of NodeSource, whose program is in /usr/bin; without it the other would hide it. */
+const INSTALL_NODEJS = `
+mkdir -p /tmp/nodejs/DEBIAN /tmp/nodejs/usr/bin
+mv /usr/local/bin/node /tmp/nodejs/usr/bin/node
+printf 'Package: nodejs\\nVersion: 24.21.0-1nodesource1\\nArchitecture: all\\nMaintainer: none <none@localhost>\\nDescription: Node.js\\n' \\
+  > /tmp/nodejs/DEBIAN/control
+dpkg-deb -Znone --build /tmp/nodejs /tmp/nodejs.deb
+dpkg -i /tmp/nodejs.deb`
+
+describe.runIf(await hasDocker())('the packages of scriptify', () => {
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'scriptify-packages-'))
+    const unpacked = join(folder, 'unpacked')
+    await mkdir(unpacked)
+    await buildDebianPackage(await packScriptify(ROOT, { folder: unpacked, target: folder }), folder)
+    for (const path of ['package.json', 'services/scriptify/package.json']) {
+      const manifest = join(unpacked, path)
+      const text = await readFile(manifest, 'utf8')
+      await writeFile(manifest, text.replace(`"version": "${VERSION}"`, `"version": "${NEXT}"`))
+    }
+    await run('npm', ['pack', '--pack-destination', folder], { cwd: unpacked })
+    await buildDebianPackage(join(folder, `latchkey-scriptify-${NEXT}.tgz`), folder)
+    rmSync(unpacked, { recursive: true })
+  })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  describe.each([
+    { kind: 'php', manager: 'npm', languages: ['ts', 'php'] },
+    { kind: 'php', manager: 'deb', languages: ['ts', 'php'] },
+    { kind: 'node', manager: 'npm', languages: ['ts'] },
+    { kind: 'node', manager: 'deb', languages: ['ts'] },
+  ] as const)('from $manager on a bare $kind machine', ({ kind, manager, languages }) => {
+    const { install, remove, home, list, has } = INSTALLATIONS[manager]
+    let machine: Machine
+    let before: string[]
+
+    beforeAll(async () => {
+      machine = await startBareMachine(kind)
+      if (manager === 'deb') {
+        const refused = await sh(machine, install(VERSION)).catch((error) => error)
+        expect(refused).toMatchObject({ stdout: expect.stringContaining('Depends: nodejs (>= 24)') })
+        await sh(machine, INSTALL_NODEJS)
+      }
+      before = await listFiles(machine)
+      await sh(machine, install(VERSION))
+    })
+    afterAll(() => machine?.stop())
+
+    it('has the program, its manual and its completions', async () => {
+      expect(await sh(machine, 'cd / && scriptify --version')).toBe(`${VERSION}\n`)
+      const files = (await sh(machine, list)).split('\n')
+      for (const file of has) expect(files).toContain(file)
+      expect(await sh(machine, 'scriptify completion bash')).toContain('complete -F _scriptify scriptify')
+      expect(await sh(machine, `find ${home} -name '*.ts' -o -path '*/@latchkey/shared'`)).toBe('')
+    })
+
+    it.each(languages)('does in %s what the README and the tutorial say', async (language) => {
+      await followPage(machine, README, language)
+      await followPage(machine, TUTORIAL, language)
+      await sh(machine, `mv /srv/clock /srv/${language}/clock`)
+      if (language === 'php')
+        await sh(
+          machine,
+          'cd /srv/php/clock && rm -r vendor && COMPOSER_ALLOW_SUPERUSER=1 composer dump-autoload',
+        )
+    })
+
+    it('runs services that survive a restart of the machine and an upgrade of the package', async () => {
+      for (const language of languages)
+        await sh(
+          machine,
+          `cd /srv/${language}/clock && scriptify install ${language}-clock --class 'App\\Clock::greet' --arg Ada \\
+             --interval 1 --user app --enable --start`,
+        )
+      const names = languages.map((language) => `${language}-clock`)
+      await machine.restart()
+      await sh(machine, "systemctl is-system-running --wait | grep -Eq 'running|degraded'")
+      for (const name of names) expect(await waitForCall(machine, name)).toContain('Ada')
+
+      await sh(machine, install(NEXT))
+      expect(await sh(machine, 'scriptify --version')).toBe(`${NEXT}\n`)
+      for (const name of names) {
+        expect(await sh(machine, `grep -c ${home} /etc/systemd/system/${name}.service`)).toBe('1\n')
+        expect(await sh(machine, `scriptify upgrade ${name} --dry-run`)).not.toMatch(/^[+-] /m)
+        await sh(machine, `scriptify restart ${name}`)
+        expect(await waitForCall(machine, name)).toContain('Ada')
+      }
+    })
+
+    it('says in one line what is wrong', async () => {
+      const refused = (script: string) => sh(machine, script).then(String, (error) => error)
+      const asApp = 'setpriv --reuid=app --regid=app --clear-groups sh -c'
+      expect(
+        await refused(`cd /srv/ts/clock; ${asApp} "scriptify install x --class 'App\\Clock::time'"`),
+      ).toMatchObject({ code: 4, stderr: expect.stringMatching(/^[^\n]*root[^\n]*\n$/) })
+      if (kind === 'node')
+        expect(
+          await refused(
+            'mkdir -p /srv/none/vendor; cd /srv/none; touch composer.json vendor/autoload.php; scriptify run A::b',
+          ),
+        ).toMatchObject({ code: 5, stderr: expect.stringMatching(/^[^\n]*apt-get install php-cli[^\n]*\n$/) })
+    })
+
+    it('leaves nothing', async () => {
+      if (manager === 'deb')
+        await expect(sh(machine, remove)).rejects.toMatchObject({
+          stdout: expect.stringContaining('remove it first with: scriptify uninstall ts-clock'),
+        })
+      for (const language of languages) await sh(machine, `scriptify uninstall ${language}-clock`)
+      await sh(machine, remove)
+      expect(await listFiles(machine)).toEqual(before)
+    })
+  })
+})
+
+async function startBareMachine(kind: 'php' | 'node'): Promise<Machine> {
+  const image = await GenericContainer.fromDockerfile(import.meta.dirname, `bare-${kind}.Dockerfile`).build(
+    `latchkey-test/bare-${kind}:1`,
+    { deleteOnExit: false },
+  )
+  return bootSystemd(
+    image
+      .withCopyDirectoriesToContainer([{ source: folder, target: `${PACKAGES}/dist` }])
+      .withWorkingDir(PACKAGES),
+  )
+}
+
+/** Runs a script as root; rejects with the output of one that fails. */
+async function sh(machine: Machine, script: string): Promise<string> {
+  const { stdout } = await run('docker', ['exec', machine.getId(), 'bash', '-ec', script])
+  return stdout
+}
+
+/** What packages and services could leave. npm leaves the folder of a scope, apt those of its cache. */
+const listFiles = async (machine: Machine): Promise<string[]> =>
+  (
+    await sh(
+      machine,
+      `find /etc /usr /opt /var/cache /var/lib/systemd -xdev ! -name @latchkey ! -path '/var/cache/apt/*' | sort`,
+    )
+  ).split('\n')
+
+/** The next line of the log of a service. */
+const waitForCall = (machine: Machine, name: string): Promise<string> =>
+  sh(machine, `timeout 60 sh -c 'scriptify logs ${name} --lines 0 --follow | head -n 1'`)
