@@ -4,7 +4,7 @@ import { ArgumentError, parseWholeNumber } from './console/whole-number.ts'
 
 export const MAX_SECRET_BYTES = 65_536
 
-/** Secrets for JWT_SECRET (64 bytes) and MAIL_SECRET (32 bytes), and keys for JWT_PRIVATE_KEY. */
+/** Secrets for JWT_SECRET (64 bytes), MAIL_SECRET and FACTOR_SECRET (32 bytes), and keys for JWT_PRIVATE_KEY. */
 export class Secrets {
   /** Prints a new secret in base64, of `bytes` random bytes. */
   generate(bytes = '64'): void {

@@ -1,8 +1,12 @@
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
+import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
+import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
+import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { declaredRoles } from '@latchkey/shared/users/roles.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { printable } from '@latchkey/text/printable.ts'
+import { describeFactors, removeAccountFactors, resealFactors } from './accounts/account-factors.ts'
 import {
   deleteAccount,
   restoreAccount,
@@ -121,6 +125,43 @@ export class Users {
       const pending = await createPendingEmailRepository(db).find(user.userid, new Date(clock()))
       report(user, pending ? describePendingEmail(pending) : 'has no pending change of e-mail')
     })
+  }
+
+  /** Shows the second factors of a user, and how many recovery codes are left. */
+  async factors(login: string): Promise<void> {
+    await withAdminContext(async ({ db }) => {
+      const { userid } = await getAccount(createUserRepository(db), login)
+      const factors = createFactorRepository(db)
+      console.log(describeFactors(await factors.find(userid), (await factors.findCodes(userid)).length))
+    })
+  }
+
+  /**
+   * Removes every second factor of a user who has lost them, and the recovery codes; revokes all tokens issued so far. The
+   * reason is recorded in the audit trail. The user logs in with the password only, so first make sure that it is the user who
+   * asks.
+   */
+  async removeFactors(login: string, reason: string): Promise<void> {
+    const user = await withAdminContext((context) => removeAccountFactors(context, login, reason))
+    report(user, 'has no second factor; tokens issued so far are revoked')
+  }
+
+  /**
+   * Seals the secrets of all second factors again that FACTOR_SECRET_PREVIOUS has sealed, by FACTOR_SECRET. After it,
+   * FACTOR_SECRET_PREVIOUS can be removed. Fails when a secret opens with neither.
+   */
+  async resealFactors(): Promise<void> {
+    const settings = parseSettings(['FACTOR_SECRET', 'FACTOR_SECRET_PREVIOUS'], loadEnvironment(process.env))
+    const { FACTOR_SECRET: secret, FACTOR_SECRET_PREVIOUS: previousSecret } = settings
+    if (!secret) throw new Error('FACTOR_SECRET is not set: give the command the secrets of auth-api')
+    const { resealed, lost } = await withAdminContext((context) =>
+      resealFactors(context, { secret, previousSecret }),
+    )
+    console.log(`Sealed ${resealed} secrets again.`)
+    if (lost > 0)
+      throw new Error(
+        `${lost} secrets open with neither FACTOR_SECRET nor FACTOR_SECRET_PREVIOUS; set the one that sealed them as FACTOR_SECRET_PREVIOUS`,
+      )
   }
 
   /**

@@ -201,7 +201,7 @@ describe.each(inject('composeProfiles'))('docker compose on %s', (profile) => {
         `${names}; sed -n 's/^MAIL_SECRET=//p' /run/secrets/credentials.env; touch /app/x 2>/dev/null; echo $?; id -un`,
       )
     ).split('\n')
-    expect(ofApi).toBe('APP_ENV,DATABASE_URL,JWT_SECRET,MAIL_SECRET,QUEUE_URL')
+    expect(ofApi).toBe('APP_ENV,DATABASE_URL,FACTOR_SECRET,JWT_SECRET,MAIL_SECRET,QUEUE_URL')
     expect(account).toEqual(['1', 'node'])
     // `docker inspect` shows no secret.
     const ids = (await compose('ps', '--all', '--quiet')).stdout.trim().split('\n')

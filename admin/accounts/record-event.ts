@@ -8,5 +8,5 @@ export const recordEvent = (
   name: AuditEventName,
   userid: string,
   now: number,
-): Promise<void> =>
-  createAuditRepository(transaction).insert([{ name, userid, reason: BY_ADMIN, at: new Date(now) }])
+  reason: string = BY_ADMIN,
+): Promise<void> => createAuditRepository(transaction).insert([{ name, userid, reason, at: new Date(now) }])

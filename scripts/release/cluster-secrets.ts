@@ -28,6 +28,7 @@ const items = [
   secret('migrate-secrets', { DATABASE_URL: urlOf(`${OWNERS.postgres}:${databasePassword}`) }),
   secret('auth-api-secrets', {
     JWT_SECRET: generateSecret(64),
+    FACTOR_SECRET: generateSecret(32),
     DATABASE_URL: urlOf(generateLogin('auth_api')),
     ...shared,
   }),

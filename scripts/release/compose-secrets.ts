@@ -25,13 +25,14 @@ scripts/release/rotate-secret.sh uses these, and restarts what has to know:
   --forget <name>     end the one that was used before
   --mail-url          keep the MAIL_URL that is read from standard input
 
-<name> is jwt-secret, mail-secret, database-password or redis-password.
+<name> is jwt-secret, mail-secret, factor-secret, database-password or redis-password.
 `
 
 /** The files of each secret that is replaced as one, and how a new one is generated. */
 const ROTATED: Record<string, Record<string, () => string>> = {
   'jwt-secret': { jwt_secret: () => generateSecret(64) },
   'mail-secret': { mail_secret: () => generateSecret(32) },
+  'factor-secret': { factor_secret: () => generateSecret(32) },
   'redis-password': { redis_password: () => generateSecret(24) },
   'database-password': {
     database_password: () => generateSecret(24),
@@ -82,7 +83,13 @@ async function publish(environment: string, engine: Engine): Promise<void> {
   // A service that is started for another environment refuses these secrets.
   const shared = { APP_ENV: environment, QUEUE_URL: queueUrl(await find('redis_password')) }
   const MAIL_SECRET = await find('mail_secret')
-  const ofApi = { ...shared, MAIL_SECRET, DATABASE_URL: databaseUrl(engine, await find('auth_api_login')) }
+  const ofApi = {
+    ...shared,
+    MAIL_SECRET,
+    FACTOR_SECRET: await find('factor_secret'),
+    FACTOR_SECRET_PREVIOUS: await findOther('factor_secret'),
+    DATABASE_URL: databaseUrl(engine, await find('auth_api_login')),
+  }
   await publishTo('auth-api', {
     ...ofApi,
     JWT_SECRET: await find('jwt_secret'),

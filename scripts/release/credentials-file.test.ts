@@ -18,7 +18,7 @@ describe('writeCredentials', () => {
       new Set([writes[0]?.text]),
     )
     const { text } = await write()
-    expect(text).toMatch(/^JWT_SECRET=.+\nMAIL_SECRET=.+\n$/m)
+    expect(text).toMatch(/^JWT_SECRET=.+\nMAIL_SECRET=.+\nFACTOR_SECRET=.+\n$/m)
     expect((await stat(path)).mode & 0o777).toBe(0o600)
 
     expect(await writeCredentials(folder.path, 'dev', { overwrite: true })).toBe(true)

@@ -8,6 +8,7 @@ Usage: scripts/release/rotate-secret.sh <secret> [--forget | --end-all-tokens]
 
   jwt-secret         signs tokens. Former tokens stay valid; end them with --forget, TOKEN_LIFETIME later
   mail-secret        seals queued mail. Former mail can still be sent; --forget when it is, RESET_TTL later
+  factor-secret      seals the secrets of second factors. --forget seals those of before again, and ends the former one
   database-password  the logins of the services and of the owner; the former ones end
   redis-password     the former one ends
   mail-url           read from standard input: smtps://user:password@smtp.example.com
@@ -22,7 +23,7 @@ option=${2:-}
 case "$secret $option" in
   --help\ ) usage; exit ;;
   jwt-secret\ --end-all-tokens) ;;
-  jwt-secret\ | mail-secret\ | jwt-secret\ --forget | mail-secret\ --forget) ;;
+  jwt-secret\ | mail-secret\ | factor-secret\ | jwt-secret\ --forget | mail-secret\ --forget | factor-secret\ --forget) ;;
   database-password\ | redis-password\ | mail-url\ ) ;;
   *) usage >&2; exit 2 ;;
 esac
@@ -116,9 +117,14 @@ if [ "$secret" = mail-url ]; then
 fi
 
 if [ "$option" = --forget ]; then
+  # What only the former one opens would be lost.
+  if [ "$secret" = factor-secret ]; then
+    docker compose run --rm --no-deps -T scriptify run Users::resealFactors
+  fi
   secrets --forget "$secret"
   case $secret in
     mail-secret) restart mailer-worker ;;
+    factor-secret) restart 'auth-api\(-2\)\?' ;;
     *) restart_all ;;
   esac
   echo "The former $secret has ended."
@@ -133,6 +139,7 @@ case $code in
   0)
     case $secret in
       jwt-secret) [ -n "$option" ] || restart 'auth-api\(-2\)\?' ;;
+      factor-secret) restart 'auth-api\(-2\)\?' ;;
       mail-secret) restart mailer-worker ;;
       redis-password) load_redis_users ;;
       database-password)

@@ -30,6 +30,14 @@ export function createTextSealer(name: string, secret: Uint8Array, previous?: Ui
         if (!previousKey) throw error
         return open(sealed, previousKey)
       }),
+    /** Seals again what `previous` has sealed; undefined for what needs no change. Throws like `open`. */
+    async reseal(sealed: string): Promise<string | undefined> {
+      const isCurrent = await open(sealed, key).then(
+        () => true,
+        () => false,
+      )
+      return isCurrent ? undefined : this.seal(await this.open(sealed))
+    },
   }
 }
 

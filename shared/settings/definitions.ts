@@ -252,7 +252,10 @@ export const SETTINGS = {
   // Second factor
   SECOND_FACTOR: oneOf(['on', 'off'], {
     description: 'Whether users can add a second factor to their login. Needs `FACTOR_SECRET`.',
-    default: 'off',
+    default: {
+      text: '`on` in dev and test where `FACTOR_SECRET` is set, elsewhere `off`',
+      derive: ({ APP_ENV, FACTOR_SECRET }) => (hasDemoUsers(APP_ENV) && FACTOR_SECRET ? 'on' : 'off'),
+    },
     example: 'on',
   }),
   SECOND_FACTOR_ROLES: list(findRoleNamesFault, {

@@ -108,6 +108,8 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     codeSecretsFor: (purpose: CodePurpose) => createCodeSecrets(purpose, secrets),
     /** Undefined where SECOND_FACTOR is `off`. */
     secondFactor,
+    /** The problems of a route that may require a fresh second factor. */
+    freshFactorProblems: secondFactor ? (['insufficient_user_authentication'] as const) : [],
     limits,
     noticeLogin,
     /** Throws for a user with a second factor whose token was not won by it just now. */

@@ -13,8 +13,10 @@ import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repo
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
-import { parseBoth } from '@latchkey/shared/settings/settings-error.ts'
+import { parseBoth, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
 import { traceDatabase } from '@latchkey/shared/telemetry/trace-database.ts'
+import { declaredRoles } from '@latchkey/shared/users/roles.ts'
+import { didYouMean } from '@latchkey/text/closest-name.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import { buildApp } from './app.ts'
@@ -137,7 +139,17 @@ async function readSettings(environment: Environment) {
     () => parseConfig(environment),
     async () => configureExtensions(await loadExtensions(), environment),
   )
+  requireKnownRoles(config.secondFactor.roles, declaredRoles(extensions))
   return { config, extensions }
+}
+
+/** A misspelt role would leave the users of the meant one without a second factor. */
+function requireKnownRoles(roles: readonly string[], declared: readonly string[]): void {
+  const unknown = roles.find((role) => !declared.includes(role))
+  if (unknown !== undefined)
+    throw new SettingsError([
+      `SECOND_FACTOR_ROLES names ${unknown}, which no route can require${didYouMean(unknown, declared)}. Name some of ${declared.join(', ')}.`,
+    ])
 }
 
 /** Serves `GET /metrics` as Prometheus text, on its own port so that an ingress never exposes it. */

@@ -1,6 +1,15 @@
 import { entry, someExtensions } from '@latchkey/shared/extensions/test/extension-folders.ts'
 import { describe, expect, it } from 'vitest'
-import { aToken, aUser, bearer, queuedMails, startApp } from './support/start-app.ts'
+import { answer, challengeOf, codeAt, type Enrolled, enrol, factorSettings } from './support/factors.ts'
+import {
+  aToken,
+  aUser,
+  bearer,
+  queuedMails,
+  startApp,
+  type TestApp,
+  type TestUser,
+} from './support/start-app.ts'
 
 const ENTRY = `export default { routes: () => import('./routes.ts') }`
 
@@ -12,6 +21,10 @@ const withRoutes = (name: string, routes: string) => ({
 
 const startWith = (folder: { path: string }, ...extensions: string[]) =>
   startApp({ extensions, extensionsDir: folder.path })
+
+async function tokenByCode(app: TestApp, user: TestUser, { secret }: Enrolled, now: number): Promise<string> {
+  return (await answer(app, await challengeOf(app, user), codeAt(secret, now))).json().token
+}
 
 describe('the routes of an extension', () => {
   it('are guarded by the same marker, and are in the OpenAPI document', async () => {
@@ -39,6 +52,43 @@ describe('the routes of an extension', () => {
     const { paths } = (await app.server.inject('/openapi.json')).json()
     expect(paths['/notes'].get.security).toEqual([{ bearer: [] }])
     expect(paths['/notes/open'].get.security).toEqual([])
+  })
+
+  it('may require a second factor and a recent login, where users can have one', async () => {
+    await using folder = await someExtensions(
+      withRoutes(
+        'notes',
+        `app.get('/notes', { auth: { role: 'user', secondFactor: true } }, async () => ({}))
+         app.get('/notes/new', { auth: { maxAgeSeconds: 300 } }, async () => ({}))`,
+      ),
+    )
+    await expect(startWith(folder, 'notes')).rejects.toThrow('set SECOND_FACTOR=on')
+    const settings = factorSettings()
+    await using app = await startApp({ extensions: ['notes'], extensionsDir: folder.path, settings })
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const get = (url: string, by: string) => app.server.inject({ url, headers: bearer(by) })
+    expect((await get('/notes', token)).headers['www-authenticate']).toMatch(
+      /error="insufficient_user_authentication".* acr_values="urn:latchkey:acr:second-factor"$/,
+    )
+    const now = Date.now()
+    const raised = await enrol(app, token, now)
+    for (const url of ['/notes', '/notes/new']) expect((await get(url, raised.token)).statusCode).toBe(200)
+    app.setClock(now + 310_000)
+    expect((await get('/notes', raised.token)).statusCode).toBe(200)
+    expect((await get('/notes/new', raised.token)).headers['www-authenticate']).toMatch(/, max_age="300"$/)
+    expect((await get('/notes/new', await tokenByCode(app, user, raised, now + 310_000))).statusCode).toBe(
+      200,
+    )
+    const { paths } = (await app.server.inject('/openapi.json')).json()
+    const { description } = paths['/notes/new'].get.responses[401]
+    expect(description).toContain('insufficient-user-authentication')
+  })
+
+  it("cannot exempt a user whose role needs a second factor, as Latchkey's own routes to add one do", async () => {
+    const route = `app.get('/notes', { auth: { secondFactor: 'enrolling' } }, async () => ({}))`
+    await using folder = await someExtensions(withRoutes('notes', route))
+    await expect(startWith(folder, 'notes')).rejects.toThrow('is not for enrolling a second factor')
   })
 
   it('may require roles that the extension declares, and any of several', async () => {

@@ -1,7 +1,9 @@
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
 import { decodeJwt, SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createTestDatabase } from '../../test/support/test-database.ts'
 import { answer, challengeOf, codeAt, enrol, enrolUser, factorSettings, post } from './support/factors.ts'
+import { recording } from './support/recording-database.ts'
 import {
   aToken,
   aUser,
@@ -481,4 +483,23 @@ it('writes no secret, code or challenge into the log', async () => {
   const log = app.logLines.join('\n')
   for (const shown of [secret, code, challenge, recoveryCodes[0] ?? '']) expect(log).not.toContain(shown)
   expect((await queuedMails(app)).length).toBeGreaterThan(0)
+})
+
+it('shows nothing where SECOND_FACTOR is off, and costs a login no statement where it is on', async () => {
+  await using database = recording(await createTestDatabase())
+  await using on = await startApp({ database, settings: factorSettings() })
+  await using off = await startApp({ database })
+  const user = await aUser(on)
+  const statementsOf = async (each: TestApp) => {
+    database.sent.length = 0
+    expect(Object.keys((await logIn(each, user.email)).json())).toEqual(['token', 'data'])
+    return database.names()
+  }
+  expect(await statementsOf(on)).toEqual(await statementsOf(off))
+  const token = await aToken(off, user)
+  for (const url of ['/login/secondfactor', '/login/stepup', '/profile/factors/totp'])
+    expect((await post(off, url, {}, token)).statusCode, url).toBe(404)
+  const description = (await off.server.inject('/openapi.json')).body
+  expect(description).not.toMatch(/second.?factor|insufficient|amr/i)
+  expect(await off.registry.metrics()).not.toContain('second_factor')
 })

@@ -1,5 +1,5 @@
-import { hash, hkdfSync } from 'node:crypto'
-import { createTextSealer } from '@latchkey/shared/secrets/sealed-text.ts'
+import { hash } from 'node:crypto'
+import { createFactorSealer } from '@latchkey/shared/factors/factor-sealer.ts'
 import { z } from 'zod'
 
 /** What a sealed text is bound to: moved to the row of another user, it opens no more. */
@@ -21,7 +21,7 @@ type Purpose = 'totp' | 'recovery'
  * as absent: the other factors of the user are still of use.
  */
 export function createFactorSecrets({ secret, previousSecret, logger }: FactorSecretsDependencies) {
-  const sealer = createTextSealer('FACTOR_SECRET', toKey(secret), previousSecret && toKey(previousSecret))
+  const sealer = createFactorSealer(secret, previousSecret)
 
   const seal = (userid: string, purpose: Purpose, value: string): Promise<string> =>
     sealer.seal(JSON.stringify({ userid, purpose, value }))
@@ -51,5 +51,3 @@ export function createFactorSecrets({ secret, previousSecret, logger }: FactorSe
 
 /** A code has 60 random bits, and its hash is sealed: what compares the hashes need not take equal time. */
 const hashOf = (code: string): string => hash('sha256', code, 'base64url')
-
-const toKey = (secret: Uint8Array) => Buffer.from(hkdfSync('sha256', secret, '', 'latchkey factor', 32))

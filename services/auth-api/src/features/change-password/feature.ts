@@ -22,6 +22,7 @@ export async function addChangePassword(app: FastifyInstance, config: Config, co
     clock,
   })
   await app.register(changePasswordRoutes, {
+    freshFactorProblems: core.freshFactorProblems,
     changePassword(request, change) {
       const caller = core.callerOf(request)
       return changePassword(caller, change, (user) =>

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '@latchkey/shared/app-error.ts'
 import { givenPassword, newPassword } from '@latchkey/shared/passwords/password-policy.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
@@ -20,19 +21,20 @@ const PasswordChangeBody = z
   })
 
 export interface ChangePasswordRoutesOptions {
+  freshFactorProblems: readonly ErrorCode[]
   /** `request` identifies the client, whose wrong passwords are limited. */
   changePassword: (request: FastifyRequest, change: PasswordChange) => Promise<IssuedToken>
 }
 
 export const changePasswordRoutes: FastifyPluginAsyncZod<ChangePasswordRoutesOptions> = async (
   app,
-  { changePassword },
+  { freshFactorProblems, changePassword },
 ) => {
   app.put(
     '/profile/password',
     {
       auth: 'authenticated',
-      problems: ['insufficient_user_authentication', 'wrong_password', 'password_refused', 'overloaded'],
+      problems: [...freshFactorProblems, 'wrong_password', 'password_refused', 'overloaded'],
       schema: {
         operationId: 'changePassword',
         summary: "Change the caller's password",

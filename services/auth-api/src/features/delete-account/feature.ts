@@ -14,7 +14,7 @@ const AccountDeletion = z
 /** Adds `POST /profile/delete`, where ACCOUNT_DELETION is `on`. */
 export function addDeleteAccount(app: FastifyInstance, config: Config, core: Core): void {
   if (config.profile.deletion !== 'on') return
-  const { db, usersIn, notify, clock, callerOf, requireCurrentPassword } = core
+  const { db, usersIn, notify, clock, callerOf, requireCurrentPassword, freshFactorProblems } = core
   const { requireValid, validity } = core.tokens
   const deleteAccount = createDeleteAccount({
     db,
@@ -30,7 +30,7 @@ export function addDeleteAccount(app: FastifyInstance, config: Config, core: Cor
     '/profile/delete',
     {
       auth: 'authenticated',
-      problems: ['insufficient_user_authentication', 'wrong_password', 'overloaded'],
+      problems: [...freshFactorProblems, 'wrong_password', 'overloaded'],
       schema: {
         operationId: 'deleteAccount',
         summary: "Delete the caller's account",

@@ -50,6 +50,7 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
   }
 
   await app.register(profileRoutes, {
+    freshFactorProblems: core.freshFactorProblems,
     findProfile: (userid) => createProfileRepository(db).find(userid, new Date(clock())),
     updateProfile: update,
     confirmEmailChange(request, code) {

@@ -1,4 +1,4 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
+import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
 import { givenPassword } from '@latchkey/shared/passwords/password-policy.ts'
 import { displayName } from '@latchkey/shared/users/account-names.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
@@ -31,6 +31,7 @@ const EmailConfirmation = z
   .meta({ id: 'EmailConfirmation', examples: [{ code: '123456' }] })
 
 export interface ProfileRoutesOptions {
+  freshFactorProblems: readonly ErrorCode[]
   findProfile: (userid: string) => Promise<ProfileRecord | undefined>
   /** The names of the properties that a profile shows; `*` for all but internal ones. */
   shownProperties: readonly string[]
@@ -41,7 +42,7 @@ export interface ProfileRoutesOptions {
 
 export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async (
   app,
-  { findProfile, shownProperties, updateProfile, confirmEmailChange },
+  { freshFactorProblems, findProfile, shownProperties, updateProfile, confirmEmailChange },
 ) => {
   app.get(
     '/profile',
@@ -62,7 +63,7 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async 
     '/profile',
     {
       auth: 'authenticated',
-      problems: ['insufficient_user_authentication', 'email_taken', 'wrong_password', 'overloaded'],
+      problems: [...freshFactorProblems, 'email_taken', 'wrong_password', 'overloaded'],
       schema: {
         operationId: 'updateProfile',
         summary: "Change the caller's name, e-mail or language",

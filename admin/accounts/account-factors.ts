@@ -1,0 +1,74 @@
+import { createFactorRepository, type Factor } from '@latchkey/shared/factors/factor-repository.ts'
+import { createFactorSealer } from '@latchkey/shared/factors/factor-sealer.ts'
+import { FACTORS_PROPERTY, factorKindsOf } from '@latchkey/shared/factors/user-factors.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
+import { endTokens } from '@latchkey/shared/users/valid-from.ts'
+import { printable } from '@latchkey/text/printable.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { formatTable } from '../console/columns.ts'
+import { refuseFaults } from '../fault.ts'
+import { changeAccount } from './find-account.ts'
+import { recordEvent } from './record-event.ts'
+
+/** The width of the column in the audit trail. */
+const MAX_REASON = 100
+
+/**
+ * Removes every second factor and recovery code of a user, and revokes every token issued so far. The reason is recorded in the
+ * audit trail.
+ */
+export async function removeAccountFactors(
+  { db, clock, notify }: AdminContext,
+  login: string,
+  reason: string,
+): Promise<User> {
+  refuseFaults('No factor was removed', findReasonFaults(reason))
+  return changeAccount(db, login, async (users, user, transaction) => {
+    const { userid } = user
+    const factors = createFactorRepository(transaction)
+    if (factorKindsOf(user).length === 0 && (await factors.find(userid)).length === 0)
+      throw new Error(`${printable(user.username)} has no second factor`)
+    await factors.deleteAll(userid)
+    await users.setProperty(userid, FACTORS_PROPERTY, null)
+    await endTokens(users, userid, clock())
+    await recordEvent(transaction, 'factors.removed', userid, clock(), reason.trim())
+    await notify(transaction, user, { template: 'factor-removed' }, undefined)
+  })
+}
+
+function findReasonFaults(reason: string) {
+  const length = [...reason.trim()].length
+  if (length === 0)
+    return [{ field: 'reason', reason: 'must not be empty, for example: lost phone, ticket 4711' }]
+  return length > MAX_REASON || /\p{Cc}/u.test(reason)
+    ? [{ field: 'reason', reason: `must be one line of at most ${MAX_REASON} characters` }]
+    : []
+}
+
+/** Describes the factors of a user, and how many recovery codes are left. */
+export function describeFactors(factors: readonly Factor[], recoveryCodes: number): string {
+  if (factors.length === 0) return 'There is no second factor.'
+  const rows = factors.map(({ kind, name = '', createdAt, confirmedAt, lastUsedAt }) => [
+    kind,
+    name,
+    createdAt.toISOString(),
+    confirmedAt ? (lastUsedAt?.toISOString() ?? 'never') : 'not confirmed',
+  ])
+  return `${formatTable(['kind', 'name', 'added', 'last used'], rows)}\nRecovery codes left: ${recoveryCodes}`
+}
+
+/** Seals by the current FACTOR_SECRET what the previous one has sealed; returns how many texts, and how many open with neither. */
+export async function resealFactors(
+  { db }: Pick<AdminContext, 'db'>,
+  { secret, previousSecret }: { secret: Uint8Array; previousSecret: Uint8Array | undefined },
+): Promise<{ resealed: number; lost: number }> {
+  const sealer = createFactorSealer(secret, previousSecret)
+  let lost = 0
+  const resealed = await createFactorRepository(db).resealAll((sealed) =>
+    sealer.reseal(sealed).catch(() => {
+      lost++
+      return undefined
+    }),
+  )
+  return { resealed, lost }
+}
