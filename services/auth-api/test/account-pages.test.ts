@@ -12,7 +12,7 @@ import { aToken, aUser, bearer, codeTo, PASSWORD, startApp, type TestApp } from 
 const PAGES = join(import.meta.dirname, '../src/features/account-pages/pages')
 const NEW_PASSWORD = 'an0ther-Horse!'
 
-const SETTINGS = { EMAIL_CHANGE: 'confirmed', SIGN_UP: 'on', ACCOUNT_DELETION: 'on' }
+const SETTINGS = { EMAIL_CHANGE: 'confirmed', SIGN_UP: 'on', ACCOUNT_DELETION: 'on', SESSIONS: 'on' }
 
 describe('the files of /account/', () => {
   it('loads its own files only, below any path prefix, and each is asked for again', async () => {
@@ -71,9 +71,10 @@ describe('the files of /account/', () => {
       support: 'help@example.com',
       colour: '#ffcc00',
       loginField: 'email',
-      signUp: false,
       confirmsEmail: false,
+      signUp: false,
       deletion: false,
+      sessions: false,
     })
   })
 
@@ -302,10 +303,21 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await says(page, 'The password is changed.')
     expect([await statusOf(elsewhere), await statusOf(await tokenOf(page))]).toEqual([401, 200])
 
-    await page.reload()
+    await follow(page, 'Devices')
     await press(page, 'Log out everywhere')
     await logIn(page, user.email, NEW_PASSWORD)
     await onPage(page, 'Profile')
+  })
+
+  it('shows where the user is logged in, and logs one of these devices out', async () => {
+    const { page, user } = await openLoggedIn()
+    const elsewhere = await aToken(app, user)
+    await follow(page, 'Devices')
+    await says(page, 'This device')
+    await page.getByRole('heading', { name: 'Chrome · Linux' }).waitFor()
+    await page.getByRole('button', { name: /^Log out: lightMyRequest/ }).click()
+    await says(page, 'lightMyRequest is logged out.')
+    expect([await statusOf(elsewhere), await statusOf(await tokenOf(page))]).toEqual([401, 200])
   })
 
   it('changes the name, the language and, by the code of its mail, the e-mail', async () => {
@@ -478,6 +490,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
       await expectAccessible(page)
       for (const [hash, title] of [
         ['security', 'Security'],
+        ['devices', 'Devices'],
         ['delete', 'Delete your account'],
       ] as const) {
         await page.goto(`${origin}/account/#${hash}`)

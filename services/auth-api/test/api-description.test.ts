@@ -20,7 +20,7 @@ const Document = z.object({
 })
 
 /** Pages and files, which no generated client calls. */
-const NOT_OPERATIONS = /^\/(openapi\.json|docs(\/.*)?)?$/
+const NOT_OPERATIONS = /^\/(openapi\.json|(docs|account)(\/.*)?)?$/
 
 let app: TestApp
 let document: z.output<typeof Document>

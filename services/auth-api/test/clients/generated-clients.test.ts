@@ -31,7 +31,7 @@ let url: string
 let folder: Awaited<ReturnType<typeof mkdtempDisposable>>
 beforeAll(async () => {
   // With all that the account pages call.
-  app = await startApp({ settings: { SIGN_UP: 'on', ACCOUNT_DELETION: 'on' } })
+  app = await startApp({ settings: { SIGN_UP: 'on', ACCOUNT_DELETION: 'on', SESSIONS: 'on' } })
   url = await app.server.listen({ host: '127.0.0.1', port: 0 })
   // Inside the project, where the client finds the library it imports; a dot hides it from every other tool.
   folder = await mkdtempDisposable(join(import.meta.dirname, '.generated-'))

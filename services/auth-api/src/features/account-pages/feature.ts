@@ -44,7 +44,7 @@ export async function addAccountPages(app: FastifyInstance, config: Config): Pro
     await pages.register(helmet, { contentSecurityPolicy: { useDefaults: false, directives: POLICY } })
     // The links of the pages are relative, so that they work below the path prefix of a proxy.
     pages.get('/account', HIDDEN, (_request, reply) => reply.redirect('account/'))
-    pages.get('/account/settings.json', { schema: { hide: true } }, async () => describeSettings(config))
+    pages.get('/account/settings.json', { schema: { hide: true } }, async () => describeSettings(app, config))
     for (const [name, { type, content, tag }] of files)
       pages.get(`/account/${name === 'index.html' ? '' : name}`, HIDDEN, (request, reply) => {
         // Asked for each time, because the files of two versions do not fit together.
@@ -77,13 +77,18 @@ async function readFiles(): Promise<Map<string, File>> {
   return files
 }
 
-/** What the pages have to know of this installation: they offer nothing that it would refuse. */
-const describeSettings = ({ accountPages, login, profile, signUp }: Config) => ({
-  product: accountPages.product,
-  support: accountPages.support,
-  colour: accountPages.colour,
-  loginField: login.field,
-  signUp: signUp.isOpen === 'on',
-  confirmsEmail: profile.emailChange === 'confirmed',
-  deletion: profile.deletion === 'on',
-})
+/** What the pages have to know of this installation: they offer nothing that has no route here. */
+function describeSettings(app: FastifyInstance, { accountPages, login, profile }: Config) {
+  const { product, support, colour } = accountPages
+  const has = (method: 'GET' | 'POST', url: string) => app.hasRoute({ method, url })
+  return {
+    product,
+    support,
+    colour,
+    loginField: login.field,
+    confirmsEmail: profile.emailChange === 'confirmed',
+    signUp: has('POST', '/signup'),
+    deletion: has('POST', '/profile/delete'),
+    sessions: has('GET', '/sessions'),
+  }
+}

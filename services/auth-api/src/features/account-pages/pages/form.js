@@ -131,12 +131,13 @@ export const accountField = (account) =>
 
 /**
  * A form whose values `send` sends. What that throws is shown, beside a field where it is about one, and everything typed
- * stays. `fields` may contain other elements too. The browser's own messages would disappear, and be in another language.
+ * stays. `fields` may contain other elements too; `about` tells buttons of one text apart. The browser's own messages would disappear, and be in another language.
  */
-export function form({ fields, button: label, send, kind = 'primary' }) {
+export function form({ fields = [], button: label, about = '', send, kind = 'primary' }) {
   const named = fields.filter((each) => each.control)
   const problem = h('p', { class: 'problem', role: 'alert', hidden: true })
-  const submit = h('button', { type: 'submit', class: kind }, label)
+  const name = about ? `${label}: ${about}` : undefined
+  const submit = h('button', { type: 'submit', class: kind, 'aria-label': name }, label)
   let isSending = false
 
   function showProblem(error) {

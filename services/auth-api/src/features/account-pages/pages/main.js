@@ -3,6 +3,7 @@ import { button, h, links } from './element.js'
 import { browserLanguage, describeProblem, setLanguage, texts } from './language.js'
 import { go, refresh, startRouter } from './router.js'
 import { deleteAccount } from './views/delete-account.js'
+import { devices } from './views/devices.js'
 import { logIn } from './views/log-in.js'
 import { profile } from './views/profile.js'
 import { confirmReset, requestReset, setPassword } from './views/reset-password.js'
@@ -41,6 +42,7 @@ function views() {
     ...(settings.signUp && { signup: { render: signUp }, 'signup-code': { render: confirmSignUp } }),
     profile: { isPrivate: true, render: profile },
     security: { isPrivate: true, render: security },
+    devices: { isPrivate: true, render: devices },
     ...(settings.deletion && { delete: { isPrivate: true, render: deleteAccount } }),
   }
 }
@@ -54,6 +56,7 @@ function drawFrame(current) {
     { 'aria-label': texts.account },
     item('profile'),
     item('security'),
+    item('devices'),
     button(texts.logOut, logOut, { class: 'plain' }),
   )
   document

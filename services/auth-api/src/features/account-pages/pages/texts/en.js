@@ -61,8 +61,17 @@ export default {
   changePassword: 'Change the password',
   endsOthers: 'Other devices then have to log in again.',
   passwordChanged: 'The password is changed. Other devices have to log in again.',
+
+  // Devices
   devices: 'Devices',
-  devicesHint: 'Log out on every device where your account is open, this one too.',
+  thisDevice: 'This device',
+  unknownDevice: 'Unknown device',
+  since: (time) => `Logged in: ${time}`,
+  lastUsed: (time, address) => `Last used: ${time}, from ${address}`,
+  logOutDevice: 'Log out',
+  loggedOutDevice: (device) => `${device} is logged out.`,
+  everywhere: 'Every device',
+  everywhereHint: 'Log out wherever your account is open, here too.',
   logOutEverywhere: 'Log out everywhere',
 
   // Delete the account

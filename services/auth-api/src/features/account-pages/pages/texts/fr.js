@@ -62,8 +62,17 @@ export default {
   changePassword: 'Modifier le mot de passe',
   endsOthers: 'Les autres appareils devront alors se reconnecter.',
   passwordChanged: 'Le mot de passe est modifié. Les autres appareils doivent se reconnecter.',
+
+  // Devices
   devices: 'Appareils',
-  devicesHint: 'Déconnectez chaque appareil où votre compte est ouvert, celui-ci compris.',
+  thisDevice: 'Cet appareil',
+  unknownDevice: 'Appareil inconnu',
+  since: (time) => `Connecté : ${time}`,
+  lastUsed: (time, address) => `Dernière utilisation : ${time}, depuis ${address}`,
+  logOutDevice: 'Déconnecter',
+  loggedOutDevice: (device) => `${device} est déconnecté.`,
+  everywhere: 'Tous les appareils',
+  everywhereHint: 'Déconnectez votre compte partout où il est ouvert, ici aussi.',
   logOutEverywhere: 'Se déconnecter partout',
 
   // Delete the account

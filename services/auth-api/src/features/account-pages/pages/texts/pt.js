@@ -61,8 +61,17 @@ export default {
   changePassword: 'Alterar a palavra-passe',
   endsOthers: 'Os outros dispositivos terão de iniciar sessão de novo.',
   passwordChanged: 'A palavra-passe foi alterada. Os outros dispositivos têm de iniciar sessão de novo.',
+
+  // Devices
   devices: 'Dispositivos',
-  devicesHint: 'Termine a sessão em todos os dispositivos onde a sua conta está aberta, incluindo este.',
+  thisDevice: 'Este dispositivo',
+  unknownDevice: 'Dispositivo desconhecido',
+  since: (time) => `Sessão iniciada: ${time}`,
+  lastUsed: (time, address) => `Última utilização: ${time}, a partir de ${address}`,
+  logOutDevice: 'Terminar sessão',
+  loggedOutDevice: (device) => `A sessão em ${device} terminou.`,
+  everywhere: 'Todos os dispositivos',
+  everywhereHint: 'Termine a sessão onde quer que a sua conta esteja aberta, também aqui.',
   logOutEverywhere: 'Terminar todas as sessões',
 
   // Delete the account

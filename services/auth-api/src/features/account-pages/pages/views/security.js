@@ -2,13 +2,13 @@ import { api, session, settings } from '../api.js'
 import { h, section } from '../element.js'
 import { accountField, form, newPasswordField, passwordField } from '../form.js'
 import { texts } from '../language.js'
-import { go, refresh } from '../router.js'
+import { refresh } from '../router.js'
 
 /** What protects the account. */
 export async function security({ profile }) {
   return {
     title: texts.security,
-    content: [section(texts.password, passwordForm(profile)), section(texts.devices, everywhereForm())],
+    content: [section(texts.password, passwordForm(profile))],
   }
 }
 
@@ -25,19 +25,6 @@ function passwordForm(user) {
       const { data } = await api.PUT('/profile/password', { body: { currentPassword, password } })
       session.replace(data.token)
       await refresh(texts.passwordChanged)
-    },
-  })
-}
-
-function everywhereForm() {
-  return form({
-    fields: [h('p', {}, texts.devicesHint)],
-    button: texts.logOutEverywhere,
-    kind: 'secondary',
-    async send() {
-      await api.POST('/logout', { body: { everywhere: true } })
-      session.forget()
-      await go('login', null, { status: texts.loggedOut })
     },
   })
 }

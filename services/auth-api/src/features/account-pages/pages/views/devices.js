@@ -1,0 +1,77 @@
+import { api, session, settings } from '../api.js'
+import { h, section } from '../element.js'
+import { form } from '../form.js'
+import { describeTime, texts } from '../language.js'
+import { go, refresh } from '../router.js'
+
+/** Where the user is logged in. Without SESSIONS the server has no list, and ends all of them. */
+export async function devices() {
+  const { sessions } = settings.sessions ? (await api.GET('/sessions')).data : { sessions: [] }
+  return {
+    title: texts.devices,
+    content: [...sessions.map(deviceCard), section(texts.everywhere, everywhereForm())],
+  }
+}
+
+function deviceCard({ id, current, created_at, refreshed_at, address, agent }) {
+  const device = describeAgent(agent)
+  const end = form({
+    button: texts.logOutDevice,
+    about: `${device}, ${describeTime(created_at)}`,
+    kind: 'secondary',
+    async send() {
+      await api.DELETE('/sessions/{id}', { params: { path: { id } } })
+      await refresh(texts.loggedOutDevice(device))
+    },
+  })
+  return section(
+    device,
+    current && h('p', {}, h('strong', {}, texts.thisDevice)),
+    h(
+      'p',
+      {},
+      texts.since(describeTime(created_at)),
+      h('br'),
+      texts.lastUsed(describeTime(refreshed_at), address),
+    ),
+    !current && end,
+  )
+}
+
+function everywhereForm() {
+  return form({
+    fields: [h('p', {}, texts.everywhereHint)],
+    button: texts.logOutEverywhere,
+    kind: 'secondary',
+    async send() {
+      await api.POST('/logout', { body: { everywhere: true } })
+      session.forget()
+      await go('login', null, { status: texts.loggedOut })
+    },
+  })
+}
+
+const BROWSERS = {
+  Edg: 'Edge',
+  OPR: 'Opera',
+  Firefox: 'Firefox',
+  FxiOS: 'Firefox',
+  CriOS: 'Chrome',
+  Chrome: 'Chrome',
+  Safari: 'Safari',
+}
+const SYSTEMS = {
+  iPhone: 'iPhone',
+  iPad: 'iPad',
+  Android: 'Android',
+  Windows: 'Windows',
+  Macintosh: 'macOS',
+  Linux: 'Linux',
+}
+
+/** Names a browser and its system by the User-Agent, which is any text that a client has sent. */
+function describeAgent(agent) {
+  const find = (names) => names[Object.keys(names).find((name) => agent?.includes(name))]
+  const [browser, system] = [find(BROWSERS), find(SYSTEMS)]
+  return browser && system ? `${browser} · ${system}` : (agent?.slice(0, 60) ?? texts.unknownDevice)
+}
