@@ -164,6 +164,21 @@ describe.concurrent('the launcher', () => {
     expect((await scriptify(['--version'], { launcher: link })).code).toBe(0)
   })
 
+  it('reads the options that Node has too', async () => {
+    const words = ['run', 'src/probe.ts#greet', '--env-file']
+    const ended = new Promise((resolve) => {
+      execFile(
+        LAUNCHER,
+        [...words, '/nonexistent'],
+        { env: { PATH: process.env.PATH } },
+        (error, stdout, stderr) => resolve({ code: error?.code, stdout, stderr }),
+      )
+    })
+    expect(await ended).toEqual({
+      ...{ code: 3, stdout: '', stderr: '--env-file /nonexistent is not a file that can be read\n' },
+    })
+  })
+
   it('says in one line that Node is too old', async () => {
     const old = join(mkdtempSync(join(tmpdir(), 'scriptify-old-')), 'old.cjs')
     const launcher = readFileSync(LAUNCHER, 'utf8').split('\n').slice(1).join('\n')

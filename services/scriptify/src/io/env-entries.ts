@@ -1,4 +1,21 @@
+import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
 import { CliError, EXIT } from './cli-error.ts'
+
+/** Reads the files of `--env-file`, as Node does; the last of a name counts. Throws exit code 3 or 4 for one that cannot be read. */
+export const readEnvFiles = (paths: readonly string[]): NodeJS.ProcessEnv =>
+  Object.assign({}, ...paths.map((path) => parseEnv(readEnvFile(path))))
+
+function readEnvFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'EACCES')
+      throw new CliError(`--env-file ${path} may not be read by this user`, EXIT.notPermitted)
+    throw new CliError(`--env-file ${path} is not a file that can be read`, EXIT.notFound)
+  }
+}
 
 /**
  * Reads `--env` entries: splits at the first `=`, takes values literally, and the last of a name counts. Throws exit code 2

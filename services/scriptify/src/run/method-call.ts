@@ -3,7 +3,7 @@ import type { RuntimeName } from '../classes/choose-runtime.ts'
 /** A public method of a class, or a function of a module. */
 export interface MethodReference {
   readonly runtime: RuntimeName
-  /** The absolute path of the module that exports the class or the function; undefined in php. */
+  /** The absolute path of the file that declares the class or the function; undefined for a class of php's autoloader. */
   readonly module?: string | undefined
   /** The class as its language names it; undefined for a function of a module. */
   readonly className?: string | undefined

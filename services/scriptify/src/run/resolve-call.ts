@@ -34,7 +34,7 @@ export async function resolveCall(
   const named = bootstrap === undefined ? undefined : getBootstrap(resolve(rootdir, bootstrap))
   const reference = resolveReference(text, { rootdir, runtime, allowOutside, bootstrap: named, env })
   const { findBootstrap } = await loadRuntime(reference.runtime)
-  const found = named ?? findBootstrap(rootdir, env)
+  const found = named ?? findBootstrap(rootdir, env, reference)
   return { ...rest, rootdir, reference, bootstrap: found }
 }
 

@@ -1,5 +1,5 @@
 import { closestName, didYouMean } from '@latchkey/text/closest-name.ts'
-import { chooseClassRuntime, type RuntimeName } from '../classes/choose-runtime.ts'
+import { chooseClassRuntime, type RuntimeName, runtimeOfFile } from '../classes/choose-runtime.ts'
 import { findModule, getModule, listClasses } from '../classes/node/find-module.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import type { MethodReference } from './method-call.ts'
@@ -14,9 +14,11 @@ export interface ReferenceOptions {
 
 const NAME = '[A-Za-z_\\u0080-\\u{10ffff}][\\w\\u0080-\\u{10ffff}]*'
 const CLASS_REFERENCE = new RegExp(`^\\\\*(${NAME}(?:\\\\+${NAME})*)(?:::(${NAME}))?$`, 'u')
-const MODULE_REFERENCE = /^(?<path>.+)#(?<name>[\p{ID_Start}$_][\p{ID_Continue}$]*)(?:::(?<method>[^:#]+))?$/u
-const MODULE_FILE = /\.[cm]?[jt]s(#|::|$)/
-const FORMS = '\\Name\\Space\\Class::method, path/module.ts#Class::method or path/module.ts#function'
+const MODULE_REFERENCE =
+  /^(?<path>.+)#(?<name>[\p{ID_Start}$_][\p{ID_Continue}$\\]*)(?:::(?<method>[^:#]+))?$/u
+const MODULE_FILE = /\.(?:[cm]?[jt]s|php)(#|::|$)/
+const FORMS =
+  '\\Name\\Space\\Class::method, path/file.php#Class::method, path/module.ts#Class::method or path/module.ts#function'
 
 /**
  * Finds the method that a reference names: `\Ns\Class::method`, with doubled backslashes too, or
@@ -32,10 +34,15 @@ export function resolveReference(text: string, options: ReferenceOptions): Metho
 function resolveModuleReference(text: string, options: ReferenceOptions): MethodReference {
   const { path = '', name = '', method } = MODULE_REFERENCE.exec(text)?.groups ?? {}
   if (path === '') throw text.includes('#') ? invalidReference(text) : withoutExport(text)
-  if (options.runtime === 'php') {
-    throw new CliError(`${JSON.stringify(text)} is a node reference, and --runtime says php`, EXIT.usage)
+  const runtime = runtimeOfFile(path) ?? 'node'
+  if (options.runtime !== undefined && options.runtime !== runtime) {
+    throw new CliError(
+      `${JSON.stringify(text)} is a ${runtime} reference, and --runtime says ${options.runtime}`,
+      EXIT.usage,
+    )
   }
   const module = getModule(path, options)
+  if (runtime === 'php') return { runtime, module, className: name, method: method ?? '', text }
   return method === undefined
     ? { runtime: 'node', module, method: name, text }
     : { runtime: 'node', module, className: name, method, text }

@@ -1,12 +1,16 @@
-import type { MethodCall, MethodTask } from './method-call.ts'
+import type { MethodCall, MethodReference, MethodTask } from './method-call.ts'
 
 /** The absolute path of a program, and its arguments. */
 export type CommandWords = readonly [string, ...string[]]
 
 /** One language. */
 export interface Runtime {
-  /** The file that loads a project's classes; undefined if the runtime needs none. Throws a CliError (3) if it is missing. */
-  findBootstrap(rootdir: string, env: NodeJS.ProcessEnv): string | undefined
+  /** The file that loads a project's classes; undefined if the method needs none. Throws a CliError (3) if it is missing. */
+  findBootstrap(
+    rootdir: string,
+    env: NodeJS.ProcessEnv,
+    reference: Pick<MethodReference, 'module'>,
+  ): string | undefined
   /**
    * The command that does the task. `env` has the PATH of the caller, in which the language is found. Throws a CliError (5)
    * if the language is missing or too old. It has neither a shell nor a wrapper, so a supervisor's pid and signals are the

@@ -30,6 +30,31 @@ describe.skipIf(!(await hasDocker())).concurrent('a method in php', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'Exception@anonymous: x (/tmp/anon.php:1)\n' })
   })
 
+  it('may be of a class in a file that is named, with or without an autoloader', async () => {
+    const { stdout, stderr } = await php.sh(
+      `mkdir -p /tmp/tool && cd /tmp/tool
+       echo '<?php namespace Tool; class Hi { /** Says it. */ function say(int $n) { return "hi" . $n; } }' > hi.php
+       scriptify run 'hi.php#Tool\\Hi::say' --arg 2 --print
+       scriptify methods 'hi.php#Tool\\Hi'
+       scriptify run 'hi.php#Tool\\Hi::sayy'
+       scriptify run 'hi.php#Tool\\Hi::say' --runtime node
+       scriptify run nope.php#Hi::say
+       scriptify run hi.php::say
+       echo '<?php throw new Exception("broken");' > broken.php; scriptify run 'broken.php#Hi::say'
+       mkdir vendor; echo '<?php echo "loaded\n";' > vendor/autoload.php
+       scriptify run 'hi.php#Tool\\Hi::say' --arg 3 --print`,
+    )
+    expect(stdout).toBe(`"hi2"\nhi.php#Tool\\Hi::say  Says it.\nloaded\n"hi3"\n`)
+    expect(stderr.split('\n')).toEqual([
+      'The class Tool\\Hi has no method sayy (did you mean say?)',
+      '"hi.php#Tool\\\\Hi::say" is a php reference, and --runtime says node',
+      'Module /tmp/tool/nope.php does not exist',
+      expect.stringContaining('name what the module exports, hi.php#Class::say'),
+      'The file /tmp/tool/broken.php failed: Exception: broken (broken.php:1)',
+      '',
+    ])
+  })
+
   it.each(['--arg', '--json-arg'])('gets the objects in an object by %s', async (option) => {
     const words = [option, '{"a":[],"b":{"c":{}}}', '--print']
     expect((await php.run(['\\App\\Typed::nested', ...words])).stdout).toBe('"array stdClass"\n')

@@ -51,6 +51,29 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
       expect(stdout).toBe(hex(HOSTILE))
     })
 
+    it('gets the variables of files, and those of --env before them', async () => {
+      const { stdout, stderr } = await language.sh(
+        `printf 'A=1\\nB="two words" # comment\\n' > /tmp/one-${name}.env; printf "export B='3'\\nHOME=/none\\n" > /tmp/two-${name}.env
+         show() { scriptify run "$@" '\\App\\Probe::env' ${name === 'php' ? '--bootstrap bootstrap.php' : ''} --arg "$v"; }
+         for v in A B HOME; do show --env-file /tmp/one-${name}.env; show --env-file /tmp/one-${name}.env --env-file /tmp/two-${name}.env --env A=4; done
+         [ "$HOME" != /none ] && echo "$HOME"`,
+      )
+      expect(stderr).toBe('')
+      const lines = stdout.trimEnd().split('\n')
+      expect(lines).toEqual(['1', '4', 'two words', '3', lines.at(-1), '/none', lines.at(-1)])
+    })
+
+    it('is ended after --timeout with 124', async () => {
+      const words = name === 'php' ? '--bootstrap bootstrap.php' : ''
+      const { stdout, stderr } = await language.sh(
+        `scriptify run '\\App\\Probe::forever' ${words} --timeout 500ms; echo $?
+         scriptify run '\\App\\Probe::still' ${words} --timeout 60; echo $?
+         scriptify run '\\App\\Probe::still' ${words} --timeout 60 --daemon; echo $?`,
+      )
+      expect(stdout).toBe('124\nstatic\n0\n2\n')
+      expect(stderr).toMatch(/^[^\n]*'--timeout <seconds>' cannot be used with[^\n]*\n$/)
+    })
+
     it('gets each spelling of an argument', async () => {
       const { stdout } = await language.run(['App\\\\Probe::hex', '--arg=--x', '-a', '-y', '-az', '--arg='])
       expect(stdout).toBe(hex(['--x', '-y', 'z', '']))

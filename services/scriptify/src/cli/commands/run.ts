@@ -13,8 +13,8 @@ const EXAMPLES = `
 Environment: SCRIPTIFY_BOOTLOADER (the bootstrap, unless --bootstrap names one), SCRIPTIFY_MEMORY_LIMIT (such as 256M),
 SCRIPTIFY_PHP_BINARY, SCRIPTIFY_DEBUG (stack traces)
 
-Exit codes: 0 ok, 1 the method failed, 2 wrong usage, 3 not found, 4 not permitted, 5 php missing or too old, 128+n ended
-by signal n; else the method's own exit code
+Exit codes: 0 ok, 1 the method failed, 2 wrong usage, 3 not found, 4 not permitted, 5 php missing or too old, 124 --timeout,
+128+n ended by signal n; else the method's own exit code
 
 Examples:
   scriptify run Users::list                                           a class of this project
@@ -29,6 +29,8 @@ interface Flags {
   rootdir?: string
   bootstrap?: string
   env?: string[]
+  envFile?: string[]
+  timeout?: number
   daemon?: boolean
   interval?: number
   keepGoing?: boolean
@@ -53,6 +55,7 @@ export function createRunCommand(context: CliContext): Command {
     .option('-b, --bootstrap <file>', 'load this file first (default in php: vendor/autoload.php)')
     .option('-r, --rootdir <dir>', 'the project’s folder, where the method runs (default: this folder)')
     .option('-e, --env <NAME=VALUE>', 'set an environment variable; repeatable', collect)
+    .option('--env-file <file>', 'set the variables of this file, unless --env does; repeatable', collect)
     .option('-s, --showdocs', 'print the method’s documentation without calling it')
     .option('-d, --daemon', 'call repeatedly; on SIGTERM finish the call in progress and exit with 0')
     .addOption(
@@ -61,6 +64,11 @@ export function createRunCommand(context: CliContext): Command {
       ),
     )
     .option('--keep-going', 'as a daemon, continue after a failed call')
+    .addOption(
+      new Option('--timeout <seconds>', 'end the method after this time, with exit code 124')
+        .argParser(parseSeconds)
+        .conflicts('daemon'),
+    )
     .option('--print', 'print the method’s result as JSON')
     .option('--loose', 'accept more arguments than the method declares')
     .addOption(new Option('--runtime <name>', 'language (default: the project’s)').choices(RUNTIME_NAMES))
@@ -71,13 +79,22 @@ export function createRunCommand(context: CliContext): Command {
         command.error('--interval and --keep-going require --daemon')
       }
       const { runMethod } = await import('../../run/run-method.ts')
-      const { daemon, interval = 1, keepGoing = false, env = [], showdocs = false, ...rest } = flags
+      const {
+        daemon,
+        interval = 1,
+        keepGoing = false,
+        env = [],
+        envFile = [],
+        showdocs = false,
+        ...rest
+      } = flags
       const options: RunOptions = {
         ...rest,
         reference,
         args,
         jsonArgs,
         env,
+        envFiles: envFile,
         task: showdocs ? 'docs' : 'call',
         compileCache: true,
         ...(daemon ? { daemon: { interval, keepGoing } } : {}),

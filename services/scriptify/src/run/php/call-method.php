@@ -12,12 +12,13 @@ unset($_);
 \Latchkey\Scriptify\Run\Task::prepare(\Latchkey\Scriptify\Run\CallerOptions::parse($argv));
 
 // Included here, in the global scope, because an autoloader may set globals.
-if (\Latchkey\Scriptify\Run\Task::bootstrap() !== null) {
+foreach (\Latchkey\Scriptify\Run\Task::files() as $_e => $_) {
     try {
-        require_once \Latchkey\Scriptify\Run\Task::bootstrap();
+        require_once $_;
     } catch (\Throwable $_) {
-        \Latchkey\Scriptify\Run\Task::bootstrapFailed($_);
+        \Latchkey\Scriptify\Run\Task::failed($_e, $_);
     }
 }
+unset($_e, $_);
 
 \Latchkey\Scriptify\Run\Task::run();

@@ -19,6 +19,8 @@ final class CallerOptions
         public readonly array $json,
         public readonly string $rootdir,
         public readonly ?string $bootstrap,
+        /** The file that declares the class; null for one of the autoloader. */
+        public readonly ?string $module,
         /** Seconds between calls; null for a single call. */
         public readonly ?float $interval,
         public readonly bool $keepsGoing,
@@ -40,6 +42,7 @@ final class CallerOptions
             $options['jsonArgs'] ?? [],
             $options['rootdir'],
             $options['bootstrap'] ?? null,
+            $options['module'] ?? null,
             $options['daemon']['interval'] ?? null,
             $options['daemon']['keepGoing'] ?? false,
             $options['loose'] ?? false,

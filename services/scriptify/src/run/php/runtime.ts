@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { getAutoloader } from '../../classes/php/find-autoloader.ts'
+import { findAutoloader, getAutoloader } from '../../classes/php/find-autoloader.ts'
 import { askPhp } from '../../classes/php/find-php.ts'
 import { iniOptions, readMemoryLimit } from '../../classes/start-options.ts'
 import { formatCallerOptions } from '../method-call.ts'
@@ -9,7 +9,8 @@ const CALL_METHOD = fileURLToPath(new URL('call-method.php', import.meta.url))
 
 /** PHP classes, found by the project's autoloader and run by an installed php. */
 export const phpRuntime: Runtime = {
-  findBootstrap: getAutoloader,
+  findBootstrap: (rootdir, env, { module }) =>
+    module === undefined ? getAutoloader(rootdir, env) : findAutoloader(rootdir, env),
   async command(call, env, task) {
     const limit = readMemoryLimit(env)?.text
     return [

@@ -9,28 +9,30 @@ final class Task
 {
     private static CallerOptions $options;
 
-    /** Prepares the process; the program then includes the bootstrap. */
+    /** Prepares the process; the program then includes the files. */
     public static function prepare(CallerOptions $options): void
     {
         self::$options = $options;
         ExitGuard::watch();
         self::enterFolder($options->rootdir);
-        $bootstrap = self::bootstrap();
-        if ($bootstrap !== null && !is_readable($bootstrap)) {
-            $reason = is_file($bootstrap) ? 'cannot be read' : 'does not exist';
-            ExitGuard::exit(CliError::NOT_FOUND, "The bootstrap {$bootstrap} {$reason}");
+    }
+
+    /** @return iterable<string, string> the files to include, each by what it is */
+    public static function files(): iterable
+    {
+        foreach (array_filter(['bootstrap' => self::$options->bootstrap, 'file' => self::$options->module]) as $kind => $file) {
+            if (!is_readable($file)) {
+                $reason = is_file($file) ? 'cannot be read' : 'does not exist';
+                ExitGuard::exit(CliError::NOT_FOUND, "The {$kind} {$file} {$reason}");
+            }
+            ExitGuard::forbidExit("The {$kind} {$file}");
+            yield "{$kind} {$file}" => $file;
         }
-        ExitGuard::forbidExit("The bootstrap {$bootstrap}");
     }
 
-    public static function bootstrap(): ?string
+    public static function failed(string $what, \Throwable $error): never
     {
-        return self::$options->bootstrap;
-    }
-
-    public static function bootstrapFailed(\Throwable $error): never
-    {
-        ExitGuard::exit(CliError::FAILED, 'The bootstrap ' . self::bootstrap() . ' failed: ' . ErrorText::describe($error));
+        ExitGuard::exit(CliError::FAILED, "The {$what} failed: " . ErrorText::describe($error));
     }
 
     public static function run(): never

@@ -34,6 +34,10 @@ export class Probe {
     console.log(process.env[name] ?? 'unset')
   }
 
+  forever(): void {
+    for (;;);
+  }
+
   where(): void {
     console.log(process.cwd(), process.pid)
   }

@@ -42,6 +42,11 @@ class Probe
         echo getenv($name) === false ? 'unset' : getenv($name), "\n";
     }
 
+    public function forever(): void
+    {
+        while (true);
+    }
+
     public function where(): void
     {
         echo getcwd(), ' ', getmypid(), "\n";
