@@ -39,7 +39,7 @@ it('replaces every secret under load without losing a login, a mail or a session
   const { get, inside, post, shell } = project
   const [api, worker] = [await secretsOf(project, 'auth-api'), await secretsOf(project, 'mailer-worker')]
   const { token } = await post('/login', CREDENTIALS)
-  expect(COMMANDS).toHaveLength(8)
+  expect(COMMANDS).toHaveLength(10)
 
   for (const command of COMMANDS.filter((line) => !line.includes('--')))
     console.log(await shell(command.replace(/(.*) < mail-url.*/, `printf '%s' '${url('new')}' | $1`)))
@@ -60,7 +60,7 @@ it('replaces every secret under load without losing a login, a mail or a session
 
   const ofApi = await secretsOf(project, 'auth-api')
   const ofWorker = await secretsOf(project, 'mailer-worker')
-  for (const name of ['JWT_SECRET', 'MAIL_SECRET', 'DATABASE_URL', 'QUEUE_URL'])
+  for (const name of ['JWT_SECRET', 'MAIL_SECRET', 'FACTOR_SECRET', 'DATABASE_URL', 'QUEUE_URL'])
     expect(read(ofApi, name), name).not.toBe(read(api, name))
   for (const name of ['MAIL_SECRET', 'DATABASE_URL', 'QUEUE_URL', 'MAIL_URL'])
     expect(read(ofWorker, name), name).not.toBe(read(worker, name))

@@ -31,6 +31,18 @@ it.each<{ settings: Record<string, string>; faults?: string[]; names?: string[] 
       "HASH_CONCURRENCY must be less than the threads of libuv's pool, which are 5. Set UV_THREADPOOL_SIZE=6 in the environment of the process",
     ],
   },
+  {
+    settings: { SECOND_FACTOR: 'on' },
+    names: ['SECOND_FACTOR', 'FACTOR_SECRET'],
+    faults: ['FACTOR_SECRET is missing, and SECOND_FACTOR is on. Generate one with `npm run secret 32`.'],
+  },
+  { settings: { SECOND_FACTOR: 'on', SECOND_FACTOR_ROLES: 'admin' } },
+  {
+    settings: { SECOND_FACTOR: 'off', SECOND_FACTOR_ROLES: 'admin' },
+    faults: [
+      'SECOND_FACTOR_ROLES names roles, and SECOND_FACTOR is off: their users could not add a second factor. Set SECOND_FACTOR=on, or leave SECOND_FACTOR_ROLES empty.',
+    ],
+  },
   { settings: {}, names: DKIM },
   { settings: { DKIM_DOMAIN: 'example.com', DKIM_SELECTOR: 'mail', DKIM_KEY }, names: DKIM },
   {

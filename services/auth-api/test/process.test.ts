@@ -15,6 +15,7 @@ import {
   createTestDatabase,
   type TestDatabase,
 } from '../../test/support/test-database.ts'
+import { factorSettings } from './support/factors.ts'
 import { aUser, PASSWORD, startApp, type TestUser } from './support/start-app.ts'
 
 let database: TestDatabase
@@ -156,6 +157,10 @@ describe.concurrent('settings', () => {
       faults: ['HASH_CONCURRENCY must be less than the threads', 'are 4. Set UV_THREADPOOL_SIZE=5'],
     },
     { settings: { TOKEN_LIFETIME: '3600', REFRESH_WINDOW: '4000' }, faults: ['REFRESH_WINDOW=1800'] },
+    {
+      settings: factorSettings({ SECOND_FACTOR_ROLES: 'admn' }),
+      faults: ['SECOND_FACTOR_ROLES names admn', 'did you mean admin?'],
+    },
     { settings: { APP_ENV: 'production' }, faults: ['no folder config/production', 'dev, prod, staging'] },
     {
       settings: { RATE_LIMIT_LOGINS: '5', HASH_CONCURENCY: '1' },
