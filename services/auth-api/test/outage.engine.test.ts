@@ -52,6 +52,31 @@ describe.concurrent('an unavailable database', () => {
     await db.close()
   })
 
+  it('leaves a remembered token valid until REVOCATION_CACHE is over, and no change possible', async ({
+    expect,
+  }) => {
+    await using database = await createTestDatabase()
+    await using proxy = await startSeverableProxy(database.url)
+    const db = await openDatabase(proxy.url, { poolSize: 4, onConnectionError: () => undefined })
+    const time = { now: Date.now(), elapsed: 0 }
+    await using app = await startApp({ database: { ...database, db }, time })
+    const headers = bearer(await aToken(app, await aUser(app)))
+    const ping = () => app.server.inject({ url: '/sampleprotected/ping', headers })
+    const logOut = () => app.server.inject({ method: 'POST', url: '/logout', headers })
+    expect((await ping()).statusCode).toBe(200)
+
+    proxy.sever()
+    time.elapsed = 1_000 * app.config.tokens.revocationCacheSeconds
+    expect((await ping()).statusCode).toBe(200)
+    expect((await logOut()).statusCode).toBe(503)
+    time.elapsed += 1
+    const refused = await ping()
+    expect([refused.statusCode, Number(refused.headers['retry-after'])]).toEqual([503, 2])
+    proxy.restore()
+    expect((await ping()).statusCode).toBe(200)
+    await db.close()
+  })
+
   it('that stops answering times out, and is reached again over new connections', async ({ expect }) => {
     await using database = await createTestDatabase()
     await using proxy = await startSeverableProxy(database.url)

@@ -8,9 +8,11 @@ import { docker, imageOf, ROOT, run, VERSION } from './images.ts'
 import { waitFor } from './wait-for.ts'
 
 export interface ComposeOptions {
+  /** The compose file, relative to the root; docker-compose.yml by default. */
+  base?: string
   /** The database; postgres by default. */
   profile?: 'postgres' | 'mysql'
-  /** Further compose files, relative to the root, over docker-compose.yml. */
+  /** Further compose files, relative to the root, over that one. */
   files?: string[]
   environment?: Record<string, string>
   /** Kept by rotate-secret.sh before the start. */
@@ -39,10 +41,11 @@ export interface ComposeProject {
 }
 
 /**
- * Starts docker-compose.yml under its own project name and ports. It is removed with its volumes when the test ends, also
+ * Starts a compose file under its own project name and ports. It is removed with its volumes when the test ends, also
  * after a timeout; if this process dies, the reaper removes it.
  */
 export async function startProject({
+  base = 'docker-compose.yml',
   profile = 'postgres',
   files = [],
   environment = {},
@@ -58,7 +61,7 @@ export async function startProject({
     MAILDEV_PORT: `127.0.0.1:${inboxPort}`,
     COMPOSE_PROFILES: profile,
     COMPOSE_PROJECT_NAME: name,
-    COMPOSE_FILE: ['docker-compose.yml', ...files].join(':'),
+    COMPOSE_FILE: [base, ...files].join(':'),
     LATCHKEY_VERSION: VERSION,
     // Another one than that of the projects beside it.
     CLIENTS_NETWORK: `198.18.${randomInt(256)}`,

@@ -13,7 +13,7 @@ export const startPgbouncer = (
   { username, password, port }: URL,
   settings: Record<string, string | number> = {},
 ): Promise<StartedTestContainer> =>
-  new GenericContainer('edoburu/pgbouncer:v1.24.1-p1')
+  new GenericContainer('edoburu/pgbouncer:v1.25.1-p0')
     .withExtraHosts([{ host: 'host.docker.internal', ipAddress: 'host-gateway' }])
     .withCopyContentToContainer([
       {

@@ -1,0 +1,219 @@
+import { hash } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { type ComposeProject, startProject } from './support/compose-project.ts'
+import { type Answer, PASSWORD, startLoad } from './support/failover-load.ts'
+import { findFreePort } from './support/free-port.ts'
+import { docker } from './support/images.ts'
+import { openMailbox } from './support/mailbox.ts'
+
+/** How often each fault occurs; raised by hand for a longer soak. */
+const ROUNDS = Number(process.env.ROUNDS ?? 1)
+const EXAMPLE = 'docs/examples/high-availability'
+const SERVERS = ['postgres-1', 'postgres-2', 'postgres-3']
+/** A failover takes the 20 s of `ttl` and a few more; a busy machine needs longer. */
+const FAILOVER_TIMEOUT_MS = 120_000
+/** The time limit of a statement, and that of a free connection before it. */
+const LONGEST_ANSWER_MS = 18_000
+
+it('loses nothing that was acknowledged while PostgreSQL fails over', async () => {
+  await using mailbox = await openMailbox('0.0.0.0')
+  const stats = await findFreePort()
+  await docker(
+    'build',
+    '--tag',
+    'latchkey/patroni:example',
+    '--file',
+    `${EXAMPLE}/patroni.Dockerfile`,
+    EXAMPLE,
+  )
+  const project = await startProject({
+    base: `${EXAMPLE}/compose.yml`,
+    files: ['services/test/support/faults.compose.yml'],
+    environment: {
+      MAIL_URL: `smtp://host.docker.internal:${mailbox.port}`,
+      HAPROXY_STATS_PORT: `127.0.0.1:${stats}`,
+    },
+  })
+  await addUsers(project)
+  const before = await describeProcesses(project)
+  const proxy = watchProxy(`http://127.0.0.1:${stats}/;csv`)
+  const load = startLoad(project.api)
+  await expect.poll(() => successes(load.answers).length).toBeGreaterThan(20)
+
+  const faults: Record<string, (primary: string) => Promise<unknown>> = {
+    'planned switchover': (primary) =>
+      project.inside(
+        running(primary),
+        `patronictl -c /etc/patroni.yml switchover --leader ${primary} --force`,
+      ),
+    'primary killed': async (primary) => {
+      const container = await containerOf(project, primary)
+      await docker('kill', '--signal', 'KILL', container)
+      await proxy.promotion(primary)
+      await docker('start', container)
+    },
+    'primary paused': async (primary) => {
+      const container = await containerOf(project, primary)
+      await docker('pause', container)
+      await proxy.promotion(primary)
+      await wait(2_000)
+      await docker('unpause', container)
+    },
+  }
+  const rows: object[] = []
+  for (let round = 0; round < ROUNDS; round++)
+    for (const [fault, strike] of Object.entries(faults)) {
+      const primary = await proxy.primary()
+      const at = Date.now()
+      await strike(primary)
+      const promotedAt = await proxy.promotion(primary)
+      await expect
+        .poll(() => successes(load.answers).filter((each) => each.endedAt > promotedAt).length)
+        .toBeGreaterThan(20)
+      await expect
+        .poll(() => states(project), { timeout: FAILOVER_TIMEOUT_MS, interval: 1_000 })
+        .toEqual(['Leader, running', 'Replica, streaming', 'Sync Standby, streaming'])
+      rows.push({ fault, ...describeGap(load.answers, at, promotedAt) })
+    }
+  await expect.poll(proxy.replicas).toEqual(['UP', 'UP'])
+  await load.end()
+  proxy.stop()
+
+  const unsent = () => load.resets.filter((email) => mailbox.to(email).length === 0)
+  await expect.poll(unsent, { timeout: FAILOVER_TIMEOUT_MS }).toEqual([])
+  const idsOf = (email: string) => new Set(mailbox.to(email).map(({ messageId }) => messageId))
+  const twice = load.resets.filter((email) => idsOf(email).size > 1)
+  const count = (has: (status: number) => boolean) => load.answers.filter(({ status }) => has(status)).length
+  console.table(rows)
+  console.table([
+    {
+      sent: load.answers.length,
+      acknowledged: count((status) => status < 300 && status > 0),
+      refused: count((status) => status === 503),
+      'refused tokens': count((status) => status === 401),
+      lost: load.lost.length,
+      mails: load.resets.length,
+      twice: twice.length,
+      'longest answer, s': seconds(Math.max(...load.answers.map(({ at, endedAt }) => endedAt - at))),
+    },
+  ])
+  expect(load.lost).toEqual([])
+  expect(twice).toEqual([])
+  expect(load.answers.filter((each) => !isExpected(each))).toEqual([])
+  expect(load.answers.filter(({ at, endedAt }) => endedAt - at > LONGEST_ANSWER_MS)).toEqual([])
+  expect(await describeProcesses(project), 'no process restarts').toEqual(before)
+}, 900_000)
+
+/** Another server than the one that is struck. */
+const running = (primary: string): string => SERVERS.find((name) => name !== primary) ?? ''
+
+const seconds = (ms: number): number => Math.round(ms / 100) / 10
+
+async function containerOf(project: ComposeProject, service: string): Promise<string> {
+  const [container = ''] = await project.containersOf(service)
+  return container
+}
+
+const successes = (answers: readonly Answer[]): Answer[] =>
+  answers.filter(({ kind, status }) => kind !== 'ping' && status >= 200 && status < 300)
+
+/** An ended token is refused, and what the database cannot do is refused for a while. */
+const isExpected = ({ status, hasRetryAfter }: Answer): boolean =>
+  (status >= 200 && status < 300) || status === 401 || (status === 503 && hasRetryAfter)
+
+function describeGap(answers: readonly Answer[], at: number, promotedAt: number) {
+  const ends = successes(answers)
+    .map(({ endedAt }) => endedAt)
+    .filter((endedAt) => endedAt >= at - 1_000)
+    .toSorted((a, b) => a - b)
+  const gap = Math.max(...ends.slice(1).map((end, index) => end - (ends[index] ?? end)))
+  const first = ends.find((end) => end >= promotedAt) ?? Number.POSITIVE_INFINITY
+  const refused = answers.filter((each) => each.status === 503 && each.at >= at).length
+  return {
+    'promoted after, s': seconds(promotedAt - at),
+    'no answer, s': seconds(gap),
+    'first answer after the promotion, s': seconds(first - promotedAt),
+    refused,
+  }
+}
+
+/** What HAProxy thinks of the servers, ten times a second. */
+function watchProxy(url: string) {
+  let isEnding = false
+  let current: { proxy: string; server: string; status: string }[] = []
+  const seen: { server: string; at: number }[] = []
+  const isUp = (name: string) =>
+    current
+      .filter(({ proxy, status }) => proxy === name && status.startsWith('UP'))
+      .map(({ server }) => server)
+
+  async function read(): Promise<void> {
+    const text = await (await fetch(url)).text()
+    const [header = '', ...lines] = text.trim().split('\n')
+    const column = header.split(',').indexOf('status')
+    current = lines.map((line) => {
+      const fields = line.split(',')
+      return { proxy: fields[0] ?? '', server: fields[1] ?? '', status: fields[column] ?? '' }
+    })
+    const [server] = isUp('postgres').filter((name) => SERVERS.includes(name))
+    if (server && seen.at(-1)?.server !== server) seen.push({ server, at: Date.now() })
+  }
+
+  const watching = (async () => {
+    while (!isEnding) {
+      await read().catch(() => undefined)
+      await wait(100)
+    }
+  })()
+
+  return {
+    async primary(): Promise<string> {
+      await expect.poll(() => seen.length).toBeGreaterThan(0)
+      return seen.at(-1)?.server ?? ''
+    },
+    /** When HAProxy first led to another server than `former`. */
+    async promotion(former: string): Promise<number> {
+      await expect.poll(() => seen.at(-1)?.server, { timeout: FAILOVER_TIMEOUT_MS }).not.toBe(former)
+      return seen.at(-1)?.at ?? 0
+    },
+    replicas: () =>
+      current
+        .filter(({ proxy, server }) => proxy === 'auth-api' && server.startsWith('auth-api-'))
+        .map(({ status }) => status),
+    stop() {
+      isEnding = true
+      return watching
+    },
+  }
+}
+
+/** The role and the state of each member, as Patroni tells them; nothing while that server is down. */
+async function states({ inside }: ComposeProject): Promise<string[]> {
+  const list = await inside('postgres-1', 'patronictl -c /etc/patroni.yml list -f json').catch(() => '[]')
+  const members: { Role: string; State: string }[] = JSON.parse(list)
+  return members.map(({ Role, State }) => `${Role}, ${State}`).toSorted()
+}
+
+const addUsers = ({ inside }: ComposeProject): Promise<string> =>
+  inside(
+    'postgres-1',
+    `psql -q postgres://latchkey:latchkey@haproxy:5432/latchkey -c "
+      insert into users (name, email, username, password, role)
+        select 'Ada', name || '@example.com', name, '${hash('sha1', PASSWORD)}', 'user'
+        from (select 'actor' || n from generate_series(0, 99) n
+          union all select 'ada' || n from generate_series(1, 20000) n) as names (name)"`,
+  )
+
+/** Which processes run the services, and since when. */
+async function describeProcesses(project: ComposeProject): Promise<string[]> {
+  const containers = [
+    ...(await project.containersOf('auth-api')),
+    ...(await project.containersOf('mailer-worker')),
+  ]
+  return Promise.all(
+    containers.map((container) =>
+      docker('inspect', '-f', '{{.State.StartedAt}} {{.RestartCount}}', container),
+    ),
+  )
+}
