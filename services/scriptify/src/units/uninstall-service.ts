@@ -14,6 +14,7 @@ import {
   refuseLostMark,
   supportingFilesOf,
 } from './inspect-service.ts'
+import { findEdited, readRecord } from './install/kept-options.ts'
 import { serviceNotFound } from './list-services.ts'
 import {
   environmentFile,
@@ -37,11 +38,15 @@ export interface UninstallOptions {
 }
 
 interface Removal {
+  /** What has to be removed, or nothing is stopped. */
+  readonly traces: readonly string[]
   readonly before: readonly ControlCommand[]
   readonly files: readonly string[]
   readonly after: readonly ControlCommand[]
   /** The folders that are removed if nothing else is in them. */
   readonly folders: readonly string[]
+  /** The files that somebody has edited. */
+  readonly edited: readonly string[]
 }
 
 /**
@@ -54,7 +59,10 @@ export async function uninstallService(options: UninstallOptions): Promise<strin
   const removal = await planRemoval(options)
   if (options.dryRun) return describe(removal)
   await carryOut(removal, options)
-  return [`Uninstalled ${options.name}: removed ${removal.files.join(', ')}`]
+  return [
+    `Uninstalled ${options.name}: removed ${[...removal.traces, ...removal.files].join(', ')}`,
+    ...removal.edited.map((path) => `Removed ${path}, which was edited by hand`),
+  ]
 }
 
 async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): Promise<Removal> {
@@ -69,12 +77,11 @@ async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): P
   const isHere = root === '/'
   return {
     before: isHere ? await stopCommands(name, units, owners) : [],
+    traces: await findFiles(
+      owners.flatMap((system) => system.traces?.(name, root) ?? []),
+      root,
+    ),
     files: [
-      // First, so that one that cannot be removed leaves a service that is still installed.
-      ...(await findFiles(
-        owners.flatMap((system) => system.traces?.(name, root) ?? []),
-        root,
-      )),
       ...(await findLinks(name, root, owners)),
       ...[...units, ...supporting].map(({ path }) => path),
       ...(await findTraces(name, root, owners)),
@@ -84,21 +91,25 @@ async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): P
     folders: [...new Set(owners.flatMap((system) => ownFolders(system, name)))].map((folder) =>
       join(root, folder),
     ),
+    edited: findEdited(
+      [...units, ...supporting],
+      readRecord(found.environment?.text ?? '') ?? NO_RECORD,
+      root,
+    ),
   }
 }
 
+const NO_RECORD = { digests: {} }
+
 async function carryOut(
-  { before, files, after, folders }: Removal,
+  { before, traces, files, after, folders }: Removal,
   options: UninstallOptions,
 ): Promise<void> {
   const { name, root, systems } = options
+  await removeAll(traces, `${name} stays installed, and was not stopped`)
   await controlAll(before)
-  try {
-    // The service may have removed its pid file by now.
-    for (const path of files) await rm(path, { force: true })
-  } catch (error) {
-    throw new CliError(`${name} is stopped, but not uninstalled: ${errorMessage(error)}`, EXIT.failed)
-  }
+  // A timer may have elapsed in between.
+  await removeAll([...traces, ...files], `${name} is stopped, but not uninstalled`)
   const paths = [
     ...systems.map((system) => unitFile(system, name)),
     ...[environmentFile, launcherFile].map((file) => file(name)),
@@ -107,6 +118,15 @@ async function carryOut(
   await removeLeftovers(paths.map((path) => join(root, path)))
   await removeEmptyFolders(folders)
   await controlAll(after)
+}
+
+/** Some may be gone by now, such as the pid file. */
+async function removeAll(paths: readonly string[], failure: string): Promise<void> {
+  try {
+    for (const path of paths) await rm(path, { force: true })
+  } catch (error) {
+    throw new CliError(`${failure}: ${errorMessage(error)}`, EXIT.failed)
+  }
 }
 
 /** A unit that was removed by hand may still run. */
@@ -168,8 +188,10 @@ async function findLogs(log: string): Promise<string[]> {
     .map((file) => join(dirname(log), file))
 }
 
-const describe = ({ before, files, after }: Removal): string[] => [
+const describe = ({ before, traces, files, after, edited }: Removal): string[] => [
   ...before.map(({ words }) => `would run     ${words.join(' ')}`),
-  ...files.map((path) => `would remove  ${path}`),
+  ...[...traces, ...files].map(
+    (path) => `would remove  ${path}${edited.includes(path) ? ', which was edited by hand' : ''}`,
+  ),
   ...after.map(({ words }) => `would run     ${words.join(' ')}`),
 ]

@@ -6,6 +6,7 @@ import {
   keepScriptifyFolder,
   type Machine,
   read,
+  readLog,
   run,
   SCRIPTIFY,
   scriptify,
@@ -137,7 +138,7 @@ describe.runIf(await hasDocker())('a job of cron', { concurrent: true }, () => {
     expect((await installSlow(php, 'slow', 'wait', '--user', 'app', '--force')).code).toBe(0)
     expect((await run(machine, '/etc/scriptify/slow.run')).code).toBe(0)
     expect(await runs()).toBe('run\n')
-    const skipped = await eventually(() => read(machine, '/var/log/scriptify-slow.log'))
+    const skipped = await readLog(machine, '/var/log/scriptify-slow.log')
     expect(skipped).toMatch(new RegExp(`^${TIME} skipped: the run before still goes on\\n$`))
 
     await succeed(machine, 'touch', `${folderOf('slow')}/ready`)

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { hasDocker } from '../terminal-docker.ts'
-import { HOME, type Machine, read, run, scriptify, startSysvMachine, succeed } from './machine.ts'
+import { HOME, type Machine, read, readLog, run, scriptify, startSysvMachine, succeed } from './machine.ts'
 import { forgetCalls, HOSTILE, HOSTILE_VALUE, installProbe, nextCall, type Probe } from './probe.ts'
 
 const args = HOSTILE.flatMap((arg) => ['--arg', arg])
@@ -408,6 +408,24 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect((await uninstall('probe')).code).toBe(0)
     })
 
+    it('that was edited by hand is not replaced or removed without a word', async () => {
+      const unit = '/etc/systemd/system/probe.service'
+      expect((await install('probe', 'systemd')).code).toBe(0)
+      const edit = () => succeed(machine, 'sed', '-i', 's/^Nice=.*/Nice=10/', unit)
+      const said = `${unit}, which was edited by hand\n`
+      await edit()
+      expect((await install('probe', 'systemd')).code).toBe(2)
+      expect((await install('probe', 'systemd', '--force', '--dry-run')).stdout).toContain(
+        `would replace ${said}`,
+      )
+      expect(await read(machine, unit)).toContain('Nice=10\n')
+      expect((await install('probe', 'systemd', '--force')).stdout).toContain(`Replaced ${said}`)
+      expect((await install('probe', 'systemd', '--force')).stdout).not.toContain('by hand')
+      await edit()
+      expect((await uninstall('probe', '--dry-run')).stdout).toContain(`would remove  ${said}`)
+      expect((await uninstall('probe')).stdout).toContain(`Removed ${said}`)
+    })
+
     it('keeps the variables that an admin added, and reports them without their values', async () => {
       expect((await install('probe', 'crond', '--env', 'GIVEN=one', '--env', 'CHANGED=one')).code).toBe(0)
       await succeed(
@@ -707,7 +725,8 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
     })
 
     it('installs on another system whose files are mounted', async () => {
-      // Enough of a system to run the service: a shell, Node, what they load, the project, and scriptify elsewhere.
+      // Enough of a system to run the service: a shell, Node, what its launcher calls, what they load, the project, and
+      // scriptify elsewhere.
       const script = `
       cd /mnt && mkdir -p host/etc/cron.d host/usr/local/bin host/opt/tools/services/scriptify host/var/probe host/var/log host/dev host/run
       mkdir -p host/opt/tools/node_modules/@latchkey
@@ -717,7 +736,8 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       : > host/dev/null
       mkdir -p "host$1" && cp -r "$1/." "host$1"
       cp -r ${HOME}/services/scriptify/package.json ${HOME}/services/scriptify/src host/opt/tools/services/scriptify/
-      for file in /bin/sh /usr/local/bin/node $(ldd /bin/sh /usr/local/bin/node | grep -o '/[^ :]*' | sort -u)
+      programs='/bin/sh /bin/mkfifo /bin/rm /bin/date /usr/local/bin/node'
+      for file in $programs $(ldd $programs | grep -o '/[^ :]*' | sort -u)
       do mkdir -p "host$(dirname $file)"; cp -L $file "host$file"; done
       printf 'root:x:0:0::/root:/bin/sh\\n' > host/etc/passwd`
       await succeed(machine, 'sh', '-ec', script, 'sh', probe.rootdir)
@@ -736,7 +756,9 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       ).toBe('')
 
       const { code: ended } = await run(machine, 'chroot', '/mnt/host', '/etc/scriptify/probe.run')
-      expect([ended, await read(machine, '/mnt/host/var/log/scriptify-probe.log')]).toEqual([0, ''])
+      expect(ended).toBe(0)
+      const log = await readLog(machine, '/mnt/host/var/log/scriptify-probe.log')
+      expect(log).toMatch(/^\S+ recorded\n$/)
       await succeed(machine, 'mv', '/mnt/host/var/probe/seen.json', '/var/probe/seen.json')
       expect(await nextCall(machine)).toMatchObject({
         args: HOSTILE,

@@ -98,6 +98,10 @@ export async function read(machine: Machine, path: string): Promise<string | und
   return code === 0 ? stdout : undefined
 }
 
+/** The text of a log, once something has been written to it. */
+export const readLog = (machine: Machine, path: string): Promise<string> =>
+  eventually(async () => (await read(machine, path)) || undefined)
+
 /** Waits until `look` finds something; throws after 90 s. */
 export async function eventually<Found>(look: () => Promise<Found | undefined | false>): Promise<Found> {
   for (let attempt = 0; attempt < 450; attempt++) {

@@ -1,3 +1,6 @@
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { hasDocker } from '../terminal-docker.ts'
 import {
@@ -21,6 +24,7 @@ import {
   type Probe,
 } from './probe.ts'
 
+const STUCK = '/var/lib/systemd/timers/stamp-stuck.timer'
 const args = HOSTILE.flatMap((arg) => ['--arg', arg])
 
 /** What each machine can run. */
@@ -33,7 +37,11 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
     let machine: Machine
 
     beforeAll(async () => {
-      machine = await startSystemdMachine(kind)
+      // A file that another one is mounted on cannot be removed.
+      await writeFile(join(tmpdir(), 'scriptify-stuck'), '')
+      machine = await startSystemdMachine(kind, [
+        { source: join(tmpdir(), 'scriptify-stuck'), target: STUCK },
+      ])
     })
     afterAll(() => machine?.stop())
 
@@ -304,6 +312,26 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
         // A stamp that stayed would make the next timer of that name catch up on a run at once.
         expect(await succeed(machine, 'find', '/etc', '/var/lib/systemd', '-name', '*timed*')).toBe('')
         expect((await systemctl('status', 'timed.timer')).code).toBe(4)
+      })
+
+      it('goes on where its stamp cannot be removed', async () => {
+        const timed = await install('stuck', probe.record, '--schedule', '@yearly', '--enable', '--start')
+        expect(timed.code).toBe(0)
+        expect(await scriptify(machine, 'uninstall', 'stuck')).toEqual({
+          ...{ code: 1, stdout: '' },
+          stderr: expect.stringMatching(
+            /^stuck stays installed, and was not stopped: EBUSY: .*stamp-stuck\.timer'\n$/,
+          ),
+        })
+        const [status] = JSON.parse((await scriptify(machine, 'status', 'stuck', '--json')).stdout)
+        expect(status).toMatchObject({ state: 'scheduled', startsAtBoot: true })
+        await succeed(machine, 'systemctl', 'disable', '--now', 'stuck.timer')
+        await succeed(
+          machine,
+          'sh',
+          '-ec',
+          'rm /etc/systemd/system/stuck.* /etc/scriptify/stuck.env; systemctl daemon-reload',
+        )
       })
 
       it('leaves a timer that an admin wrote for it', async () => {

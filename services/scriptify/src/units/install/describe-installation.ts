@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { diff } from 'node:util'
 import { maskEnvFile } from '../env-file.ts'
-import { formatOptions } from './kept-options.ts'
+import { findEdited, formatOptions } from './kept-options.ts'
 import { announceCommands, type Installation, replacesUnit } from './put-in-place.ts'
 
 /** All that an installation would do. The value of a variable may be a secret, so it is masked. */
@@ -18,9 +18,14 @@ export function describeInstallation(installation: Installation): string[] {
       path.endsWith('.env') ? maskEnvFile(content) : content,
     ]),
     ...commands.map(({ words }) => `would run: ${words.join(' ')}`),
+    ...editedFiles(installation).map((path) => `would replace ${path}, which was edited by hand`),
     ...describeKept(installation).map((text) => `would keep ${text}`),
   ]
 }
+
+/** The files to be replaced that somebody has edited. */
+export const editedFiles = (installation: Installation): string[] =>
+  findEdited(installation.existing, installation, installation.request.root)
 
 /** What a new installation leaves as it was. */
 function describeKept({ kept, keptOptions }: Installation): string[] {
@@ -51,6 +56,7 @@ export async function reportInstallation(installation: Installation): Promise<st
     `Installed ${request.name} for ${request.system.name}: ${paths}`,
     ...(request.user === undefined ? ['It runs as root; --user gives it its own account'] : []),
     ...(await nextSteps(installation)),
+    ...editedFiles(installation).map((path) => `Replaced ${path}, which was edited by hand`),
     ...describeKept(installation).map((text) => `Kept ${text}`),
   ]
 }

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import { requireRoot, startService } from '../control-service.ts'
 import type { InitSystem } from '../init-system.ts'
@@ -7,9 +6,14 @@ import { environmentFile } from '../paths.ts'
 import { checkServiceName } from '../service-name.ts'
 import { findAccount } from './account.ts'
 import { claimFiles, findExtras } from './claim-files.ts'
-import { describeDifference, describeInstallation, reportInstallation } from './describe-installation.ts'
+import {
+  describeDifference,
+  describeInstallation,
+  editedFiles,
+  reportInstallation,
+} from './describe-installation.ts'
 import { completeRequest, type GivenRequest, type InstallRequest } from './install-request.ts'
-import { dropChanged, isEdited, type KeptOptions, readRecord, type ServiceOptions } from './kept-options.ts'
+import { dropChanged, type KeptOptions, readRecord, type ServiceOptions } from './kept-options.ts'
 import { findKeptVariables } from './kept-variables.ts'
 import { parseService } from './parse-service.ts'
 import { type Installation, putInPlace } from './put-in-place.ts'
@@ -60,16 +64,11 @@ export async function* upgradeService(
   else if (lines.length > 0) yield `Upgraded ${request.name}; it changes when it is restarted`
 }
 
-function refuseEdited({ request: { name, root }, files, existing, digests }: Installation): void {
-  const edited = files
-    .map(({ path }) => ({
-      digest: digests[path],
-      file: existing.find((file) => file.path === join(root, path)),
-    }))
-    .find(({ file, digest }) => file !== undefined && isEdited(file, digest))
-  if (edited === undefined) return
+function refuseEdited(installation: Installation): void {
+  const [path] = editedFiles(installation)
+  if (path === undefined) return
   throw new CliError(
-    `${edited.file?.path} was edited by hand; "scriptify install ${name} --force" replaces it`,
+    `${path} was edited by hand; "scriptify install ${installation.request.name} --force" replaces it`,
     EXIT.notPermitted,
   )
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { join } from 'node:path'
 import { isRecord } from '../../io/json-object.ts'
 import type { FoundFile } from '../inspect-service.ts'
 
@@ -64,9 +65,15 @@ export const withoutRecord = (text: string): string =>
 const isKeptOptions = (value: unknown): value is KeptOptions =>
   isRecord(value) && isRecord(value.options) && isRecord(value.digests)
 
-/** Whether somebody has edited a file since its installation. */
-export const isEdited = ({ text }: FoundFile, digest: string | undefined): boolean =>
-  digest !== undefined && digest !== digestOf(text)
+/** The paths of those files below `root` that somebody has edited since their installation. */
+export const findEdited = (
+  files: readonly Pick<FoundFile, 'path' | 'text'>[],
+  { digests }: Pick<KeptOptions, 'digests'>,
+  root: string,
+): string[] =>
+  Object.entries(digests)
+    .map(([path, digest]) => ({ digest, file: files.find((file) => file.path === join(root, path)) }))
+    .flatMap(({ digest, file }) => (file !== undefined && digest !== digestOf(file.text) ? file.path : []))
 
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
