@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'reset_refused'
   | 'password_refused'
   | 'second_factor_refused'
+  | 'passkey_refused'
   | 'challenge_refused'
   | 'last_factor'
   | 'too_many_factors'

@@ -19,6 +19,13 @@ export const AUDIT_EVENTS = {
   },
   'second_factor.refused': { description: 'A code of a second factor, or a recovery code, was refused.' },
   'token.stepped_up': { description: 'A token was raised by a second factor.' },
+  'passkey.refused': {
+    description: 'A passkey was refused; the user is the one that it named, or that had sent the password.',
+    isOpen: true,
+  },
+  'passkey.copied': {
+    description: 'The signature counter of a passkey went back: there may be a copy of it. It was refused.',
+  },
   'factor.added': { description: 'A second factor was added; `reason` is its kind.' },
   'factor.removed': { description: 'A second factor was removed by its owner; `reason` is its kind.' },
   'factors.removed': {

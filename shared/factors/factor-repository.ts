@@ -60,6 +60,10 @@ const USE: Statement = {
   text: `update user_factor set last_used_at = $3, last_counter = $2
     where id = $1 and confirmed_at is not null and (last_counter is null or last_counter < $2)`,
 }
+const USE_PASSKEY: Statement = {
+  name: 'factor-use-passkey',
+  text: 'update user_factor set last_used_at = $4, last_counter = $2, data = $3 where id = $1',
+}
 const DELETE: Statement = {
   name: 'factor-delete',
   text: 'delete from user_factor where id = $1 and userid = $2 and confirmed_at is not null',
@@ -121,6 +125,10 @@ export function createFactorRepository(db: Queryable) {
 
     /** Uses a factor; false unless `counter` is greater than that of every use before. */
     use: (id: string, counter: number, now: Date) => changesOne(USE, id, counter, now),
+
+    /** Records the use of a passkey, inside a transaction that has locked the user and compared the counter. */
+    usePasskey: (id: string, { counter, data }: { counter: number; data: string }, now: Date) =>
+      changesOne(USE_PASSKEY, id, counter, data, now),
 
     /** Deletes a confirmed factor of the user; false when the user has no such factor. */
     delete: (id: string, userid: string) => changesOne(DELETE, id, db.toUuidValue(userid)),

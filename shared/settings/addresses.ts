@@ -32,6 +32,28 @@ function originOf(text: string): string | undefined {
   return `${url.protocol}//${url.host}`
 }
 
+/** Whether a text is a domain to which passkeys can belong: no address of a host, and no public top-level domain. */
+export const isPasskeyDomain = (text: string): boolean =>
+  text === 'localhost' || /^(?!\d+(\.\d+)*$)([a-z\d-]+\.)+[a-z\d-]+$/.test(text)
+
+/** Whether browsers offer passkeys on a page (WebAuthn §13.4.9): in a secure context, by a domain. */
+export const isPasskeyPage = ({ protocol, hostname }: URL): boolean =>
+  isPasskeyDomain(hostname) && (protocol === 'https:' || (protocol === 'http:' && hostname === 'localhost'))
+
+/** What is wrong with a list of origins that use passkeys. */
+export function findPasskeyOriginsFault(items: readonly string[]): Fault | undefined {
+  const isRight = (item: string) => {
+    const url = URL.parse(item)
+    return url !== null && url.origin === item && isPasskeyPage(url)
+  }
+  return items.every(isRight)
+    ? undefined
+    : {
+        message:
+          'must be origins as a browser writes them, separated by commas: https://, a domain and an optional port; http:// only for localhost',
+      }
+}
+
 /** What is wrong with Fastify's list of trusted proxies. Wide networks would, together, trust every client. */
 export function findProxyFault(items: readonly string[]): Fault | undefined {
   return items.every((item) => TrustedProxy.safeParse(item).success && !isTooWide(item))

@@ -7,7 +7,15 @@ import { findRedisFault, REDIS_PROTOCOLS } from '../redis/redis-url.ts'
 import { hasDemoUsers } from '../users/demo-users.ts'
 import { emailAddress } from '../users/email-address.ts'
 import { INTERNAL_PROPERTY_PREFIX, MAX_LENGTH } from '../users/user.ts'
-import { findCorsFault, findIssuerFault, findProxyFault, findSenderFault } from './addresses.ts'
+import {
+  findCorsFault,
+  findIssuerFault,
+  findPasskeyOriginsFault,
+  findProxyFault,
+  findSenderFault,
+  isPasskeyDomain,
+  isPasskeyPage,
+} from './addresses.ts'
 import { privateKey, privateKeyFile } from './private-key.ts'
 import {
   checked,
@@ -275,6 +283,28 @@ export const SETTINGS = {
     }),
   ),
 
+  PASSKEY_ORIGINS: list(findPasskeyOriginsFault, {
+    description:
+      'Origins of the pages on which users create and use passkeys, separated by commas. Needs `SECOND_FACTOR=on`.',
+    default: {
+      text: 'the origin of `API_SERVER`, if that is https:// or localhost; elsewhere there are no passkeys',
+      derive: (environment) => passkeyPageOf(environment)?.origin ?? '',
+    },
+    example: 'https://app.example.com',
+  }),
+  PASSKEY_RP_ID: optional(
+    setting(TEXT.refine(isPasskeyDomain, 'must be a domain in lower case, without a scheme and a port'), {
+      description:
+        'Domain to which passkeys belong: that of PASSKEY_ORIGINS, or one above it. Users lose their passkeys when it changes.',
+      default: {
+        text: 'the host of the first of `PASSKEY_ORIGINS`',
+        derive: ({ PASSKEY_ORIGINS: origins, ...environment }) =>
+          (origins ? URL.parse(origins.split(',', 1)[0] ?? '') : passkeyPageOf(environment))?.hostname,
+      },
+      example: 'example.com',
+    }),
+  ),
+
   // Profile
   PROFILE_PROPERTIES: list(findPropertyNamesFault, {
     description:
@@ -516,6 +546,12 @@ function findRoleNamesFault(names: readonly string[]): Fault | undefined {
   return names.some((name) => [...name].length > MAX_LENGTH.role || /[\p{Cc}[\]{}"']/u.test(name))
     ? { message: `must be roles of at most ${MAX_LENGTH.role} characters, separated by commas` }
     : undefined
+}
+
+/** The page on which passkeys are used unless PASSKEY_ORIGINS names others: browsers have none elsewhere. */
+function passkeyPageOf(environment: Environment): URL | undefined {
+  const page = URL.parse(environment.API_SERVER || localServer(environment) || '')
+  return page && isPasskeyPage(page) ? page : undefined
 }
 
 /** The address at which `npm start` serves the API. Elsewhere only the operator knows the address. */

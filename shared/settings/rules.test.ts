@@ -9,6 +9,7 @@ const faultsOf = (settings: Record<string, string>, names: readonly string[] = O
 const NO_SHARED_SCHEME =
   'PASSWORD_HASH is none of PASSWORD_HASH_SHARED: the other system cannot verify its hashes, and a login here would lock the user out there. Set it to one of them; after the switch, remove PASSWORD_HASH_SHARED instead'
 const DKIM = ['DKIM_DOMAIN', 'DKIM_SELECTOR', 'DKIM_KEY']
+const PASSKEYS = ['PASSKEY_ORIGINS', 'PASSKEY_RP_ID']
 const DKIM_KEY = '-----BEGIN PRIVATE KEY-----'
 
 it.each<{ settings: Record<string, string>; faults?: string[]; names?: string[] }>([
@@ -43,6 +44,39 @@ it.each<{ settings: Record<string, string>; faults?: string[]; names?: string[] 
       'SECOND_FACTOR_ROLES names roles, and SECOND_FACTOR is off: their users could not add a second factor. Set SECOND_FACTOR=on, or leave SECOND_FACTOR_ROLES empty.',
     ],
   },
+  { settings: {}, names: PASSKEYS },
+  { settings: { API_SERVER: 'https://login.example.com' }, names: PASSKEYS },
+  { settings: { API_SERVER: 'https://192.0.2.7' }, names: PASSKEYS },
+  { settings: { API_SERVER: 'https://login.example.com', PASSKEY_RP_ID: 'example.com' }, names: PASSKEYS },
+  {
+    settings: { PASSKEY_ORIGINS: 'https://a.example.com:8443,http://localhost:3000' },
+    names: ['PASSKEY_ORIGINS'],
+  },
+  {
+    settings: { PASSKEY_ORIGINS: 'https://example.com,https://notexample.com' },
+    names: PASSKEYS,
+    faults: [
+      'PASSKEY_RP_ID is example.com, to which https://notexample.com of PASSKEY_ORIGINS does not belong. Set it to the domain of every page, for example PASSKEY_RP_ID=notexample.com',
+    ],
+  },
+  ...[
+    'http://app.example.com',
+    'https://app.example.com/',
+    'app.example.com',
+    'https://192.0.2.7',
+    'https://com',
+  ].map((PASSKEY_ORIGINS) => ({
+    settings: { PASSKEY_ORIGINS },
+    names: ['PASSKEY_ORIGINS'],
+    faults: [
+      expect.stringMatching(/^PASSKEY_ORIGINS must be origins as a browser writes them.* For example: /),
+    ],
+  })),
+  ...['https://example.com', 'example.com:443', 'Example.com', '192.0.2.7', 'com'].map((PASSKEY_RP_ID) => ({
+    settings: { PASSKEY_RP_ID },
+    names: ['PASSKEY_RP_ID'],
+    faults: [expect.stringMatching(/^PASSKEY_RP_ID must be a domain in lower case/)],
+  })),
   { settings: {}, names: DKIM },
   { settings: { DKIM_DOMAIN: 'example.com', DKIM_SELECTOR: 'mail', DKIM_KEY }, names: DKIM },
   {

@@ -70,6 +70,15 @@ export const RULES: readonly Rule[] = [
           remedy: 'Set SECOND_FACTOR=on, or leave SECOND_FACTOR_ROLES empty.',
         }),
   ),
+  rule(['PASSKEY_ORIGINS', 'PASSKEY_RP_ID'], ({ PASSKEY_ORIGINS: origins, PASSKEY_RP_ID: domain = '' }) => {
+    const foreign = origins.find((origin) => !`.${new URL(origin).hostname}`.endsWith(`.${domain}`))
+    return foreign === undefined
+      ? []
+      : fault('PASSKEY_RP_ID', {
+          message: `is ${domain || 'empty'}, to which ${foreign} of PASSKEY_ORIGINS does not belong`,
+          remedy: `Set it to the domain of every page, for example PASSKEY_RP_ID=${new URL(foreign).hostname}`,
+        })
+  }),
   rule(DKIM, (settings) => {
     const missing = DKIM.filter((name) => settings[name] === undefined)
     const remedy = `Set all of ${DKIM.join(', ')} or none of them.`

@@ -18,6 +18,7 @@ import { healthRoutes } from './features/health/routes.ts'
 import { keySetRoutes } from './features/key-set/routes.ts'
 import { addLogOut } from './features/log-out/feature.ts'
 import { addLogin, demoLogin } from './features/login/feature.ts'
+import { addPasskeys } from './features/passkeys/feature.ts'
 import { passwordPolicyRoutes } from './features/password-policy/routes.ts'
 import { addPasswordReset } from './features/password-reset/feature.ts'
 import { addProfile } from './features/profile/feature.ts'
@@ -94,6 +95,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await addSessions(server, config, core)
   await addLogin(server, config, core)
   await addFactors(server, config, core)
+  await addPasskeys(server, config, core)
   await addRefreshToken(server, config, core)
   await addLogOut(server, core)
   await server.register(keySetRoutes, { published })

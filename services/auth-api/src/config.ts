@@ -44,6 +44,7 @@ export const parseConfig = declareConfig('auth-api', {
     previousSecret: 'FACTOR_SECRET_PREVIOUS',
     productName: 'PRODUCT_NAME',
   },
+  passkeys: { rpId: 'PASSKEY_RP_ID', origins: 'PASSKEY_ORIGINS' },
   passwords: {
     scheme: 'PASSWORD_HASH',
     accepted: 'PASSWORD_HASH_ACCEPTED',

@@ -90,6 +90,7 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     usersIn,
     notify,
     logger,
+    registry,
     clock,
   })
   const requireFreshFactor = (user: User, claims: Claims) => secondFactor?.requireFresh(user, claims)

@@ -40,7 +40,7 @@ export function createResetCounter(registry: Registry) {
     countOutcome(action, (outcome) => resets.inc({ step, outcome }))
 }
 
-const FACTORS = ['totp', 'recovery_code'] as const
+const FACTORS = ['totp', 'recovery_code', 'passkey'] as const
 
 /** Creates the function that counts an attempt to show a second factor. */
 export function createFactorCounter(registry: Registry) {

@@ -38,7 +38,7 @@ const MAX_WAITING = 10_000
 const MAX_BATCH = 512
 
 /** Events that deserve attention at once: their log lines are warnings. */
-const WARNINGS: ReadonlySet<AuditEventName> = new Set(['token.reused'])
+const WARNINGS: ReadonlySet<AuditEventName> = new Set(['token.reused', 'passkey.copied'])
 
 /**
  * Opens the audit trail. No request waits for it, and a flood of refusals fills neither the memory nor the disk: equal

@@ -43,7 +43,7 @@ export function createFactorLimiter({ knownClients, ...options }: FactorLimiterO
   const limitFailures = createFailureLimiter({
     ...options,
     name: 'factor',
-    failures: ['second_factor_refused'],
+    failures: ['second_factor_refused', 'passkey_refused'],
   })
   const ofDay = createCounter('factor-day', DAY_SECONDS)
   const ofChallenge = createCounter('challenge', CHALLENGE_SECONDS)

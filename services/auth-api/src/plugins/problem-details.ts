@@ -26,6 +26,7 @@ export const PROBLEMS = {
   reset_refused: { status: 422, title: 'Password reset refused' },
   password_refused: { status: 422, title: 'Password refused' },
   second_factor_refused: { status: 422, title: 'Second factor refused' },
+  passkey_refused: { status: 422, title: 'Passkey refused' },
   challenge_refused: { status: 422, title: 'Challenge refused' },
   last_factor: { status: 409, title: 'Last second factor of a role that needs one' },
   too_many_factors: { status: 409, title: 'Too many second factors' },

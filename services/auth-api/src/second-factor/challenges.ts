@@ -10,12 +10,25 @@ import { createRevocationRepository } from '../tokens/revocation-repository.ts'
 /** Time in which a challenge can be answered. */
 export const CHALLENGE_SECONDS = 300
 
-/** What a challenge is good for; one for another purpose is refused. */
-export type ChallengePurpose = 'latchkey-second-factor'
+/**
+ * What a challenge is good for; one for another purpose is refused. `latchkey-passkey` is for a login by a passkey alone, before
+ * which nobody knows the user.
+ */
+const PURPOSES = [
+  'latchkey-second-factor',
+  'latchkey-passkey',
+  'latchkey-passkey-stepup',
+  'latchkey-passkey-registration',
+] as const
+export type ChallengePurpose = (typeof PURPOSES)[number]
+
+/** The subject of a challenge that is for any user (RFC 9562 §5.9). */
+const NOBODY = '00000000-0000-0000-0000-000000000000'
 
 const TYPE = 'latchkey-challenge+jwt'
 
 const Challenge = z.object({
+  aud: z.enum(PURPOSES),
   sub: z.guid(),
   jti: z.guid(),
   exp: z.number(),
@@ -42,13 +55,13 @@ export function createChallenges({ secret, previousSecret, clock }: ChallengesDe
   const keys = [secret, previousSecret].flatMap((each) => (each ? [toKey(each)] : []))
   const [key = toKey(secret)] = keys
 
-  async function verify(text: string, purpose: ChallengePurpose): Promise<unknown> {
+  async function verify(text: string, purposes: readonly ChallengePurpose[]): Promise<unknown> {
     for (const each of keys) {
       try {
         const { payload } = await jwtVerify(text, each, {
           algorithms: ['HS256'],
           typ: TYPE,
-          audience: purpose,
+          audience: [...purposes],
           currentDate: new Date(clock()),
         })
         return payload
@@ -60,25 +73,27 @@ export function createChallenges({ secret, previousSecret, clock }: ChallengesDe
   }
 
   return {
-    issue: (user: User, purpose: ChallengePurpose): Promise<string> =>
-      new SignJWT({ valid_from: validFromOf(user) })
+    /** Without a user, the challenge is for any. */
+    issue: (user: User | undefined, purpose: ChallengePurpose): Promise<string> =>
+      new SignJWT({ valid_from: user ? validFromOf(user) : 0 })
         .setProtectedHeader({ alg: 'HS256', typ: TYPE })
         .setAudience(purpose)
-        .setSubject(user.userid)
+        .setSubject(user?.userid ?? NOBODY)
         .setJti(randomUUID())
         .setExpirationTime(toNumericDate(clock()) + CHALLENGE_SECONDS)
         .sign(key),
 
     /** Throws `challenge_refused`. */
-    async read(text: string, purpose: ChallengePurpose): Promise<Challenge> {
-      const challenge = Challenge.safeParse(await verify(text, purpose))
+    async read(text: string, ...purposes: readonly ChallengePurpose[]): Promise<Challenge> {
+      const challenge = Challenge.safeParse(await verify(text, purposes))
       if (!challenge.success) throw challengeRefused()
       return challenge.data
     },
 
     /** Uses a challenge of `user` inside a transaction; throws `challenge_refused` when it was used, or has ended. */
-    async use(db: Queryable, user: User, { sub, jti, exp, valid_from }: Challenge): Promise<void> {
-      if (user.deletedAt || user.userid !== sub || validFromOf(user) !== valid_from) throw challengeRefused()
+    async use(db: Queryable, user: User, { aud, sub, jti, exp, valid_from }: Challenge): Promise<void> {
+      const isOfUser = user.userid === sub && validFromOf(user) === valid_from
+      if (user.deletedAt || !(isOfUser || aud === 'latchkey-passkey')) throw challengeRefused()
       const isFirst = await createRevocationRepository(db).useOnce(
         jti,
         new Date(clock()),

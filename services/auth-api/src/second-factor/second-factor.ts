@@ -6,8 +6,10 @@ import { type FactorKind, factorKindsOf } from '@latchkey/shared/factors/user-fa
 import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import { roleOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { Registry } from 'prom-client'
 import type { RequestAudit } from '../audit/request-audit.ts'
 import type { Config } from '../config.ts'
+import { createFactorCounter } from '../service-metrics.ts'
 import { MULTI_FACTOR, type RequireLogin } from '../tokens/authentication.ts'
 import type { Caller, Claims } from '../tokens/claims.ts'
 import type { IssuedToken, IssueToken } from '../tokens/issue-token.ts'
@@ -24,6 +26,7 @@ export interface SecondFactorDependencies {
   requireValid: RequireValid
   notify: SendNotice
   logger: FactorSecretsDependencies['logger']
+  registry: Registry
   clock: Clock
 }
 
@@ -47,7 +50,8 @@ export function createSecondFactor(
   dependencies: SecondFactorDependencies,
 ) {
   if (mode !== 'on' || !secret) return undefined
-  const { transaction, usersIn, issueToken, requireLogin, requireValid, notify, logger, clock } = dependencies
+  const { transaction, usersIn, issueToken, requireLogin, requireValid, notify, logger, registry, clock } =
+    dependencies
   const challenges = createChallenges({ secret, previousSecret, clock })
   const secrets = createFactorSecrets({ secret, previousSecret, logger })
   const recoveryCodes = createRecoveryCodes(secrets)
@@ -56,6 +60,8 @@ export function createSecondFactor(
     challenges,
     secrets,
     recoveryCodes,
+    /** Counts an attempt to show a factor. */
+    count: createFactorCounter(registry),
 
     /** Throws `second_factor_required`, with a challenge, for a user who has a second factor. */
     async requireAtLogin(user: User, audit: Pick<RequestAudit, 'report'>): Promise<void> {
@@ -65,7 +71,7 @@ export function createSecondFactor(
       audit.report({ name: 'second_factor.required', userid: user.userid })
       throw new AppError(
         'second_factor_required',
-        'Send the challenge and a code to POST /login/secondfactor',
+        'Send the challenge and a code to POST /login/secondfactor, or get the options of a passkey for it',
         { details: { challenge, factors } },
       )
     },
@@ -76,24 +82,32 @@ export function createSecondFactor(
         requireLogin(claims, { secondFactor: true, maxAgeSeconds: FRESH_SECONDS })
     },
 
-    /** Exchanges a challenge and a factor for a token. Throws `challenge_refused` and what `prove` throws. */
+    /**
+     * Exchanges a challenge and a factor of its user, or of `userid`, for a token. Throws `challenge_refused` and what `prove`
+     * throws; for a user that does not exist, what `unknown` creates.
+     */
     async answer(
       challenge: Challenge,
       prove: Prove,
       audit: Pick<RequestAudit, 'report'>,
+      {
+        userid = challenge.sub,
+        unknown = challengeRefused,
+      }: { userid?: string; unknown?: () => AppError } = {},
     ): Promise<{ user: User; issued: IssuedToken }> {
       const readAt = toNumericDate(clock())
       const [user, amr] = await transaction(async (db) => {
         const users = usersIn(db)
-        await users.lock(challenge.sub)
-        const user = await users.findById(challenge.sub)
-        if (!user) throw challengeRefused()
+        await users.lock(userid)
+        const user = await users.findById(userid)
+        if (!user || user.deletedAt) throw unknown()
         // A refused factor rolls this back, and the challenge can be answered again.
         await challenges.use(db, user, challenge)
         return [user, await prove(db, user)] as const
       })
       audit.report({ name: 'login.succeeded', userid: user.userid })
-      const issued = await issueToken(user, readAt, { amr: ['pwd', ...amr, MULTI_FACTOR] })
+      const first = challenge.aud === 'latchkey-passkey' ? [] : ['pwd']
+      const issued = await issueToken(user, readAt, { amr: [...first, ...amr, MULTI_FACTOR] })
       return { user, issued }
     },
 

@@ -22,3 +22,13 @@ export const TokenResponse = z
       },
     ],
   })
+
+/** The response to a new second factor. */
+export const EnrolledFactor = TokenResponse.extend({
+  recoveryCodes: z
+    .array(z.string())
+    .describe('Shown this once, and each valid once; empty where the user has some already.'),
+}).meta({
+  id: 'EnrolledFactor',
+  description: 'Recovery codes, and a token that was won by the new factor.',
+})

@@ -7,7 +7,6 @@ import { reportRefusal } from '../../audit/request-audit.ts'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
-import { createFactorCounter } from '../../service-metrics.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { createEnrolTotp } from './enrol-totp.ts'
 import { createProveCode, isTotpCode } from './prove-code.ts'
@@ -17,7 +16,7 @@ import { type FactorRoutesOptions, factorRoutes, type StepUp } from './routes.ts
 export async function addFactors(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { secondFactor } = core
   if (!secondFactor) return
-  const withCode = createCodeGuard(core)
+  const withCode = createCodeGuard(core, secondFactor)
   await app.register(factorRoutes, {
     ...createLoginSteps(config, core, { secondFactor, withCode }),
     ...createFactorChanges(config, core, { secondFactor, withCode }),
@@ -31,8 +30,7 @@ type WithCode = <Result>(
   work: () => Promise<Result>,
 ) => Promise<Result>
 
-function createCodeGuard({ limits, registry, auditOf }: Core): WithCode {
-  const count = createFactorCounter(registry)
+function createCodeGuard({ limits, auditOf }: Core, { count }: Pick<SecondFactor, 'count'>): WithCode {
   return (request, { userid, challenge, code }, work) => {
     const isGuessable = isTotpCode(code)
     const event = { code: 'second_factor_refused', name: 'second_factor.refused', userid } as const

@@ -7,7 +7,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { sixDigitCode } from '../../one-time-codes/check-code.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
-import { TokenResponse } from '../../tokens/token-response.ts'
+import { EnrolledFactor, TokenResponse } from '../../tokens/token-response.ts'
 import type { Enrolled, Enrolment } from './enrol-totp.ts'
 
 const SECRET = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
@@ -85,13 +85,6 @@ const TotpConfirmation = z
   .meta({ id: 'TotpConfirmation', examples: [{ code: '042711' }] })
 
 const recoveryCodes = () => z.array(z.string()).describe('Shown this once. Each is valid once.')
-
-const EnrolledFactor = TokenResponse.extend({
-  recoveryCodes: recoveryCodes().describe('Shown this once; empty where the user has some already.'),
-}).meta({
-  id: 'EnrolledFactor',
-  description: 'Recovery codes, and a token that was won by the new factor.',
-})
 
 const RecoveryCodesResponse = z
   .object({ recoveryCodes: recoveryCodes() })

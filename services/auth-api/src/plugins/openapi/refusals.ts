@@ -39,6 +39,7 @@ const EXAMPLES: Partial<Record<ErrorCode, { detail: string; members?: Record<str
     },
   },
   second_factor_refused: { detail: 'The code is wrong, or was used already; send the next one' },
+  passkey_refused: { detail: 'The response of the passkey is not valid; try again' },
   challenge_refused: { detail: 'The challenge is not valid, has expired or was used; log in again' },
   last_factor: { detail: 'Your role needs a second factor; add another one before you remove this one' },
   too_many_factors: { detail: 'You have 3 authenticator apps; remove one first' },

@@ -1,0 +1,143 @@
+import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { reportRefusal } from '../../audit/request-audit.ts'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
+import { CHALLENGE_SECONDS } from '../../second-factor/challenges.ts'
+import type { SecondFactor } from '../../second-factor/second-factor.ts'
+import {
+  fromUserHandle,
+  INVALID,
+  loadWebAuthn,
+  passkeyRefused,
+  passkeysOf,
+  type RelyingParty,
+  readChallenge,
+  toDescriptor,
+  unknownPasskey,
+} from './passkey.ts'
+import { createProvePasskey } from './prove-passkey.ts'
+import { createRegisterPasskey } from './register-passkey.ts'
+import { type PasskeyRoutesOptions, passkeyRoutes } from './routes.ts'
+
+/** Adds passkeys, as a second factor and alone, where SECOND_FACTOR is `on` and PASSKEY_ORIGINS names a page. */
+export async function addPasskeys(app: FastifyInstance, config: Config, core: Core): Promise<void> {
+  const { secondFactor, db, usersIn, clock, callerOf, requireCurrentPassword } = core
+  const { rpId, origins } = config.passkeys
+  if (!secondFactor || rpId === undefined || origins.length === 0) return
+  const { requireValid, issueToken } = core.tokens
+  const party = { id: rpId, name: config.secondFactor.productName, origins }
+  const register = createRegisterPasskey({
+    party,
+    db,
+    usersIn,
+    requireValid,
+    secondFactor,
+    issueToken,
+    clock,
+  })
+  await app.register(passkeyRoutes, {
+    ...createPasskeyLogins(config, core, { secondFactor, party }),
+    async begin(currentPassword, request) {
+      const caller = callerOf(request)
+      const user = await requireValid(db, caller.claims)
+      await requireCurrentPassword(user, currentPassword, { request, ...caller })
+      return register.begin(user)
+    },
+    confirm(registration, request) {
+      const caller = callerOf(request)
+      return limited(core, request, { userid: caller.claims.sub }, () =>
+        register.confirm(caller, registration),
+      )
+    },
+  })
+}
+
+/** Runs what needs a passkey of a user, within the limits; counts and reports its refusal. */
+function limited<Result>(
+  { limits, secondFactor, auditOf }: Core,
+  request: FastifyRequest,
+  attempt: { userid: string; challenge?: string },
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const event = { code: 'passkey_refused', name: 'passkey.refused', userid: attempt.userid } as const
+  const reported = () => reportRefusal(auditOf(request), event, work)
+  const done = limits.limitFactors(request, { ...attempt, isGuessable: false }, reported)
+  return secondFactor ? secondFactor.count('passkey', done) : done
+}
+
+/** Creates what exchanges a signature of a passkey for a token. */
+function createPasskeyLogins(
+  { login }: Config,
+  core: Core,
+  { secondFactor, party }: { secondFactor: SecondFactor; party: RelyingParty },
+): Omit<PasskeyRoutesOptions, 'begin' | 'confirm'> {
+  const { db, clock, auditOf, callerOf } = core
+  const { challenges } = secondFactor
+  const provePasskey = createProvePasskey({ party, clock })
+
+  /** Options for the passkeys of a user; of nobody, for any passkey, which has to verify its user. */
+  async function toOptions(challenge: string, userid?: string): Promise<object> {
+    const passkeys = userid ? passkeysOf(await createFactorRepository(db).find(userid)) : []
+    if (userid && passkeys.length === 0) throw passkeyRefused('You have no passkey; use another factor')
+    const { generateAuthenticationOptions } = await loadWebAuthn()
+    return generateAuthenticationOptions({
+      rpID: party.id,
+      challenge,
+      timeout: CHALLENGE_SECONDS * 1_000,
+      userVerification: userid ? 'preferred' : 'required',
+      allowCredentials: passkeys.map(toDescriptor),
+    })
+  }
+
+  const readSigned = ({ response }: AuthenticationResponseJSON) =>
+    readChallenge(response.clientDataJSON, 'webauthn.get', party)
+
+  return {
+    async loginOptions(text) {
+      if (text === undefined) return toOptions(await challenges.issue(undefined, 'latchkey-passkey'))
+      const { sub } = await challenges.read(text, 'latchkey-second-factor')
+      return toOptions(text, sub)
+    },
+
+    async logIn(credential, request) {
+      const audit = auditOf(request)
+      const challenge = await challenges.read(
+        readSigned(credential),
+        'latchkey-second-factor',
+        'latchkey-passkey',
+      )
+      const isAlone = challenge.aud === 'latchkey-passkey'
+      // Of a passkey alone, its authenticator says whose it is; the signature then shows it.
+      const userid = isAlone ? fromUserHandle(credential.response.userHandle) : challenge.sub
+      if (userid === undefined) throw passkeyRefused(INVALID)
+      const { user, issued } = await limited(core, request, { userid, challenge: challenge.jti }, () =>
+        secondFactor.answer(challenge, provePasskey({ credential, isAlone }, audit), audit, {
+          userid,
+          ...(isAlone ? { unknown: unknownPasskey } : {}),
+        }),
+      )
+      await core.noticeLogin(user, audit)
+      await core.limits.knownClients.remember(request, user[login.field] ?? user.userid)
+      return issued
+    },
+
+    async stepUpOptions(request) {
+      const user = await core.tokens.requireValid(db, callerOf(request).claims)
+      return toOptions(await challenges.issue(user, 'latchkey-passkey-stepup'), user.userid)
+    },
+
+    async stepUp(credential, request) {
+      const caller = callerOf(request)
+      const challenge = await challenges.read(readSigned(credential), 'latchkey-passkey-stepup')
+      const prove = provePasskey({ credential, isAlone: false }, caller.audit)
+      return limited(core, request, { userid: caller.claims.sub, challenge: challenge.jti }, () =>
+        secondFactor.stepUp(caller, async (transaction, user) => {
+          await challenges.use(transaction, user, challenge)
+          return prove(transaction, user)
+        }),
+      )
+    },
+  }
+}

@@ -1,0 +1,102 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import type { Factor } from '@latchkey/shared/factors/factor-repository.ts'
+import { z } from 'zod'
+
+/** What is known of a passkey, in the column `data` of its factor. None of it is secret. */
+const StoredPasskey = z.object({
+  /** The credential id, in base64url. */
+  id: z.string(),
+  /** The COSE key, in base64url. */
+  publicKey: z.string(),
+  transports: z.array(z.string()),
+  /** Whether it may be on several devices, and whether it was at its last use. */
+  isSynced: z.boolean(),
+  isBackedUp: z.boolean(),
+})
+
+export type StoredPasskey = z.output<typeof StoredPasskey>
+
+/** A passkey with its factor. */
+export interface Passkey extends StoredPasskey {
+  factor: Factor
+}
+
+/** The confirmed passkeys among the factors of a user. */
+export const passkeysOf = (factors: readonly Factor[]): Passkey[] =>
+  factors
+    .filter(({ kind, confirmedAt }) => kind === 'passkey' && confirmedAt)
+    .map((factor) => ({ ...StoredPasskey.parse(JSON.parse(factor.data)), factor }))
+
+/** A passkey as a browser names it in `allowCredentials` and `excludeCredentials`. */
+export const toDescriptor = ({ id, transports }: StoredPasskey) => ({ id, transports })
+
+/** The user handle of a user: the bytes of the id, which say nothing about the person (WebAuthn §14.6.1). */
+export const toUserHandle = (userid: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(Buffer.from(userid.replaceAll('-', ''), 'hex'))
+
+/** The user id of a user handle; undefined for a handle that is not of Latchkey. */
+export function fromUserHandle(userHandle = ''): string | undefined {
+  const hex = Buffer.from(userHandle, 'base64url').toString('hex')
+  return /^[0-9a-f]{32}$/.test(hex)
+    ? hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+    : undefined
+}
+
+/** Where passkeys are used. */
+export interface RelyingParty {
+  /** A domain. */
+  id: string
+  name: string
+  /** The origins of the pages that may use the passkeys of the domain. */
+  origins: readonly string[]
+}
+
+const ClientData = z.object({
+  type: z.string(),
+  challenge: z.string().max(2_048),
+  origin: z.string(),
+  crossOrigin: z.boolean().optional(),
+})
+
+/**
+ * Reads what the browser says about a ceremony, before anything expensive, and refuses what another page or a frame of one has
+ * asked for. Returns the challenge as it was issued: the text that the browser was given as bytes.
+ */
+export function readChallenge(
+  clientDataJSON: string,
+  type: 'webauthn.create' | 'webauthn.get',
+  { origins }: Pick<RelyingParty, 'origins'>,
+): string {
+  const clientData = ClientData.safeParse(parseJson(Buffer.from(clientDataJSON, 'base64url').toString()))
+  if (!clientData.success || clientData.data.type !== type) throw passkeyRefused(INVALID)
+  const { origin, crossOrigin, challenge } = clientData.data
+  if (!origins.includes(origin) || crossOrigin)
+    throw passkeyRefused(
+      `Passkeys are accepted from pages of ${origins.join(', ')}, outside frames; for another page, an operator adds its origin to PASSKEY_ORIGINS`,
+    )
+  return Buffer.from(challenge, 'base64url').toString()
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+export const INVALID = 'The response of the passkey is not valid; try again'
+
+export const passkeyRefused = (message: string) => new AppError('passkey_refused', message)
+
+export const unknownPasskey = () =>
+  passkeyRefused('This passkey belongs to no account here; log in another way, and add it then')
+
+/** Runs a verification of the library, whose errors repeat what the client sent. */
+export const verifying = <Result>(verification: Promise<Result>): Promise<Result> =>
+  verification.catch((cause: unknown) => {
+    throw new AppError('passkey_refused', INVALID, { cause })
+  })
+
+/** Loaded by the first passkey: with its parsers of certificates the library takes 27 MB and a fifth of a second. */
+export const loadWebAuthn = () => import('@simplewebauthn/server')

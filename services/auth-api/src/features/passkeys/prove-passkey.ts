@@ -1,0 +1,82 @@
+import type { Clock } from '@latchkey/shared/clock.ts'
+import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
+import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { Prove } from '../../second-factor/second-factor.ts'
+import {
+  INVALID,
+  loadWebAuthn,
+  type Passkey,
+  passkeyRefused,
+  passkeysOf,
+  type RelyingParty,
+  unknownPasskey,
+  verifying,
+} from './passkey.ts'
+
+export interface ProvePasskeyDependencies {
+  party: RelyingParty
+  clock: Clock
+}
+
+export interface UsedPasskey {
+  credential: AuthenticationResponseJSON
+  /** Whether the passkey is all that the user shows, so that it has to verify the user. */
+  isAlone: boolean
+}
+
+export type ProvePasskey = (used: UsedPasskey, audit: Pick<RequestAudit, 'report'>) => Prove
+
+/**
+ * Creates the function that shows a factor by a passkey of the user, whose challenge the caller has checked. It refuses a
+ * counter that went back: two authenticators have the key, one of them a copy (WebAuthn §6.1.1).
+ */
+export function createProvePasskey({ party, clock }: ProvePasskeyDependencies): ProvePasskey {
+  async function verify(passkey: Passkey, { credential, isAlone }: UsedPasskey) {
+    const { verifyAuthenticationResponse } = await loadWebAuthn()
+    const { id, publicKey, transports } = passkey
+    const { verified, authenticationInfo } = await verifying(
+      verifyAuthenticationResponse({
+        response: credential,
+        // The caller has read it from the same text.
+        expectedChallenge: () => true,
+        expectedOrigin: [...party.origins],
+        expectedRPID: party.id,
+        // The counter is compared below, once the signature is known to be valid.
+        credential: {
+          id,
+          publicKey: Uint8Array.from(Buffer.from(publicKey, 'base64url')),
+          counter: 0,
+          transports,
+        },
+        requireUserVerification: false,
+      }),
+    )
+    if (!verified) throw passkeyRefused(INVALID)
+    if (isAlone && !authenticationInfo.userVerified)
+      throw passkeyRefused(
+        'This passkey does not verify who uses it, by a PIN or a fingerprint; log in with the password, and use it then',
+      )
+    return authenticationInfo
+  }
+
+  return (used, audit) => async (db, user) => {
+    const factors = createFactorRepository(db)
+    const passkey = passkeysOf(await factors.find(user.userid)).find(({ id }) => id === used.credential.id)
+    if (!passkey) throw unknownPasskey()
+    const { newCounter, credentialBackedUp, credentialDeviceType } = await verify(passkey, used)
+    const { factor, ...known } = passkey
+    const lastCounter = factor.lastCounter ?? 0
+    if ((newCounter > 0 || lastCounter > 0) && newCounter <= lastCounter) {
+      audit.report({ name: 'passkey.copied', userid: user.userid })
+      throw passkeyRefused(
+        'The counter of this passkey went back, so there may be a copy of it; log in another way, and remove the passkey',
+      )
+    }
+    const isSynced = credentialDeviceType === 'multiDevice'
+    const data = JSON.stringify({ ...known, isSynced, isBackedUp: credentialBackedUp })
+    await factors.usePasskey(factor.id, { counter: newCounter, data }, new Date(clock()))
+    // RFC 8176 §2: a key in hardware or in software, and somebody who was there.
+    return [isSynced ? 'swk' : 'hwk', 'user']
+  }
+}

@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto'
+import { AppError } from '@latchkey/shared/app-error.ts'
+import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
+import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
+import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
+import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { PublicKeyCredentialCreationOptionsJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import { CHALLENGE_SECONDS } from '../../second-factor/challenges.ts'
+import type { SecondFactor } from '../../second-factor/second-factor.ts'
+import type { Caller } from '../../tokens/claims.ts'
+import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
+import type { RequireValid } from '../../tokens/token-validity.ts'
+import {
+  INVALID,
+  loadWebAuthn,
+  passkeyRefused,
+  passkeysOf,
+  type RelyingParty,
+  readChallenge,
+  type StoredPasskey,
+  toDescriptor,
+  toUserHandle,
+  verifying,
+} from './passkey.ts'
+
+export interface RegisterPasskeyDependencies {
+  party: RelyingParty
+  db: Database
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById'>
+  requireValid: RequireValid
+  secondFactor: Pick<SecondFactor, 'challenges' | 'recordAdded'>
+  issueToken: IssueToken
+  clock: Clock
+}
+
+export interface Registration {
+  name?: string | undefined
+  credential: RegistrationResponseJSON
+}
+
+export interface Registered extends IssuedToken {
+  /** Empty where the user has some already. */
+  recoveryCodes: string[]
+}
+
+const MAX_PASSKEYS = 10
+/** EdDSA, ES256 and RS256. */
+const ALGORITHMS = [-8, -7, -257]
+/** An RSA key of 4,096 bits has half as many. */
+const MAX_KEY_BYTES = 1_100
+
+/** Creates what adds a passkey: the options for the browser, and the check of what its authenticator answers. */
+export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies) {
+  const { party, db, usersIn, requireValid, secondFactor, issueToken, clock } = dependencies
+  const { challenges, recordAdded } = secondFactor
+
+  return {
+    /** Returns the options of `navigator.credentials.create`; throws `too_many_factors`. */
+    async begin(user: User): Promise<PublicKeyCredentialCreationOptionsJSON> {
+      const passkeys = passkeysOf(await createFactorRepository(db).find(user.userid))
+      if (passkeys.length >= MAX_PASSKEYS) throw tooManyPasskeys()
+      const { generateRegistrationOptions } = await loadWebAuthn()
+      const label = user.email ?? user.username
+      return generateRegistrationOptions({
+        rpID: party.id,
+        rpName: party.name,
+        userID: toUserHandle(user.userid),
+        userName: label,
+        userDisplayName: user.name || label,
+        challenge: await challenges.issue(user, 'latchkey-passkey-registration'),
+        timeout: CHALLENGE_SECONDS * 1_000,
+        // No certificate of a maker is asked for, and none is accepted: to check one can mean to fetch an address that is in it.
+        attestationType: 'none',
+        excludeCredentials: passkeys.map(toDescriptor),
+        authenticatorSelection: { residentKey: 'preferred', userVerification: 'preferred' },
+        supportedAlgorithmIDs: ALGORITHMS,
+      })
+    },
+
+    /** Adds the passkey, and raises the token; throws `passkey_refused`, `challenge_refused` and `too_many_factors`. */
+    async confirm(caller: Caller, { name, credential }: Registration): Promise<Registered> {
+      const { claims } = caller
+      const text = readChallenge(credential.response.clientDataJSON, 'webauthn.create', party)
+      const challenge = await challenges.read(text, 'latchkey-passkey-registration')
+      const { data, counter } = await verify(credential, party)
+      const { user, recoveryCodes, session } = await db.transaction(async (transaction) => {
+        await usersIn(transaction).lock(claims.sub)
+        const user = await requireValid(transaction, claims)
+        await challenges.use(transaction, user, challenge)
+        const factors = createFactorRepository(transaction)
+        const passkeys = passkeysOf(await factors.find(user.userid))
+        if (passkeys.length >= MAX_PASSKEYS) throw tooManyPasskeys()
+        if (passkeys.some(({ id }) => id === data.id)) throw passkeyRefused('You have this passkey already')
+        const now = new Date(clock())
+        const id = randomUUID()
+        const factor = { id, userid: user.userid, kind: 'passkey', name, data: JSON.stringify(data) } as const
+        await factors.insert(factor, now)
+        await factors.confirm(id, counter, now)
+        const amr = [data.isSynced ? 'swk' : 'hwk', 'user']
+        const added = await recordAdded(transaction, caller, { user, kind: 'passkey', amr })
+        return { ...added, user: (await usersIn(transaction).findById(user.userid)) ?? user }
+      })
+      return { recoveryCodes, ...(await issueToken(user, toNumericDate(clock()), session)) }
+    },
+  }
+}
+
+async function verify(
+  credential: RegistrationResponseJSON,
+  { id, origins }: RelyingParty,
+): Promise<{ data: StoredPasskey; counter: number }> {
+  const { verifyRegistrationResponse } = await loadWebAuthn()
+  await requireNoCertificate(credential.response.attestationObject)
+  const { registrationInfo } = await verifying(
+    verifyRegistrationResponse({
+      response: credential,
+      // It was read from the same text.
+      expectedChallenge: () => true,
+      expectedOrigin: [...origins],
+      expectedRPID: id,
+      requireUserVerification: false,
+      supportedAlgorithmIDs: ALGORITHMS,
+    }),
+  )
+  if (!registrationInfo || registrationInfo.credential.publicKey.length > MAX_KEY_BYTES)
+    throw passkeyRefused(INVALID)
+  const { credential: made, credentialDeviceType, credentialBackedUp } = registrationInfo
+  return {
+    data: {
+      id: made.id,
+      publicKey: Buffer.from(made.publicKey).toString('base64url'),
+      transports: made.transports ?? [],
+      isSynced: credentialDeviceType === 'multiDevice',
+      isBackedUp: credentialBackedUp,
+    },
+    counter: made.counter,
+  }
+}
+
+/** Accepts the formats that contain no certificate: `none`, and `packed` signed by the passkey itself (WebAuthn §8.2). */
+async function requireNoCertificate(attestationObject: string): Promise<void> {
+  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers')
+  const decode = async () =>
+    decodeAttestationObject(Uint8Array.from(Buffer.from(attestationObject, 'base64url')))
+  const decoded = await verifying(decode())
+  const format = decoded.get('fmt')
+  if (format === 'none' || (format === 'packed' && decoded.get('attStmt').get('x5c') === undefined)) return
+  throw passkeyRefused('The passkey sent a certificate of its maker; create it with the attestation "none"')
+}
+
+const tooManyPasskeys = () =>
+  new AppError('too_many_factors', `You have ${MAX_PASSKEYS} passkeys; remove one first`)

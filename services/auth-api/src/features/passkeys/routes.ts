@@ -1,0 +1,255 @@
+import { givenPassword } from '@latchkey/shared/passwords/password-policy.ts'
+import { displayName } from '@latchkey/shared/users/account-names.ts'
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import type { FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import type { IssuedToken } from '../../tokens/issue-token.ts'
+import { EnrolledFactor, TokenResponse } from '../../tokens/token-response.ts'
+import type { Registered, Registration } from './register-passkey.ts'
+
+const ID = 'T6BMlWMSgwQ2-9pCAqb2fDHmbdOjbvHVTHbSkPGQ-fQ'
+const CLIENT_DATA = 'eyJ0eXBlIjoid2ViYXV0aG4uZ2V0IiwuLi59'
+
+const base64url = (maximum: number) =>
+  z
+    .string('must be a string')
+    .max(maximum, `must be at most ${maximum} characters`)
+    .regex(/^[\w-]+$/, 'must be base64url')
+
+const CREDENTIAL = {
+  // A credential id has at most 1,023 bytes (WebAuthn §4).
+  id: base64url(1_364),
+  rawId: base64url(1_364),
+  type: z.literal('public-key', 'must be public-key'),
+}
+
+const Assertion = z
+  .object(
+    {
+      ...CREDENTIAL,
+      response: z.object({
+        clientDataJSON: base64url(4_096),
+        authenticatorData: base64url(2_048),
+        signature: base64url(2_048),
+        userHandle: base64url(86).nullish(),
+      }),
+    },
+    'must be a JSON object',
+  )
+  .transform(
+    ({ response: { userHandle, ...response }, ...credential }): AuthenticationResponseJSON => ({
+      ...credential,
+      response: { ...response, ...(userHandle ? { userHandle } : {}) },
+      clientExtensionResults: {},
+    }),
+  )
+  .describe('What `navigator.credentials.get` returns, by its method `toJSON`.')
+
+const Attestation = z
+  .object(
+    {
+      ...CREDENTIAL,
+      response: z.object({
+        clientDataJSON: base64url(4_096),
+        attestationObject: base64url(8_192),
+        transports: z.array(z.string().max(20)).max(10).default([]),
+      }),
+    },
+    'must be a JSON object',
+  )
+  .transform((credential): RegistrationResponseJSON => ({ ...credential, clientExtensionResults: {} }))
+  .describe('What `navigator.credentials.create` returns, by its method `toJSON`.')
+
+const PasskeyLogin = z.object({ credential: Assertion }, 'must be a JSON object').meta({
+  id: 'PasskeyLogin',
+  examples: [
+    {
+      credential: {
+        id: ID,
+        rawId: ID,
+        type: 'public-key',
+        response: {
+          clientDataJSON: CLIENT_DATA,
+          authenticatorData: 'SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MdAAAAAA',
+          signature: 'MEUCIQ',
+          userHandle: 'AZhfDFouLUGcOy9vCo88EQ',
+        },
+      },
+    },
+  ],
+})
+
+const NewPasskey = z
+  .object(
+    {
+      name: displayName().min(1, 'must not be empty').optional().describe('What the user calls it.'),
+      credential: Attestation,
+    },
+    'must be a JSON object',
+  )
+  .meta({
+    id: 'NewPasskey',
+    examples: [
+      {
+        name: 'Laptop',
+        credential: {
+          id: ID,
+          rawId: ID,
+          type: 'public-key',
+          response: { clientDataJSON: CLIENT_DATA, attestationObject: 'o2NmbXRkbm9uZQ' },
+        },
+      },
+    ],
+  })
+
+const ChallengeBody = z
+  .object(
+    {
+      challenge: z
+        .string('must be a string')
+        .min(1, 'must not be empty')
+        .max(2_048, 'is too long')
+        .optional()
+        .describe('The `challenge` of the login with a password; absent where the passkey is all.'),
+    },
+    'must be a JSON object',
+  )
+  .meta({ id: 'PasskeyChallenge', examples: [{}] })
+
+const PasskeyEnrolment = z
+  .object({ currentPassword: givenPassword().min(1, 'must not be empty') }, 'must be a JSON object')
+  .meta({ id: 'PasskeyEnrolment', examples: [{ currentPassword: 'c0rrect-Horse!' }] })
+
+const optionsFor = (id: string, method: string, parse: string) =>
+  z
+    .object({
+      publicKey: z
+        .record(z.string(), z.unknown())
+        .describe(`For \`navigator.credentials.${method}\`, by \`PublicKeyCredential.${parse}\`.`),
+    })
+    .meta({
+      id,
+      examples: [{ publicKey: { challenge: 'ZXlKaGJHY2lPaUpJVXpJMU5pSjk', rpId: 'example.com' } }],
+    })
+
+const RequestOptions = optionsFor('PasskeyRequestOptions', 'get', 'parseRequestOptionsFromJSON')
+const CreationOptions = optionsFor('PasskeyCreationOptions', 'create', 'parseCreationOptionsFromJSON')
+
+/** A user whose role needs a second factor may add one. */
+const ENROLLING = { secondFactor: 'enrolling' } as const
+
+export interface PasskeyRoutesOptions {
+  loginOptions: (challenge: string | undefined) => Promise<object>
+  logIn: (credential: AuthenticationResponseJSON, request: FastifyRequest) => Promise<IssuedToken>
+  stepUpOptions: (request: FastifyRequest) => Promise<object>
+  stepUp: (credential: AuthenticationResponseJSON, request: FastifyRequest) => Promise<IssuedToken>
+  begin: (currentPassword: string, request: FastifyRequest) => Promise<object>
+  confirm: (registration: Registration, request: FastifyRequest) => Promise<Registered>
+}
+
+export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async (app, options) => {
+  const asOptions = (publicKey: object) => ({ publicKey: { ...publicKey } })
+
+  app.post(
+    '/login/passkey/options',
+    {
+      problems: ['challenge_refused', 'passkey_refused'],
+      schema: {
+        operationId: 'getPasskeyLoginOptions',
+        summary: 'What the browser needs to log in by a passkey',
+        description:
+          'With the challenge of a login, for a passkey in place of a code; without one, for a passkey alone, which names its user and has to verify them. The options live five minutes, and are for one login.',
+        tags: ['login'],
+        body: ChallengeBody,
+        response: { 200: RequestOptions },
+      },
+    },
+    async (request) => asOptions(await options.loginOptions(request.body.challenge)),
+  )
+
+  app.post(
+    '/login/passkey',
+    {
+      problems: ['challenge_refused', 'passkey_refused'],
+      schema: {
+        operationId: 'logInByPasskey',
+        summary: 'Exchange what a passkey signed for a token',
+        description:
+          'Refused passkeys are limited like failed logins. A passkey whose counter went back is refused, and the audit trail has an event.',
+        tags: ['login'],
+        body: PasskeyLogin,
+        response: { 200: TokenResponse },
+      },
+    },
+    (request) => options.logIn(request.body.credential, request),
+  )
+
+  app.post(
+    '/login/stepup/passkey/options',
+    {
+      auth: ENROLLING,
+      problems: ['passkey_refused'],
+      schema: {
+        operationId: 'getPasskeyStepUpOptions',
+        summary: 'What the browser needs to raise the token by a passkey',
+        tags: ['login'],
+        response: { 200: RequestOptions },
+      },
+    },
+    async (request) => asOptions(await options.stepUpOptions(request)),
+  )
+
+  app.post(
+    '/login/stepup/passkey',
+    {
+      auth: ENROLLING,
+      problems: ['challenge_refused', 'passkey_refused'],
+      schema: {
+        operationId: 'stepUpByPasskey',
+        summary: 'Raise the token by a passkey',
+        description: 'The response has a token of the same session with a new `auth_time` and `amr`.',
+        tags: ['login'],
+        body: PasskeyLogin,
+        response: { 200: TokenResponse },
+      },
+    },
+    (request) => options.stepUp(request.body.credential, request),
+  )
+
+  app.post(
+    '/profile/factors/passkey',
+    {
+      auth: ENROLLING,
+      problems: ['insufficient_user_authentication', 'too_many_factors', 'wrong_password', 'overloaded'],
+      schema: {
+        operationId: 'addPasskey',
+        summary: 'Begin to add a passkey',
+        description:
+          'A user with a second factor needs a token that was won by it within the last five minutes. The options live five minutes, and are for one passkey.',
+        tags: ['second factor'],
+        body: PasskeyEnrolment,
+        response: { 200: CreationOptions },
+      },
+    },
+    async (request) => asOptions(await options.begin(request.body.currentPassword, request)),
+  )
+
+  app.post(
+    '/profile/factors/passkey/confirm',
+    {
+      auth: ENROLLING,
+      problems: ['challenge_refused', 'passkey_refused', 'too_many_factors'],
+      schema: {
+        operationId: 'confirmPasskey',
+        summary: 'Add the passkey that the browser has created',
+        description:
+          'From now on a login with the password needs a second factor. The response has the recovery codes, if the user had none.',
+        tags: ['second factor'],
+        body: NewPasskey,
+        response: { 200: EnrolledFactor },
+      },
+    },
+    (request) => options.confirm(request.body, request),
+  )
+}

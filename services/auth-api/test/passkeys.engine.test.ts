@@ -1,0 +1,561 @@
+import { randomBytes } from 'node:crypto'
+import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
+import { decodeJwt } from 'jose'
+import {
+  AuthenticatorEmulator,
+  PasskeysCredentialsMemoryRepository,
+  WebAuthnEmulator,
+} from 'nid-webauthn-emulator'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { countRows } from '../../test/support/test-database.ts'
+import { challengeOf, enrolUser, factorSettings, post } from './support/factors.ts'
+import {
+  aToken,
+  aUser,
+  bearer,
+  logIn,
+  mailTo,
+  PASSWORD,
+  startApp,
+  type TestApp,
+  type TestUser,
+} from './support/start-app.ts'
+
+const ORIGIN = 'https://login.example.com'
+const typeOf = (name: string) => `urn:latchkey:problem:${name}`
+const passkeySettings = (given: Record<string, string> = {}) =>
+  factorSettings({
+    PASSKEY_ORIGINS: `${ORIGIN},https://app.example.com`,
+    PASSKEY_RP_ID: 'example.com',
+    ...given,
+  })
+
+let app: TestApp
+beforeAll(async () => {
+  app = await startApp({ settings: passkeySettings({ SECOND_FACTOR_ROLES: 'admin', SESSIONS: 'on' }) })
+})
+afterEach(() => app.setClock(undefined))
+afterAll(() => app[Symbol.asyncDispose]())
+
+interface Device {
+  origin?: string
+  emulator?: WebAuthnEmulator
+}
+
+/** An authenticator with its own keys. */
+const aDevice = (options: ConstructorParameters<typeof AuthenticatorEmulator>[0] = {}) =>
+  new WebAuthnEmulator(
+    new AuthenticatorEmulator({
+      credentialsRepository: new PasskeysCredentialsMemoryRepository(),
+      ...options,
+    }),
+  )
+
+const publicKeyOf = async (url: string, payload: object, token?: string) => {
+  const response = await post(app, url, payload, token)
+  if (response.statusCode !== 200) throw new Error(`${url} was answered ${response.body}`)
+  return response.json().publicKey
+}
+
+const creationOptions = (token: string) =>
+  publicKeyOf('/profile/factors/passkey', { currentPassword: PASSWORD }, token)
+
+const create = async (token: string, { origin = ORIGIN, emulator = aDevice() }: Device = {}) =>
+  emulator.createJSON(origin, await creationOptions(token))
+
+const confirm = (token: string, credential: unknown, name?: string) =>
+  post(app, '/profile/factors/passkey/confirm', { name, credential }, token)
+
+/** Adds a passkey of `emulator` to a user; returns the token that was won by it. */
+async function aPasskey(user: TestUser, emulator: WebAuthnEmulator, name?: string): Promise<string> {
+  const token = await aToken(app, user)
+  const response = await confirm(token, await create(token, { emulator }), name)
+  if (response.statusCode !== 200) throw new Error(`The passkey was answered ${response.body}`)
+  return response.json().token
+}
+
+const sign = async (emulator: WebAuthnEmulator, challenge?: string, origin = ORIGIN) =>
+  emulator.getJSON(origin, await publicKeyOf('/login/passkey/options', { challenge }))
+
+const send = (credential: unknown) => post(app, '/login/passkey', { credential })
+
+const list = async (token: string) =>
+  (await app.server.inject({ url: '/profile/factors', headers: bearer(token) })).json().factors
+
+const eventsOf = async ({ userid }: TestUser): Promise<string[]> => {
+  const logged = app.logLines.map((line) => JSON.parse(line)).filter((line) => line.userid === userid)
+  return logged.map(({ msg }) => msg)
+}
+
+describe('a new passkey', () => {
+  it('is created by the options, named, listed and mailed, and raises the token', async () => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const options = await creationOptions(token)
+    expect(options).toMatchObject({
+      rp: { id: 'example.com', name: 'Latchkey' },
+      user: { name: user.email, displayName: 'Ada' },
+      attestation: 'none',
+      authenticatorSelection: { residentKey: 'preferred', userVerification: 'preferred' },
+    })
+    expect(Buffer.from(options.user.id, 'base64url').toString('hex')).toBe(user.userid.replaceAll('-', ''))
+    const response = await confirm(token, aDevice().createJSON(ORIGIN, options), 'Laptop')
+    expect(response.statusCode, response.body).toBe(200)
+    const { recoveryCodes, token: raised } = response.json()
+    expect(recoveryCodes).toHaveLength(10)
+    expect(decodeJwt(raised)).toMatchObject({
+      sid: decodeJwt(token).sid,
+      amr: ['pwd', expect.stringMatching(/^[hs]wk$/), 'user', 'mfa'],
+    })
+    expect(await list(raised)).toEqual([expect.objectContaining({ kind: 'passkey', name: 'Laptop' })])
+    expect(await mailTo(app, user.email, 'factor-added')).toMatchObject({ variables: { passkey: 'passkey' } })
+    expect(await eventsOf(user)).toContain('factor.added')
+    const sessions = await app.server.inject({ url: '/sessions', headers: bearer(raised) })
+    expect(sessions.json().sessions).toHaveLength(1)
+  })
+
+  it('needs the current password, and of a user with a factor a token that was won by it', async () => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const wrong = await post(app, '/profile/factors/passkey', { currentPassword: 'wrong' }, token)
+    expect(wrong.json().type).toBe(typeOf('wrong-password'))
+    await aPasskey(user, aDevice())
+    const stale = await post(app, '/profile/factors/passkey', { currentPassword: PASSWORD }, token)
+    expect(stale.json().type).toBe(typeOf('insufficient-user-authentication'))
+  })
+
+  it('is refused from another origin, for another user, and twice', async () => {
+    const [user, other] = [await aUser(app), await aUser(app)]
+    const [token, others] = [await aToken(app, user), await aToken(app, other)]
+    const emulator = aDevice()
+    const foreign = await aDevice().createJSON('https://evil.example.com', await creationOptions(token))
+    const refused = await confirm(token, foreign)
+    expect(refused.json()).toMatchObject({ type: typeOf('passkey-refused'), status: 422 })
+    expect(refused.json().detail).toContain(ORIGIN)
+    expect(refused.json().detail).not.toContain('evil')
+    const credential = await create(token, { emulator })
+    expect((await confirm(others, credential)).json().type).toBe(typeOf('challenge-refused'))
+    const both = await Promise.all([confirm(token, credential), confirm(token, credential)])
+    expect(both.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 422])
+    expect((await confirm(token, credential)).json().type).toBe(typeOf('challenge-refused'))
+    expect(
+      await countRows(app.database.db, "user_factor where kind = 'passkey' and name is null"),
+    ).toBeGreaterThan(0)
+  })
+
+  it('can be added in two tabs at once, and the same authenticator counts once', async () => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const [first, second] = [await creationOptions(token), await creationOptions(token)]
+    const responses = await Promise.all(
+      [first, second].map((options) => confirm(token, aDevice().createJSON(ORIGIN, options))),
+    )
+    expect(responses.map(({ statusCode }) => statusCode)).toEqual([200, 200])
+    const codes = responses.flatMap((response) => response.json().recoveryCodes)
+    expect(codes, 'recovery codes are shown once').toHaveLength(10)
+    const raised = responses[0]?.json().token
+    const { excludeCredentials } = await creationOptions(raised)
+    expect(excludeCredentials).toHaveLength(2)
+  })
+
+  it('waits five minutes at most', async () => {
+    const token = await aToken(app, await aUser(app))
+    const credential = await create(token)
+    app.setClock(Date.now() + 301_000)
+    expect((await confirm(token, credential)).json().type).toBe(typeOf('challenge-refused'))
+  })
+
+  it('is the eleventh of a user: refused', async () => {
+    const user = await aUser(app)
+    let token = await aPasskey(user, aDevice())
+    for (let count = 2; count <= 10; count++) token = (await confirm(token, await create(token))).json().token
+    const refused = await post(app, '/profile/factors/passkey', { currentPassword: PASSWORD }, token)
+    expect(refused.json()).toMatchObject({ type: typeOf('too-many-factors'), status: 409 })
+  })
+
+  it.each([
+    { name: 'x'.repeat(300) },
+    { name: '' },
+    { name: 'a\u202eb' },
+    { credential: {} },
+    { credential: null },
+    { credential: 'x' },
+    { response: { clientDataJSON: 'e30', attestationObject: 'o2M' } },
+    { response: { clientDataJSON: '===' } },
+    { response: { attestationObject: 'A'.repeat(9_000) } },
+    { response: { attestationObject: 'oA' } },
+    { response: { attestationObject: '_____w' } },
+    { response: { clientDataJSON: Buffer.from('null').toString('base64url') } },
+    { response: { clientDataJSON: Buffer.from('{"type":"webauthn.get"}').toString('base64url') } },
+    { id: 'AAAA' },
+    { type: 'password' },
+  ])('refuses %j without a fault of the server', async ({ name, credential, response, ...given }) => {
+    const token = await aToken(app, await aUser(app))
+    const made = await create(token)
+    const sent = { ...made, ...given, response: { ...made.response, ...response } }
+    const answer = await confirm(token, credential === undefined ? sent : credential, name)
+    expect([400, 422], answer.body).toContain(answer.statusCode)
+  })
+
+  it('is refused with a certificate of its maker, which could name an address to fetch', async () => {
+    const token = await aToken(app, await aUser(app))
+    const made = await create(token)
+    const { isoCBOR } = await import('@simplewebauthn/server/helpers')
+    const decoded: Map<string, unknown> = isoCBOR.decodeFirst(
+      Uint8Array.from(Buffer.from(made.response.attestationObject, 'base64url')),
+    )
+    decoded.set('fmt', 'packed')
+    decoded.set(
+      'attStmt',
+      new Map<string, unknown>([
+        ['alg', -7],
+        ['sig', new Uint8Array(70)],
+        ['x5c', [new Uint8Array(10)]],
+      ]),
+    )
+    const attestationObject = Buffer.from(isoCBOR.encode(decoded as never)).toString('base64url')
+    const answer = await confirm(token, { ...made, response: { ...made.response, attestationObject } })
+    expect(answer.json()).toMatchObject({ type: typeOf('passkey-refused') })
+    expect(answer.json().detail).toContain('certificate')
+  })
+})
+
+describe('a login with the password and a passkey', () => {
+  it('exchanges the challenge and what the passkey signed for a token', async () => {
+    const user = await aUser(app)
+    const emulator = aDevice()
+    await aPasskey(user, emulator)
+    const refusal = (await logIn(app, user.email)).json()
+    expect(refusal).toMatchObject({ type: typeOf('second-factor-required'), factors: ['passkey'] })
+    const won = await send(await sign(emulator, refusal.challenge))
+    expect(won.statusCode, won.body).toBe(200)
+    expect(Object.keys(won.json()).toSorted()).toEqual(['data', 'token'])
+    expect(won.json().data.userid).toBe(user.userid)
+    expect(decodeJwt(won.json().token)).toMatchObject({
+      amr: ['pwd', expect.stringMatching(/^[hs]wk$/), 'user', 'mfa'],
+    })
+  })
+
+  it('takes a passkey that verifies nobody: the password is there already', async () => {
+    const user = await aUser(app)
+    const touch = () => ({ options: { uv: false, up: true } })
+    const emulator = aDevice({ userMakeCredentialInteraction: touch, userGetAssertionInteraction: touch })
+    await aPasskey(user, emulator)
+    expect((await send(await sign(emulator, await challengeOf(app, user)))).statusCode).toBe(200)
+    const options = await publicKeyOf('/login/passkey/options', {})
+    const alone = await send(emulator.getJSON(ORIGIN, { ...options, userVerification: 'discouraged' }))
+    expect(alone.json()).toMatchObject({ type: typeOf('passkey-refused') })
+    expect(alone.json().detail).toContain('PIN')
+  })
+
+  it('accepts each challenge once, also where two requests arrive at the same time', async () => {
+    const user = await aUser(app)
+    const emulator = aDevice()
+    await aPasskey(user, emulator)
+    const signed = await sign(emulator, await challengeOf(app, user))
+    const answers = await Promise.all([send(signed), send(signed)])
+    expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 422])
+    expect((await send(signed)).json().type).toBe(typeOf('challenge-refused'))
+  })
+
+  it('refuses the passkey of another user, and the challenge of one for the code of the other', async () => {
+    const [user, other] = [await aUser(app), await aUser(app)]
+    const [own, others] = [aDevice(), aDevice()]
+    await aPasskey(user, own)
+    await aPasskey(other, others)
+    const options = await publicKeyOf('/login/passkey/options', { challenge: await challengeOf(app, user) })
+    const foreign = others.getJSON(ORIGIN, { ...options, allowCredentials: [] })
+    expect((await send(foreign)).json().type).toBe(typeOf('passkey-refused'))
+    // The id of the right one, signed by the wrong one.
+    const id = options.allowCredentials[0].id
+    expect((await send({ ...foreign, id, rawId: id })).json().type).toBe(typeOf('passkey-refused'))
+  })
+
+  it('refuses a challenge of another purpose', async () => {
+    const user = await aUser(app)
+    const emulator = aDevice()
+    const token = await aPasskey(user, emulator)
+    const registration = (await creationOptions(token)).challenge
+    const { challenge: stepUp } = await publicKeyOf('/login/stepup/passkey/options', {}, token)
+    const { challenge: alone } = await publicKeyOf('/login/passkey/options', {})
+    const options = await publicKeyOf('/login/passkey/options', {})
+    for (const challenge of [registration, stepUp]) {
+      const signed = emulator.getJSON(ORIGIN, { ...options, challenge })
+      expect((await send(signed)).json().type).toBe(typeOf('challenge-refused'))
+    }
+    const text = (challenge: string) => Buffer.from(challenge, 'base64url').toString()
+    for (const challenge of [registration, stepUp, alone]) {
+      const answer = await post(app, '/login/secondfactor', { challenge: text(challenge), code: '000000' })
+      expect(answer.json().type).toBe(typeOf('challenge-refused'))
+      const begun = await post(app, '/login/passkey/options', { challenge: text(challenge) })
+      expect(begun.json().type).toBe(typeOf('challenge-refused'))
+    }
+    for (const challenge of [registration, alone, Buffer.from(token).toString('base64url')]) {
+      const signed = emulator.getJSON(ORIGIN, { ...options, challenge })
+      const raised = await post(app, '/login/stepup/passkey', { credential: signed }, token)
+      expect(raised.json().type).toBe(typeOf('challenge-refused'))
+    }
+  })
+})
+
+describe('a login with a passkey alone', () => {
+  it('needs no name and no password, and says how the token was won', async () => {
+    const user = await aUser(app)
+    const emulator = aDevice()
+    await aPasskey(user, emulator)
+    const options = await publicKeyOf('/login/passkey/options', {})
+    expect(options).toMatchObject({ rpId: 'example.com', userVerification: 'required', allowCredentials: [] })
+    const won = await send(emulator.getJSON('https://app.example.com', options))
+    expect(won.statusCode, won.body).toBe(200)
+    expect(won.json().data.userid).toBe(user.userid)
+    expect(decodeJwt(won.json().token)).toMatchObject({
+      amr: [expect.stringMatching(/^[hs]wk$/), 'user', 'mfa'],
+    })
+    const factors = await list(won.json().token)
+    expect(factors[0].last_used_at).not.toBeNull()
+    expect(await eventsOf(user)).toContain('login.succeeded')
+  })
+
+  it('is refused to an unknown passkey, a removed one, a deleted user, and the user handle of somebody else', async () => {
+    const [user, other] = [await aUser(app), await aUser(app)]
+    const emulator = aDevice()
+    const token = await aPasskey(user, emulator)
+    await aPasskey(other, aDevice())
+    const unknown = aDevice()
+    unknown.createJSON(ORIGIN, await creationOptions(token))
+    expect((await send(await sign(unknown))).json().type).toBe(typeOf('passkey-refused'))
+    const signed = await sign(emulator)
+    const userHandle = Buffer.from(other.userid.replaceAll('-', ''), 'hex').toString('base64url')
+    const swapped = await send({ ...signed, response: { ...signed.response, userHandle } })
+    expect(swapped.json().type).toBe(typeOf('passkey-refused'))
+    for (const handle of [undefined, null, 'AAAA', randomBytes(16).toString('base64url')]) {
+      const given = await sign(emulator)
+      const answer = await send({ ...given, response: { ...given.response, userHandle: handle } })
+      expect(answer.statusCode, answer.body).toBe(422)
+    }
+    const [factor] = await list(token)
+    const removed = await app.server.inject({
+      method: 'DELETE',
+      url: `/profile/factors/${factor.id}`,
+      headers: bearer(token),
+    })
+    expect(removed.statusCode, removed.body).toBe(204)
+    expect((await send(await sign(emulator))).json().type).toBe(typeOf('passkey-refused'))
+    expect((await logIn(app, user.email)).statusCode).toBe(200)
+  })
+
+  it('ends with the user', async () => {
+    const user = await aUser(app)
+    const emulator = aDevice()
+    await aPasskey(user, emulator)
+    await app.users.softDelete(user.userid)
+    expect((await send(await sign(emulator))).statusCode).toBe(422)
+  })
+
+  it.each([
+    { why: 'another origin', origin: 'https://evil.example.com' },
+    { why: 'another scheme', origin: 'http://login.example.com' },
+    { why: 'another port', origin: 'https://login.example.com:8443' },
+  ])('is refused from $why, with the origins that are right', async ({ origin }) => {
+    const user = await aUser(app)
+    const emulator = aDevice()
+    await aPasskey(user, emulator)
+    const signed = await sign(emulator)
+    const clientData = JSON.parse(Buffer.from(signed.response.clientDataJSON, 'base64url').toString())
+    const clientDataJSON = Buffer.from(JSON.stringify({ ...clientData, origin })).toString('base64url')
+    const answer = await send({ ...signed, response: { ...signed.response, clientDataJSON } })
+    expect(answer.json()).toMatchObject({ type: typeOf('passkey-refused'), status: 422 })
+    expect(answer.json().detail).toContain(`${ORIGIN}, https://app.example.com`)
+  })
+
+  it('is refused from a frame of another page, and for another relying party', async () => {
+    const user = await aUser(app)
+    const emulator = aDevice()
+    await aPasskey(user, emulator)
+    const signed = await sign(emulator)
+    const clientData = JSON.parse(Buffer.from(signed.response.clientDataJSON, 'base64url').toString())
+    const framed = Buffer.from(JSON.stringify({ ...clientData, crossOrigin: true })).toString('base64url')
+    const answer = await send({ ...signed, response: { ...signed.response, clientDataJSON: framed } })
+    expect(answer.json()).toMatchObject({ detail: expect.stringContaining('outside frames') })
+    await using elsewhere = await startApp({
+      settings: passkeySettings({
+        PASSKEY_RP_ID: 'login.example.com',
+        PASSKEY_ORIGINS: ORIGIN,
+        FACTOR_SECRET: Buffer.from(app.config.secondFactor.secret ?? []).toString('base64'),
+      }),
+      database: app.database,
+    })
+    const there = await post(elsewhere, '/login/passkey', { credential: await sign(emulator) })
+    expect(there.json().type).toBe(typeOf('passkey-refused'))
+  })
+
+  it('is refused, and reported, where the counter went back', async () => {
+    const user = await aUser(app)
+    const emulator = aDevice()
+    const token = await aPasskey(user, emulator)
+    const older = await sign(emulator)
+    expect((await send(await sign(emulator))).statusCode).toBe(200)
+    const copied = await send(older)
+    expect(copied.json()).toMatchObject({ type: typeOf('passkey-refused'), status: 422 })
+    expect(copied.json().detail).toContain('copy')
+    expect(await eventsOf(user)).toContain('passkey.copied')
+    expect((await send(await sign(emulator))).statusCode, 'the newer one stays usable').toBe(200)
+    expect(await list(token)).toHaveLength(1)
+  })
+
+  it('accepts an authenticator that does not count, and says nothing of a forged counter', async () => {
+    const user = await aUser(app)
+    const emulator = aDevice({ signCounterIncrement: 0 })
+    await aPasskey(user, emulator)
+    for (const _ of Array(3).keys()) expect((await send(await sign(emulator))).statusCode).toBe(200)
+    const signed = await sign(emulator)
+    const forged = Buffer.from(signed.response.authenticatorData, 'base64url')
+    forged.writeUInt32BE(0, 33)
+    const signature = Buffer.from(signed.response.signature, 'base64url')
+    signature[signature.length - 1] = (signature.at(-1) ?? 0) ^ 1
+    const answer = await send({
+      ...signed,
+      response: {
+        ...signed.response,
+        authenticatorData: forged.toString('base64url'),
+        signature: signature.toString('base64url'),
+      },
+    })
+    expect(answer.json().type).toBe(typeOf('passkey-refused'))
+    expect(await eventsOf(user)).not.toContain('passkey.copied')
+  })
+
+  it('expires after five minutes', async () => {
+    const user = await aUser(app)
+    const emulator = aDevice()
+    await aPasskey(user, emulator)
+    const signed = await sign(emulator)
+    app.setClock(Date.now() + 301_000)
+    expect((await send(signed)).json().type).toBe(typeOf('challenge-refused'))
+  })
+
+  it.each([
+    {},
+    { credential: null },
+    { credential: { id: 'AAAA', rawId: 'AAAA', type: 'public-key', response: {} } },
+    { challenge: 5 },
+  ])('refuses the body %j', async (body) => {
+    expect((await post(app, '/login/passkey', body)).statusCode).toBe(400)
+  })
+
+  it.each([
+    { authenticatorData: 'AAAA' },
+    { authenticatorData: randomBytes(500).toString('base64url') },
+    { signature: 'AAAA' },
+    { clientDataJSON: 'AAAA' },
+    { clientDataJSON: Buffer.from('[]').toString('base64url') },
+    {
+      clientDataJSON: Buffer.from(
+        `{"type":"webauthn.get","challenge":"${'A'.repeat(2_500)}","origin":"${ORIGIN}"}`,
+      ).toString('base64url'),
+    },
+  ])('refuses the response %j without a fault of the server', async (response) => {
+    const user = await aUser(app)
+    const emulator = aDevice()
+    await aPasskey(user, emulator)
+    const signed = await sign(emulator)
+    const answer = await send({ ...signed, response: { ...signed.response, ...response } })
+    expect([400, 422], answer.body).toContain(answer.statusCode)
+  })
+})
+
+describe('a passkey', () => {
+  it('raises the token at hand', async () => {
+    const user = await aUser(app)
+    const emulator = aDevice()
+    await aPasskey(user, emulator)
+    const { token } = (await send(await sign(emulator))).json()
+    app.setClock(Date.now() + 600_000)
+    const options = await publicKeyOf('/login/stepup/passkey/options', {}, token)
+    const raised = await post(
+      app,
+      '/login/stepup/passkey',
+      { credential: emulator.getJSON(ORIGIN, options) },
+      token,
+    )
+    expect(raised.statusCode, raised.body).toBe(200)
+    const [before, after] = [decodeJwt(token), decodeJwt(raised.json().token)]
+    expect(after.sid).toBe(before.sid)
+    expect(Number(after.auth_time)).toBeGreaterThan(Number(before.auth_time))
+    const begun = await post(
+      app,
+      '/profile/factors/passkey',
+      { currentPassword: PASSWORD },
+      raised.json().token,
+    )
+    expect(begun.statusCode).toBe(200)
+  })
+
+  it('is what a user with a code can use, too, and the other way round', async () => {
+    const user = await aUser(app)
+    const now = Date.now()
+    const { token } = await enrolUser(app, user, now)
+    const emulator = aDevice()
+    const added = await confirm(token, await create(token, { emulator }))
+    expect(added.json().recoveryCodes, 'there are some already').toEqual([])
+    const refusal = (await logIn(app, user.email)).json()
+    expect(refusal.factors.toSorted()).toEqual(['passkey', 'totp'])
+    expect((await send(await sign(emulator, refusal.challenge))).statusCode).toBe(200)
+  })
+
+  it('says that a user without one has none', async () => {
+    const user = await aUser(app)
+    await enrolUser(app, user, Date.now())
+    const answer = await post(app, '/login/passkey/options', { challenge: await challengeOf(app, user) })
+    expect(answer.json()).toMatchObject({ type: typeOf('passkey-refused') })
+  })
+
+  it('is limited like a login, by address and by account', async () => {
+    await using strict = await startApp({ settings: passkeySettings({ RATE_LIMIT_LOGIN: '3' }) })
+    const options = async () => (await post(strict, '/login/passkey/options', {})).json().publicKey
+    const emulator = aDevice()
+    const made = emulator.createJSON(ORIGIN, {
+      ...(await options()),
+      rp: { id: 'example.com', name: 'x' },
+      user: { id: randomBytes(16).toString('base64url'), name: 'x', displayName: 'x' },
+      pubKeyCredParams: [{ type: 'public-key', alg: -7 }],
+    })
+    expect(made.id).toBeTruthy()
+    const statuses: number[] = []
+    for (let guess = 0; guess < 5; guess++) {
+      const credential = emulator.getJSON(ORIGIN, await options())
+      statuses.push((await post(strict, '/login/passkey', { credential })).statusCode)
+    }
+    expect(statuses).toEqual([422, 422, 422, 429, 429])
+  })
+
+  it.each([
+    { SECOND_FACTOR: 'off', SECOND_FACTOR_ROLES: '' },
+    { PASSKEY_ORIGINS: '', PASSKEY_RP_ID: '', API_SERVER: 'https://192.0.2.7' },
+  ])('has no route where it is off by %j', async (settings) => {
+    await using silent = await startApp({ settings: passkeySettings(settings) })
+    expect((await post(silent, '/login/passkey/options', {})).statusCode).toBe(404)
+  })
+
+  it('leaves its refusal in the audit trail, with nothing of what the client sent', async () => {
+    await using told = await startApp({ settings: passkeySettings(), auditFlushMs: 20 })
+    const user = await aUser(told)
+    const options = (await post(told, '/login/passkey/options', {})).json().publicKey
+    const emulator = aDevice()
+    emulator.createJSON(ORIGIN, {
+      ...options,
+      rp: { id: 'example.com', name: 'x' },
+      user: {
+        id: Buffer.from(user.userid.replaceAll('-', ''), 'hex').toString('base64url'),
+        name: 'x',
+        displayName: 'x',
+      },
+      pubKeyCredParams: [{ type: 'public-key', alg: -7 }],
+    })
+    await post(told, '/login/passkey', { credential: emulator.getJSON(ORIGIN, options) })
+    const trail = createAuditRepository(told.database.db)
+    await expect
+      .poll(async () => (await trail.findNewest(user.userid, 10)).map(({ name }) => name))
+      .toContain('passkey.refused')
+  })
+})
