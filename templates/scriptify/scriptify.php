@@ -188,6 +188,9 @@ if (!class_exists('ScriptifyExecutor')) {
             if ($parts === false) {
                 throw new InvalidArgumentException('DATABASE_URL is not a URL');
             }
+            if (!in_array($driver, PDO::getAvailableDrivers(), true)) {
+                throw new RuntimeException("php has no driver for this database (Debian: apt-get install php-{$driver})");
+            }
             parse_str($parts['query'] ?? '', $query);
             $settings = [
                 'host' => trim($query['host'] ?? rawurldecode($parts['host'] ?? 'localhost'), '[]'),

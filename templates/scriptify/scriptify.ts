@@ -185,7 +185,7 @@ const TRANSACTION = /^(begin|start|commit|end|rollback|abort|savepoint|release|p
 function refuseCommit(sql: string, dialect: Connection['dialect']): void {
   const verb = verbOf(sql)
   if (dialect === 'postgres' ? !TRANSACTION.test(verb) : ROLLED_BACK.test(verb)) return
-  throw new Error(
+  throw refusal(
     `The sandbox runs no ${verb.toUpperCase() || 'statement of this form'}: it could not be rolled back`,
   )
 }
@@ -200,7 +200,7 @@ const isRefusedByTransaction = (error: { code?: unknown; sqlState?: unknown }): 
 /** Asks whether this session may write in production; throws unless the answer is yes. */
 async function askToWrite(): Promise<void> {
   if (!process.stdin.isTTY || !process.stdout.isTTY)
-    throw new Error(`qq() would write in APP_ENV=${process.env.APP_ENV}; allow it with terminal --write`)
+    throw refusal(`qq() would write in APP_ENV=${process.env.APP_ENV}; allow it with terminal --write`)
   const keyboard = createInterface({ input: process.stdin, output: process.stdout })
   try {
     const answer = await keyboard.question(
@@ -210,7 +210,7 @@ async function askToWrite(): Promise<void> {
   } finally {
     keyboard.close()
   }
-  if (!mayWrite) throw new Error('Nothing was written')
+  if (!mayWrite) throw refusal('Nothing was written')
 }
 
 /** Settles as the promise does, or never: what awaits an abandoned statement must neither print nor continue. */
@@ -224,7 +224,7 @@ const toObjects = ({ rows, columns }: Result): Row[] =>
 async function connect(url: string, onLost: () => void): Promise<Connection> {
   if (/^postgres(ql)?:/.test(url)) return connectToPostgres(url, onLost)
   if (/^(mysql|mariadb):/.test(url)) return connectToMysql(url.replace('mariadb:', 'mysql:'), onLost)
-  throw new Error('DATABASE_URL must begin with postgres://, postgresql://, mysql:// or mariadb://')
+  throw refusal('DATABASE_URL must begin with postgres://, postgresql://, mysql:// or mariadb://')
 }
 
 /** Loads a driver that is installed beside this file, else in the project. */
@@ -238,7 +238,7 @@ async function loadDriver<Driver>(name: string, load: () => Promise<Driver>): Pr
     const path = createRequire(join(process.cwd(), 'package.json')).resolve(name)
     return await import(pathToFileURL(path).href)
   } catch {
-    throw new Error(`The project has no driver for this database: npm install ${name.split('/')[0]}`)
+    throw refusal(`The project has no driver for this database: npm install ${name.split('/')[0]}`)
   }
 }
 
@@ -322,6 +322,9 @@ async function connectToMysql(url: string, onLost: () => void): Promise<Connecti
   }
 }
 
+/** An error that the user can act on: the frames of this file would not help. */
+const refusal = (message: string): Error => Object.assign(new Error(message), { stack: `Error: ${message}` })
+
 /** Leaves of a driver's error what the server said: the rest is its frames, its type parsers and empty members. */
 async function asServerSaid<Result>(running: Promise<Result>): Promise<Result> {
   try {
@@ -353,8 +356,7 @@ function databaseUrl(): string {
     .concat(process.env.CREDENTIALS_FILE || [])
   const settings = Object.assign({}, ...files.map((file) => parseEnv(readFileSync(file, 'utf8'))))
   const url = process.env.DATABASE_URL || settings.DATABASE_URL
-  if (!url)
-    throw new Error(`DATABASE_URL is not set, neither in the environment nor in config/${environment}/`)
+  if (!url) throw refusal(`DATABASE_URL is not set, neither in the environment nor in config/${environment}/`)
   return url
 }
 

@@ -10,7 +10,7 @@ import { buildDebianPackage } from '../../../../scripts/release/packages/debian-
 import { packScriptify } from '../../../../scripts/release/packages/npm-package.ts'
 import { hasDocker, ROOT } from '../terminal-docker.ts'
 import { bootSystemd, type Machine } from '../units/machine.ts'
-import { followPage } from './follow-page.ts'
+import { followPage, type Language } from './follow-page.ts'
 
 const run = promisify(execFile)
 const README = 'services/scriptify/README.md'
@@ -64,6 +64,14 @@ printf 'Package: nodejs\\nVersion: 24.21.0-1nodesource1\\nArchitecture: all\\nMa
 dpkg-deb -Znone --build /tmp/nodejs /tmp/nodejs.deb
 dpkg -i /tmp/nodejs.deb`
 
+/** What goes wrong. */
+const AS_APP = `cd /srv/ts/clock
+setpriv --reuid=app --regid=app --clear-groups scriptify install x --class 'App\\Clock::time'`
+const RUN_PHP =
+  'mkdir -p /srv/none/vendor; cd /srv/none; touch composer.json vendor/autoload.php; scriptify run A::b'
+const query = (database: string, language: Language = 'ts') => `cd /srv/${language}/clock
+DATABASE_URL=${database}://u:p@127.0.0.1:1/x scriptify terminal --execute "qq('select 1')"`
+
 describe.runIf(await hasDocker())('the packages of scriptify', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'scriptify-packages-'))
@@ -107,7 +115,13 @@ describe.runIf(await hasDocker())('the packages of scriptify', () => {
       expect(await sh(machine, 'cd / && scriptify --version')).toBe(`${VERSION}\n`)
       const files = (await sh(machine, list)).split('\n')
       for (const file of has) expect(files).toContain(file)
-      expect(await sh(machine, 'scriptify completion bash')).toContain('complete -F _scriptify scriptify')
+      const completion =
+        manager === 'deb'
+          ? '. /usr/share/bash-completion/completions/scriptify'
+          : '. <(scriptify completion bash)'
+      expect(await sh(machine, `${completion}; complete -p scriptify`)).toBe(
+        'complete -F _scriptify scriptify\n',
+      )
       expect(await sh(machine, `find ${home} -name '*.ts' -o -path '*/@latchkey/shared'`)).toBe('')
     })
 
@@ -144,18 +158,21 @@ describe.runIf(await hasDocker())('the packages of scriptify', () => {
       }
     })
 
-    it('says in one line what is wrong', async () => {
-      const refused = (script: string) => sh(machine, script).then(String, (error) => error)
-      const asApp = 'setpriv --reuid=app --regid=app --clear-groups sh -c'
-      expect(
-        await refused(`cd /srv/ts/clock; ${asApp} "scriptify install x --class 'App\\Clock::time'"`),
-      ).toMatchObject({ code: 4, stderr: expect.stringMatching(/^[^\n]*root[^\n]*\n$/) })
-      if (kind === 'node')
-        expect(
-          await refused(
-            'mkdir -p /srv/none/vendor; cd /srv/none; touch composer.json vendor/autoload.php; scriptify run A::b',
-          ),
-        ).toMatchObject({ code: 5, stderr: expect.stringMatching(/^[^\n]*apt-get install php-cli[^\n]*\n$/) })
+    it.each([
+      { why: 'a user who is not root', code: 4, says: 'root', script: AS_APP },
+      { why: 'no driver of PostgreSQL', code: 1, says: 'npm install pg-promise', script: query('postgres') },
+      { why: 'no driver of MySQL', code: 1, says: 'npm install mysql2', script: query('mysql') },
+      kind === 'php'
+        ? {
+            why: 'no driver of php',
+            code: 1,
+            says: 'apt-get install php-pgsql\\)\n    at php shell code:1\n',
+            script: query('postgres', 'php'),
+          }
+        : { why: 'no php', code: 5, says: 'apt-get install php-cli', script: RUN_PHP },
+    ])('says in one line what is wrong: $why', async ({ code, says, script }) => {
+      const refused = await sh(machine, script).catch((error) => error)
+      expect(refused).toMatchObject({ code, stderr: expect.stringMatching(`^[^\n]*${says}[^\n]*\n$`) })
     })
 
     it('leaves nothing', async () => {
