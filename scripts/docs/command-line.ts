@@ -28,6 +28,7 @@ function helpOf(command: Command, width: number): string {
     getOutHelpWidth: () => width,
     getOutHasColors: () => false,
   })
-  command.outputHelp()
+  // Every command has it.
+  command.helpOption(false).outputHelp()
   return text
 }
