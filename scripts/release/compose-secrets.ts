@@ -1,6 +1,14 @@
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { errorMessage } from '@latchkey/shared/app-error.ts'
+import {
+  generatePrivateKey,
+  KEY_KINDS,
+  type KeyKind,
+  KIND_OF,
+  parsePrivateKey,
+  type SignatureAlgorithm,
+} from '@latchkey/shared/secrets/private-key.ts'
 import { generateSecret } from '@latchkey/shared/secrets/secret.ts'
 import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import { databaseUrl, type Engine, generateLogin, OWNERS, queueUrl } from './deployed-secrets.ts'
@@ -23,14 +31,17 @@ scripts/release/rotate-secret.sh uses these, and restarts what has to know:
   --introduce <name>  generate the next secret, which is accepted and not used yet; exit code 3 after --switch
   --switch <name>     use the next secret; the current one is still accepted
   --forget <name>     end the one that was used before
+  --kind <kind>       kind of a new jwt-key: ed25519, es256 or rs256; by default that of the key in use
   --mail-url          keep the MAIL_URL that is read from standard input
 
-<name> is jwt-secret, mail-secret, factor-secret, database-password or redis-password.
+<name> is jwt-secret, jwt-key, mail-secret, factor-secret, database-password or redis-password.
 `
 
 /** The files of each secret that is replaced as one, and how a new one is generated. */
 const ROTATED: Record<string, Record<string, () => string>> = {
   'jwt-secret': { jwt_secret: () => generateSecret(64) },
+  // In one line, as in a file of settings.
+  'jwt-key': { jwt_key: () => generatePrivateKey(kindOfKey()).trim().replaceAll('\n', '\\n') },
   'mail-secret': { mail_secret: () => generateSecret(32) },
   'factor-secret': { factor_secret: () => generateSecret(32) },
   'redis-password': { redis_password: () => generateSecret(24) },
@@ -59,7 +70,11 @@ const kept = keptSecrets(`${ROOT}/kept`)
 await refuseAnotherEnvironment(environment)
 if (!options['change-database']) await refuseAnotherDatabase(engine)
 await kept.write(ENVIRONMENT, environment)
-for (const [name, generate] of Object.values(ROTATED).flatMap(Object.entries<() => string>))
+/** The key that signs tokens. Without one JWT_SECRET does, and beside one JWT_SECRET may have been forgotten. */
+const currentKey = await kept.find('jwt_key')
+await refuseForKey()
+const created = Object.entries(ROTATED).filter(([name]) => name !== (currentKey ? 'jwt-secret' : 'jwt-key'))
+for (const [name, generate] of created.flatMap(([, files]) => Object.entries(files)))
   await kept.keep(name, generate)
 const isIntroduced = await rotate()
 if (options['mail-url']) await kept.write(MAIL_URL, await readMailUrl())
@@ -75,7 +90,15 @@ async function rotate(): Promise<boolean> {
   for (const [name, generate] of introduced) await kept.introduce(name, generate)
   for (const name of Object.keys(ROTATED[switched] ?? {})) await kept.switchTo(name)
   for (const name of Object.keys(ROTATED[forget] ?? {})) await kept.forget(name)
+  if (forget === 'jwt-key' && currentKey) await kept.end('jwt_secret')
   return true
+}
+
+async function refuseForKey(): Promise<void> {
+  if (currentKey && options.introduce === 'jwt-secret' && !(await kept.find('jwt_secret')))
+    refuse('Tokens are signed with a key, and JWT_SECRET has ended; replace the key: jwt-key', 1)
+  if (!currentKey && options.switch === 'jwt-key' && !(await kept.find('next_jwt_key')))
+    refuse('There is no next key; generate it first: scripts/release/rotate-secret.sh jwt-key', 1)
 }
 
 async function publish(environment: string, engine: Engine): Promise<void> {
@@ -90,12 +113,17 @@ async function publish(environment: string, engine: Engine): Promise<void> {
     FACTOR_SECRET_PREVIOUS: await findOther('factor_secret'),
     DATABASE_URL: databaseUrl(engine, await find('auth_api_login')),
   }
+  const key = await find('jwt_key')
   await publishTo('auth-api', {
     ...ofApi,
+    JWT_ALGORITHM: key ? algorithmOf(key) : '',
+    JWT_PRIVATE_KEY: key,
+    JWT_PRIVATE_KEY_NEXT: await find('next_jwt_key'),
+    JWT_PRIVATE_KEY_PREVIOUS: await find('previous_jwt_key'),
     JWT_SECRET: await find('jwt_secret'),
     JWT_SECRET_PREVIOUS: await findOther('jwt_secret'),
   })
-  // Without JWT_SECRET: an admin's class signs no token.
+  // Without a key of tokens: an admin's class signs no token.
   await publishTo('scriptify', ofApi)
   await publishTo('mailer-worker', {
     ...shared,
@@ -111,6 +139,18 @@ async function publish(environment: string, engine: Engine): Promise<void> {
     AUTH_API_DATABASE_URL: databaseUrl(engine, await findNewest('auth_api_login')),
     MAILER_WORKER_DATABASE_URL: databaseUrl(engine, await findNewest('mailer_worker_login')),
   })
+}
+
+/** The kind that was asked for, else that of the current key. */
+function kindOfKey(): KeyKind {
+  const kind = KEY_KINDS.find((known) => known === options.kind)
+  return kind ?? (currentKey ? KIND_OF[algorithmOf(currentKey)] : 'ed25519')
+}
+
+function algorithmOf(key: string): SignatureAlgorithm {
+  const parsed = parsePrivateKey(key)
+  if ('message' in parsed) throw new Error(`The kept key ${parsed.message}`)
+  return parsed.algorithm
 }
 
 /** Writes the settings of one service, readable only by its user; those without a value are left out. */
@@ -134,6 +174,7 @@ function readArguments() {
         introduce: { type: 'string' },
         switch: { type: 'string' },
         forget: { type: 'string' },
+        kind: { type: 'string' },
         'mail-url': { type: 'boolean' },
         'change-database': { type: 'boolean' },
         help: { type: 'boolean' },
@@ -145,6 +186,8 @@ function readArguments() {
     }
     const unknown = [values.introduce, values.switch, values.forget].find((name) => name && !ROTATED[name])
     if (unknown) refuse(`There is no secret ${unknown}, only ${Object.keys(ROTATED).join(', ')}`, 2)
+    if (values.kind !== undefined && !KEY_KINDS.some((known) => known === values.kind))
+      refuse(`The kind of key ${values.kind} does not exist; use one of ${KEY_KINDS.join(', ')}`, 2)
     return values
   } catch (error) {
     return refuse(errorMessage(error), 2)

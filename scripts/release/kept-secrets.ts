@@ -28,10 +28,15 @@ export function keptSecrets(folder: string) {
     introduce: (name: string, generate: () => string) => keep(next(name), generate),
     async switchTo(name: string): Promise<void> {
       if (!(await find(next(name)))) return
-      await write(previous(name), await find(name))
+      // The first key has none before it.
+      if (await find(name)) await write(previous(name), await find(name))
       await rename(pathOf(next(name)), pathOf(name))
     },
     forget: (name: string) => rm(pathOf(previous(name)), { force: true }),
+    /** Removes a secret that another one has replaced, with its next and its previous one. */
+    async end(name: string): Promise<void> {
+      for (const each of [name, next(name), previous(name)]) await rm(pathOf(each), { force: true })
+    },
     /** The one that is to be used: the next one where it is known. */
     findNewest: async (name: string) => (await find(next(name))) || (await find(name)),
     /** The one that is valid beside the one in use. */

@@ -4,9 +4,12 @@
 
 usage() {
   cat <<USAGE
-Usage: scripts/release/rotate-secret.sh <secret> [--forget | --end-all-tokens]
+Usage: scripts/release/rotate-secret.sh <secret> [--forget | --end-all-tokens | --switch | --es256 | --rs256]
 
   jwt-secret         signs tokens. Former tokens stay valid; end them with --forget, TOKEN_LIFETIME later
+  jwt-key            signs tokens with a private key, for verifiers that have the public one: publishes the next key (Ed25519, or
+                     as --es256 or --rs256 says); --switch signs with it, ten minutes later; --forget ends the former key or
+                     JWT_SECRET, TOKEN_LIFETIME later
   mail-secret        seals queued mail. Former mail can still be sent; --forget when it is, RESET_TTL later
   factor-secret      seals the secrets of second factors. --forget seals those of before again, and ends the former one
   database-password  the logins of the services and of the owner; the former ones end
@@ -14,7 +17,7 @@ Usage: scripts/release/rotate-secret.sh <secret> [--forget | --end-all-tokens]
   mail-url           read from standard input: smtps://user:password@smtp.example.com
 
   --forget           end the former secret
-  --end-all-tokens   replace JWT_SECRET at once: every user has to log in again
+  --end-all-tokens   replace JWT_SECRET or the key at once: every user has to log in again
 USAGE
 }
 
@@ -22,7 +25,8 @@ secret=${1:-}
 option=${2:-}
 case "$secret $option" in
   --help\ ) usage; exit ;;
-  jwt-secret\ --end-all-tokens) ;;
+  jwt-secret\ --end-all-tokens | jwt-key\ --end-all-tokens) ;;
+  jwt-key\ | jwt-key\ --switch | jwt-key\ --forget | jwt-key\ --es256 | jwt-key\ --rs256) ;;
   jwt-secret\ | mail-secret\ | factor-secret\ | jwt-secret\ --forget | mail-secret\ --forget | factor-secret\ --forget) ;;
   database-password\ | redis-password\ | mail-url\ ) ;;
   *) usage >&2; exit 2 ;;
@@ -124,10 +128,29 @@ if [ "$option" = --forget ]; then
   secrets --forget "$secret"
   case $secret in
     mail-secret) restart mailer-worker ;;
-    factor-secret) restart 'auth-api\(-2\)\?' ;;
+    jwt-key | factor-secret) restart 'auth-api\(-2\)\?' ;;
     *) restart_all ;;
   esac
   echo "The former $secret has ended."
+  exit
+fi
+
+# Verifiers fetch the next key before it signs, so its steps are commands.
+if [ "$secret" = jwt-key ] && [ "$option" != --end-all-tokens ]; then
+  case $option in
+    --switch) secrets --switch jwt-key ;;
+    --*) secrets --introduce jwt-key --kind "${option#--}" ;;
+    *) secrets --introduce jwt-key ;;
+  esac || {
+    code=$?
+    [ "$code" != 3 ] || echo 'The former key has not ended; end it with: scripts/release/rotate-secret.sh jwt-key --forget' >&2
+    exit "$code"
+  }
+  restart 'auth-api\(-2\)\?'
+  case $option in
+    --switch) echo 'The key is in use. TOKEN_LIFETIME later, end what was before: scripts/release/rotate-secret.sh jwt-key --forget' ;;
+    *) echo 'The next key is published. Ten minutes later, sign with it: scripts/release/rotate-secret.sh jwt-key --switch' ;;
+  esac
   exit
 fi
 
@@ -156,7 +179,7 @@ if [ "$option" = --end-all-tokens ]; then secrets --forget "$secret"; fi
 restart_all
 
 case "$secret $option" in
-  *\ --end-all-tokens) echo 'JWT_SECRET is new, and no token of before is valid.' ;;
+  *\ --end-all-tokens) echo "$secret is new, and no token of before is valid." ;;
   database-password*)
     drop_former_logins
     secrets --forget "$secret"

@@ -24,6 +24,8 @@ const databaseUrl = () =>
     ['--entrypoint', 'sh'],
     ...['-c', "sed -n 's/^DATABASE_URL=\\([a-z]*\\):.*/\\1/p' /secrets/auth-api/credentials.env"],
   )
+const read = (name: string) =>
+  onVolume(['--entrypoint', 'sh'], '-c', `sed -n 's/^${name}=//p' /secrets/auth-api/credentials.env`)
 
 describe('a compose project', () => {
   it('changes its database only with --change-database', async () => {
@@ -47,10 +49,6 @@ describe('a compose project', () => {
 
   it('makes the next secret known before it is used, and replaces it once at a time', async () => {
     const rotate = (step: string) => createSecrets('postgres', [step, 'jwt-secret'])
-    const read = async (name: string) => {
-      const script = `sed -n 's/^${name}=//p' /secrets/auth-api/credentials.env`
-      return onVolume(['--entrypoint', 'sh'], '-c', script)
-    }
     const [former, none] = [await read('JWT_SECRET'), await read('JWT_SECRET_PREVIOUS')]
     expect(none).toBe('')
     await rotate('--introduce')
@@ -62,6 +60,39 @@ describe('a compose project', () => {
     expect(await rotate('--introduce')).toMatchObject({ code: 3 })
     await rotate('--forget')
     expect([await read('JWT_SECRET'), await read('JWT_SECRET_PREVIOUS')]).toEqual([next, ''])
+  })
+
+  it('publishes a key before it signs, goes on with keys, and then has no JWT_SECRET', async () => {
+    const rotate = (step: string, ...args: string[]) => createSecrets('postgres', [step, 'jwt-key', ...args])
+    const names = ['JWT_ALGORITHM', ...['', '_NEXT', '_PREVIOUS'].map((end) => `JWT_PRIVATE_KEY${end}`)]
+    const readAll = async () => Promise.all([...names, 'JWT_SECRET'].map(read))
+    const secret = await read('JWT_SECRET')
+    expect(await rotate('--switch')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There is no next key; generate it first'),
+    })
+    await rotate('--introduce')
+    const first = await read('JWT_PRIVATE_KEY_NEXT')
+    expect(first).toMatch(/^-----BEGIN PRIVATE KEY-----\\n[^\n]{64}\\n-----END PRIVATE KEY-----$/)
+    expect(await rotate('--introduce'), 'after an interruption').toBe('')
+    expect(await readAll()).toEqual(['', '', first, '', secret])
+    await rotate('--switch')
+    expect(await rotate('--switch'), 'after an interruption').toBe('')
+    expect(await readAll()).toEqual(['EdDSA', first, '', '', secret])
+    await rotate('--forget')
+    expect(await readAll()).toEqual(['EdDSA', first, '', '', ''])
+    expect(await createSecrets('postgres'), 'the next up').toBe('')
+    expect(await createSecrets('postgres', ['--introduce', 'jwt-secret'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('JWT_SECRET has ended; replace the key: jwt-key'),
+    })
+    await rotate('--introduce', '--kind', 'es256')
+    const next = await read('JWT_PRIVATE_KEY_NEXT')
+    await rotate('--switch')
+    expect(await readAll()).toEqual(['ES256', next, '', first, ''])
+    expect(await rotate('--introduce')).toMatchObject({ code: 3 })
+    await rotate('--forget')
+    expect(await readAll()).toEqual(['ES256', next, '', '', ''])
   })
 
   it('repeats a killed switch of several files, and generates nothing for it', async () => {
@@ -79,6 +110,7 @@ describe('a compose project', () => {
 
   it.each([
     { args: ['--introduce', 'jwt'], says: 'There is no secret jwt, only jwt-secret' },
+    { args: ['--introduce', 'jwt-key', '--kind', 'rsa'], says: 'The kind of key rsa does not exist' },
     { args: ['--rotate'], says: "Unknown option '--rotate'" },
   ])('is not changed by $args, which end with 2', async ({ args, says }) => {
     const failure = await createSecrets('postgres', args)

@@ -1,3 +1,4 @@
+import { decodeProtectedHeader } from 'jose'
 import { expect, it } from 'vitest'
 import { readSnippets } from '../../scripts/docs/snippets.ts'
 import { addUser, CREDENTIALS, openProxy, proxyEnvironment } from './support/behind-proxy.ts'
@@ -6,10 +7,12 @@ import { docker, imageOf, ROOT } from './support/images.ts'
 import { keepLoggingIn } from './support/keep-logging-in.ts'
 import { openMailbox } from './support/mailbox.ts'
 
-/** The commands of the page. */
-const COMMANDS = readSnippets(ROOT, 'docs/how-to/rotate-a-secret.md')
+/** The commands of the page, and those of them that sign with a key. */
+const ALL_COMMANDS = readSnippets(ROOT, 'docs/how-to/rotate-a-secret.md')
   .filter(({ plan }) => plan?.kind === 'run by')
   .flatMap(({ text }) => text.split('\n').filter((line) => line.startsWith('scripts/')))
+const isOfKey = (line: string) => line.includes('jwt-key')
+const [COMMANDS, KEY_COMMANDS] = [ALL_COMMANDS.filter((line) => !isOfKey(line)), ALL_COMMANDS.filter(isOfKey)]
 const FILES = ['docker-compose.prod.yml', 'services/test/support/faults.compose.yml']
 
 /** One host in production behind the proxy, with a load of logins and of resets. */
@@ -76,6 +79,30 @@ it('replaces every secret under load without losing a login, a mail or a session
   // Sixteen restarts, each of which drains for five seconds.
 }, 1_200_000)
 
+it('goes from JWT_SECRET to a key under load, and logs nobody out until JWT_SECRET ends', async () => {
+  await using mailbox = await openMailbox('0.0.0.0')
+  const { project, logins } = await startLoaded('postgres', `smtp://host.docker.internal:${mailbox.port}`)
+  const { get, post, shell } = project
+  const { token: former } = await post('/login', CREDENTIALS)
+  const [publish, use, end] = KEY_COMMANDS.map((line) => line.replace(/ +#.*/, ''))
+  if (!publish || !use || !end) throw new Error('The page has other commands')
+  const accepted = async (...tokens: string[]) =>
+    Promise.all(tokens.map((token) => get('/sampleprotected/ping', token)))
+
+  await expect(shell(use)).rejects.toThrow('There is no next key')
+  console.log(await shell(publish), await shell(use))
+  const { token } = await post('/login', CREDENTIALS)
+  expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'EdDSA' })
+  expect(await accepted(former, token)).toEqual([200, 200])
+  await shell(end)
+  expect(await accepted(former, token)).toEqual([401, 200])
+  await logins.stop()
+  expect(logins.attempts.filter(({ isAnswered }) => !isAnswered)).toEqual([])
+  await shell('scripts/release/rotate-secret.sh jwt-key --end-all-tokens')
+  expect(await accepted(token)).toEqual([401])
+  expect((await post('/login', CREDENTIALS)).status).toBe(200)
+}, 1_200_000)
+
 it('replaces the logins of MySQL under load, also after an interruption', async () => {
   await using mailbox = await openMailbox('0.0.0.0')
   const { project, logins } = await startLoaded('mysql', `smtp://host.docker.internal:${mailbox.port}`)
@@ -110,6 +137,8 @@ it.each([
   { args: [], code: 2 },
   { args: ['jwt'], code: 2 },
   { args: ['redis-password', '--forget'], code: 2 },
+  { args: ['jwt-secret', '--switch'], code: 2 },
+  { args: ['jwt-key', '--es512'], code: 2 },
   { args: ['--help'], code: 0 },
 ])('ends with $code for $args', async ({ args, code }) => {
   const script = ['scripts/release/rotate-secret.sh', ...args]
