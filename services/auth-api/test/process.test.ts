@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { ACCEPTED_BY_DEFAULT } from '@latchkey/shared/passwords/scheme.ts'
 import { getScheme } from '@latchkey/shared/passwords/schemes.ts'
+import { generatePrivateKey } from '@latchkey/shared/secrets/private-key.ts'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -140,6 +141,7 @@ describe.concurrent('settings', () => {
   it('are all checked at once, and end the service with exit code 78 and a message', async ({ expect }) => {
     const settings = {
       JWT_SECRET: 'correct horse battery staple '.repeat(4),
+      JWT_PRIVATE_KEY: '-----BEGIN PRIVATE KEY-----\ncorrect horse\n-----END PRIVATE KEY-----',
       DATABASE_URL: 'oracle://scott:tiger@db/x',
       PORT: 'ten',
       LOGIN_FIELD: 'phone',
@@ -161,6 +163,11 @@ describe.concurrent('settings', () => {
       settings: factorSettings({ SECOND_FACTOR_ROLES: 'admn' }),
       faults: ['SECOND_FACTOR_ROLES names admn', 'did you mean admin?'],
     },
+    {
+      settings: { JWT_ALGORITHM: 'EdDSA', JWT_PRIVATE_KEY: generatePrivateKey('es256') },
+      faults: ['JWT_PRIVATE_KEY is a key for ES256, and JWT_ALGORITHM is EdDSA. Set JWT_ALGORITHM=ES256'],
+    },
+    { settings: { JWT_ALGORITHM: 'ES256', JWT_SECRET: '' }, faults: ['JWT_PRIVATE_KEY is missing'] },
     { settings: { APP_ENV: 'production' }, faults: ['no folder config/production', 'dev, prod, staging'] },
     {
       settings: { RATE_LIMIT_LOGINS: '5', HASH_CONCURENCY: '1' },
