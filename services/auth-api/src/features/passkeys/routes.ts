@@ -193,6 +193,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
       schema: {
         operationId: 'getPasskeyStepUpOptions',
         summary: 'What the browser needs to raise the token by a passkey',
+        description: 'The options live five minutes, and are for one use.',
         tags: ['login'],
         response: { 200: RequestOptions },
       },
