@@ -64,6 +64,10 @@ const USE_PASSKEY: Statement = {
   name: 'factor-use-passkey',
   text: 'update user_factor set last_used_at = $4, last_counter = $2, data = $3 where id = $1',
 }
+const RENAME: Statement = {
+  name: 'factor-rename',
+  text: 'update user_factor set name = $3 where id = $1 and userid = $2 and confirmed_at is not null',
+}
 const DELETE: Statement = {
   name: 'factor-delete',
   text: 'delete from user_factor where id = $1 and userid = $2 and confirmed_at is not null',
@@ -129,6 +133,10 @@ export function createFactorRepository(db: Queryable) {
     /** Records the use of a passkey, inside a transaction that has locked the user and compared the counter. */
     usePasskey: (id: string, { counter, data }: { counter: number; data: string }, now: Date) =>
       changesOne(USE_PASSKEY, id, counter, data, now),
+
+    /** Names a confirmed factor of the user; false when the user has no such factor. */
+    rename: (id: string, userid: string, name: string) =>
+      changesOne(RENAME, id, db.toUuidValue(userid), name),
 
     /** Deletes a confirmed factor of the user; false when the user has no such factor. */
     delete: (id: string, userid: string) => changesOne(DELETE, id, db.toUuidValue(userid)),

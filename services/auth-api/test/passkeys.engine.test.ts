@@ -184,6 +184,9 @@ describe('a new passkey', () => {
     { response: { clientDataJSON: '===' } },
     { response: { attestationObject: 'A'.repeat(9_000) } },
     { response: { attestationObject: 'oA' } },
+    { response: { attestationObject: 'AA' } },
+    // A map with the format `packed` and nothing else.
+    { response: { attestationObject: 'oWNmbXRmcGFja2Vk' } },
     { response: { attestationObject: '_____w' } },
     { response: { clientDataJSON: Buffer.from('null').toString('base64url') } },
     { response: { clientDataJSON: Buffer.from('{"type":"webauthn.get"}').toString('base64url') } },
@@ -501,6 +504,28 @@ describe('a passkey', () => {
     const refusal = (await logIn(app, user.email)).json()
     expect(refusal.factors.toSorted()).toEqual(['passkey', 'totp'])
     expect((await send(await sign(emulator, refusal.challenge))).statusCode).toBe(200)
+  })
+
+  it('can be named by its owner, and by nobody else', async () => {
+    const [user, other] = [await aUser(app), await aUser(app)]
+    const [token, others] = [await aPasskey(user, aDevice()), await aPasskey(other, aDevice())]
+    const [{ id }] = await list(token)
+    const rename = async (name: string, by: string, of = id) =>
+      (
+        await app.server.inject({
+          method: 'PUT',
+          url: `/profile/factors/${of}`,
+          headers: bearer(by),
+          payload: { name },
+        })
+      ).statusCode
+    expect(await rename('Phone', token)).toBe(204)
+    // MySQL would count no row for a name that stays.
+    expect(await rename('Phone', token)).toBe(204)
+    expect(await rename('Mine', others)).toBe(404)
+    expect(await rename('x'.repeat(300), token)).toBe(400)
+    expect(await rename('x', token, 'x')).toBe(400)
+    expect(await list(token)).toEqual([expect.objectContaining({ id, name: 'Phone' })])
   })
 
   it('says that a user without one has none', async () => {

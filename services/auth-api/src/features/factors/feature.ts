@@ -123,12 +123,15 @@ function createFactorChanges(
       const caller = callerOf(request)
       return withCode(request, { userid: caller.claims.sub, code }, () => enrol.confirm(caller, code))
     },
+    async rename(id, name, request) {
+      const { userid } = await requireValid(db, callerOf(request).claims)
+      if (!(await createFactorRepository(db).rename(id, userid, name))) throw noSuchFactor()
+    },
     remove(id, request) {
       const { claims, audit } = callerOf(request)
       return transaction(async (db) => {
         await usersIn(db).lock(claims.sub)
-        if (!(await secondFactor.remove(db, await requireValid(db, claims), id, audit)))
-          throw new AppError('factor_not_found', 'You have no such factor')
+        if (!(await secondFactor.remove(db, await requireValid(db, claims), id, audit))) throw noSuchFactor()
       })
     },
     renewRecoveryCodes(request) {
@@ -142,3 +145,5 @@ function createFactorChanges(
     },
   }
 }
+
+const noSuchFactor = () => new AppError('factor_not_found', 'You have no such factor')

@@ -105,6 +105,12 @@ const FactorsResponse = z
   })
   .meta({ id: 'Factors' })
 
+const FactorId = z.object({ id: z.guid('must be the id of a factor') })
+
+const FactorName = z
+  .object({ name: displayName().min(1, 'must not be empty') }, 'must be a JSON object')
+  .meta({ id: 'FactorName', examples: [{ name: 'Laptop' }] })
+
 /** A user whose role needs a second factor may add one. */
 const ENROLLING = { secondFactor: 'enrolling' } as const
 const FRESH = { secondFactor: true, maxAgeSeconds: 300 } as const
@@ -119,6 +125,7 @@ export interface FactorRoutesOptions {
     request: FastifyRequest,
   ) => Promise<Enrolment>
   confirmTotp: (code: string, request: FastifyRequest) => Promise<Enrolled>
+  rename: (id: string, name: string, request: FastifyRequest) => Promise<void>
   remove: (id: string, request: FastifyRequest) => Promise<void>
   renewRecoveryCodes: (request: FastifyRequest) => Promise<string[]>
 }
@@ -234,6 +241,27 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
     async (request) => ({ recoveryCodes: await options.renewRecoveryCodes(request) }),
   )
 
+  app.put(
+    '/profile/factors/:id',
+    {
+      auth: ENROLLING,
+      problems: ['factor_not_found'],
+      schema: {
+        operationId: 'renameFactor',
+        summary: 'Name a second factor',
+        description: 'A name tells its owner which of several devices it is on.',
+        tags: TAGS,
+        params: FactorId,
+        body: FactorName,
+        response: { 204: z.undefined().describe('The factor has the name.') },
+      },
+    },
+    async (request, reply) => {
+      await options.rename(request.params.id.toLowerCase(), request.body.name, request)
+      reply.code(204)
+    },
+  )
+
   app.delete(
     '/profile/factors/:id',
     {
@@ -245,7 +273,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
         description:
           'Needs a token that was won by a second factor within the last five minutes. The last one takes the recovery codes with it.',
         tags: TAGS,
-        params: z.object({ id: z.guid('must be the id of a factor') }),
+        params: FactorId,
         response: { 204: z.undefined().describe('The factor is removed.') },
       },
     },
