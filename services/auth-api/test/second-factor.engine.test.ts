@@ -1,4 +1,5 @@
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
+import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import { decodeJwt, SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/support/test-database.ts'
@@ -322,6 +323,7 @@ describe('adding an authenticator app', () => {
     const begin = () => post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, token)
     const begun = await Promise.all([begin(), begin(), begin(), begin()])
     expect(begun.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200])
+    expect(await createFactorRepository(app.database.db).find(user.userid)).toHaveLength(1)
     const now = atStep(0)
     const statuses = []
     for (const each of begun) {

@@ -1,4 +1,5 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
+import { CHALLENGE_SECONDS } from '../second-factor/challenges.ts'
 import { type Counted, tooManyRequests } from './counters.ts'
 import { createFailureLimiter, type FailureLimiterOptions } from './failure-limiter.ts'
 import type { KnownClients } from './known-clients.ts'
@@ -27,7 +28,6 @@ export type LimitFactors = <Result>(
   work: () => Promise<Result>,
 ) => Promise<Result>
 
-const CHALLENGE_SECONDS = 300
 const DAY_SECONDS = 24 * 60 * 60
 const MAX_OF_CHALLENGE = 5
 /** Three of a million codes are valid at a time: in a day of guesses one is right with a probability of 0.03 %. */

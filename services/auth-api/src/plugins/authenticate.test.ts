@@ -1,13 +1,11 @@
 import { inspect } from 'node:util'
-import Fastify from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { importSecret } from '../tokens/signing-keys.ts'
 import { createTokenVerifier } from '../tokens/verify-token.ts'
 import { authenticate, type RouteGuard } from './authenticate.ts'
 
-/** A route with an `auth` that TypeScript would refuse, as JavaScript does not. */
-async function routeWith(auth: unknown): Promise<void> {
-  await using app = Fastify()
+async function addAuthenticate(app: FastifyInstance): Promise<void> {
   const key = await importSecret(new Uint8Array(64))
   await app.register(authenticate, {
     verifier: createTokenVerifier({ keys: [key], issuer: 'latchkey', clock: Date.now }),
@@ -23,6 +21,12 @@ async function routeWith(auth: unknown): Promise<void> {
     secondFactorRoles: [],
     hasSecondFactor: false,
   })
+}
+
+/** A route with an `auth` that TypeScript would refuse, as JavaScript does not. */
+async function routeWith(auth: unknown): Promise<void> {
+  await using app = Fastify()
+  await addAuthenticate(app)
   app.get('/notes', { auth: auth as RouteGuard }, () => 'open')
   const response = await app.inject('/notes')
   expect(response.statusCode).toBe(500)
@@ -77,21 +81,7 @@ it('keeps the signing key from being read', async () => {
 
 it('guards each route by its own roles, marks it, and leaves public routes alone', async () => {
   await using app = Fastify()
-  const key = await importSecret(new Uint8Array(64))
-  await app.register(authenticate, {
-    verifier: createTokenVerifier({ keys: [key], issuer: 'latchkey', clock: Date.now }),
-    validity: { check: async (claims) => claims },
-    auditOf: () => ({
-      address: '192.0.2.1',
-      agent: '',
-      report: () => undefined,
-      write: async () => undefined,
-    }),
-    roles: ['user', 'admin'],
-    requireLogin: () => undefined,
-    secondFactorRoles: [],
-    hasSecondFactor: false,
-  })
+  await addAuthenticate(app)
   const guards = new Map<string, unknown>()
   const protection = new Map<string, boolean | undefined>()
   app.addHook('onRoute', ({ url, onRequest, config }) => {
