@@ -435,7 +435,11 @@ describe('a user with a factor', () => {
       Array.from({ length: 8 }, () => post(app, '/login/stepup', { code }, old)),
     )
     expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, ...Array(7).fill(422)])
-    expect((await post(app, '/login/stepup', { code, currentPassword: PASSWORD }, old)).statusCode).toBe(400)
+    for (const payload of [{}, { code, currentPassword: PASSWORD }])
+      expect((await post(app, '/login/stepup', payload, old)).json()).toMatchObject({
+        status: 400,
+        errors: [{ message: 'must have either code or currentPassword' }],
+      })
   })
 })
 

@@ -47,10 +47,10 @@ const StepUpBody = z
     },
     'must be a JSON object',
   )
-  .refine(({ code, currentPassword }) => (code === undefined) !== (currentPassword === undefined), {
-    path: ['code'],
-    error: 'must be sent, or currentPassword, but not both',
-  })
+  .refine(
+    ({ code, currentPassword }) => (code === undefined) !== (currentPassword === undefined),
+    'must have either code or currentPassword',
+  )
   .meta({ id: 'StepUp', examples: [{ code: '042711' }] })
 
 export type StepUp = z.output<typeof StepUpBody>
