@@ -1,6 +1,7 @@
 import { BlockList } from 'node:net'
 import { z } from 'zod'
-import type { Fault } from './setting.ts'
+import { DATABASE_PROTOCOLS } from '../database/dialects.ts'
+import { type Fault, hostsOf } from './setting.ts'
 
 /** What is wrong with an issuer. Any text without spaces is one; what looks like a web address has to be one. */
 export function findIssuerFault(text: string): Fault | undefined {
@@ -8,6 +9,17 @@ export function findIssuerFault(text: string): Fault | undefined {
   if (text.includes('://') && !isHttpUrl(text))
     return { message: 'must be a URL that starts with https:// or http://' }
   return undefined
+}
+
+/** What is wrong with the host of a database; nothing for a URL of something else. */
+export function findDatabaseFault(text: string): Fault | undefined {
+  if (!DATABASE_PROTOCOLS.some((name) => text.startsWith(`${name}:`))) return undefined
+  const [address = '', query = ''] = text.split('?', 2)
+  if (address.split('://').length > 2) return { message: 'must have one scheme' }
+  const hosts = hostsOf(address)
+  if (hosts.includes(',')) return { message: 'must name one host, which leads to the primary' }
+  // A socket is an option of the query.
+  return hosts === '' && !/(^|&)(host|socketPath)=/.test(query) ? { message: 'must name a host' } : undefined
 }
 
 /** True for a URL that a browser can call. */

@@ -9,6 +9,7 @@ import { emailAddress } from '../users/email-address.ts'
 import { INTERNAL_PROPERTY_PREFIX, MAX_LENGTH } from '../users/user.ts'
 import {
   findCorsFault,
+  findDatabaseFault,
   findIssuerFault,
   findPasskeyOriginsFault,
   findProxyFault,
@@ -339,17 +340,20 @@ export const SETTINGS = {
 
   // Database
   DATABASE_URL: url(DATABASE_PROTOCOLS, {
+    findFault: findDatabaseFault,
     description: 'Address of the database: PostgreSQL, MySQL or MariaDB.',
     example: 'postgres://latchkey:password@db.example.com:5432/latchkey',
   }),
   AUTH_API_DATABASE_URL: optional(
     url(DATABASE_PROTOCOLS, {
+      findFault: findDatabaseFault,
       description: 'DATABASE_URL of auth-api, to whose login a migration gives its rights.',
       example: 'postgres://latchkey_auth_api:password@db.example.com:5432/latchkey',
     }),
   ),
   MAILER_WORKER_DATABASE_URL: optional(
     url(DATABASE_PROTOCOLS, {
+      findFault: findDatabaseFault,
       description: 'DATABASE_URL of mailer-worker, to whose login a migration gives its rights.',
       example: 'postgres://latchkey_mailer_worker:password@db.example.com:5432/latchkey',
     }),
@@ -365,7 +369,7 @@ export const SETTINGS = {
   QUEUE_URL: url(QUEUE_PROTOCOLS, {
     description:
       'Address of the mail queue: Redis or Valkey, one server, by Sentinels or a cluster, or PostgreSQL.',
-    findFault: findRedisFault,
+    findFault: (given) => findRedisFault(given) ?? findDatabaseFault(given),
     default: {
       text: '`DATABASE_URL` where that is PostgreSQL',
       derive: ({ DATABASE_URL = '' }) =>
