@@ -47,6 +47,10 @@ it.each([
     error: coded('08P01', 'transaction blocks not allowed in statement pooling mode'),
     reason: 'the pooler refuses transactions; in PgBouncer, set pool_mode = transaction',
   },
+  {
+    error: coded('08P01', 'query_wait_timeout'),
+    reason: 'the pooler reaches no primary (query_wait_timeout)',
+  },
   { error: coded('ECONNREFUSED', ''), reason: 'ECONNREFUSED' },
   { error: new Error('connect ECONNREFUSED 127.0.0.1:1'), reason: 'connect ECONNREFUSED 127.0.0.1:1' },
   { error: 'not an error', reason: '' },

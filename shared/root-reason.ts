@@ -45,6 +45,11 @@ const PLAIN: readonly Plain[] = [
     reason: 'the pooler refuses transactions; in PgBouncer, set pool_mode = transaction',
   },
   {
+    of: /server_login_retry|^query_wait_timeout|^server conn crashed/,
+    reason: 'the pooler reaches no primary',
+    isDetailed: true,
+  },
+  {
     of: /^unsupported startup parameter/,
     reason:
       'a pooler refuses an option; a queue in PostgreSQL needs the server itself, and all else PgBouncer 1.20 or later',
