@@ -5,14 +5,24 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import decodeQR from 'qr/decode.js'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { hasBrowser, openBrowser, openPage } from '../../test/browser.ts'
+import { codeAt, enrolUser, factorSettings } from './support/factors.ts'
 import { aToken, aUser, bearer, codeTo, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
 
 const PAGES = join(import.meta.dirname, '../src/features/account-pages/pages')
 const NEW_PASSWORD = 'an0ther-Horse!'
 
-const SETTINGS = { EMAIL_CHANGE: 'confirmed', SIGN_UP: 'on', ACCOUNT_DELETION: 'on', SESSIONS: 'on' }
+const SETTINGS = factorSettings({
+  EMAIL_CHANGE: 'confirmed',
+  SIGN_UP: 'on',
+  ACCOUNT_DELETION: 'on',
+  SESSIONS: 'on',
+  SECOND_FACTOR_ROLES: 'admin',
+})
+const STEP_MS = 30_000
+const FIVE_MINUTES_MS = 300_000
 
 describe('the files of /account/', () => {
   it('loads its own files only, below any path prefix, and each is asked for again', async () => {
@@ -75,6 +85,7 @@ describe('the files of /account/', () => {
       signUp: false,
       deletion: false,
       sessions: false,
+      apps: false,
     })
   })
 
@@ -98,6 +109,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     origin = await listen(app)
     browser = await openBrowser()
   })
+  afterEach(() => app.setClock(undefined))
   afterAll(async () => {
     await browser?.close()
     await app[Symbol.asyncDispose]()
@@ -180,7 +192,6 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     expect(await statusOf(second)).toBe(401)
     await page.goBack()
     await onPage(page, 'Log in')
-    app.setClock(undefined)
     expect(faults()).toEqual([])
   })
 
@@ -408,6 +419,136 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await onPage(other, 'Log in')
   })
 
+  /** Reads the QR code as the camera of a telephone does. */
+  async function scan(page: Page): Promise<string> {
+    const qr = page.getByRole('img', { name: 'QR code' })
+    const size = Number((await qr.getAttribute('viewBox'))?.split(' ')[2])
+    const scale = 4
+    const data = new Uint8ClampedArray((size * scale) ** 2 * 4).fill(255)
+    const path = (await qr.locator('path').getAttribute('d')) ?? ''
+    for (const [, x, y] of path.matchAll(/M(\d+) (\d+)/g))
+      for (let row = 0; row < scale; row++) {
+        const start = ((Number(y) * scale + row) * size + Number(x)) * scale * 4
+        data.fill(0, start, start + scale * 4)
+      }
+    return decodeQR({ width: size * scale, height: size * scale, data })
+  }
+
+  const addApp = async (page: Page, password = PASSWORD) => {
+    await fieldOf(page, 'Current password').fill(password)
+    await press(page, 'Next')
+  }
+
+  it('adds an authenticator app, and then logs in by it, by a recovery code, and without it again', async () => {
+    const { page, user, faults } = await openLoggedIn()
+    await follow(page, 'Security')
+    await follow(page, 'Add an authenticator app')
+    await fieldOf(page, 'Name of the device (optional)').fill('Telephone')
+    await addApp(page, 'wrong')
+    await says(page, 'The current password is wrong.')
+    await addApp(page)
+    await says(page, 'Scan this picture')
+    const uri = new URL(await scan(page))
+    const secret = uri.searchParams.get('secret') ?? ''
+    expect(uri.href).toContain(encodeURIComponent(user.email))
+    const start = Date.now()
+    await fieldOf(page, 'Code that the app shows').fill(codeAt(secret, start - 10 * STEP_MS))
+    await press(page, 'Confirm')
+    await says(page, 'This code is wrong or was used.')
+    await fieldOf(page, 'Code that the app shows').fill(codeAt(secret, start))
+    await press(page, 'Confirm')
+    await onPage(page, 'Recovery codes')
+    const codes = await page.locator('.codes li').allTextContents()
+    expect(codes).toHaveLength(10)
+    await press(page, 'I have stored them')
+    await says(page, 'Telephone')
+
+    await press(page, 'Log out')
+    await logIn(page, user.email)
+    await onPage(page, 'One more step')
+    await fieldOf(page, 'Code').fill('000000')
+    await press(page, 'Log in')
+    await says(page, 'This code is wrong or was used.')
+    await fieldOf(page, 'Code').fill(codeAt(secret, start + STEP_MS))
+    await press(page, 'Log in')
+    await onPage(page, 'Profile')
+
+    await press(page, 'Log out')
+    await logIn(page, user.email)
+    await fieldOf(page, 'Code').fill(` ${codes[3]} `)
+    await press(page, 'Log in')
+    await follow(page, 'Security')
+    await says(page, 'Recovery codes that are left: 9.')
+    await page.getByRole('button', { name: 'Remove: Telephone' }).click()
+    await says(page, 'Telephone is removed.')
+    await press(page, 'Log out')
+    await logIn(page, user.email)
+    await onPage(page, 'Profile')
+    expect(faults()).toEqual([])
+  })
+
+  it('says that the second step has taken too long, and goes back to the first', async () => {
+    const user = await aUser(app)
+    const { secret } = await enrolUser(app, user, Date.now())
+    const { page } = await open()
+    await logIn(page, user.email)
+    await onPage(page, 'One more step')
+    const later = Date.now() + FIVE_MINUTES_MS + STEP_MS
+    app.setClock(later)
+    await fieldOf(page, 'Code').fill(codeAt(secret, later))
+    await press(page, 'Log in')
+    await says(page, 'This took too long. Start again.')
+    await page.goBack()
+    await logIn(page, user.email)
+    await page.reload()
+    await fieldOf(page, 'Code').fill(codeAt(secret, later))
+    await press(page, 'Log in')
+    await onPage(page, 'Profile')
+  })
+
+  it('asks for the second factor again before it changes what guards the account', async () => {
+    const user = await aUser(app)
+    const { secret, recoveryCodes } = await enrolUser(app, user, Date.now())
+    const { page, faults } = await open()
+    await logIn(page, user.email)
+    await fieldOf(page, 'Code').fill(codeAt(secret, Date.now() + STEP_MS))
+    await press(page, 'Log in')
+    await follow(page, 'Security')
+    const later = Date.now() + FIVE_MINUTES_MS + STEP_MS
+    app.setClock(later)
+    await fieldOf(page, 'Current password').fill(PASSWORD)
+    await fieldOf(page, 'New password').fill(NEW_PASSWORD)
+    await press(page, 'Change the password')
+    await onDialog(page).getByText('Confirm that it is you').waitFor()
+    await page.keyboard.press('Escape')
+    await says(page, 'Without this step nothing was changed.')
+    expect(await fieldOf(page, 'New password').inputValue()).toBe(NEW_PASSWORD)
+    await press(page, 'Change the password')
+    await onDialog(page)
+      .getByLabel('Code', { exact: true })
+      .fill(recoveryCodes[0] ?? '')
+    await onDialog(page).getByRole('button', { name: 'Confirm' }).click()
+    await says(page, 'The password is changed.')
+    expect(faults()).toEqual([])
+  })
+
+  const onDialog = (page: Page) => page.getByRole('dialog')
+
+  it('lets a user whose role needs a second factor do nothing but add one', async () => {
+    const admin = await aUser(app, { role: 'admin' })
+    const { page } = await open()
+    await logIn(page, admin.email)
+    await says(page, 'Your role needs a second factor.')
+    await onPage(page, 'Add an authenticator app')
+    await addApp(page)
+    const secret = new URL(await scan(page)).searchParams.get('secret') ?? ''
+    await fieldOf(page, 'Code that the app shows').fill(codeAt(secret, Date.now()))
+    await press(page, 'Confirm')
+    await press(page, 'I have stored them')
+    await page.getByRole('button', { name: 'Remove: Authenticator app' }).click()
+    await says(page, 'Your role needs a second factor. Add another one')
+  })
+
   it('offers nothing that the server would refuse, and says how long to wait', async () => {
     const settings = { LOGIN_FIELD: 'username', RATE_LIMIT_LOGIN: '1' }
     await using other = await startApp({ database: app.database, settings })
@@ -492,11 +633,24 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
         ['security', 'Security'],
         ['devices', 'Devices'],
         ['delete', 'Delete your account'],
+        ['add-app', 'Add an authenticator app'],
       ] as const) {
         await page.goto(`${origin}/account/#${hash}`)
         await onPage(page, title)
         await expectAccessible(page)
       }
+      await addApp(page)
+      const secret = new URL(await scan(page)).searchParams.get('secret') ?? ''
+      await expectAccessible(page)
+      await fieldOf(page, 'Code that the app shows').fill(codeAt(secret, Date.now()))
+      await press(page, 'Confirm')
+      await onPage(page, 'Recovery codes')
+      await expectAccessible(page)
+      app.setClock(Date.now() + FIVE_MINUTES_MS + STEP_MS)
+      await press(page, 'I have stored them')
+      await press(page, 'New recovery codes')
+      await onDialog(page).waitFor()
+      await expectAccessible(page)
       expect(faults()).toEqual([])
     })
   })

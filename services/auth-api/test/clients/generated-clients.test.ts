@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import openapiTypescript, { astToString } from 'openapi-typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { factorSettings } from '../support/factors.ts'
 import { aUser, codeTo, PASSWORD, startApp, type TestApp } from '../support/start-app.ts'
 import type { Connect } from './api.ts'
 
@@ -31,7 +32,9 @@ let url: string
 let folder: Awaited<ReturnType<typeof mkdtempDisposable>>
 beforeAll(async () => {
   // With all that the account pages call.
-  app = await startApp({ settings: { SIGN_UP: 'on', ACCOUNT_DELETION: 'on', SESSIONS: 'on' } })
+  app = await startApp({
+    settings: factorSettings({ SIGN_UP: 'on', ACCOUNT_DELETION: 'on', SESSIONS: 'on' }),
+  })
   url = await app.server.listen({ host: '127.0.0.1', port: 0 })
   // Inside the project, where the client finds the library it imports; a dot hides it from every other tool.
   folder = await mkdtempDisposable(join(import.meta.dirname, '.generated-'))
@@ -62,6 +65,7 @@ async function copyAccountPages(types: string): Promise<void> {
   await writeFile(join(account, 'openapi.ts'), types)
   for (const extension of ['mjs', 'd.mts'])
     await copyFile(join(OPENAPI_FETCH, `index.${extension}`), join(account, `openapi-fetch.${extension}`))
+  await writeFile(join(account, 'qr.d.ts'), "export * from 'qr'")
   const compilerOptions = { ...COMPILER_OPTIONS, allowJs: true, checkJs: true, strict: false }
   await writeFile(join(account, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['main.js'] }))
 }

@@ -24,7 +24,7 @@ const POLICY = {
 const PAGES = join(import.meta.dirname, 'pages')
 
 /** The libraries that the pages load, by the name of their file there. */
-const LIBRARIES: Readonly<Record<string, string>> = { 'openapi-fetch.mjs': 'openapi-fetch' }
+const LIBRARIES: Readonly<Record<string, string>> = { 'openapi-fetch.mjs': 'openapi-fetch', 'qr.js': 'qr' }
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -90,5 +90,6 @@ function describeSettings(app: FastifyInstance, { accountPages, login, profile }
     signUp: has('POST', '/signup'),
     deletion: has('POST', '/profile/delete'),
     sessions: has('GET', '/sessions'),
+    apps: has('POST', '/profile/factors/totp'),
   }
 }

@@ -4,6 +4,7 @@ import { createSession } from './session.js'
 const META = document.querySelector('meta[name="latchkey-api"]')
 const ADDRESS = new URL(META.getAttribute('content'), document.baseURI).href
 const TIMEOUT_MS = 20_000
+const INSUFFICIENT = 'error="insufficient_user_authentication"'
 
 /**
  * The client of the API. Its types are generated from `/openapi.json`; the tests check the calls of these pages against them.
@@ -13,9 +14,23 @@ const TIMEOUT_MS = 20_000
 export const api = /** @type {any} */ (
   createClient({
     baseUrl: ADDRESS,
-    fetch: (request) => fetch(request, { signal: AbortSignal.timeout(TIMEOUT_MS) }),
+    fetch: send,
   })
 )
+
+/** Asks the user for a second factor; step-up.js sets it. */
+export const stepUp = { ask: undefined }
+
+/** Sends a request, and again once the user has shown the second factor that it needs (RFC 9470). */
+async function send(request) {
+  const again = request.clone()
+  const response = await fetch(request, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+  if (response.status !== 401 || !response.headers.get('www-authenticate')?.includes(INSUFFICIENT))
+    return response
+  await stepUp.ask()
+  again.headers.set('authorization', `Bearer ${session.token()}`)
+  return fetch(again, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+}
 
 export const session = createSession({
   refresh: async () => (await api.POST('/refreshtoken')).data.token,

@@ -11,6 +11,7 @@ const FIELD_OF = {
   'reset-refused': 'code',
   'signup-refused': 'code',
   'email-change-refused': 'code',
+  'second-factor-refused': 'code',
 }
 
 const trim = (text) => text.trim()
@@ -77,6 +78,15 @@ export const codeField = (label = texts.code, attributes = {}) =>
     clean: (text) => text.replaceAll(/\s/g, ''),
     check: (code) => (/^\d{6}$/.test(code) ? '' : texts.faults.code),
     ...attributes,
+  })
+
+/** A code of an app, or a recovery code in its place. */
+export const factorField = () =>
+  codeField(texts.factorCode, {
+    hint: texts.factorHint,
+    inputmode: 'text',
+    check: undefined,
+    maxlength: '40',
   })
 
 /** A password, with a button that shows it. */

@@ -2,11 +2,14 @@ import { api, loadSettings, session, settings } from './api.js'
 import { button, h, links } from './element.js'
 import { browserLanguage, describeProblem, setLanguage, texts } from './language.js'
 import { go, refresh, startRouter } from './router.js'
+import { startStepUp } from './step-up.js'
 import { deleteAccount } from './views/delete-account.js'
 import { devices } from './views/devices.js'
+import { addApp } from './views/factors.js'
 import { logIn } from './views/log-in.js'
 import { profile } from './views/profile.js'
 import { confirmReset, requestReset, setPassword } from './views/reset-password.js'
+import { secondFactor } from './views/second-factor.js'
 import { security } from './views/security.js'
 import { confirmSignUp, signUp } from './views/sign-up.js'
 
@@ -29,6 +32,7 @@ async function start() {
   }
   colour(settings.colour)
   session.resume()
+  startStepUp()
   await startRouter(views(), drawFrame)
 }
 
@@ -40,6 +44,10 @@ function views() {
     code: { render: confirmReset },
     password: { render: setPassword },
     ...(settings.signUp && { signup: { render: signUp }, 'signup-code': { render: confirmSignUp } }),
+    ...(settings.apps && {
+      'second-step': { render: secondFactor },
+      'add-app': { isPrivate: true, isForEnrolment: true, render: addApp },
+    }),
     profile: { isPrivate: true, render: profile },
     security: { isPrivate: true, render: security },
     devices: { isPrivate: true, render: devices },

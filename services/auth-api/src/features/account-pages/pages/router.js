@@ -11,7 +11,8 @@ let latest = 0
 
 /**
  * Shows the page that the address names, now and after each step through the history. A view is called with the state of its
- * entry of the history, and with the profile where it `isPrivate`; it resolves with its `title` and its `content`.
+ * entry of the history, and with the profile where it `isPrivate`; it resolves with its `title` and its `content`. A view that
+ * `isForEnrolment` has no profile: a user whose role needs a second factor gets none before.
  */
 export function startRouter(given, frame) {
   views = given
@@ -39,11 +40,11 @@ async function show(status = '') {
   const turn = ++latest
   const isIn = session.token() !== undefined
   const name = nameOf() in views ? nameOf() : START[isIn ? 'in' : 'out']
-  const { isPrivate = false, render } = views[name]
+  const { isPrivate = false, isForEnrolment = false, render } = views[name]
   if (isPrivate && !isIn) return go('login', { next: name }, { replace: true, status })
   if (!isPrivate && isIn) return go(START.in, null, { replace: true, status })
   document.body.classList.add('loading')
-  const page = await load(isPrivate, render)
+  const page = await load(isPrivate && !isForEnrolment, render)
   // A later step, or the end of the session, has taken its place.
   if (turn !== latest) return
   document.body.classList.remove('loading')
@@ -55,12 +56,14 @@ async function show(status = '') {
   focusStart(isPrivate)
 }
 
-async function load(isPrivate, render) {
+async function load(hasProfile, render) {
   try {
-    const profile = isPrivate ? (await api.GET('/profile')).data : undefined
+    const profile = hasProfile ? (await api.GET('/profile')).data : undefined
     if (profile) await setLanguage(profile.language)
     return await render({ state: history.state ?? {}, profile })
   } catch (error) {
+    if (error.slug === 'no-second-factor')
+      return go('add-app', null, { replace: true, status: texts.factorNeeded })
     const retry = button(texts.tryAgain, () => show())
     return {
       title: texts.notLoaded,

@@ -62,6 +62,40 @@ export default {
   endsOthers: 'Other devices then have to log in again.',
   passwordChanged: 'The password is changed. Other devices have to log in again.',
 
+  // Second factor
+  secondFactor: 'Second factor',
+  secondStep: 'One more step',
+  factorCode: 'Code',
+  factorHint: 'Of your authenticator app, or a recovery code.',
+  stepUp: 'Confirm that it is you',
+  cancel: 'Cancel',
+  next: 'Next',
+  noFactors: 'With a second factor nobody can log in by your password alone.',
+  kinds: { totp: 'Authenticator app', passkey: 'Passkey' },
+  addedAt: (time) => `Added: ${time}`,
+  lastUsedAt: (time) => `Last used: ${time}`,
+  remove: 'Remove',
+  removed: (name) => `${name} is removed.`,
+  addApp: 'Add an authenticator app',
+  addAppHint:
+    'An authenticator app on your telephone shows a new code every 30 seconds. You then need one to log in.',
+  deviceName: 'Name of the device (optional)',
+  scan: 'Scan this picture with the app.',
+  qr: 'QR code for an authenticator app',
+  orType: 'Or type this key into the app: ',
+  firstCode: 'Code that the app shows',
+  factorAdded: 'Your account is protected by a second factor.',
+  factorNeeded: 'Your role needs a second factor. Add one to go on.',
+  recoveryCodes: 'Recovery codes',
+  codesLeft: (count) => `Recovery codes that are left: ${count}.`,
+  renewCodes: 'New recovery codes',
+  recoveryHint:
+    'Each of these codes logs you in once, if you lose your device. Keep them where only you can find them: they are not shown again.',
+  print: 'Print',
+  copy: 'Copy',
+  copied: 'Copied.',
+  stored: 'I have stored them',
+
   // Devices
   devices: 'Devices',
   thisDevice: 'This device',
@@ -102,5 +136,11 @@ export default {
     'reset-refused': 'This code is wrong or has expired. Try again, or send another code.',
     'signup-refused': 'This code is wrong or has expired. Try again, or start again.',
     'email-change-refused': 'This code is wrong or has expired. Try again, or change the e-mail again.',
+    'second-factor-refused':
+      'This code is wrong or was used. Wait for the next one; the clock of your device has to be right.',
+    'challenge-refused': 'This took too long. Start again.',
+    'too-many-factors': 'You have three apps. Remove one first.',
+    'last-factor': 'Your role needs a second factor. Add another one before you remove this one.',
+    cancelled: 'Without this step nothing was changed.',
   },
 }

@@ -63,6 +63,40 @@ export default {
   endsOthers: 'Les autres appareils devront alors se reconnecter.',
   passwordChanged: 'Le mot de passe est modifié. Les autres appareils doivent se reconnecter.',
 
+  // Second factor
+  secondFactor: 'Second facteur',
+  secondStep: 'Encore une étape',
+  factorCode: 'Code',
+  factorHint: 'De votre application d’authentification, ou un code de secours.',
+  stepUp: 'Confirmez que c’est vous',
+  cancel: 'Annuler',
+  next: 'Suivant',
+  noFactors: 'Avec un second facteur, votre mot de passe seul ne suffit à personne pour se connecter.',
+  kinds: { totp: 'Application d’authentification', passkey: 'Clé d’accès' },
+  addedAt: (time) => `Ajouté : ${time}`,
+  lastUsedAt: (time) => `Dernière utilisation : ${time}`,
+  remove: 'Retirer',
+  removed: (name) => `${name} : retiré.`,
+  addApp: 'Ajouter une application d’authentification',
+  addAppHint:
+    'Une application d’authentification affiche sur votre téléphone un nouveau code toutes les 30 secondes. Il en faudra un pour vous connecter.',
+  deviceName: 'Nom de l’appareil (facultatif)',
+  scan: 'Scannez cette image avec l’application.',
+  qr: 'Code QR pour une application d’authentification',
+  orType: 'Ou saisissez cette clé dans l’application : ',
+  firstCode: 'Code que l’application affiche',
+  factorAdded: 'Votre compte est protégé par un second facteur.',
+  factorNeeded: 'Votre rôle exige un second facteur. Ajoutez-en un pour continuer.',
+  recoveryCodes: 'Codes de secours',
+  codesLeft: (count) => `Codes de secours restants : ${count}.`,
+  renewCodes: 'Nouveaux codes de secours',
+  recoveryHint:
+    'Chacun de ces codes vous connecte une fois, si vous perdez votre appareil. Gardez-les là où vous seul les trouverez : ils ne seront plus affichés.',
+  print: 'Imprimer',
+  copy: 'Copier',
+  copied: 'Copié.',
+  stored: 'Je les ai conservés',
+
   // Devices
   devices: 'Appareils',
   thisDevice: 'Cet appareil',
@@ -104,5 +138,11 @@ export default {
     'reset-refused': 'Ce code est erroné ou a expiré. Réessayez, ou envoyez un autre code.',
     'signup-refused': 'Ce code est erroné ou a expiré. Réessayez, ou recommencez.',
     'email-change-refused': 'Ce code est erroné ou a expiré. Réessayez, ou modifiez l’e-mail de nouveau.',
+    'second-factor-refused':
+      'Ce code est erroné ou déjà utilisé. Attendez le suivant ; l’horloge de votre appareil doit être à l’heure.',
+    'challenge-refused': 'Cela a pris trop de temps. Recommencez.',
+    'too-many-factors': 'Vous avez trois applications. Retirez-en une d’abord.',
+    'last-factor': 'Votre rôle exige un second facteur. Ajoutez-en un autre avant de retirer celui-ci.',
+    cancelled: 'Sans cette étape, rien n’a été modifié.',
   },
 }

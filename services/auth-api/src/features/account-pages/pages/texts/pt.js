@@ -62,6 +62,40 @@ export default {
   endsOthers: 'Os outros dispositivos terão de iniciar sessão de novo.',
   passwordChanged: 'A palavra-passe foi alterada. Os outros dispositivos têm de iniciar sessão de novo.',
 
+  // Second factor
+  secondFactor: 'Segundo fator',
+  secondStep: 'Mais um passo',
+  factorCode: 'Código',
+  factorHint: 'Da sua aplicação de autenticação, ou um código de recuperação.',
+  stepUp: 'Confirme que é você',
+  cancel: 'Cancelar',
+  next: 'Seguinte',
+  noFactors: 'Com um segundo fator, ninguém inicia sessão só com a sua palavra-passe.',
+  kinds: { totp: 'Aplicação de autenticação', passkey: 'Chave de acesso' },
+  addedAt: (time) => `Adicionado: ${time}`,
+  lastUsedAt: (time) => `Última utilização: ${time}`,
+  remove: 'Remover',
+  removed: (name) => `${name}: removido.`,
+  addApp: 'Adicionar uma aplicação de autenticação',
+  addAppHint:
+    'Uma aplicação de autenticação mostra no seu telefone um novo código a cada 30 segundos. Precisará de um para iniciar sessão.',
+  deviceName: 'Nome do dispositivo (opcional)',
+  scan: 'Leia esta imagem com a aplicação.',
+  qr: 'Código QR para uma aplicação de autenticação',
+  orType: 'Ou escreva esta chave na aplicação: ',
+  firstCode: 'Código que a aplicação mostra',
+  factorAdded: 'A sua conta está protegida por um segundo fator.',
+  factorNeeded: 'A sua função exige um segundo fator. Adicione um para continuar.',
+  recoveryCodes: 'Códigos de recuperação',
+  codesLeft: (count) => `Códigos de recuperação que restam: ${count}.`,
+  renewCodes: 'Novos códigos de recuperação',
+  recoveryHint:
+    'Cada um destes códigos inicia sessão uma vez, se perder o seu dispositivo. Guarde-os onde só você os encontre: não voltam a ser mostrados.',
+  print: 'Imprimir',
+  copy: 'Copiar',
+  copied: 'Copiado.',
+  stored: 'Já os guardei',
+
   // Devices
   devices: 'Dispositivos',
   thisDevice: 'Este dispositivo',
@@ -103,5 +137,11 @@ export default {
     'signup-refused': 'Este código está errado ou expirou. Tente de novo, ou recomece.',
     'email-change-refused':
       'Este código está errado ou expirou. Tente de novo, ou altere o e-mail outra vez.',
+    'second-factor-refused':
+      'Este código está errado ou já foi usado. Espere pelo seguinte; o relógio do seu dispositivo tem de estar certo.',
+    'challenge-refused': 'Demorou demasiado. Recomece.',
+    'too-many-factors': 'Tem três aplicações. Remova primeiro uma.',
+    'last-factor': 'A sua função exige um segundo fator. Adicione outro antes de remover este.',
+    cancelled: 'Sem este passo nada foi alterado.',
   },
 }

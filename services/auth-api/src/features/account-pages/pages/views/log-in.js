@@ -15,9 +15,14 @@ export async function logIn({ state }) {
     fields: [username, passwordField('password', texts.password, 'current-password')],
     button: texts.logIn,
     async send(credentials) {
-      const { data } = await api.POST('/login', { body: credentials })
-      session.start(data.token)
-      await go(state.next ?? 'profile', null, { replace: true })
+      try {
+        const { data } = await api.POST('/login', { body: credentials })
+        session.start(data.token)
+        await go(state.next ?? 'profile', null, { replace: true })
+      } catch (problem) {
+        if (problem.slug !== 'second-factor-required') throw problem
+        await go('second-step', { challenge: problem.challenge, next: state.next })
+      }
     },
   })
   const others = [link('forgot', texts.forgot), settings.signUp && link('signup', texts.signUp)]

@@ -3,12 +3,16 @@ import { h, section } from '../element.js'
 import { accountField, form, newPasswordField, passwordField } from '../form.js'
 import { texts } from '../language.js'
 import { refresh } from '../router.js'
+import { factorSections } from './factors.js'
 
 /** What protects the account. */
 export async function security({ profile }) {
   return {
     title: texts.security,
-    content: [section(texts.password, passwordForm(profile))],
+    content: [
+      ...(settings.apps ? await factorSections() : []),
+      section(texts.password, passwordForm(profile)),
+    ],
   }
 }
 

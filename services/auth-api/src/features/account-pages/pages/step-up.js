@@ -1,0 +1,47 @@
+import { api, session, stepUp } from './api.js'
+import { button, h } from './element.js'
+import { factorField, form } from './form.js'
+import { texts } from './language.js'
+
+let pending
+
+/** Lets calls that need a second factor ask for it, once for all that wait. */
+export function startStepUp() {
+  stepUp.ask = () => {
+    pending ??= raiseToken().finally(() => {
+      pending = undefined
+    })
+    return pending
+  }
+}
+
+/** Resolves once the session has a token that a second factor has won; rejects where the user has none, or cancels. */
+async function raiseToken() {
+  const { factors } = (await api.GET('/profile/factors')).data
+  if (factors.length === 0) throw Object.assign(new Error(), { slug: 'no-second-factor' })
+  const { promise, resolve, reject } = Promise.withResolvers()
+  const dialog = h('dialog', { 'aria-labelledby': 'step-up', onclose })
+  const use = (token) => {
+    session.replace(token)
+    resolve(token)
+    dialog.close()
+  }
+  dialog.append(
+    h('h2', { id: 'step-up' }, texts.stepUp),
+    form({
+      fields: [factorField()],
+      button: texts.confirmCode,
+      async send({ code }) {
+        use((await api.POST('/login/stepup', { body: { code } })).data.token)
+      },
+    }),
+    button(texts.cancel, () => dialog.close()),
+  )
+  function onclose() {
+    dialog.remove()
+    reject(Object.assign(new Error(), { slug: 'cancelled' }))
+  }
+  document.body.append(dialog)
+  dialog.showModal()
+  return promise
+}

@@ -1,0 +1,143 @@
+import { api, session } from '../api.js'
+import { button, h, link, links, section, svg } from '../element.js'
+import { codeField, field, form, passwordField } from '../form.js'
+import { describeTime, texts } from '../language.js'
+import { encodeQR } from '../qr.js'
+import { go, refresh } from '../router.js'
+
+/** The second factors of the user, and the recovery codes that are left. */
+export async function factorSections() {
+  const { factors, recoveryCodes } = (await api.GET('/profile/factors')).data
+  const add = h('p', {}, link('add-app', texts.addApp))
+  const none = factors.length === 0 && h('p', {}, texts.noFactors)
+  return [
+    section(texts.secondFactor, none, ...factors.map(factorItem), add),
+    ...(factors.length > 0
+      ? [section(texts.recoveryCodes, h('p', {}, texts.codesLeft(recoveryCodes)), renewForm())]
+      : []),
+  ]
+}
+
+function factorItem({ id, kind, name, created_at, last_used_at }) {
+  const shown = name ?? texts.kinds[kind]
+  const remove = form({
+    button: texts.remove,
+    about: shown,
+    kind: 'secondary',
+    async send() {
+      await api.DELETE('/profile/factors/{id}', { params: { path: { id } } })
+      await refresh(texts.removed(shown))
+    },
+  })
+  const used = last_used_at && [h('br'), texts.lastUsedAt(describeTime(last_used_at))]
+  return h(
+    'div',
+    { class: 'item' },
+    h('p', {}, h('strong', {}, shown), h('br'), texts.addedAt(describeTime(created_at)), ...(used || [])),
+    remove,
+  )
+}
+
+const renewForm = () =>
+  form({
+    button: texts.renewCodes,
+    kind: 'secondary',
+    async send() {
+      showRecoveryCodes((await api.POST('/profile/factors/recoverycodes')).data.recoveryCodes)
+    },
+  })
+
+/** Adds an authenticator app: the password, the QR code with the first code, the recovery codes. */
+export async function addApp() {
+  const begin = form({
+    fields: [
+      h('p', {}, texts.addAppHint),
+      field('name', texts.deviceName, { autocapitalize: 'words', maxlength: '50', required: false }),
+      passwordField('currentPassword', texts.currentPassword, 'current-password'),
+    ],
+    button: texts.next,
+    async send({ name, currentPassword }) {
+      const { data } = await api.POST('/profile/factors/totp', {
+        body: { currentPassword, ...(name && { name }) },
+      })
+      begin.replaceWith(confirmForm(data))
+      document.querySelector('h1').focus()
+    },
+  })
+  return {
+    title: texts.addApp,
+    content: [h('div', { class: 'card' }, begin), links(link('security', texts.back))],
+  }
+}
+
+function confirmForm({ secret, uri }) {
+  return form({
+    fields: [
+      h('p', {}, texts.scan),
+      drawQr(uri),
+      h('p', {}, texts.orType, h('code', {}, secret.match(/.{1,4}/g).join(' '))),
+      codeField(texts.firstCode),
+    ],
+    button: texts.confirmCode,
+    async send({ code }) {
+      const { data } = await api.POST('/profile/factors/totp/confirm', { body: { code } })
+      await finishEnrolment(data)
+    },
+  })
+}
+
+/** Goes on with the token that the new factor has won, and with the recovery codes of the first one. */
+export async function finishEnrolment({ token, recoveryCodes }) {
+  session.replace(token)
+  if (recoveryCodes.length > 0) showRecoveryCodes(recoveryCodes)
+  else await go('security', null, { replace: true, status: texts.factorAdded })
+}
+
+/** In place of the page: the codes are shown once, and are in no entry of the history. */
+function showRecoveryCodes(codes) {
+  const copied = h('span', { role: 'status' })
+  const copy = async () => {
+    await navigator.clipboard.writeText(codes.join('\n'))
+    copied.textContent = texts.copied
+  }
+  const done = form({
+    button: texts.stored,
+    send: () => go('security', null, { replace: true, status: texts.factorAdded }),
+  })
+  const title = h('h1', { tabindex: '-1' }, texts.recoveryCodes)
+  document.querySelector('main').replaceChildren(
+    title,
+    h(
+      'div',
+      { class: 'card' },
+      h('p', {}, texts.recoveryHint),
+      h('ul', { class: 'codes' }, ...codes.map((code) => h('li', {}, h('code', {}, code)))),
+      links(
+        button(texts.print, () => print()),
+        button(texts.copy, copy),
+        copied,
+      ),
+      done,
+    ),
+  )
+  title.focus()
+}
+
+/** A picture of elements, which the Content-Security-Policy allows without an exception. */
+function drawQr(text) {
+  const rows = encodeQR(text, 'raw')
+  const path = rows.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : ''))).join('')
+  const size = rows.length
+  return svg(
+    'svg',
+    {
+      viewBox: `0 0 ${size} ${size}`,
+      class: 'qr',
+      role: 'img',
+      'aria-label': texts.qr,
+      'shape-rendering': 'crispEdges',
+    },
+    svg('rect', { width: size, height: size, fill: '#fff' }),
+    svg('path', { d: path, fill: '#000' }),
+  )
+}
