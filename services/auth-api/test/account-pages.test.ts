@@ -570,8 +570,8 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
   it('can be served elsewhere, from an origin that CORS_ORIGINS names', async () => {
     const copy = createServer(async ({ url = '/' }, response) => {
       const file = url === '/account/' ? 'index.html' : url.replace('/account/', '')
-      const path =
-        file === 'openapi-fetch.mjs' ? fileURLToPath(import.meta.resolve('openapi-fetch')) : join(PAGES, file)
+      const library = { 'openapi-fetch.mjs': 'openapi-fetch', 'qr.js': 'qr' }[file]
+      const path = library ? fileURLToPath(import.meta.resolve(library)) : join(PAGES, file)
       const text = await readFile(path, 'utf8').catch(() => undefined)
       if (text === undefined) return response.writeHead(404).end()
       const type =
