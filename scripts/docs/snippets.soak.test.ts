@@ -10,8 +10,8 @@ import { readSnippets } from './snippets.ts'
 
 /** The tutorial clones and installs. */
 const FIRST = 'docs/tutorial/your-own-endpoint.md'
-/** These change the password of a demo user, or revert a migration. */
-const LAST = ['README.md', 'docs/how-to/use-the-account-pages.md', 'docs/how-to/add-a-table.md']
+/** These change the password of a demo user. */
+const LAST = ['README.md', 'docs/how-to/use-the-account-pages.md']
 /** Pages whose commands are for the time before the first start. */
 const WITHOUT_START = ['docs/how-to/create-secrets.md', FIRST]
 const rankOf = (page: string) => (page === FIRST ? -1 : 1 + LAST.indexOf(page))
