@@ -1,6 +1,7 @@
 import { createFactorRepository, type Factor } from '@latchkey/shared/factors/factor-repository.ts'
 import { createFactorSealer } from '@latchkey/shared/factors/factor-sealer.ts'
 import { FACTORS_PROPERTY, factorKindsOf } from '@latchkey/shared/factors/user-factors.ts'
+import type { TextSealer } from '@latchkey/shared/secrets/sealed-text.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import { printable } from '@latchkey/text/printable.ts'
@@ -9,6 +10,7 @@ import { formatTable } from '../console/columns.ts'
 import { refuseFaults } from '../fault.ts'
 import { changeAccount } from './find-account.ts'
 import { recordEvent } from './record-event.ts'
+import { createSealedTextRepository, FIRST, SEALED, type SealedText } from './sealed-text-repository.ts'
 
 /** The width of the column in the audit trail. */
 const MAX_REASON = 100
@@ -57,18 +59,37 @@ export function describeFactors(factors: readonly Factor[], recoveryCodes: numbe
   return `${formatTable(['kind', 'name', 'added', 'last used'], rows)}\nRecovery codes left: ${recoveryCodes}`
 }
 
-/** Seals by the current FACTOR_SECRET what the previous one has sealed; returns how many texts, and how many open with neither. */
+export interface Resealed {
+  resealed: number
+  /** How many texts open with neither secret. */
+  lost: number
+}
+
+/** Seals by FACTOR_SECRET what the previous one has sealed, in every row. */
 export async function resealFactors(
   { db }: Pick<AdminContext, 'db'>,
   { secret, previousSecret }: { secret: Uint8Array; previousSecret: Uint8Array | undefined },
-): Promise<{ resealed: number; lost: number }> {
+): Promise<Resealed> {
   const sealer = createFactorSealer(secret, previousSecret)
-  let lost = 0
-  const resealed = await createFactorRepository(db).resealAll((sealed) =>
-    sealer.reseal(sealed).catch(() => {
-      lost++
-      return undefined
-    }),
-  )
-  return { resealed, lost }
+  const counts = { resealed: 0, lost: 0 }
+  for (const column of SEALED) {
+    const texts = createSealedTextRepository(db, column)
+    let batch = await texts.findAfter(FIRST)
+    while (batch.length > 0) {
+      for (const text of batch) await resealText(sealer, texts, text, counts)
+      batch = await texts.findAfter(batch.at(-1)?.id ?? '')
+    }
+  }
+  return counts
+}
+
+async function resealText(
+  sealer: TextSealer,
+  texts: ReturnType<typeof createSealedTextRepository>,
+  text: SealedText,
+  counts: Resealed,
+): Promise<void> {
+  const resealed = await sealer.reseal(text.sealed).catch(() => null)
+  if (resealed === null) counts.lost++
+  else if (resealed !== undefined && (await texts.replace(text, resealed))) counts.resealed++
 }

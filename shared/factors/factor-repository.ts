@@ -90,13 +90,6 @@ const DELETE_CODES: Statement = {
   text: 'delete from recovery_code where userid = $1',
 }
 
-/** The columns with sealed texts. */
-const SEALED = [
-  { table: 'user_factor', column: 'data', where: " and kind = 'totp'" },
-  { table: 'recovery_code', column: 'hash', where: '' },
-] as const
-const BATCH_SIZE = 500
-
 export type FactorRepository = ReturnType<typeof createFactorRepository>
 
 /** Creates the repository of factors and recovery codes. Given a transaction, it works inside that transaction. */
@@ -162,39 +155,6 @@ export function createFactorRepository(db: Queryable) {
       await db.execute(DELETE_CODES, [db.toUuidValue(userid)])
       const rows = codes.map(({ id, hash }) => [db.toUuidValue(id), db.toUuidValue(userid), hash, now])
       await insertRows(db, 'recovery_code', ['id', 'userid', 'hash', 'created_at'], rows)
-    },
-
-    /**
-     * Replaces every sealed text by what `reseal` returns for it, in batches; leaves those for which it returns undefined.
-     * Returns how many it replaced.
-     */
-    async resealAll(reseal: (sealed: string) => Promise<string | undefined>): Promise<number> {
-      let replaced = 0
-      for (const { table, column, where } of SEALED) {
-        const find: Statement = {
-          name: `${table}-sealed`,
-          text: `select id, ${column} as content from ${table} where id > $1${where} order by id limit ${BATCH_SIZE}`,
-        }
-        const replace: Statement = {
-          name: `${table}-reseal`,
-          text: `update ${table} set ${column} = $2 where id = $1 and ${column} = $3`,
-        }
-        let after: string | undefined = '00000000-0000-0000-0000-000000000000'
-        while (after !== undefined) {
-          const rows: { id: unknown; content: string }[] = await db.query(find, [db.toUuidValue(after)])
-          for (const { id, content } of rows) {
-            const resealed = await reseal(content)
-            if (
-              resealed !== undefined &&
-              (await changesOne(replace, db.fromUuidValue(id), resealed, content))
-            )
-              replaced++
-          }
-          const last = rows.at(-1)
-          after = last && rows.length === BATCH_SIZE ? db.fromUuidValue(last.id) : undefined
-        }
-      }
-      return replaced
     },
 
     /** Uses a recovery code; true for the one call that does. */

@@ -1,0 +1,40 @@
+import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
+
+/** A text that FACTOR_SECRET has sealed, in the row with an id. */
+export interface SealedText {
+  id: string
+  sealed: string
+}
+
+const BATCH_SIZE = 500
+/** Before every id. */
+export const FIRST = '00000000-0000-0000-0000-000000000000'
+
+const sealedIn = (table: string, column: string, condition: string) => ({
+  find: {
+    name: `${table}-sealed`,
+    text: `select id, ${column} as sealed from ${table} where id > $1${condition} order by id limit ${BATCH_SIZE}`,
+  },
+  replace: {
+    name: `${table}-reseal`,
+    text: `update ${table} set ${column} = $2 where id = $1 and ${column} = $3`,
+  },
+})
+
+/** The columns with such texts. */
+export const SEALED: readonly Readonly<Record<'find' | 'replace', Statement>>[] = [
+  sealedIn('user_factor', 'data', " and kind = 'totp'"),
+  sealedIn('recovery_code', 'hash', ''),
+]
+
+/** Creates the repository of one of the columns. */
+export const createSealedTextRepository = (db: Queryable, { find, replace }: (typeof SEALED)[number]) => ({
+  /** The texts of the rows after an id, in the order of their ids: a batch. */
+  async findAfter(id: string): Promise<SealedText[]> {
+    const rows = await db.query<{ id: unknown; sealed: string }>(find, [db.toUuidValue(id)])
+    return rows.map((row) => ({ id: db.fromUuidValue(row.id), sealed: row.sealed }))
+  },
+  /** Replaces a text unless it has changed; true when it was replaced. */
+  replace: async ({ id, sealed }: SealedText, by: string): Promise<boolean> =>
+    (await db.execute(replace, [db.toUuidValue(id), by, sealed])) === 1,
+})
