@@ -47,6 +47,7 @@ const casesOf = (server: string): Record<string, Case[]> => ({
   ],
   '4': [{ code: 4, command: ['run', '/etc/nope.ts#run'] }],
   '5': [{ code: 5, command: 'SCRIPTIFY_PHP_BINARY=/nope scriptify terminal --runtime php -x 1' }],
+  '124': [{ code: 124, command: `${RUN}forever --timeout 100ms` }],
   '128 + n': [{ code: 143, command: `${RUN}dieBy --arg 15` }],
   '7': [{ code: 7, command: 'scriptify endpoint GET http://127.0.0.1:1/' }],
   '22': [{ code: 22, command: ['endpoint', 'GET', `${server}/missing`] }],

@@ -285,6 +285,7 @@ describe('the node terminal, used by one case after the other', () => {
     const lines = [
       'console.log(new Error("e"), process.argv); console.trace()',
       'new Error("e").stack',
+      'globalThis',
       'await import("./nope.ts").catch(({ message, stack }: Error) => [message, stack])',
     ]
     for (const line of lines) expect(await terminal.enter(line)).not.toMatch(/scriptify\/src|node:inspector/)

@@ -15,7 +15,7 @@ export interface ReferenceOptions {
 const NAME = '[A-Za-z_\\u0080-\\u{10ffff}][\\w\\u0080-\\u{10ffff}]*'
 const CLASS_REFERENCE = new RegExp(`^\\\\*(${NAME}(?:\\\\+${NAME})*)(?:::(${NAME}))?$`, 'u')
 const MODULE_REFERENCE =
-  /^(?<path>.+)#(?<name>[\p{ID_Start}$_][\p{ID_Continue}$\\]*)(?:::(?<method>[^:#]+))?$/u
+  /^(?<path>.+?)#(?<name>[\p{ID_Start}$_][\p{ID_Continue}$\\]*)(?:::(?<method>#?[^:#]+))?$/u
 const MODULE_FILE = /\.(?:[cm]?[jt]s|php)(#|::|$)/
 const FORMS =
   '\\Name\\Space\\Class::method, path/file.php#Class::method, path/module.ts#Class::method or path/module.ts#function'

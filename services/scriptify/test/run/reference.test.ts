@@ -57,6 +57,7 @@ describe('a reference', () => {
     { text: 'src/a.ts#Job::run', className: 'Job', method: 'run' },
     { text: './src/a.ts#default::run', className: 'default', method: 'run' },
     { text: 'src/a.ts#send', className: undefined, method: 'send' },
+    { text: 'src/a.ts#Job::#hidden', className: 'Job', method: '#hidden' },
     { text: 'src/../src/a.ts#$x', className: undefined, method: '$x' },
   ])('$text is a module', async ({ text, className, method }) => {
     const rootdir = aProject({ 'composer.json': '{}', 'src/a.ts': '' })

@@ -24,7 +24,12 @@ export function prepareGlobals(evaluator: Pick<Evaluator, 'lexicalNames' | 'read
       importModule(resolve(specifier), options),
   })
   Object.defineProperty(globalThis, META, { value: { url: here, dirname: process.cwd(), resolve } })
-  defineGlobal('require', createRequire(here))
+  // Not enumerable, as in Node's own prompt: it shows the modules of scriptify.
+  Object.defineProperty(globalThis, 'require', {
+    value: createRequire(here),
+    writable: true,
+    configurable: true,
+  })
   const ownNames = new Set(Object.getOwnPropertyNames(globalThis))
   const userNames = () => {
     const globals = Object.keys(globalThis).filter((name) => !ownNames.has(name))
