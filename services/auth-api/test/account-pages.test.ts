@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import axe from 'axe-core'
+import getPort from 'get-port'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import decodeQR from 'qr/decode.js'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -86,6 +87,7 @@ describe('the files of /account/', () => {
       deletion: false,
       sessions: false,
       apps: false,
+      passkeys: false,
     })
   })
 
@@ -105,8 +107,10 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
   let browser: Browser
   let origin = ''
   beforeAll(async () => {
-    app = await startApp({ settings: SETTINGS })
-    origin = await listen(app)
+    const port = await getPort()
+    origin = `http://localhost:${port}`
+    app = await startApp({ settings: { ...SETTINGS, PASSKEY_ORIGINS: origin } })
+    await listen(app, port)
     browser = await openBrowser()
   })
   afterEach(() => app.setClock(undefined))
@@ -115,8 +119,8 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await app[Symbol.asyncDispose]()
   })
 
-  async function listen({ server }: TestApp): Promise<string> {
-    const url = await server.listen({ host: '127.0.0.1', port: 0 })
+  async function listen({ server }: TestApp, port = 0): Promise<string> {
+    const url = await server.listen({ host: '127.0.0.1', port })
     return url.replace('127.0.0.1', 'localhost')
   }
 
@@ -549,6 +553,74 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await says(page, 'Your role needs a second factor. Add another one')
   })
 
+  /** Gives the browser an authenticator that keeps passkeys, and verifies its user where `isUser`. */
+  async function addAuthenticator(page: Page) {
+    const devTools = await page.context().newCDPSession(page)
+    await devTools.send('WebAuthn.enable')
+    const options = {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+    } as const
+    const { authenticatorId } = await devTools.send('WebAuthn.addVirtualAuthenticator', { options })
+    return {
+      setUser: (isUserVerified: boolean) =>
+        devTools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
+      lose: () => devTools.send('WebAuthn.clearCredentials', { authenticatorId }),
+    }
+  }
+
+  it('adds a passkey, and then logs in by it, after the password and alone, until it is lost', async () => {
+    const { page, user, faults } = await openLoggedIn()
+    const authenticator = await addAuthenticator(page)
+    await follow(page, 'Security')
+    await follow(page, 'Add a passkey')
+    await fieldOf(page, 'Name of the device (optional)').fill('Laptop')
+    await authenticator.setUser(false)
+    await addApp(page)
+    await says(page, 'No passkey was used.')
+    await authenticator.setUser(true)
+    await press(page, 'Next')
+    await onPage(page, 'Recovery codes')
+    const [code = ''] = await page.locator('.codes li').allTextContents()
+    await press(page, 'I have stored them')
+    await says(page, 'Laptop')
+    await follow(page, 'Add a passkey')
+    await addApp(page)
+    await says(page, 'This device has a passkey for this account already.')
+
+    await press(page, 'Log out')
+    await logIn(page, user.email)
+    await press(page, 'Use your passkey')
+    await onPage(page, 'Profile')
+    await press(page, 'Log out')
+    await press(page, 'Log in with a passkey')
+    await onPage(page, 'Profile')
+
+    app.setClock(Date.now() + FIVE_MINUTES_MS + STEP_MS)
+    await follow(page, 'Security')
+    await press(page, 'New recovery codes')
+    await onDialog(page).getByRole('button', { name: 'Use your passkey' }).click()
+    await onPage(page, 'Recovery codes')
+    const [newCode = ''] = await page.locator('.codes li').allTextContents()
+    await press(page, 'I have stored them')
+
+    await authenticator.lose()
+    await press(page, 'Log out')
+    await press(page, 'Log in with a passkey')
+    await says(page, 'No passkey was used.')
+    await logIn(page, user.email)
+    await fieldOf(page, 'Code').fill(code)
+    await press(page, 'Log in')
+    await says(page, 'This code is wrong or was used.')
+    await fieldOf(page, 'Code').fill(newCode)
+    await press(page, 'Log in')
+    await onPage(page, 'Profile')
+    expect(faults()).toEqual([])
+  })
+
   it('offers nothing that the server would refuse, and says how long to wait', async () => {
     const settings = { LOGIN_FIELD: 'username', RATE_LIMIT_LOGIN: '1' }
     await using other = await startApp({ database: app.database, settings })
@@ -633,6 +705,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
         ['security', 'Security'],
         ['devices', 'Devices'],
         ['delete', 'Delete your account'],
+        ['add-passkey', 'Add a passkey'],
         ['add-app', 'Add an authenticator app'],
       ] as const) {
         await page.goto(`${origin}/account/#${hash}`)

@@ -91,5 +91,6 @@ function describeSettings(app: FastifyInstance, { accountPages, login, profile }
     deletion: has('POST', '/profile/delete'),
     sessions: has('GET', '/sessions'),
     apps: has('POST', '/profile/factors/totp'),
+    passkeys: has('POST', '/login/passkey'),
   }
 }

@@ -5,7 +5,7 @@ import { go, refresh, startRouter } from './router.js'
 import { startStepUp } from './step-up.js'
 import { deleteAccount } from './views/delete-account.js'
 import { devices } from './views/devices.js'
-import { addApp } from './views/factors.js'
+import { addApp, addPasskey } from './views/factors.js'
 import { logIn } from './views/log-in.js'
 import { profile } from './views/profile.js'
 import { confirmReset, requestReset, setPassword } from './views/reset-password.js'
@@ -46,6 +46,7 @@ function views() {
     ...(settings.signUp && { signup: { render: signUp }, 'signup-code': { render: confirmSignUp } }),
     ...(settings.apps && {
       'second-step': { render: secondFactor },
+      'add-passkey': { isPrivate: true, isForEnrolment: true, render: addPasskey },
       'add-app': { isPrivate: true, isForEnrolment: true, render: addApp },
     }),
     profile: { isPrivate: true, render: profile },

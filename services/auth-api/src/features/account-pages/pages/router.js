@@ -31,6 +31,12 @@ export function go(name, state = null, { replace = false, status = '' } = {}) {
   return show(status)
 }
 
+/** Begins a session, and goes on to the page that was asked for. */
+export function enter(token, next = 'profile', status = '') {
+  session.start(token)
+  return go(next, null, { replace: true, status })
+}
+
 /** Shows the page again, with what has changed. */
 export const refresh = (status) => show(status)
 

@@ -2,6 +2,7 @@ import { api, session, stepUp } from './api.js'
 import { button, h } from './element.js'
 import { factorField, form } from './form.js'
 import { texts } from './language.js'
+import { hasPasskeys, usePasskey } from './passkey.js'
 
 let pending
 
@@ -26,8 +27,16 @@ async function raiseToken() {
     resolve(token)
     dialog.close()
   }
+  const byPasskey = form({
+    button: texts.usePasskey,
+    async send() {
+      const credential = await usePasskey(await api.POST('/login/stepup/passkey/options'))
+      use((await api.POST('/login/stepup/passkey', { body: { credential } })).data.token)
+    },
+  })
   dialog.append(
     h('h2', { id: 'step-up' }, texts.stepUp),
+    ...(factors.some(({ kind }) => kind === 'passkey') && hasPasskeys() ? [byPasskey] : []),
     form({
       fields: [factorField()],
       button: texts.confirmCode,

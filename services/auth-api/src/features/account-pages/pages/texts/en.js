@@ -95,6 +95,11 @@ export default {
   copy: 'Copy',
   copied: 'Copied.',
   stored: 'I have stored them',
+  logInByPasskey: 'Log in with a passkey',
+  usePasskey: 'Use your passkey',
+  addPasskey: 'Add a passkey',
+  addPasskeyHint:
+    'A passkey is on your device or in your password manager. It logs you in by fingerprint, face or PIN, without your password.',
 
   // Devices
   devices: 'Devices',
@@ -139,7 +144,10 @@ export default {
     'second-factor-refused':
       'This code is wrong or was used. Wait for the next one; the clock of your device has to be right.',
     'challenge-refused': 'This took too long. Start again.',
-    'too-many-factors': 'You have three apps. Remove one first.',
+    'too-many-factors': 'You have as many as you can. Remove one first.',
+    'passkey-refused': 'This passkey is not accepted. Try another way.',
+    'passkey-cancelled': 'No passkey was used. Try again, or try another way.',
+    'passkey-exists': 'This device has a passkey for this account already.',
     'last-factor': 'Your role needs a second factor. Add another one before you remove this one.',
     cancelled: 'Without this step nothing was changed.',
   },

@@ -96,6 +96,11 @@ export default {
   copy: 'Copier',
   copied: 'Copié.',
   stored: 'Je les ai conservés',
+  logInByPasskey: 'Se connecter par clé d’accès',
+  usePasskey: 'Utiliser votre clé d’accès',
+  addPasskey: 'Ajouter une clé d’accès',
+  addPasskeyHint:
+    'Une clé d’accès est sur votre appareil ou dans votre gestionnaire de mots de passe. Elle vous connecte par empreinte, visage ou code PIN, sans votre mot de passe.',
 
   // Devices
   devices: 'Appareils',
@@ -141,7 +146,10 @@ export default {
     'second-factor-refused':
       'Ce code est erroné ou déjà utilisé. Attendez le suivant ; l’horloge de votre appareil doit être à l’heure.',
     'challenge-refused': 'Cela a pris trop de temps. Recommencez.',
-    'too-many-factors': 'Vous avez trois applications. Retirez-en une d’abord.',
+    'too-many-factors': 'Vous en avez déjà le plus grand nombre. Retirez-en un d’abord.',
+    'passkey-refused': 'Cette clé d’accès n’est pas acceptée. Essayez autrement.',
+    'passkey-cancelled': 'Aucune clé d’accès n’a été utilisée. Réessayez, ou essayez autrement.',
+    'passkey-exists': 'Cet appareil a déjà une clé d’accès pour ce compte.',
     'last-factor': 'Votre rôle exige un second facteur. Ajoutez-en un autre avant de retirer celui-ci.',
     cancelled: 'Sans cette étape, rien n’a été modifié.',
   },

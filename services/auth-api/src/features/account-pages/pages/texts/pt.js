@@ -95,6 +95,11 @@ export default {
   copy: 'Copiar',
   copied: 'Copiado.',
   stored: 'Já os guardei',
+  logInByPasskey: 'Iniciar sessão com chave de acesso',
+  usePasskey: 'Usar a sua chave de acesso',
+  addPasskey: 'Adicionar uma chave de acesso',
+  addPasskeyHint:
+    'Uma chave de acesso está no seu dispositivo ou no seu gestor de palavras-passe. Inicia sessão por impressão digital, rosto ou PIN, sem a sua palavra-passe.',
 
   // Devices
   devices: 'Dispositivos',
@@ -140,7 +145,10 @@ export default {
     'second-factor-refused':
       'Este código está errado ou já foi usado. Espere pelo seguinte; o relógio do seu dispositivo tem de estar certo.',
     'challenge-refused': 'Demorou demasiado. Recomece.',
-    'too-many-factors': 'Tem três aplicações. Remova primeiro uma.',
+    'too-many-factors': 'Já tem o máximo. Remova primeiro um.',
+    'passkey-refused': 'Esta chave de acesso não é aceite. Tente de outra forma.',
+    'passkey-cancelled': 'Nenhuma chave de acesso foi usada. Tente de novo, ou de outra forma.',
+    'passkey-exists': 'Este dispositivo já tem uma chave de acesso para esta conta.',
     'last-factor': 'A sua função exige um segundo fator. Adicione outro antes de remover este.',
     cancelled: 'Sem este passo nada foi alterado.',
   },

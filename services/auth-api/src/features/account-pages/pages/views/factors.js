@@ -2,13 +2,14 @@ import { api, session } from '../api.js'
 import { button, h, link, links, section, svg } from '../element.js'
 import { codeField, field, form, passwordField } from '../form.js'
 import { describeTime, texts } from '../language.js'
+import { createPasskey, hasPasskeys } from '../passkey.js'
 import { encodeQR } from '../qr.js'
 import { go, refresh } from '../router.js'
 
 /** The second factors of the user, and the recovery codes that are left. */
 export async function factorSections() {
   const { factors, recoveryCodes } = (await api.GET('/profile/factors')).data
-  const add = h('p', {}, link('add-app', texts.addApp))
+  const add = links(link('add-app', texts.addApp), hasPasskeys() && link('add-passkey', texts.addPasskey))
   const none = factors.length === 0 && h('p', {}, texts.noFactors)
   return [
     section(texts.secondFactor, none, ...factors.map(factorItem), add),
@@ -50,11 +51,7 @@ const renewForm = () =>
 /** Adds an authenticator app: the password, the QR code with the first code, the recovery codes. */
 export async function addApp() {
   const begin = form({
-    fields: [
-      h('p', {}, texts.addAppHint),
-      field('name', texts.deviceName, { autocapitalize: 'words', maxlength: '50', required: false }),
-      passwordField('currentPassword', texts.currentPassword, 'current-password'),
-    ],
+    fields: [h('p', {}, texts.addAppHint), ...enrolmentFields()],
     button: texts.next,
     async send({ name, currentPassword }) {
       const { data } = await api.POST('/profile/factors/totp', {
@@ -66,9 +63,36 @@ export async function addApp() {
   })
   return {
     title: texts.addApp,
-    content: [h('div', { class: 'card' }, begin), links(link('security', texts.back))],
+    content: [
+      h('div', { class: 'card' }, begin),
+      links(hasPasskeys() && link('add-passkey', texts.addPasskey), link('security', texts.back)),
+    ],
   }
 }
+
+/** Adds a passkey: the password, then the device of the user creates it. */
+export async function addPasskey() {
+  const add = form({
+    fields: [h('p', {}, texts.addPasskeyHint), ...enrolmentFields()],
+    button: texts.next,
+    async send({ name, currentPassword }) {
+      const credential = await createPasskey(
+        await api.POST('/profile/factors/passkey', { body: { currentPassword } }),
+      )
+      const body = { credential, ...(name && { name }) }
+      await finishEnrolment((await api.POST('/profile/factors/passkey/confirm', { body })).data)
+    },
+  })
+  return {
+    title: texts.addPasskey,
+    content: [h('div', { class: 'card' }, add), links(link('security', texts.back))],
+  }
+}
+
+const enrolmentFields = () => [
+  field('name', texts.deviceName, { autocapitalize: 'words', maxlength: '50', required: false }),
+  passwordField('currentPassword', texts.currentPassword, 'current-password'),
+]
 
 function confirmForm({ secret, uri }) {
   return form({

@@ -1,10 +1,11 @@
-import { api, session, settings } from '../api.js'
+import { api, settings } from '../api.js'
 import { link, links } from '../element.js'
 import { emailField, field, form, passwordField } from '../form.js'
 import { texts } from '../language.js'
-import { go } from '../router.js'
+import { hasPasskeys, usePasskey } from '../passkey.js'
+import { enter, go } from '../router.js'
 
-/** Logs in by password. `state.next` names the page to go on with. */
+/** Logs in by password, or by a passkey alone. `state.next` names the page to go on with. */
 export async function logIn({ state }) {
   const byEmail = settings.loginField === 'email'
   const username = byEmail
@@ -17,14 +18,23 @@ export async function logIn({ state }) {
     async send(credentials) {
       try {
         const { data } = await api.POST('/login', { body: credentials })
-        session.start(data.token)
-        await go(state.next ?? 'profile', null, { replace: true })
+        await enter(data.token, state.next)
       } catch (problem) {
         if (problem.slug !== 'second-factor-required') throw problem
-        await go('second-step', { challenge: problem.challenge, next: state.next })
+        const { challenge, factors } = problem
+        await go('second-step', { challenge, factors, next: state.next })
       }
     },
   })
+  const byPasskey = form({
+    button: texts.logInByPasskey,
+    kind: 'secondary',
+    async send() {
+      const credential = await usePasskey(await api.POST('/login/passkey/options', { body: {} }))
+      const { data } = await api.POST('/login/passkey', { body: { credential } })
+      await enter(data.token, state.next)
+    },
+  })
   const others = [link('forgot', texts.forgot), settings.signUp && link('signup', texts.signUp)]
-  return { title: texts.logIn, content: [login, links(...others)] }
+  return { title: texts.logIn, content: [login, ...(hasPasskeys() ? [byPasskey] : []), links(...others)] }
 }

@@ -1,19 +1,28 @@
-import { api, session } from '../api.js'
+import { api } from '../api.js'
 import { link, links } from '../element.js'
 import { factorField, form } from '../form.js'
 import { texts } from '../language.js'
-import { go } from '../router.js'
+import { hasPasskeys, usePasskey } from '../passkey.js'
+import { enter } from '../router.js'
 
 /** The second step of a login: `state.challenge` is what the first was answered with. */
-export async function secondFactor({ state: { challenge, next } }) {
+export async function secondFactor({ state: { challenge, factors = [], next } }) {
   const answer = form({
     fields: [factorField()],
     button: texts.logIn,
     async send({ code }) {
       const { data } = await api.POST('/login/secondfactor', { body: { challenge, code } })
-      session.start(data.token)
-      await go(next ?? 'profile', null, { replace: true })
+      await enter(data.token, next)
     },
   })
-  return { title: texts.secondStep, content: [answer, links(link('login', texts.startAgain))] }
+  const byPasskey = form({
+    button: texts.usePasskey,
+    async send() {
+      const credential = await usePasskey(await api.POST('/login/passkey/options', { body: { challenge } }))
+      const { data } = await api.POST('/login/passkey', { body: { credential } })
+      await enter(data.token, next)
+    },
+  })
+  const passkeys = factors.includes('passkey') && hasPasskeys() ? [byPasskey] : []
+  return { title: texts.secondStep, content: [...passkeys, answer, links(link('login', texts.startAgain))] }
 }

@@ -1,8 +1,8 @@
-import { api, session } from '../api.js'
+import { api } from '../api.js'
 import { h, link, links } from '../element.js'
 import { codeField, emailField, field, form, newPasswordField } from '../form.js'
 import { currentLanguage, texts } from '../language.js'
-import { go } from '../router.js'
+import { enter, go } from '../router.js'
 
 const usernameField = () =>
   field('username', texts.username, { hint: texts.usernameHint, autocomplete: 'off', maxlength: '20' })
@@ -41,8 +41,7 @@ export async function confirmSignUp({ state: { email, token } }) {
       const { data } = await api
         .POST('/signup/confirm', { body: { email, token, code, ...renamed } })
         .catch(offerUsername)
-      session.start(data.token)
-      await go('profile', null, { replace: true, status: texts.welcome })
+      await enter(data.token, 'profile', texts.welcome)
     },
   })
 
