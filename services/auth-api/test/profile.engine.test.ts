@@ -1,5 +1,7 @@
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { LANGUAGE_PROPERTY } from '@latchkey/shared/users/user.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { serviceUrl } from '../../test/support/test-database.ts'
 import { aToken, aUser, bearer, startApp, type TestApp, type TestUser } from './support/start-app.ts'
 
 let app: TestApp
@@ -97,9 +99,17 @@ describe('PUT /profile', () => {
     expect(statuses).toEqual([200, ...Array(9).fill(409)])
   })
 
-  it('answers 200 to nearly all of forty concurrent changes of one account, and to none 500', async () => {
-    const answers = await Promise.all(Array.from({ length: 40 }, (_, at) => update({ name: `Ada ${at}` })))
-    const statuses = answers.map(({ statusCode }) => statusCode)
+  it('answers 200 to nearly all of forty concurrent changes of one account at two replicas', async () => {
+    const db = await openDatabase(serviceUrl(app.database, 'auth-api'), { poolSize: 12 })
+    const settings = { JWT_SECRET: Buffer.from(app.config.tokens.secret).toString('base64') }
+    await using other = await startApp({ settings, database: { ...app.database, db } })
+    const requests = Array.from({ length: 40 }, (_, at) => {
+      const { server } = at % 2 === 0 ? app : other
+      const payload = { name: `Ada ${at}`, language: at % 3 === 0 ? 'en' : 'pt' }
+      return server.inject({ method: 'PUT', url: '/profile', headers: bearer(token), payload })
+    })
+    const statuses = (await Promise.all(requests)).map(({ statusCode }) => statusCode)
+    await db.close()
     expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([])
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(36)
   })
