@@ -15,7 +15,7 @@ import { hasDocker } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
 
 /** The limit above the runtime, with some room. PHP takes 27 of it. */
-const MEGABYTES = 107
+const MEGABYTES = 114
 /** `docker run` of the image with nothing writable but /tmp; `options` are docker's. */
 const scriptify = (args: string[], { input = '', options = [] as string[] } = {}): Promise<Ended> =>
   endedOf('docker', ['run', '--rm', '-i', ...HARDENED, ...options, IMAGE, ...args], input)
