@@ -37,8 +37,9 @@ export async function addPasskeys(app: FastifyInstance, config: Config, core: Co
     issueToken,
     clock,
   })
+  const withPasskey = createPasskeyGuard(core, secondFactor)
   await app.register(passkeyRoutes, {
-    ...createPasskeyLogins(config, core, { secondFactor, party }),
+    ...createPasskeyLogins(config, core, { secondFactor, party, withPasskey }),
     async begin(currentPassword, request) {
       const caller = callerOf(request)
       const user = await requireValid(db, caller.claims)
@@ -47,31 +48,35 @@ export async function addPasskeys(app: FastifyInstance, config: Config, core: Co
     },
     confirm(registration, request) {
       const caller = callerOf(request)
-      return limited(core, request, { userid: caller.claims.sub }, () =>
-        register.confirm(caller, registration),
-      )
+      return withPasskey(request, { userid: caller.claims.sub }, () => register.confirm(caller, registration))
     },
   })
 }
 
 /** Runs what needs a passkey of a user, within the limits; counts and reports its refusal. */
-function limited<Result>(
-  { limits, secondFactor, auditOf }: Core,
+type WithPasskey = <Result>(
   request: FastifyRequest,
   attempt: { userid: string; challenge?: string },
   work: () => Promise<Result>,
-): Promise<Result> {
-  const event = { code: 'passkey_refused', name: 'passkey.refused', userid: attempt.userid } as const
-  const reported = () => reportRefusal(auditOf(request), event, work)
-  const done = limits.limitFactors(request, { ...attempt, isGuessable: false }, reported)
-  return secondFactor ? secondFactor.count('passkey', done) : done
-}
+) => Promise<Result>
+
+const createPasskeyGuard =
+  ({ limits, auditOf }: Core, { count }: Pick<SecondFactor, 'count'>): WithPasskey =>
+  (request, attempt, work) => {
+    const event = { code: 'passkey_refused', name: 'passkey.refused', userid: attempt.userid } as const
+    const reported = () => reportRefusal(auditOf(request), event, work)
+    return count('passkey', limits.limitFactors(request, { ...attempt, isGuessable: false }, reported))
+  }
 
 /** Creates what exchanges a signature of a passkey for a token. */
 function createPasskeyLogins(
   { login }: Config,
   core: Core,
-  { secondFactor, party }: { secondFactor: SecondFactor; party: RelyingParty },
+  {
+    secondFactor,
+    party,
+    withPasskey,
+  }: { secondFactor: SecondFactor; party: RelyingParty; withPasskey: WithPasskey },
 ): Omit<PasskeyRoutesOptions, 'begin' | 'confirm'> {
   const { db, clock, auditOf, callerOf } = core
   const { challenges } = secondFactor
@@ -112,7 +117,7 @@ function createPasskeyLogins(
       // Of a passkey alone, its authenticator says whose it is; the signature then shows it.
       const userid = isAlone ? fromUserHandle(credential.response.userHandle) : challenge.sub
       if (userid === undefined) throw passkeyRefused(INVALID)
-      const { user, issued } = await limited(core, request, { userid, challenge: challenge.jti }, () =>
+      const { user, issued } = await withPasskey(request, { userid, challenge: challenge.jti }, () =>
         secondFactor.answer(challenge, provePasskey({ credential, isAlone }, audit), audit, {
           userid,
           ...(isAlone ? { unknown: unknownPasskey } : {}),
@@ -132,7 +137,7 @@ function createPasskeyLogins(
       const caller = callerOf(request)
       const challenge = await challenges.read(readSigned(credential), 'latchkey-passkey-stepup')
       const prove = provePasskey({ credential, isAlone: false }, caller.audit)
-      return limited(core, request, { userid: caller.claims.sub, challenge: challenge.jti }, () =>
+      return withPasskey(request, { userid: caller.claims.sub, challenge: challenge.jti }, () =>
         secondFactor.stepUp(caller, async (transaction, user) => {
           await challenges.use(transaction, user, challenge)
           return prove(transaction, user)

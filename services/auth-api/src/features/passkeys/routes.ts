@@ -9,6 +9,7 @@ import { EnrolledFactor, TokenResponse } from '../../tokens/token-response.ts'
 import type { Registered, Registration } from './register-passkey.ts'
 
 const ID = 'T6BMlWMSgwQ2-9pCAqb2fDHmbdOjbvHVTHbSkPGQ-fQ'
+const EXAMPLE = { id: ID, rawId: ID, type: 'public-key' }
 const CLIENT_DATA = 'eyJ0eXBlIjoid2ViYXV0aG4uZ2V0IiwuLi59'
 
 const base64url = (maximum: number) =>
@@ -17,26 +18,24 @@ const base64url = (maximum: number) =>
     .max(maximum, `must be at most ${maximum} characters`)
     .regex(/^[\w-]+$/, 'must be base64url')
 
-const CREDENTIAL = {
-  // A credential id has at most 1,023 bytes (WebAuthn §4).
-  id: base64url(1_364),
-  rawId: base64url(1_364),
-  type: z.literal('public-key', 'must be public-key'),
-}
-
-const Assertion = z
-  .object(
+/** What a browser returns, by its method `toJSON`. */
+const credentialWith = <Shape extends z.ZodRawShape>(response: Shape) =>
+  z.object(
     {
-      ...CREDENTIAL,
-      response: z.object({
-        clientDataJSON: base64url(4_096),
-        authenticatorData: base64url(2_048),
-        signature: base64url(2_048),
-        userHandle: base64url(86).nullish(),
-      }),
+      // A credential id has at most 1,023 bytes (WebAuthn §4).
+      id: base64url(1_364),
+      rawId: base64url(1_364),
+      type: z.literal('public-key', 'must be public-key'),
+      response: z.object({ clientDataJSON: base64url(4_096), ...response }),
     },
     'must be a JSON object',
   )
+
+const Assertion = credentialWith({
+  authenticatorData: base64url(2_048),
+  signature: base64url(2_048),
+  userHandle: base64url(86).nullish(),
+})
   .transform(
     ({ response: { userHandle, ...response }, ...credential }): AuthenticationResponseJSON => ({
       ...credential,
@@ -46,18 +45,10 @@ const Assertion = z
   )
   .describe('What `navigator.credentials.get` returns, by its method `toJSON`.')
 
-const Attestation = z
-  .object(
-    {
-      ...CREDENTIAL,
-      response: z.object({
-        clientDataJSON: base64url(4_096),
-        attestationObject: base64url(8_192),
-        transports: z.array(z.string().max(20)).max(10).default([]),
-      }),
-    },
-    'must be a JSON object',
-  )
+const Attestation = credentialWith({
+  attestationObject: base64url(8_192),
+  transports: z.array(z.string().max(20)).max(10).default([]),
+})
   .transform((credential): RegistrationResponseJSON => ({ ...credential, clientExtensionResults: {} }))
   .describe('What `navigator.credentials.create` returns, by its method `toJSON`.')
 
@@ -66,15 +57,8 @@ const PasskeyLogin = z.object({ credential: Assertion }, 'must be a JSON object'
   examples: [
     {
       credential: {
-        id: ID,
-        rawId: ID,
-        type: 'public-key',
-        response: {
-          clientDataJSON: CLIENT_DATA,
-          authenticatorData: 'SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MdAAAAAA',
-          signature: 'MEUCIQ',
-          userHandle: 'AZhfDFouLUGcOy9vCo88EQ',
-        },
+        ...EXAMPLE,
+        response: { clientDataJSON: CLIENT_DATA, authenticatorData: 'SZYN5YgO', signature: 'MEUCIQ' },
       },
     },
   ],
@@ -93,12 +77,7 @@ const NewPasskey = z
     examples: [
       {
         name: 'Laptop',
-        credential: {
-          id: ID,
-          rawId: ID,
-          type: 'public-key',
-          response: { clientDataJSON: CLIENT_DATA, attestationObject: 'o2NmbXRkbm9uZQ' },
-        },
+        credential: { ...EXAMPLE, response: { clientDataJSON: CLIENT_DATA, attestationObject: 'o2NmbXQ' } },
       },
     ],
   })
