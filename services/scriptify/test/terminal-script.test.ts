@@ -233,13 +233,15 @@ describe.concurrent('a node script', () => {
       '',
     )
     expect(shown).toEqual({ code: 0, stdout: 'true\n', stderr: '' })
-    const failed = await run(process.execPath, [...words, '--execute', 'qq("select 1")'], '', {
+    const refused = await run(process.execPath, [...words, '--execute', 'qq("select 1")'], '', {
       DATABASE_URL: 'redis://x',
     })
-    expect(failed).toMatchObject({ code: 1, stdout: '' })
-    expect(failed.stderr).toMatch(
-      /^Error: DATABASE_URL must begin with [^\n]*\n {4}at node-shell-code:1:1\n$/,
-    )
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr).toMatch(/^\[Error: DATABASE_URL must begin with [^\n]*\]\n$/)
+    const failed = await run(process.execPath, [...words, '--execute', 'uuid_to_bin("x")'], '')
+    expect(failed).toEqual({
+      ...{ code: 1, stdout: '', stderr: "TypeError: 'x' is not a UUID\n    at node-shell-code:1:1\n" },
+    })
   })
 
   it('makes exported names of the preload global, and tells where it failed', async () => {
