@@ -31,6 +31,7 @@ scripts/release/rotate-secret.sh uses these, and restarts what has to know:
   --introduce <name>  generate the next secret, which is accepted and not used yet; exit code 3 after --switch
   --switch <name>     use the next secret; the current one is still accepted
   --forget <name>     end the one that was used before
+  --abandon <name>    end those that are not used: the next one, which a thief has too, and the one before
   --kind <kind>       kind of a new jwt-key: ed25519, es256 or rs256; by default that of the key in use
   --mail-url          keep the MAIL_URL that is read from standard input
 
@@ -83,7 +84,8 @@ if (!isIntroduced) process.exit(EXIT_SWITCHED)
 
 /** Returns false where a secret is to be introduced whose rotation has come further. */
 async function rotate(): Promise<boolean> {
-  const { introduce = '', switch: switched = '', forget = '' } = options
+  const { abandon = '', introduce = '', switch: switched = '', forget = '' } = options
+  for (const name of Object.keys(ROTATED[abandon] ?? {})) await kept.abandon(name)
   const introduced = Object.entries(ROTATED[introduce] ?? {})
   // A killed step may have come to one of several files.
   for (const [name] of introduced) if (await kept.isSwitched(name)) return false
@@ -174,6 +176,7 @@ function readArguments() {
         introduce: { type: 'string' },
         switch: { type: 'string' },
         forget: { type: 'string' },
+        abandon: { type: 'string' },
         kind: { type: 'string' },
         'mail-url': { type: 'boolean' },
         'change-database': { type: 'boolean' },
@@ -184,7 +187,9 @@ function readArguments() {
       process.stdout.write(USAGE)
       process.exit(0)
     }
-    const unknown = [values.introduce, values.switch, values.forget].find((name) => name && !ROTATED[name])
+    const unknown = [values.introduce, values.switch, values.forget, values.abandon].find(
+      (name) => name && !ROTATED[name],
+    )
     if (unknown) refuse(`There is no secret ${unknown}, only ${Object.keys(ROTATED).join(', ')}`, 2)
     if (values.kind !== undefined && !KEY_KINDS.some((known) => known === values.kind))
       refuse(`The kind of key ${values.kind} does not exist; use one of ${KEY_KINDS.join(', ')}`, 2)

@@ -33,7 +33,11 @@ export function keptSecrets(folder: string) {
       await rename(pathOf(next(name)), pathOf(name))
     },
     forget: (name: string) => rm(pathOf(previous(name)), { force: true }),
-    /** Removes a secret that another one has replaced, with its next and its previous one. */
+    /** Removes the next one and the previous one, which are not in use. */
+    async abandon(name: string): Promise<void> {
+      for (const each of [next(name), previous(name)]) await rm(pathOf(each), { force: true })
+    },
+    /** Removes a secret that another one has replaced. */
     async end(name: string): Promise<void> {
       for (const each of [name, next(name), previous(name)]) await rm(pathOf(each), { force: true })
     },

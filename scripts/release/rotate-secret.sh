@@ -154,8 +154,8 @@ if [ "$secret" = jwt-key ] && [ "$option" != --end-all-tokens ]; then
   exit
 fi
 
-# After a rotation that is not finished, the secret in use would stay.
-if [ "$option" = --end-all-tokens ]; then secrets --forget "$secret"; fi
+# After a rotation that is not finished, the secret in use would stay, or the next one be used, which was known before.
+if [ "$option" = --end-all-tokens ]; then secrets --abandon "$secret"; fi
 code=0
 secrets --introduce "$secret" || code=$?
 case $code in

@@ -93,6 +93,9 @@ describe('a compose project', () => {
     expect(await rotate('--introduce')).toMatchObject({ code: 3 })
     await rotate('--forget')
     expect(await readAll()).toEqual(['ES256', next, '', '', ''])
+    await rotate('--introduce')
+    await rotate('--abandon')
+    expect(await readAll(), 'without the next one').toEqual(['ES256', next, '', '', ''])
   })
 
   it('repeats a killed switch of several files, and generates nothing for it', async () => {
