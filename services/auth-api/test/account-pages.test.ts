@@ -21,6 +21,8 @@ const SETTINGS = factorSettings({
   ACCOUNT_DELETION: 'on',
   SESSIONS: 'on',
   SECOND_FACTOR_ROLES: 'admin',
+  // White text on it would be unreadable.
+  MAIL_COLOUR: '#ffcc00',
 })
 const STEP_MS = 30_000
 const FIVE_MINUTES_MS = 300_000
@@ -319,6 +321,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     expect([await statusOf(elsewhere), await statusOf(await tokenOf(page))]).toEqual([401, 200])
 
     await follow(page, 'Devices')
+    await onPage(page, 'Devices')
     await press(page, 'Log out everywhere')
     await logIn(page, user.email, NEW_PASSWORD)
     await onPage(page, 'Profile')
@@ -328,6 +331,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     const { page, user } = await openLoggedIn()
     const elsewhere = await aToken(app, user)
     await follow(page, 'Devices')
+    await onPage(page, 'Devices')
     await says(page, 'This device')
     await page.getByRole('heading', { name: 'Chrome · Linux' }).waitFor()
     await page.getByRole('button', { name: /^Log out: lightMyRequest/ }).click()
@@ -410,6 +414,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await tab.goto(`${origin}/account/`)
     await onPage(tab, 'Profile')
     await follow(page, 'Security')
+    await onPage(page, 'Security')
     await fieldOf(page, 'Current password').fill(PASSWORD)
     await fieldOf(page, 'New password').fill(NEW_PASSWORD)
     await press(page, 'Change the password')
@@ -446,6 +451,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
   it('adds an authenticator app, and then logs in by it, by a recovery code, and without it again', async () => {
     const { page, user, faults } = await openLoggedIn()
     await follow(page, 'Security')
+    await onPage(page, 'Security')
     await follow(page, 'Add an authenticator app')
     await fieldOf(page, 'Name of the device (optional)').fill('Telephone')
     await addApp(page, 'wrong')
@@ -482,6 +488,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await fieldOf(page, 'Code').fill(` ${codes[3]} `)
     await press(page, 'Log in')
     await follow(page, 'Security')
+    await onPage(page, 'Security')
     await says(page, 'Recovery codes that are left: 9.')
     await page.getByRole('button', { name: 'Remove: Telephone' }).click()
     await says(page, 'Telephone is removed.')
@@ -504,6 +511,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await says(page, 'This took too long. Start again.')
     await page.goBack()
     await logIn(page, user.email)
+    await onPage(page, 'One more step')
     await page.reload()
     await fieldOf(page, 'Code').fill(codeAt(secret, later))
     await press(page, 'Log in')
@@ -518,6 +526,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await fieldOf(page, 'Code').fill(codeAt(secret, Date.now() + STEP_MS))
     await press(page, 'Log in')
     await follow(page, 'Security')
+    await onPage(page, 'Security')
     const later = Date.now() + FIVE_MINUTES_MS + STEP_MS
     app.setClock(later)
     await fieldOf(page, 'Current password').fill(PASSWORD)
@@ -576,6 +585,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     const { page, user, faults } = await openLoggedIn()
     const authenticator = await addAuthenticator(page)
     await follow(page, 'Security')
+    await onPage(page, 'Security')
     await follow(page, 'Add a passkey')
     await fieldOf(page, 'Name of the device (optional)').fill('Laptop')
     await authenticator.setUser(false)
@@ -601,6 +611,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
 
     app.setClock(Date.now() + FIVE_MINUTES_MS + STEP_MS)
     await follow(page, 'Security')
+    await onPage(page, 'Security')
     await press(page, 'New recovery codes')
     await onDialog(page).getByRole('button', { name: 'Use your passkey' }).click()
     await onPage(page, 'Recovery codes')
@@ -664,6 +675,19 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     copy.close()
   })
 
+  it.each([
+    { locale: 'fr-CA', titles: ['Se connecter', 'Créer un compte', 'Mot de passe oublié ?'] },
+    { locale: 'pt-BR', titles: ['Iniciar sessão', 'Criar uma conta', 'Esqueceu-se da palavra-passe?'] },
+  ])('speaks the language of the browser: $locale', async ({ locale, titles }) => {
+    const { page } = await open({ locale, viewport: { width: 320, height: 640 } })
+    for (const [index, hash] of ['login', 'signup', 'forgot'].entries()) {
+      await page.goto(`${origin}/account/#${hash}`)
+      await onPage(page, titles[index] ?? '')
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320)
+    }
+    expect(await page.locator('html').getAttribute('lang')).toBe(locale.slice(0, 2))
+  })
+
   describe.each([
     { colorScheme: 'light', width: 1280 },
     { colorScheme: 'dark', width: 320 },
@@ -687,7 +711,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
         await page.goto(`${origin}/account/#${hash}`)
         await onPage(page, title)
         await expectAccessible(page)
-        await page.locator('main form button[type=submit]').click()
+        await page.locator('main form .primary').click()
         await says(page, 'Fill this in.')
         await expectAccessible(page)
       }

@@ -82,6 +82,7 @@ export default {
   deviceName: 'Name of the device (optional)',
   scan: 'Scan this picture with the app.',
   qr: 'QR code for an authenticator app',
+  openApp: 'Or open it in an app on this device.',
   orType: 'Or type this key into the app: ',
   firstCode: 'Code that the app shows',
   factorAdded: 'Your account is protected by a second factor.',

@@ -83,6 +83,7 @@ export default {
   deviceName: 'Nom de l’appareil (facultatif)',
   scan: 'Scannez cette image avec l’application.',
   qr: 'Code QR pour une application d’authentification',
+  openApp: 'Ou ouvrez-la dans une application sur cet appareil.',
   orType: 'Ou saisissez cette clé dans l’application : ',
   firstCode: 'Code que l’application affiche',
   factorAdded: 'Votre compte est protégé par un second facteur.',

@@ -82,6 +82,7 @@ export default {
   deviceName: 'Nome do dispositivo (opcional)',
   scan: 'Leia esta imagem com a aplicação.',
   qr: 'Código QR para uma aplicação de autenticação',
+  openApp: 'Ou abra-a numa aplicação neste dispositivo.',
   orType: 'Ou escreva esta chave na aplicação: ',
   firstCode: 'Código que a aplicação mostra',
   factorAdded: 'A sua conta está protegida por um segundo fator.',

@@ -99,6 +99,7 @@ function confirmForm({ secret, uri }) {
     fields: [
       h('p', {}, texts.scan),
       drawQr(uri),
+      h('p', {}, h('a', { href: uri }, texts.openApp)),
       h('p', {}, texts.orType, h('code', {}, secret.match(/.{1,4}/g).join(' '))),
       codeField(texts.firstCode),
     ],
