@@ -4,12 +4,11 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { GenericContainer } from 'testcontainers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildDebianPackage } from '../../../../scripts/release/packages/debian-package.ts'
 import { packScriptify } from '../../../../scripts/release/packages/npm-package.ts'
 import { hasDocker, ROOT } from '../terminal-docker.ts'
-import { bootSystemd, type Machine } from '../units/machine.ts'
+import { bootSystemd, buildMachine, type Machine } from '../units/machine.ts'
 import { followPage, type Language } from './follow-page.ts'
 
 const run = promisify(execFile)
@@ -188,15 +187,9 @@ describe.runIf(await hasDocker())('the packages of scriptify', () => {
 })
 
 async function startBareMachine(kind: 'php' | 'node'): Promise<Machine> {
-  const image = await GenericContainer.fromDockerfile(import.meta.dirname, `bare-${kind}.Dockerfile`).build(
-    `latchkey-test/bare-${kind}:1`,
-    { deleteOnExit: false },
-  )
-  return bootSystemd(
-    image
-      .withCopyDirectoriesToContainer([{ source: folder, target: `${PACKAGES}/dist` }])
-      .withWorkingDir(PACKAGES),
-  )
+  const image = await buildMachine(kind)
+  const packages = [{ source: folder, target: `${PACKAGES}/dist` }]
+  return bootSystemd(image.withCopyDirectoriesToContainer(packages).withWorkingDir(PACKAGES))
 }
 
 /** Runs a script as root; rejects with the output of one that fails. */

@@ -29,7 +29,7 @@ export async function startSystemdMachine(
   kind: 'php' | 'node',
   volumes: { source: string; target: string }[] = [],
 ): Promise<Machine> {
-  const image = await build(kind)
+  const image = await buildMachine(kind)
   return bootSystemd(image.withEnvironment(COMPILED_ONCE), [repository, ...volumes])
 }
 
@@ -55,7 +55,7 @@ export async function bootSystemd(
 /** The same without systemd: PID 1 only reaps. Each folder of `small` has a size of 64 KiB. */
 export async function startSysvMachine(kind: 'php' | 'node', small: string[] = []): Promise<Machine> {
   const { Wait } = await import('testcontainers')
-  const image = await build(kind)
+  const image = await buildMachine(kind)
   return image
     .withEnvironment(COMPILED_ONCE)
     .withTmpFs(Object.fromEntries(small.map((folder) => [folder, 'rw,size=64k'])))
@@ -126,7 +126,8 @@ const controlGroups = () =>
         { source: `${CGROUPS}/systemd`, target: `${CGROUPS}/systemd`, mode: 'rw' as const },
       ]
 
-async function build(kind: 'php' | 'node'): Promise<GenericContainer> {
+/** The image of a machine, without this repository. */
+export async function buildMachine(kind: 'php' | 'node'): Promise<GenericContainer> {
   const { GenericContainer } = await import('testcontainers')
   const image = GenericContainer.fromDockerfile(HERE, `systemd-${kind}.Dockerfile`)
   return image.build(`latchkey-test/systemd-${kind}:1`, { deleteOnExit: false })

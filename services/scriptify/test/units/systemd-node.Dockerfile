@@ -1,6 +1,6 @@
-# An older systemd (252), with Node only.
+# An older systemd (252), with Node and npm only.
 FROM node:24-trixie-slim AS node
 FROM debian-systemd:bookworm
-COPY --from=node /usr/local/bin/node /usr/local/bin/node
+COPY --from=node /usr/local /usr/local
 RUN useradd --system --create-home app
 ENV LC_ALL=C.UTF-8
