@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import type { Database, Queryable, Statement } from '@latchkey/shared/database/database.ts'
+import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
-import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { MIGRATED_TEMPLATE, migrate, SERVICE_LOGINS } from '../servers/migrated-template.ts'
 import { adminUrl, type Engine, engine, isCluster, isPostgres, nodeUrls, serverUrl } from './engine.ts'
+import { dropEverything, openGiven, prepareGiven } from './given-database.ts'
 import { waitFor } from './wait-for.ts'
 
 export interface TestDatabase extends AsyncDisposable {
@@ -18,6 +18,8 @@ const nodesOf = new Map<string, string[]>()
 
 /** Where a service connects to a migrated test database, with its own rights; to another node of a cluster each time. */
 export function serviceUrl({ url }: Pick<TestDatabase, 'url'>, service: keyof typeof SERVICE_LOGINS): string {
+  // Its user may have no right to create logins.
+  if (engine() === 'given') return url
   const found = Object.assign(new URL(url), SERVICE_LOGINS[service])
   const hosts = nodesOf.get(found.host)
   if (hosts) {
@@ -32,11 +34,7 @@ export const createEmptyDatabase = (on: Engine = engine()): Promise<TestDatabase
 
 /** `createEmptyDatabase` with every migration applied; PostgreSQL copies one that has them. */
 export async function createTestDatabase(on: Engine = engine()): Promise<TestDatabase> {
-  if (on === 'given') {
-    const database = await createDatabase(on)
-    await createMigrator(database.db).up()
-    return database
-  }
+  if (on === 'given') return openGiven(await adminUrl(on), prepareGiven)
   if (isPostgres(on)) return createDatabase(on, MIGRATED_TEMPLATE)
   const database = await createDatabase(on)
   await migrate(database)
@@ -44,7 +42,7 @@ export async function createTestDatabase(on: Engine = engine()): Promise<TestDat
 }
 
 async function createDatabase(on: Engine, template?: string): Promise<TestDatabase> {
-  if (on === 'given') return emptyGivenDatabase()
+  if (on === 'given') return openGiven(await adminUrl(on), dropEverything)
   const name = `test_${randomBytes(6).toString('hex')}`
   await runAsAdmin(on, `create database ${name}${template ? ` template ${template}` : ''}`)
   if (on === 'serializable')
@@ -62,44 +60,6 @@ async function createDatabase(on: Engine, template?: string): Promise<TestDataba
       await runAsAdmin(on, `drop database ${name}${force}`)
     },
   }
-}
-
-/** The one database of the engine `given`, emptied before and after. */
-async function emptyGivenDatabase(): Promise<TestDatabase> {
-  const url = await adminUrl('given')
-  const db = await openDatabase(url, { poolSize: 12 })
-  await dropAll(db)
-  return {
-    url,
-    db,
-    async [Symbol.asyncDispose]() {
-      await dropAll(db)
-      await db.close()
-    },
-  }
-}
-
-async function dropAll(db: Database): Promise<void> {
-  const listTables: Statement = {
-    name: 'test-tables',
-    text: ({ columns }) => `select distinct table_name as name from (${columns}) as found`,
-  }
-  const tables = (await db.query<{ name: string }>(listTables)).map(({ name }) => name)
-  if (db.dialect.name === 'mysql')
-    return db.runScript(
-      `set foreign_key_checks = 0; ${tables.map((name) => `drop table \`${name}\`;`).join(' ')}
-       drop procedure if exists fail`,
-    )
-  const listFunctions = {
-    name: 'test-functions',
-    text: `select proname as name from pg_proc where pronamespace = current_schema()::regnamespace`,
-  }
-  const functions = (await db.query<{ name: string }>(listFunctions)).map(({ name }) => name)
-  const drops = [
-    ...tables.map((name) => `drop table "${name}" cascade`),
-    ...functions.map((name) => `drop function "${name}" cascade`),
-  ]
-  if (drops.length > 0) await db.runScript(drops.join(';'))
 }
 
 async function everyNodeHas(database: string, urls: readonly string[]): Promise<void> {

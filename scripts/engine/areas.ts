@@ -1,0 +1,44 @@
+/** A part of what Latchkey needs of a database, and the suites that show it. */
+export interface Area {
+  need: string
+  suites: readonly string[]
+  /** What happens where it does not hold. */
+  breaks: string
+}
+
+export const AREAS: readonly Area[] = [
+  {
+    need: 'types, unique indexes that ignore case, triggers, transactions',
+    suites: ['user-repository', 'email-matching'],
+    breaks: 'two users share an e-mail or a username, or one is not found',
+  },
+  {
+    need: 'migrations up and down, two at once, killed ones, tables that exist',
+    suites: ['migrations'],
+    breaks: 'an upgrade fails, or is applied twice',
+  },
+  {
+    need: 'failed transactions: deadlocks, locks, refused logins',
+    suites: ['database-errors'],
+    breaks: 'requests that could be repeated are answered with 500',
+  },
+  {
+    need: 'the outbox',
+    suites: ['outbox-repository', 'mail-outbox'],
+    breaks: 'an accepted mail is lost, or sent twice',
+  },
+  {
+    need: 'races of codes: forty guesses, eight uses at once',
+    suites: ['password-reset'],
+    breaks: 'a code can be guessed more often than RESET_ATTEMPTS, or used twice',
+  },
+  {
+    need: 'races of tokens: two refreshes, log-outs at once',
+    suites: ['refresh', 'log-out'],
+    breaks: 'a token works after its session has ended',
+  },
+]
+
+export const fileOf = (suite: string): string => `services/auth-api/test/${suite}.engine.test.ts`
+
+export const CHECKED_FILES: string[] = AREAS.flatMap(({ suites }) => suites.map(fileOf))

@@ -1,0 +1,58 @@
+import type { Database, Statement } from '@latchkey/shared/database/database.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
+import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import type { TestDatabase } from './test-database.ts'
+
+/** Opens the one database of the engine `given` and prepares it. The next test does the same. */
+export async function openGiven(
+  url: string,
+  prepare: (db: Database) => Promise<void>,
+): Promise<TestDatabase> {
+  const db = await openDatabase(url, { poolSize: 12 })
+  await prepare(db)
+  return { url, db, [Symbol.asyncDispose]: () => db.close() }
+}
+
+/** Leaves the tables as the migrations create them, without rows. */
+export async function prepareGiven(db: Database): Promise<void> {
+  const migrator = createMigrator(db)
+  const isMigrated = (await migrator.status()).every(({ appliedAt }) => appliedAt)
+  if (!isMigrated) {
+    await dropEverything(db)
+    await migrator.up()
+    return
+  }
+  const tables = (await listTables(db)).filter((name) => name !== 'latchkey_migrations')
+  await db.runScript(
+    db.dialect.name === 'mysql'
+      ? `set foreign_key_checks = 0; ${tables.map((name) => `delete from \`${name}\``).join(';')}`
+      : `truncate ${tables.join(', ')}`,
+  )
+}
+
+/** Drops all tables, and the functions of tests and migrations. */
+export async function dropEverything(db: Database): Promise<void> {
+  const tables = await listTables(db)
+  if (db.dialect.name === 'mysql')
+    return db.runScript(
+      `set foreign_key_checks = 0; ${tables.map((name) => `drop table \`${name}\`;`).join(' ')}
+       drop procedure if exists fail`,
+    )
+  const functions = await db.query<{ name: string }>({
+    name: 'given-functions',
+    text: 'select proname as name from pg_proc where pronamespace = current_schema()::regnamespace',
+  })
+  const drops = [
+    ...tables.map((name) => `drop table "${name}" cascade`),
+    ...functions.map(({ name }) => `drop function "${name}" cascade`),
+  ]
+  if (drops.length > 0) await db.runScript(drops.join(';'))
+}
+
+const TABLES: Statement = {
+  name: 'given-tables',
+  text: ({ columns }) => `select distinct table_name as name from (${columns}) as found order by name`,
+}
+
+export const listTables = async (db: Database): Promise<string[]> =>
+  (await db.query<{ name: string }>(TABLES)).map(({ name }) => name)
