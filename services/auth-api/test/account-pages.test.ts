@@ -562,7 +562,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await says(page, 'Your role needs a second factor. Add another one')
   })
 
-  /** Gives the browser an authenticator that keeps passkeys, and verifies its user where `isUser`. */
+  /** Gives the browser an authenticator that keeps passkeys and verifies its user. */
   async function addAuthenticator(page: Page) {
     const devTools = await page.context().newCDPSession(page)
     await devTools.send('WebAuthn.enable')

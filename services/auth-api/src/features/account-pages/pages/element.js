@@ -19,14 +19,16 @@ function fill(element, properties, children) {
   return element
 }
 
-/** A list of links and buttons, one of which is no step of the form before it. */
+/** Creates a row of links and buttons: what else one can do than send the form. */
 export const links = (...items) => h('p', { class: 'links' }, ...items)
 
+/** Creates a link to another page. */
 export const link = (target, text) => h('a', { href: `#${target}` }, text)
 
+/** Creates a button that sends no form. */
 export const button = (text, onclick, properties = {}) =>
   h('button', { type: 'button', onclick, ...properties }, text)
 
-/** A part of a page, with its heading. */
+/** Creates the card of one subject. */
 export const section = (title, ...children) =>
   h('section', { class: 'card' }, h('h2', {}, title), ...children)

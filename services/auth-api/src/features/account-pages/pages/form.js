@@ -96,11 +96,7 @@ export function passwordField(name, label, autocomplete) {
     autocomplete,
     clean: (text) => text,
     around(control) {
-      const toggle = h(
-        'button',
-        { type: 'button', class: 'toggle', 'aria-pressed': 'false', onclick },
-        texts.show,
-      )
+      const toggle = h('button', { type: 'button', 'aria-pressed': 'false', onclick }, texts.show)
       toggle.setAttribute('aria-label', `${texts.show}: ${label}`)
       function onclick() {
         const isShown = control.type === 'text'

@@ -1,13 +1,14 @@
 /** @typedef {'en' | 'fr' | 'pt'} Language */
 
-const LANGUAGES = ['en', 'fr', 'pt']
+/** The languages of the pages, by their names. */
+export const LANGUAGES = { en: 'English', fr: 'Français', pt: 'Português' }
 
 /** What the pages say, in the language of the user. */
 export const texts = {}
 
-/** The first language of the browser that the pages have. */
-export const browserLanguage = () =>
-  navigator.languages.map((tag) => tag.split('-')[0]).find((tag) => LANGUAGES.includes(tag)) ?? 'en'
+/** The language that was chosen here, or the first one of the browser that the pages have. */
+export const findLanguage = (chosen) =>
+  [chosen, ...navigator.languages].map((tag) => tag?.split('-')[0]).find((tag) => tag in LANGUAGES) ?? 'en'
 
 /** The language of the pages. */
 export const currentLanguage = () => /** @type {Language} */ (document.documentElement.lang)

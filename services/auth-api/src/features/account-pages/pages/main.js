@@ -1,6 +1,6 @@
 import { api, loadSettings, session, settings } from './api.js'
 import { button, h, links } from './element.js'
-import { browserLanguage, describeProblem, setLanguage, texts } from './language.js'
+import { describeProblem, findLanguage, LANGUAGES, setLanguage, texts } from './language.js'
 import { go, refresh, startRouter } from './router.js'
 import { startStepUp } from './step-up.js'
 import { deleteAccount } from './views/delete-account.js'
@@ -14,9 +14,8 @@ import { security } from './views/security.js'
 import { confirmSignUp, signUp } from './views/sign-up.js'
 
 const LANGUAGE_KEY = 'latchkey-language'
-const NAMES = { en: 'English', fr: 'Français', pt: 'Português' }
 
-await setLanguage(localStorage.getItem(LANGUAGE_KEY) ?? browserLanguage())
+await setLanguage(findLanguage(localStorage.getItem(LANGUAGE_KEY)))
 await start()
 
 /** Without the settings nothing can be shown, so a lost request can be repeated here too. */
@@ -71,7 +70,7 @@ function drawFrame(current) {
   document
     .querySelector('header')
     .replaceChildren(h('p', { class: 'product' }, settings.product), ...(current ? [nav] : []))
-  const languages = Object.entries(NAMES).map(([language, name]) =>
+  const languages = Object.entries(LANGUAGES).map(([language, name]) =>
     button(name, () => choose(language), {
       class: 'plain',
       lang: language,

@@ -50,6 +50,7 @@ async function raiseToken() {
     dialog.remove()
     reject(Object.assign(new Error(), { slug: 'cancelled' }))
   }
+  document.addEventListener('session-ended', () => dialog.close(), { once: true })
   document.body.append(dialog)
   dialog.showModal()
   return promise

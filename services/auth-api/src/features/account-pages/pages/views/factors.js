@@ -112,7 +112,7 @@ function confirmForm({ secret, uri }) {
 }
 
 /** Goes on with the token that the new factor has won, and with the recovery codes of the first one. */
-export async function finishEnrolment({ token, recoveryCodes }) {
+async function finishEnrolment({ token, recoveryCodes }) {
   session.replace(token)
   if (recoveryCodes.length > 0) showRecoveryCodes(recoveryCodes)
   else await go('security', null, { replace: true, status: texts.factorAdded })

@@ -1,10 +1,8 @@
 import { api, settings } from '../api.js'
 import { h, link, section } from '../element.js'
 import { codeField, emailField, field, form, passwordField } from '../form.js'
-import { setLanguage, texts } from '../language.js'
+import { LANGUAGES, setLanguage, texts } from '../language.js'
 import { refresh } from '../router.js'
-
-const LANGUAGES = { en: 'English', fr: 'Français', pt: 'Português' }
 
 /** The name, the language and the e-mail of the user. */
 export async function profile({ profile: user }) {
