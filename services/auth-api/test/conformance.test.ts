@@ -109,6 +109,8 @@ function requestsTo(operations: readonly Operation[], known: Record<string, stri
     fc.record({
       operation: fc.constant(operation),
       headers,
+      // One address would soon be refused for its failed logins.
+      address: fc.nat({ max: 99 }).map((number) => `192.0.2.${number}`),
       payload: operation.members.length > 0 ? bodyOf(operation.members) : fc.constant(undefined),
     }),
   )
@@ -117,16 +119,20 @@ function requestsTo(operations: readonly Operation[], known: Record<string, stri
 it('answers any request as its document says, and reveals nothing of itself', async () => {
   await using app = await startApp({ settings: { SIGN_UP: 'on' } })
   const operations = await readOperations(app)
+  // A request may end all tokens of its user, and the others go on.
+  const users = await Promise.all(Array.from({ length: 8 }, () => aUser(app)))
   const [user, admin] = [await aUser(app), await aUser(app, { role: 'admin' })]
+  const emails = users.map(({ email }) => email)
   const tokens = [
-    ...(await Promise.all([user, user, user, admin].map((each) => aToken(app, each)))),
+    ...(await Promise.all([...users, ...users, admin].map((each) => aToken(app, each)))),
     await signToken(app, user, { claims: { exp: Math.floor(Date.now() / 1000) + 200 } }),
     await signToken(app, user, { claims: { exp: 1 } }),
   ]
+  const newcomers = emails.map((_, index) => `newcomer${index}`)
   const known = {
-    email: [user.email, 'newcomer@example.com'],
-    username: [user.email, 'newcomer'],
-    password: [PASSWORD, 'An0ther-Good!Pass', 'short'],
+    email: [...emails, ...newcomers.map((name) => `${name}@example.com`)],
+    username: [...emails, ...newcomers],
+    password: [PASSWORD, PASSWORD, 'An0ther-Good!Pass', 'short'],
     currentPassword: [PASSWORD, 'wrong'],
     code: ['123456'],
     name: ['Ünïcödé'],
@@ -139,6 +145,7 @@ it('answers any request as its document says, and reveals nothing of itself', as
     const { statusCode, headers, body } = await app.server.inject({
       method,
       url,
+      remoteAddress: sent.address,
       headers: sent.headers,
       ...(sent.payload === undefined ? {} : { payload: sent.payload }),
     })
