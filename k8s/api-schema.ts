@@ -15,6 +15,7 @@ const CUSTOM_RESOURCES: Record<string, string> = {
   'external-secrets.io': '@kubernetes-models/external-secrets',
   'gateway.networking.k8s.io': '@kubernetes-models/gateway-api',
   'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
+  'postgresql.cnpg.io': '@kubernetes-models/cloudnative-pg',
 }
 
 interface Model {
@@ -26,8 +27,25 @@ const moduleOf = ({ apiVersion, kind }: Manifest): string => {
   return `${CUSTOM_RESOURCES[group] ?? 'kubernetes-models'}/${apiVersion}/${kind}`
 }
 
+/**
+ * No package has the models of CloudNativePG's plugin for Barman. Its store has the fields that a Cluster had before there was
+ * a plugin, and is checked as one.
+ */
+function asModelled(manifest: Manifest): Manifest {
+  if (manifest.kind !== 'ObjectStore') return manifest
+  const { configuration, ...others } = manifest.spec as Record<string, unknown>
+  const backup = { barmanObjectStore: configuration, ...others }
+  return {
+    apiVersion: 'postgresql.cnpg.io/v1',
+    kind: 'Cluster',
+    metadata: manifest.metadata,
+    spec: { instances: 1, backup },
+  }
+}
+
 /** What the API's schema refuses: types, required fields, formats, enumerations. */
-export async function findSchemaFaults(manifest: Manifest): Promise<string[]> {
+export async function findSchemaFaults(given: Manifest): Promise<string[]> {
+  const manifest = asModelled(given)
   try {
     const models: Record<string, Model> = await import(moduleOf(manifest))
     const Model = models[manifest.kind]
@@ -43,7 +61,8 @@ export async function findSchemaFaults(manifest: Manifest): Promise<string[]> {
  * Fields that the API does not know, which its schema lets pass and an API server would drop in silence. The same
  * packages' types refuse them, so the manifests are checked as typed literals, all in one run of the compiler.
  */
-export function findUnknownFields(manifests: readonly Manifest[]): string {
+export function findUnknownFields(given: readonly Manifest[]): string {
+  const manifests = given.map(asModelled)
   const folder = mkdtempSync(join(ROOT, 'k8s', '.checked-'))
   try {
     const lines = manifests.map(

@@ -8,7 +8,13 @@ import { findSchemaFaults, findUnknownFields } from './api-schema.ts'
 import { type Manifest, nameOf, parseManifests, render } from './manifest.ts'
 import { findFaults } from './policy.ts'
 
-const OVERLAYS = ['overlays/dev', 'overlays/dev/migration', 'overlays/prod', 'overlays/prod/migration']
+const OVERLAYS = [
+  'overlays/dev',
+  'overlays/dev/migration',
+  'overlays/prod',
+  'overlays/prod/migration',
+  'overlays/prod/database',
+]
 /** All components that can be listed together beside the settings of prod. */
 const COMPONENTS = [
   'gateway',
@@ -133,10 +139,15 @@ const renderWith = (components: readonly string[], lines = '', resource = '../ba
     renderKustomization(components, lines, resource),
   )
 
-function renderKustomization(components: readonly string[], lines: string, resource: string): Manifest[] {
+function renderKustomization(
+  components: readonly string[],
+  lines: string,
+  resource: string,
+  settings: readonly string[] = ['../overlays/prod/settings'],
+): Manifest[] {
   const folder = mkdtempSync(join(import.meta.dirname, '.rendered-'))
   try {
-    const listed = ['../overlays/prod/settings', ...components.map((name) => `../components/${name}`)]
+    const listed = [...settings, ...components.map((name) => `../components/${name}`)]
     writeFileSync(
       join(folder, 'kustomization.yaml'),
       `resources: [${resource}]\ncomponents: [${listed.join(', ')}]\n${lines}`,
@@ -199,6 +210,31 @@ describe.skipIf(!hasKubectl)('the other choices', () => {
       'Job/migrate': ['latchkey-db-app', 'latchkey-auth-api-login', 'latchkey-mailer-worker-login'],
     })
     expect(JSON.stringify(pods)).not.toMatch(/"key":"DATABASE_URL"/)
+  })
+
+  it('scale by Sentinels or a cluster of Redis, by the names that KEDA reads', () => {
+    const scaled = (kind: string) => {
+      const manifests = renderWith([
+        'mail-scaling-keda',
+        `mail-scaling-keda-${kind}`,
+        'mail-scaling-keda-tls',
+      ])
+      const found = (name: string) => JSON.stringify(manifests.find((each) => nameOf(each) === name))
+      return {
+        trigger: /"type":"([\w-]+)"/.exec(found('ScaledObject/mailer-worker'))?.[1],
+        parameters: [...found('TriggerAuthentication/mail-queue').matchAll(/"parameter":"(\w+)"/g)].map(
+          ([, name]) => name,
+        ),
+      }
+    }
+    expect(scaled('sentinel')).toEqual({
+      trigger: 'redis-sentinel',
+      parameters: ['addresses', 'password', 'sentinelMaster', 'sentinelPassword', 'ca'],
+    })
+    expect(scaled('cluster')).toEqual({
+      trigger: 'redis-cluster',
+      parameters: ['addresses', 'password', 'ca'],
+    })
   })
 
   it('carry the label by which kube-prometheus-stack selects monitors and rules', () => {
@@ -294,6 +330,154 @@ describe.skipIf(!hasKubectl)('a rollout', () => {
     expect([...services, ...migration].map(({ kind }) => kind)).not.toContain('Namespace')
     const [namespace] = manifestsOf('overlays/prod/namespace')
     expect(JSON.stringify(namespace)).toContain('"pod-security.kubernetes.io/enforce":"restricted"')
+  })
+})
+
+describe.skipIf(!hasKubectl)('the database of CloudNativePG', () => {
+  const database = hasKubectl ? manifestsOf('overlays/prod/database') : []
+  const specOf = <Spec>(kind: string, manifests = database): Spec => {
+    const found = manifests.find((manifest) => manifest.kind === kind)
+    return found?.spec as Spec
+  }
+  const recovered = () => renderKustomization(['cloudnative-pg-restore'], '', '../overlays/prod/database', [])
+
+  it('keeps each commit on a second server, and promotes only one that has it', () => {
+    const { instances, postgresql } = specOf<{ instances: number; postgresql: unknown }>('Cluster')
+    expect(instances).toBe(3)
+    expect(postgresql).toMatchObject({
+      synchronous: { method: 'any', number: 1, dataDurability: 'required', failoverQuorum: true },
+    })
+  })
+
+  it('pools transactions, with the settings that docs name for PgBouncer', () => {
+    const docs = readFileSync(
+      join(import.meta.dirname, '..', 'docs', 'how-to', 'run-on-postgresql-with-a-failover.md'),
+      'utf8',
+    )
+    const rows = docs.matchAll(
+      /^\| `(pool_mode|max_prepared_statements|server_login_retry|query_wait_timeout)` \| `?(\w+)/gm,
+    )
+    const { pool_mode, ...documented } = Object.fromEntries([...rows].map(([, name, value]) => [name, value]))
+    const { type, pgbouncer } = specOf<Pooler>('Pooler')
+    expect(type).toBe('rw')
+    expect(pgbouncer.poolMode).toBe(pool_mode)
+    expect(Object.keys(documented)).toHaveLength(3)
+    expect(pgbouncer.parameters).toMatchObject(documented)
+    const [, limit = ''] = /^alter database latchkey (set statement_timeout = '\w+')/m.exec(docs) ?? []
+    expect(JSON.stringify(specOf('Cluster'))).toContain(limit)
+  })
+
+  it('leaves connections to spare when a pooler is replaced, and takes all from the services', () => {
+    const { instances, pgbouncer } = specOf<Pooler>('Pooler')
+    const logins = ['auth-api', 'mailer-worker'].length
+    // One more pooler in a rollout; three admin commands and the migration connect directly.
+    const taken = (instances + 1) * logins * Number(pgbouncer.parameters.default_pool_size) + 3 + 2
+    expect(taken).toBeLessThanOrEqual(97)
+    expect(Number(pgbouncer.parameters.max_client_conn)).toBeGreaterThanOrEqual(83)
+  })
+
+  it('is reached through the pooler by the services, and directly by the migration and admins', () => {
+    const component = ['cloudnative-pg']
+    const pods = [...renderWith(component), ...renderWith(component, '', '../base/migration')]
+    const hostsOf = (name: string) => {
+      const text = JSON.stringify(pods.find((pod) => nameOf(pod) === name))
+      return [...new Set([...text.matchAll(/@(latchkey-db-\w+):5432/g)].map(([, host]) => host))]
+    }
+    const { metadata } = database.find(({ kind }) => kind === 'Pooler') as Manifest
+    expect(hostsOf('Deployment/auth-api')).toEqual([metadata.name])
+    expect(hostsOf('Deployment/mailer-worker')).toEqual([metadata.name])
+    expect(hostsOf('Job/migrate')).toEqual(['latchkey-db-rw'])
+    expect(hostsOf('CronJob/scriptify')).toEqual(['latchkey-db-rw'])
+  })
+
+  it('has the secrets of the logins that the services name', () => {
+    const managed = [...JSON.stringify(specOf('Cluster')).matchAll(/"passwordSecret":\{"name":"([\w-]+)"/g)]
+    const named = [
+      ...JSON.stringify(renderWith(['cloudnative-pg'])).matchAll(/"name":"(latchkey-[\w-]+-login)"/g),
+    ]
+    expect(new Set(managed.map(([, name]) => name))).toEqual(new Set(named.map(([, name]) => name)))
+    expect(managed).toHaveLength(2)
+  })
+
+  it('is applied apart from the services, whose removal leaves it', () => {
+    const services = [...renderWith(COMPONENTS), ...renderWith(COMPONENTS, '', '../base/migration')]
+    const names = services.map(nameOf)
+    expect(database.map(nameOf).filter((name) => names.includes(name))).toEqual([])
+    expect(services.filter(({ apiVersion }) => apiVersion.includes('cnpg.io'))).toEqual([])
+  })
+
+  it('is backed up to the store that it archives to, which exists', () => {
+    const cluster = JSON.stringify(specOf('Cluster'))
+    const [, store] = /"barmanObjectName":"([\w-]+)"/.exec(cluster) ?? []
+    expect(database.map(nameOf)).toContain(`ObjectStore/${store}`)
+    const [, plugin] = /"isWALArchiver":true,"name":"([\w.-]+)"/.exec(cluster) ?? []
+    expect(specOf('ScheduledBackup')).toMatchObject({
+      cluster: { name: 'latchkey-db' },
+      method: 'plugin',
+      pluginConfiguration: { name: plugin },
+    })
+  })
+
+  it('is restored from what it archived, and archives under another name from then on', async () => {
+    const manifests = recovered()
+    expect((await Promise.all(manifests.map(findSchemaFaults))).flat()).toEqual([])
+    const { bootstrap, externalClusters, plugins } = specOf<Recovered>('Cluster', manifests)
+    expect(Object.keys(bootstrap)).toEqual(['recovery'])
+    const [source] = externalClusters
+    expect(bootstrap.recovery.source).toBe(source?.name)
+    expect(source?.plugin.parameters.serverName).toBe('latchkey-db')
+    expect(plugins[0]?.parameters.serverName).not.toBe('latchkey-db')
+    expect(plugins[0]?.parameters.barmanObjectName).toBe(source?.plugin.parameters.barmanObjectName)
+    expect(findUnknownFields(manifests)).toBe('')
+  })
+})
+
+interface Pooler {
+  type: string
+  instances: number
+  pgbouncer: { poolMode: string; parameters: Record<string, string> }
+}
+
+interface ArchivePlugin {
+  parameters: Record<string, string>
+}
+
+interface Recovered {
+  bootstrap: { recovery: { source: string } }
+  externalClusters: { name: string; plugin: ArchivePlugin }[]
+  plugins: ArchivePlugin[]
+}
+
+describe.skipIf(!hasKubectl)('one zone of three may go', () => {
+  const manifests = hasKubectl
+    ? [...manifestsOf('overlays/prod'), ...manifestsOf('overlays/prod/database')]
+    : []
+  const specsOf = (...kinds: string[]) =>
+    manifests
+      .filter(({ kind }) => kinds.includes(kind))
+      .map((each) => [nameOf(each), JSON.stringify(each.spec)])
+
+  it('and each pod has others of its kind in another zone', () => {
+    const spread = specsOf('Deployment', 'Pooler', 'Cluster')
+    expect(spread).toHaveLength(4)
+    for (const [name, spec] of spread)
+      expect(spec, name).toContain('"topologyKey":"topology.kubernetes.io/zone"')
+    const scaled = specsOf('HorizontalPodAutoscaler', 'ScaledObject')
+    expect(scaled).toHaveLength(2)
+    for (const [name, spec] of scaled)
+      expect(Number(/"minReplica(?:s|Count)":(\d+)/.exec(spec ?? '')?.[1]), name).toBeGreaterThanOrEqual(2)
+  })
+
+  it('and a drain leaves all but one of each', () => {
+    const budgets = specsOf('PodDisruptionBudget')
+    // The operator makes those of the servers of PostgreSQL.
+    expect(budgets.map(([name]) => name).sort()).toEqual([
+      'PodDisruptionBudget/auth-api',
+      'PodDisruptionBudget/latchkey-db-pooler',
+      'PodDisruptionBudget/mailer-worker',
+    ])
+    for (const [name, spec] of budgets) expect(spec, name).toContain('"maxUnavailable":1')
+    expect(specsOf('Cluster').join()).not.toContain('"enablePDB":false')
   })
 })
 
@@ -411,5 +595,14 @@ it.skipIf(!hasKubectl)('the checks of this file notice a fault', async () => {
   expect(findFaults(change('"runAsNonRoot":true', '"runAsNonRoot":false')).join()).toMatch(/run as root/)
   const refused = await findSchemaFaults(change('"maxSurge":1', '"maxSurge":true'))
   expect(refused.join()).toMatch(/maxSurge/)
-  expect(findUnknownFields([change('"livenessProbe"', '"livenesProbe"')])).toMatch(/livenesProbe/)
+  const database = JSON.stringify(manifestsOf('overlays/prod/database'))
+  const changeDatabase = (from: string, to: string): Manifest[] => JSON.parse(database.replace(from, to))
+  const unknownMode = changeDatabase('"poolMode":"transaction"', '"poolMode":"statement"')
+  expect((await Promise.all(unknownMode.map(findSchemaFaults))).join()).toMatch(/poolMode/)
+  const unknown = findUnknownFields([
+    change('"livenessProbe"', '"livenesProbe"'),
+    ...changeDatabase('"destinationPath"', '"destinationPaht"'),
+  ])
+  expect(unknown).toMatch(/livenesProbe/)
+  expect(unknown).toMatch(/destinationPaht/)
 })
