@@ -35,8 +35,12 @@ describe('the purge', () => {
     await addDueEvents(db, 3_500)
     await db.runScript("insert into audit_event (name) values ('login.refused')")
     const deleted: number[] = []
+    const starts: unknown[] = []
     const { purge, metricOf } = aPurge({
-      query: db.query,
+      query(statement, values) {
+        if (statement.name === 'audit_event-due') starts.push(values?.[0])
+        return db.query(statement, values)
+      },
       async execute(statement, values) {
         const count = await db.execute(statement, values)
         deleted.push(count)
@@ -46,6 +50,8 @@ describe('the purge', () => {
     expect(await metricOf('latchkey_purge_overdue_seconds', 'audit_event')).toBeGreaterThan(10_000_000)
     await purge(new AbortController().signal)
     expect(deleted).toEqual([1_000, 1_000, 1_000, 500])
+    const starting = [0, 999, 1_999, 2_999].map((second) => second && Date.UTC(2020, 0, 1, 0, 0, second))
+    expect(starts, 'each batch begins where the one before ended').toEqual(starting.map((at) => new Date(at)))
     expect(await countRows(db, 'audit_event')).toBe(1)
     expect(await metricOf('latchkey_purged_rows_total', 'audit_event')).toBe(3_500)
     expect(await metricOf('latchkey_purge_overdue_seconds', 'audit_event')).toBe(0)

@@ -43,10 +43,12 @@ export function createPurge({ registry, auditDays, ...dependencies }: PurgeDepen
   registerOverdue(registry, tables)
 
   async function purgeTable({ table, findDue, remove }: Table, signal: AbortSignal): Promise<void> {
-    let due: SqlValue[]
+    let due: DueRow[]
+    let from = new Date(0)
     do {
-      due = await findDue()
-      if (due.length > 0) purged.inc({ table }, await remove(due))
+      due = await findDue(from)
+      from = due.at(-1)?.at ?? from
+      if (due.length > 0) purged.inc({ table }, await remove(due.map(({ id }) => id)))
     } while (due.length === BATCH_SIZE && !signal.aborted)
   }
 
@@ -56,6 +58,11 @@ export function createPurge({ registry, auditDays, ...dependencies }: PurgeDepen
       await purgeTable(table, signal).catch((error) => failures.push(`${table.table}: ${rootReason(error)}`))
     if (failures.length > 0) throw new Error(failures.join('; '))
   }
+}
+
+interface DueRow {
+  id: SqlValue
+  at: Date
 }
 
 type Table = ReturnType<typeof createTable>
@@ -69,7 +76,8 @@ function createTable(
 ) {
   const find = {
     name: `${table}-due`,
-    text: `select id from ${table} where ${column} < $1 order by ${column} limit ${BATCH_SIZE}`,
+    text: `select id, ${column} as at from ${table}
+      where ${column} >= $1 and ${column} < $2 order by ${column} limit ${BATCH_SIZE}`,
   }
   const deleteAll: Statement = {
     name: `${table}-purge`,
@@ -78,11 +86,11 @@ function createTable(
   const findOldest = { name: `${table}-oldest`, text: `select min(${column}) as oldest from ${table}` }
   return {
     table,
-    /** The ids of a batch of rows, oldest first. */
-    async findDue(): Promise<SqlValue[]> {
-      const rows = await db.query<{ id: SqlValue }>(find, [new Date(clock() - keepMs)])
-      return rows.map(({ id }) => id)
-    },
+    /**
+     * A batch of rows, oldest first. `from` passes over those that this run has deleted: the index keeps them for as long as
+     * any transaction is open, such as that of a backup, and each batch would read them all.
+     */
+    findDue: (from: Date): Promise<DueRow[]> => db.query<DueRow>(find, [from, new Date(clock() - keepMs)]),
     /** Returns how many rows were left to delete: another worker may have been first. */
     remove: (ids: readonly SqlValue[]): Promise<number> => db.execute(deleteAll, [ids]),
     /** For how long the oldest row has been due, in seconds; 0 when none is. */
