@@ -27,6 +27,8 @@ export const VARIED = [
   ...(hasDocker ? ['services/compose.test.ts'] : []),
 ]
 const LAUNCHER = ['scripts/local/**/*.test.ts']
+/** These run after all others: a container that starts or stops is a change of network, at which Chromium ends its requests. */
+const BROWSER = ['services/auth-api/test/{account-pages,docs-page,passkeys-browser}.test.ts']
 /** Files that keep no state in a module: each loads the modules that the one before it in its worker has loaded. */
 const SHARED_MODULES = { isolate: false }
 /** CI repeats a test of processes once when it fails, and names it if it then passes: one race of 3,000 refuses no change. */
@@ -59,8 +61,14 @@ const projects: TestProjectInlineConfiguration[] = [
     ...SHARED_MODULES,
     include: [`${DATABASE_TESTS}/*.test.ts`],
     // Where no other engine runs, these are in one project: its workers have loaded the modules.
-    exclude: ['services/auth-api/test/redis/**', ...(hasDocker ? [ENGINE_TESTS] : []), SOAK],
+    exclude: ['services/auth-api/test/redis/**', ...(hasDocker ? [ENGINE_TESTS] : []), ...BROWSER, SOAK],
     provide: { engine: ANY_ENGINE },
+  }),
+  project('browser', {
+    ...SHARED_MODULES,
+    include: BROWSER,
+    provide: { engine: ANY_ENGINE },
+    sequence: { groupOrder: 1 },
   }),
   ...ENGINES.filter((engine) => engine !== ANY_ENGINE).map((engine) => engineProject(engine)),
   project('redis', {

@@ -201,6 +201,15 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     expect(faults()).toEqual([])
   })
 
+  it('loads again by itself when a file was lost, and then offers to', async () => {
+    const { page } = await openPage(browser, origin)
+    await page.route('**/account/router.js', (route) => route.abort(), { times: 2 })
+    await page.goto(`${origin}/account/`)
+    await says(page, 'The page could not be loaded. Try again.')
+    await page.locator('#lost a').click()
+    await onPage(page, 'Log in')
+  })
+
   it('asks for a login when the token was revoked, and then goes on where it was', async () => {
     const { page, user } = await openLoggedIn()
     await follow(page, 'Security')

@@ -1,0 +1,15 @@
+const RELOADED = 'latchkey-reloaded'
+
+// A module that was lost, as when a phone changes its network, leaves the page empty: it is asked for once more.
+import('./main.js').then(
+  () => sessionStorage.removeItem(RELOADED),
+  (error) => {
+    reportError(error)
+    if (sessionStorage.getItem(RELOADED)) {
+      document.querySelector('#lost').hidden = false
+      return
+    }
+    sessionStorage.setItem(RELOADED, 'yes')
+    setTimeout(() => location.reload(), 1_000)
+  },
+)
