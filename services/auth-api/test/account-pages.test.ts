@@ -374,6 +374,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
   it('deletes the account, once the password is right', async () => {
     const { page, user } = await openLoggedIn()
     await follow(page, 'Delete the account…')
+    await onPage(page, 'Delete your account')
     await fieldOf(page, 'Current password').fill('wrong')
     await press(page, 'Delete the account')
     await says(page, 'The current password is wrong.')
@@ -607,6 +608,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await press(page, 'I have stored them')
     await says(page, 'Laptop')
     await follow(page, 'Add a passkey')
+    await onPage(page, 'Add a passkey')
     await addApp(page)
     await says(page, 'This device has a passkey for this account already.')
 
