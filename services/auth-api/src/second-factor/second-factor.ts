@@ -13,7 +13,7 @@ import { createFactorCounter } from '../service-metrics.ts'
 import { MULTI_FACTOR, type RequireLogin } from '../tokens/authentication.ts'
 import type { Caller, Claims } from '../tokens/claims.ts'
 import type { IssuedToken, IssueToken } from '../tokens/issue-token.ts'
-import type { RequireValid } from '../tokens/token-validity.ts'
+import type { LockUser } from '../tokens/token-validity.ts'
 import { type Challenge, challengeRefused, createChallenges } from './challenges.ts'
 import { createFactorSecrets, type FactorSecretsDependencies } from './factor-secrets.ts'
 import { createRecoveryCodes } from './recovery-codes.ts'
@@ -23,7 +23,7 @@ export interface SecondFactorDependencies {
   usersIn: (db: Queryable) => UserRepository
   issueToken: IssueToken
   requireLogin: RequireLogin
-  requireValid: RequireValid
+  lockUser: LockUser
   notify: SendNotice
   logger: FactorSecretsDependencies['logger']
   registry: Registry
@@ -35,6 +35,12 @@ export interface SecondFactorDependencies {
  * Throws `second_factor_refused`.
  */
 export type Prove = (transaction: Transaction, user: User) => Promise<readonly string[]>
+
+/** A token that was won by a new factor. */
+export interface Enrolled extends IssuedToken {
+  /** Empty where the user has some already. */
+  recoveryCodes: string[]
+}
 
 /** Time since a login by a second factor in which a user with one may change what guards the account. */
 const FRESH_SECONDS = 300
@@ -50,7 +56,7 @@ export function createSecondFactor(
   dependencies: SecondFactorDependencies,
 ) {
   if (mode !== 'on' || !secret) return undefined
-  const { transaction, usersIn, issueToken, requireLogin, requireValid, notify, logger, registry, clock } =
+  const { transaction, usersIn, issueToken, requireLogin, lockUser, notify, logger, registry, clock } =
     dependencies
   const challenges = createChallenges({ secret, previousSecret, clock })
   const secrets = createFactorSecrets({ secret, previousSecret, logger })
@@ -115,8 +121,7 @@ export function createSecondFactor(
     async stepUp({ claims, audit }: Caller, prove: Prove): Promise<IssuedToken> {
       const readAt = toNumericDate(clock())
       const [user, amr] = await transaction(async (db) => {
-        await usersIn(db).lock(claims.sub)
-        const user = await requireValid(db, claims)
+        const user = await lockUser(db, claims)
         return [user, await prove(db, user)] as const
       })
       audit.report({ name: 'token.stepped_up', userid: user.userid })

@@ -2,6 +2,7 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock, MonotonicClock } from '@latchkey/shared/clock.ts'
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { isIssuedAfterValidFrom, roleOf, type User } from '@latchkey/shared/users/user.ts'
+import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { LRUCache } from 'lru-cache'
 import type { RequestAudit } from '../audit/request-audit.ts'
 import type { Caller, Claims } from './claims.ts'
@@ -134,6 +135,25 @@ export const createRequireValid =
     const status = await revocationsIn(db).findStatus(claims)
     if (!isCurrent(status, claims) || isReused(status, clock())) throw revokedToken()
     return status.user
+  }
+
+/**
+ * Locks the user of a token inside a transaction, so that changes of one user take turns. Returns the user; throws
+ * `invalid_token` when the token has ended, by the change before for example.
+ */
+export type LockUser = (transaction: Queryable, claims: Claims) => Promise<User>
+
+export interface LockUserDependencies {
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'lock'>
+  requireValid: RequireValid
+}
+
+/** Creates the function that locks the user of a token. */
+export const createLockUser =
+  ({ usersIn, requireValid }: LockUserDependencies): LockUser =>
+  async (transaction, claims) => {
+    await usersIn(transaction).lock(claims.sub)
+    return requireValid(transaction, claims)
   }
 
 const toRemembered = (status: TokenStatus, claims: Claims): Remembered => ({

@@ -1,5 +1,6 @@
 import type { Clock, MonotonicClock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config.ts'
 import { createRequireLogin } from './authentication.ts'
@@ -9,7 +10,7 @@ import { createEndSession } from './end-session.ts'
 import { createTokenIssuer } from './issue-token.ts'
 import { createRevocationRepository, sessionIdOf } from './revocation-repository.ts'
 import { importSigningKeys } from './signing-keys.ts'
-import { createRequireValid, createTokenValidity } from './token-validity.ts'
+import { createLockUser, createRequireValid, createTokenValidity } from './token-validity.ts'
 import { createTokenVerifier } from './verify-token.ts'
 
 export interface TokensDependencies {
@@ -31,6 +32,7 @@ export async function createTokens(
   const { issuer, lifetimeSeconds, revocationCacheSeconds: cacheSeconds } = settings
   const { current: key, accepted: keys, published } = await importSigningKeys(settings)
   const revocations = createRevocationRepository(db)
+  const requireValid = createRequireValid({ revocationsIn: createRevocationRepository, clock })
   const endSession = createEndSession({ revocations, lifetimeSeconds, clock })
   /** Ends the session of a token that is used after it was refreshed: two clients have it. */
   const endReused = async ({ claims, audit }: Caller): Promise<void> => {
@@ -49,7 +51,8 @@ export async function createTokens(
     }),
     validity: createTokenValidity({ revocations, endReused, cacheSeconds, clock, monotonic }),
     requireLogin: createRequireLogin(clock),
-    requireValid: createRequireValid({ revocationsIn: createRevocationRepository, clock }),
+    requireValid,
+    lockUser: createLockUser({ usersIn: createUserRepository, requireValid }),
     revocations,
     endSession,
     endReused,

@@ -9,13 +9,14 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
-import type { RequireValid, TokenValidity } from '../../tokens/token-validity.ts'
+import type { LockUser, RequireValid, TokenValidity } from '../../tokens/token-validity.ts'
 
 export interface ChangePasswordDependencies {
   db: Pick<Database, 'transaction'> & Queryable
   usersIn: (transaction: Queryable) => UserRepository
   endCodes: EndCodes
   requireValid: RequireValid
+  lockUser: LockUser
   passwords: Pick<PasswordHasher, 'hash'>
   notify: SendNotice
   validity: Pick<TokenValidity, 'forget'>
@@ -34,15 +35,14 @@ export interface PasswordChange {
  * Throws `password_refused` with `violations`, `wrong_password`, and `invalid_token` when the token has ended.
  */
 export function createChangePassword(dependencies: ChangePasswordDependencies) {
-  const { db, usersIn, endCodes, requireValid, passwords, notify } = dependencies
+  const { db, usersIn, endCodes, requireValid, lockUser, passwords, notify } = dependencies
   const { validity, issueToken, policy, clock } = dependencies
 
   /** Concurrent changes: the second fails, because the first has ended its token. */
   const store = ({ claims, audit }: Caller, passwordHash: string): Promise<User> =>
     db.transaction(async (transaction) => {
       const users = usersIn(transaction)
-      await users.lock(claims.sub)
-      const user = await requireValid(transaction, claims)
+      const user = await lockUser(transaction, claims)
       const { userid } = user
       await users.setPassword(userid, passwordHash)
       const now = clock()

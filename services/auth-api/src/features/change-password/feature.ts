@@ -8,12 +8,13 @@ import { changePasswordRoutes } from './routes.ts'
 /** Adds `PUT /profile/password`. */
 export async function addChangePassword(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { db, usersIn, passwords, notify, clock, requireCurrentPassword } = core
-  const { requireValid, validity, issueToken } = core.tokens
+  const { requireValid, lockUser, validity, issueToken } = core.tokens
   const changePassword = createChangePassword({
     db,
     usersIn,
     endCodes,
     requireValid,
+    lockUser,
     passwords,
     notify,
     validity,

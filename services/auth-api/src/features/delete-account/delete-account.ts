@@ -6,13 +6,14 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import type { RequireValid, TokenValidity } from '../../tokens/token-validity.ts'
+import type { LockUser, RequireValid, TokenValidity } from '../../tokens/token-validity.ts'
 
 export interface DeleteAccountDependencies {
   db: Pick<Database, 'transaction'> & Queryable
   usersIn: (transaction: Queryable) => UserRepository
   endCodes: EndCodes
   requireValid: RequireValid
+  lockUser: LockUser
   notify: SendNotice
   validity: Pick<TokenValidity, 'forget'>
   clock: Clock
@@ -23,15 +24,14 @@ export interface DeleteAccountDependencies {
  * `wrong_password`, and `invalid_token` when the token has ended.
  */
 export function createDeleteAccount(dependencies: DeleteAccountDependencies) {
-  const { db, usersIn, endCodes, requireValid, notify, validity, clock } = dependencies
+  const { db, usersIn, endCodes, requireValid, lockUser, notify, validity, clock } = dependencies
 
   /** `requireCurrent` throws unless the client has sent the user's current password. */
   return async ({ claims, audit }: Caller, requireCurrent: (user: User) => Promise<void>): Promise<void> => {
     await requireCurrent(await requireValid(db, claims))
     await db.transaction(async (transaction) => {
       const users = usersIn(transaction)
-      await users.lock(claims.sub)
-      const user = await requireValid(transaction, claims)
+      const user = await lockUser(transaction, claims)
       const { userid } = user
       await users.softDelete(userid)
       await endTokens(users, userid, clock())

@@ -15,12 +15,13 @@ const AccountDeletion = z
 export function addDeleteAccount(app: FastifyInstance, config: Config, core: Core): void {
   if (config.profile.deletion !== 'on') return
   const { db, usersIn, notify, clock, callerOf, requireCurrentPassword, freshFactorProblems } = core
-  const { requireValid, validity } = core.tokens
+  const { requireValid, lockUser, validity } = core.tokens
   const deleteAccount = createDeleteAccount({
     db,
     usersIn,
     endCodes,
     requireValid,
+    lockUser,
     notify,
     validity,
     clock,

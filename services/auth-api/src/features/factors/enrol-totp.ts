@@ -1,21 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
-import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
+import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
-import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import type { SecondFactor } from '../../second-factor/second-factor.ts'
+import type { Enrolled, SecondFactor } from '../../second-factor/second-factor.ts'
 import { findStep, newTotpSecret, totpUri } from '../../second-factor/totp.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
-import type { RequireValid } from '../../tokens/token-validity.ts'
+import type { IssueToken } from '../../tokens/issue-token.ts'
+import type { LockUser } from '../../tokens/token-validity.ts'
 import { codeRefused } from './prove-code.ts'
 
 export interface EnrolTotpDependencies {
   transaction: Database['transaction']
-  usersIn: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById'>
-  requireValid: RequireValid
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'findById'>
+  lockUser: LockUser
   secondFactor: Pick<SecondFactor, 'recordAdded' | 'secrets'>
   issueToken: IssueToken
   /** What an authenticator app shows beside the name of the user. */
@@ -30,11 +29,6 @@ export interface Enrolment {
   uri: string
 }
 
-export interface Enrolled extends IssuedToken {
-  /** Empty where the user has some already. */
-  recoveryCodes: string[]
-}
-
 /** Time in which the first code must follow. */
 const ENROLMENT_MS = 15 * 60 * 1000
 /** A user needs two to change from one device to another. Each one multiplies the chance of a guess. */
@@ -42,19 +36,14 @@ const MAX_APPS = 3
 
 /** Creates what adds an authenticator app: a secret, and its confirmation by the first code. */
 export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
-  const { transaction, usersIn, requireValid, secondFactor, issueToken, productName, clock } = dependencies
+  const { transaction, usersIn, lockUser, secondFactor, issueToken, productName, clock } = dependencies
   const { secrets } = secondFactor
-
-  const withUser = <Result>({ claims }: Caller, work: (db: Transaction, user: User) => Promise<Result>) =>
-    transaction(async (db) => {
-      await usersIn(db).lock(claims.sub)
-      return work(db, await requireValid(db, claims))
-    })
 
   return {
     /** Begins an enrolment, which replaces one that is not confirmed; throws `too_many_factors`. */
     begin: (caller: Caller, name: string | undefined): Promise<Enrolment> =>
-      withUser(caller, async (db, user) => {
+      transaction(async (db) => {
+        const user = await lockUser(db, caller.claims)
         const factors = createFactorRepository(db)
         const { userid } = user
         const apps = (await factors.find(userid)).filter(
@@ -71,7 +60,8 @@ export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
 
     /** Confirms the enrolment by a code, and raises the token; throws `second_factor_refused`. */
     async confirm(caller: Caller, code: string): Promise<Enrolled> {
-      const { user, recoveryCodes, session } = await withUser(caller, async (db, user) => {
+      const { user, recoveryCodes, session } = await transaction(async (db) => {
+        const user = await lockUser(db, caller.claims)
         const factors = createFactorRepository(db)
         const now = clock()
         const pending = (await factors.find(user.userid)).find(

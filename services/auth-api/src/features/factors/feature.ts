@@ -97,11 +97,11 @@ function createFactorChanges(
   { secondFactor, withCode }: Parts,
 ): Omit<FactorRoutesOptions, 'answer' | 'stepUp'> {
   const { db, transaction, usersIn, clock, callerOf, requireCurrentPassword } = core
-  const { requireValid, issueToken } = core.tokens
+  const { requireValid, lockUser, issueToken } = core.tokens
   const enrol = createEnrolTotp({
     transaction,
     usersIn,
-    requireValid,
+    lockUser,
     secondFactor,
     issueToken,
     productName,
@@ -130,15 +130,13 @@ function createFactorChanges(
     remove(id, request) {
       const { claims, audit } = callerOf(request)
       return transaction(async (db) => {
-        await usersIn(db).lock(claims.sub)
-        if (!(await secondFactor.remove(db, await requireValid(db, claims), id, audit))) throw noSuchFactor()
+        if (!(await secondFactor.remove(db, await lockUser(db, claims), id, audit))) throw noSuchFactor()
       })
     },
     renewRecoveryCodes(request) {
       const { claims, audit } = callerOf(request)
       return transaction(async (db) => {
-        await usersIn(db).lock(claims.sub)
-        const { userid } = await requireValid(db, claims)
+        const { userid } = await lockUser(db, claims)
         await audit.write(db, { name: 'recovery_codes.renewed', userid })
         return secondFactor.recoveryCodes.renew(createFactorRepository(db), userid, new Date(clock()))
       })

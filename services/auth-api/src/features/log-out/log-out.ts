@@ -5,14 +5,14 @@ import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { EndSession } from '../../tokens/end-session.ts'
 import { sessionIdOf } from '../../tokens/revocation-repository.ts'
-import type { RequireValid, TokenValidity } from '../../tokens/token-validity.ts'
+import type { LockUser, TokenValidity } from '../../tokens/token-validity.ts'
 
 export interface LogOutDependencies {
   endSession: EndSession
   validity: Pick<TokenValidity, 'forget'>
   transaction: Database['transaction']
-  usersIn: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById' | 'setProperty'>
-  requireValid: RequireValid
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'findById' | 'setProperty'>
+  lockUser: LockUser
   clock: Clock
 }
 
@@ -21,7 +21,7 @@ export interface LogOutDependencies {
  * `invalid_token` when the token has ended itself.
  */
 export function createLogOut(dependencies: LogOutDependencies) {
-  const { endSession, validity, transaction, usersIn, requireValid, clock } = dependencies
+  const { endSession, validity, transaction, usersIn, lockUser, clock } = dependencies
 
   async function endOneSession({ claims, audit }: Caller): Promise<void> {
     await endSession(sessionIdOf(claims), claims.exp)
@@ -31,11 +31,8 @@ export function createLogOut(dependencies: LogOutDependencies) {
   /** A token that has ended ends no other, although this replica may remember it as valid. */
   const endAllSessions = ({ claims, audit }: Caller): Promise<void> =>
     transaction(async (db) => {
-      const { sub: userid } = claims
-      const users = usersIn(db)
-      await users.lock(userid)
-      await requireValid(db, claims)
-      await endTokens(users, userid, clock())
+      const { userid } = await lockUser(db, claims)
+      await endTokens(usersIn(db), userid, clock())
       await audit.write(db, { name: 'sessions.logged_out', userid })
     })
 

@@ -26,13 +26,13 @@ export async function addPasskeys(app: FastifyInstance, config: Config, core: Co
   const { secondFactor, db, usersIn, clock, callerOf, requireCurrentPassword } = core
   const { rpId, origins } = config.passkeys
   if (!secondFactor || rpId === undefined || origins.length === 0) return
-  const { requireValid, issueToken } = core.tokens
+  const { requireValid, lockUser, issueToken } = core.tokens
   const party = { id: rpId, name: config.secondFactor.productName, origins }
   const register = createRegisterPasskey({
     party,
     db,
     usersIn,
-    requireValid,
+    lockUser,
     secondFactor,
     issueToken,
     clock,

@@ -7,10 +7,10 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { PublicKeyCredentialCreationOptionsJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { CHALLENGE_SECONDS } from '../../second-factor/challenges.ts'
-import type { SecondFactor } from '../../second-factor/second-factor.ts'
+import type { Enrolled, SecondFactor } from '../../second-factor/second-factor.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
-import type { RequireValid } from '../../tokens/token-validity.ts'
+import type { IssueToken } from '../../tokens/issue-token.ts'
+import type { LockUser } from '../../tokens/token-validity.ts'
 import {
   INVALID,
   loadWebAuthn,
@@ -27,8 +27,8 @@ import {
 export interface RegisterPasskeyDependencies {
   party: RelyingParty
   db: Database
-  usersIn: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById'>
-  requireValid: RequireValid
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'findById'>
+  lockUser: LockUser
   secondFactor: Pick<SecondFactor, 'challenges' | 'recordAdded'>
   issueToken: IssueToken
   clock: Clock
@@ -39,11 +39,6 @@ export interface Registration {
   credential: RegistrationResponseJSON
 }
 
-export interface Registered extends IssuedToken {
-  /** Empty where the user has some already. */
-  recoveryCodes: string[]
-}
-
 const MAX_PASSKEYS = 10
 /** EdDSA, ES256 and RS256. */
 const ALGORITHMS = [-8, -7, -257]
@@ -52,7 +47,7 @@ const MAX_KEY_BYTES = 1_100
 
 /** Creates what adds a passkey: the options for the browser, and the check of what its authenticator answers. */
 export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies) {
-  const { party, db, usersIn, requireValid, secondFactor, issueToken, clock } = dependencies
+  const { party, db, usersIn, lockUser, secondFactor, issueToken, clock } = dependencies
   const { challenges, recordAdded } = secondFactor
 
   return {
@@ -79,14 +74,13 @@ export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies)
     },
 
     /** Adds the passkey, and raises the token; throws `passkey_refused`, `challenge_refused` and `too_many_factors`. */
-    async confirm(caller: Caller, { name, credential }: Registration): Promise<Registered> {
+    async confirm(caller: Caller, { name, credential }: Registration): Promise<Enrolled> {
       const { claims } = caller
       const text = readChallenge(credential.response.clientDataJSON, 'webauthn.create', party)
       const challenge = await challenges.read(text, 'latchkey-passkey-registration')
       const { data, counter } = await verify(credential, party)
       const { user, recoveryCodes, session } = await db.transaction(async (transaction) => {
-        await usersIn(transaction).lock(claims.sub)
-        const user = await requireValid(transaction, claims)
+        const user = await lockUser(transaction, claims)
         await challenges.use(transaction, user, challenge)
         const factors = createFactorRepository(transaction)
         const passkeys = passkeysOf(await factors.find(user.userid))

@@ -4,9 +4,10 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import type { Enrolled } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { EnrolledFactor, TokenResponse } from '../../tokens/token-response.ts'
-import type { Registered, Registration } from './register-passkey.ts'
+import type { Registration } from './register-passkey.ts'
 
 const ID = 'T6BMlWMSgwQ2-9pCAqb2fDHmbdOjbvHVTHbSkPGQ-fQ'
 const EXAMPLE = { id: ID, rawId: ID, type: 'public-key' }
@@ -124,7 +125,7 @@ export interface PasskeyRoutesOptions {
   stepUpOptions: (request: FastifyRequest) => Promise<object>
   stepUp: (credential: AuthenticationResponseJSON, request: FastifyRequest) => Promise<IssuedToken>
   begin: (currentPassword: string, request: FastifyRequest) => Promise<object>
-  confirm: (registration: Registration, request: FastifyRequest) => Promise<Registered>
+  confirm: (registration: Registration, request: FastifyRequest) => Promise<Enrolled>
 }
 
 export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async (app, options) => {

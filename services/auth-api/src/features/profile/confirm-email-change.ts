@@ -7,15 +7,15 @@ import type { CheckCode } from '../../one-time-codes/check-code.ts'
 import type { CodeRepository } from '../../one-time-codes/code-repository.ts'
 import type { EmailChange } from '../../one-time-codes/code-tables.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import type { RequireValid } from '../../tokens/token-validity.ts'
+import type { LockUser } from '../../tokens/token-validity.ts'
 import type { ApplyEmailChange } from './apply-email-change.ts'
 
 export interface ConfirmEmailChangeDependencies {
   transaction: Database['transaction']
-  usersIn: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById'>
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'findById'>
   changesIn: (transaction: Queryable) => Pick<CodeRepository<EmailChange>, 'use'>
   checkCode: CheckCode<EmailChange>
-  requireValid: RequireValid
+  lockUser: LockUser
   applyEmailChange: ApplyEmailChange
   clock: Clock
 }
@@ -27,14 +27,13 @@ export type ConfirmEmailChange = (caller: Caller, code: string) => Promise<User>
  * `email_change_refused` for every fault of the code, and `email_taken` when the address was taken since the request.
  */
 export function createConfirmEmailChange(dependencies: ConfirmEmailChangeDependencies): ConfirmEmailChange {
-  const { transaction, usersIn, changesIn, checkCode, requireValid, applyEmailChange, clock } = dependencies
+  const { transaction, usersIn, changesIn, checkCode, lockUser, applyEmailChange, clock } = dependencies
 
   return async (caller, code) => {
     const { claims } = caller
     const change = await checkCode(claims.sub, { code })
     return transaction(async (db) => {
-      await usersIn(db).lock(claims.sub)
-      const user = await requireValid(db, claims)
+      const user = await lockUser(db, claims)
       if (!(await changesIn(db).use(change.id, new Date(clock())))) throw emailChangeRefused()
       await applyEmailChange(db, user, change.email, caller)
       return (await usersIn(db).findById(claims.sub)) ?? user

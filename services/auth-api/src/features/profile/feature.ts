@@ -70,7 +70,7 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
 function createEmailChange({ profile, reset }: Config, core: Core) {
   const { db, transaction, usersIn, mails, notify, clock, requireFreshFactor } = core
   const { ttlSeconds, attempts } = reset
-  const { requireValid } = core.tokens
+  const { requireValid, lockUser } = core.tokens
   const changesIn = (queryable: Queryable) => createCodeRepository(queryable, EMAIL_CHANGES)
   const secrets = core.codeSecretsFor('email')
   const apply = createApplyEmailChange({ usersIn, endCodes, notify, clock })
@@ -95,7 +95,7 @@ function createEmailChange({ profile, reset }: Config, core: Core) {
       usersIn,
       changesIn,
       checkCode,
-      requireValid,
+      lockUser,
       applyEmailChange: apply,
       clock,
     }),
