@@ -3,9 +3,9 @@ import { toNumericDate } from '@latchkey/shared/clock.ts'
 import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import { factorKindsOf } from '@latchkey/shared/factors/user-factors.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { reportRefusal } from '../../audit/request-audit.ts'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
+import { createFactorGuard, type FactorGuard } from '../../second-factor/guard-factor.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { createEnrolTotp } from './enrol-totp.ts'
@@ -16,42 +16,26 @@ import { type FactorRoutesOptions, factorRoutes, type StepUp } from './routes.ts
 export async function addFactors(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { secondFactor } = core
   if (!secondFactor) return
-  const withCode = createCodeGuard(core, secondFactor)
+  const given = { secondFactor, guard: createFactorGuard({ ...core, ...secondFactor, ...config.login }) }
   await app.register(factorRoutes, {
-    ...createLoginSteps(config, core, { secondFactor, withCode }),
-    ...createFactorChanges(config, core, { secondFactor, withCode }),
+    ...createLoginSteps(core, given),
+    ...createFactorChanges(config, core, given),
   })
 }
 
-/** Runs what needs a code of a user, within the limits; counts and reports its refusal. */
-type WithCode = <Result>(
-  request: FastifyRequest,
-  given: { userid: string; challenge?: string; code: string },
-  work: () => Promise<Result>,
-) => Promise<Result>
-
-function createCodeGuard({ limits, auditOf }: Core, { count }: Pick<SecondFactor, 'count'>): WithCode {
-  return (request, { userid, challenge, code }, work) => {
-    const isGuessable = isTotpCode(code)
-    const event = { code: 'second_factor_refused', name: 'second_factor.refused', userid } as const
-    const reported = () => reportRefusal(auditOf(request), event, work)
-    const limited = limits.limitFactors(request, { userid, challenge, isGuessable }, reported)
-    return count(isGuessable ? 'totp' : 'recovery_code', limited)
-  }
-}
-
-interface Parts {
+interface Given {
   secondFactor: SecondFactor
-  withCode: WithCode
+  guard: FactorGuard
 }
+
+const kindOf = (code: string) => (isTotpCode(code) ? 'totp' : 'recovery_code')
 
 /** Creates what exchanges a code for a token. */
 function createLoginSteps(
-  { login }: Config,
   core: Core,
-  { secondFactor, withCode }: Parts,
+  { secondFactor, guard }: Given,
 ): Pick<FactorRoutesOptions, 'answer' | 'stepUp'> {
-  const { db, notify, noticeLogin, clock, auditOf, callerOf, requireCurrentPassword } = core
+  const { db, notify, clock, auditOf, callerOf, requireCurrentPassword } = core
   const { requireValid, issueToken } = core.tokens
   const proveCode = createProveCode({ ...secondFactor, notify, clock })
 
@@ -62,14 +46,8 @@ function createLoginSteps(
     const { code } = given
     const challenge = await secondFactor.challenges.read(given.challenge, 'latchkey-second-factor')
     const audit = auditOf(request)
-    const { user, issued } = await withCode(
-      request,
-      { userid: challenge.sub, challenge: challenge.jti, code },
-      () => secondFactor.answer(challenge, proveCode(code, audit), audit),
-    )
-    await noticeLogin(user, audit)
-    await core.limits.knownClients.remember(request, user[login.field] ?? user.userid)
-    return issued
+    const attempt = { userid: challenge.sub, challenge: challenge.jti, kind: kindOf(code) } as const
+    return guard.logIn(request, attempt, () => secondFactor.answer(challenge, proveCode(code, audit), audit))
   }
 
   async function stepUp({ code, currentPassword }: StepUp, request: FastifyRequest): Promise<IssuedToken> {
@@ -77,7 +55,7 @@ function createLoginSteps(
     const { claims, audit } = caller
     const user = await requireValid(db, claims)
     if (code !== undefined)
-      return withCode(request, { userid: claims.sub, code }, () =>
+      return guard.run(request, { userid: claims.sub, kind: kindOf(code) }, () =>
         secondFactor.stepUp(caller, proveCode(code, audit)),
       )
     if (factorKindsOf(user).length > 0)
@@ -94,7 +72,7 @@ function createLoginSteps(
 function createFactorChanges(
   { secondFactor: { productName } }: Config,
   core: Core,
-  { secondFactor, withCode }: Parts,
+  { secondFactor, guard }: Given,
 ): Omit<FactorRoutesOptions, 'answer' | 'stepUp'> {
   const { db, transaction, usersIn, clock, callerOf, requireCurrentPassword } = core
   const { requireValid, lockUser, issueToken } = core.tokens
@@ -121,7 +99,9 @@ function createFactorChanges(
     },
     confirmTotp(code, request) {
       const caller = callerOf(request)
-      return withCode(request, { userid: caller.claims.sub, code }, () => enrol.confirm(caller, code))
+      return guard.run(request, { userid: caller.claims.sub, kind: 'totp' }, () =>
+        enrol.confirm(caller, code),
+      )
     },
     async rename(id, name, request) {
       const { userid } = await requireValid(db, callerOf(request).claims)

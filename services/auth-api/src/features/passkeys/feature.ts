@@ -1,10 +1,10 @@
 import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { reportRefusal } from '../../audit/request-audit.ts'
+import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { CHALLENGE_SECONDS } from '../../second-factor/challenges.ts'
+import { createFactorGuard, type FactorGuard } from '../../second-factor/guard-factor.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import {
   fromUserHandle,
@@ -37,9 +37,9 @@ export async function addPasskeys(app: FastifyInstance, config: Config, core: Co
     issueToken,
     clock,
   })
-  const withPasskey = createPasskeyGuard(core, secondFactor)
+  const guard = createFactorGuard({ ...core, ...secondFactor, ...config.login })
   await app.register(passkeyRoutes, {
-    ...createPasskeyLogins(config, core, { secondFactor, party, withPasskey }),
+    ...createPasskeyLogins(core, { secondFactor, party, guard }),
     async begin(currentPassword, request) {
       const caller = callerOf(request)
       const user = await requireValid(db, caller.claims)
@@ -48,35 +48,17 @@ export async function addPasskeys(app: FastifyInstance, config: Config, core: Co
     },
     confirm(registration, request) {
       const caller = callerOf(request)
-      return withPasskey(request, { userid: caller.claims.sub }, () => register.confirm(caller, registration))
+      return guard.run(request, { userid: caller.claims.sub, kind: 'passkey' }, () =>
+        register.confirm(caller, registration),
+      )
     },
   })
 }
 
-/** Runs what needs a passkey of a user, within the limits; counts and reports its refusal. */
-type WithPasskey = <Result>(
-  request: FastifyRequest,
-  attempt: { userid: string; challenge?: string },
-  work: () => Promise<Result>,
-) => Promise<Result>
-
-const createPasskeyGuard =
-  ({ limits, auditOf }: Core, { count }: Pick<SecondFactor, 'count'>): WithPasskey =>
-  (request, attempt, work) => {
-    const event = { code: 'passkey_refused', name: 'passkey.refused', userid: attempt.userid } as const
-    const reported = () => reportRefusal(auditOf(request), event, work)
-    return count('passkey', limits.limitFactors(request, { ...attempt, isGuessable: false }, reported))
-  }
-
 /** Creates what exchanges a signature of a passkey for a token. */
 function createPasskeyLogins(
-  { login }: Config,
   core: Core,
-  {
-    secondFactor,
-    party,
-    withPasskey,
-  }: { secondFactor: SecondFactor; party: RelyingParty; withPasskey: WithPasskey },
+  { secondFactor, party, guard }: { secondFactor: SecondFactor; party: RelyingParty; guard: FactorGuard },
 ): Omit<PasskeyRoutesOptions, 'begin' | 'confirm'> {
   const { db, clock, auditOf, callerOf } = core
   const { challenges } = secondFactor
@@ -117,15 +99,12 @@ function createPasskeyLogins(
       // Of a passkey alone, its authenticator says whose it is; the signature then shows it.
       const userid = isAlone ? fromUserHandle(credential.response.userHandle) : challenge.sub
       if (userid === undefined) throw passkeyRefused(INVALID)
-      const { user, issued } = await withPasskey(request, { userid, challenge: challenge.jti }, () =>
+      return guard.logIn(request, { userid, challenge: challenge.jti, kind: 'passkey' }, () =>
         secondFactor.answer(challenge, provePasskey({ credential, isAlone }, audit), audit, {
           userid,
           ...(isAlone ? { unknown: unknownPasskey } : {}),
         }),
       )
-      await core.noticeLogin(user, audit)
-      await core.limits.knownClients.remember(request, user[login.field] ?? user.userid)
-      return issued
     },
 
     async stepUpOptions(request) {
@@ -137,7 +116,8 @@ function createPasskeyLogins(
       const caller = callerOf(request)
       const challenge = await challenges.read(readSigned(credential), 'latchkey-passkey-stepup')
       const prove = provePasskey({ credential, isAlone: false }, caller.audit)
-      return withPasskey(request, { userid: caller.claims.sub, challenge: challenge.jti }, () =>
+      const attempt = { userid: caller.claims.sub, challenge: challenge.jti, kind: 'passkey' } as const
+      return guard.run(request, attempt, () =>
         secondFactor.stepUp(caller, async (transaction, user) => {
           await challenges.use(transaction, user, challenge)
           return prove(transaction, user)

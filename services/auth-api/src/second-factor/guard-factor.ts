@@ -1,0 +1,63 @@
+import type { User } from '@latchkey/shared/users/user.ts'
+import type { LoginField } from '@latchkey/shared/users/user-repository.ts'
+import type { FastifyRequest } from 'fastify'
+import { type RequestAudit, reportRefusal } from '../audit/request-audit.ts'
+import type { LimitFactors } from '../limits/factor-limiter.ts'
+import type { KnownClients } from '../limits/known-clients.ts'
+import type { NoticeLogin } from '../notice-new-client.ts'
+import type { IssuedToken } from '../tokens/issue-token.ts'
+import type { SecondFactor } from './second-factor.ts'
+
+export interface FactorGuardDependencies {
+  limits: { limitFactors: LimitFactors; knownClients: Pick<KnownClients, 'remember'> }
+  auditOf: (request: FastifyRequest) => RequestAudit
+  noticeLogin: NoticeLogin
+  count: SecondFactor['count']
+  field: LoginField
+}
+
+/** An attempt of a user to show a factor. */
+export interface FactorAttempt {
+  userid: string
+  /** The `jti` of the challenge that it answers. */
+  challenge?: string
+  kind: Parameters<SecondFactor['count']>[0]
+}
+
+export type FactorGuard = ReturnType<typeof createFactorGuard>
+
+/** Creates what every attempt to show a factor passes, whatever its kind. */
+export function createFactorGuard(dependencies: FactorGuardDependencies) {
+  const { limits, auditOf, noticeLogin, count, field } = dependencies
+
+  /** Runs `work` within the limits; counts and reports its refusal. */
+  function run<Result>(
+    request: FastifyRequest,
+    { kind, userid, challenge }: FactorAttempt,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const refusal =
+      kind === 'passkey'
+        ? ({ code: 'passkey_refused', name: 'passkey.refused' } as const)
+        : ({ code: 'second_factor_refused', name: 'second_factor.refused' } as const)
+    const reported = () => reportRefusal(auditOf(request), { ...refusal, userid }, work)
+    const attempt = { userid, challenge, isGuessable: kind === 'totp' }
+    return count(kind, limits.limitFactors(request, attempt, reported))
+  }
+
+  return {
+    run,
+
+    /** Runs a login by a factor: notices it, and remembers the client for logins by the password. */
+    async logIn(
+      request: FastifyRequest,
+      attempt: FactorAttempt,
+      answer: () => Promise<{ user: User; issued: IssuedToken }>,
+    ): Promise<IssuedToken> {
+      const { user, issued } = await run(request, attempt, answer)
+      await noticeLogin(user, auditOf(request))
+      await limits.knownClients.remember(request, user[field] ?? user.userid)
+      return issued
+    },
+  }
+}
