@@ -36,6 +36,12 @@ export interface SecondFactorDependencies {
  */
 export type Prove = (transaction: Transaction, user: User) => Promise<readonly string[]>
 
+/** Confirms a new factor of the user; returns its kind, and how it was shown. */
+export type ConfirmFactor = (
+  transaction: Transaction,
+  user: User,
+) => Promise<{ kind: FactorKind; amr: readonly string[] }>
+
 /** A token that was won by a new factor. */
 export interface Enrolled extends IssuedToken {
   /** Empty where the user has some already. */
@@ -129,22 +135,24 @@ export function createSecondFactor(
     },
 
     /**
-     * Records that the user has a new factor, inside the transaction that has confirmed it. Returns recovery codes, which are
-     * new unless the user has some; and the session of a token that was won by the factor.
+     * Adds the factor that `confirm` confirms inside a transaction that has locked the user. Returns a token that was won by it,
+     * and recovery codes unless the user has some. Throws `invalid_token` and what `confirm` throws.
      */
-    async recordAdded(
-      db: Transaction,
-      { claims, audit }: Caller,
-      { user, kind, amr }: { user: User; kind: FactorKind; amr: readonly string[] },
-    ) {
-      const factors = createFactorRepository(db)
-      const { userid } = user
-      const hasCodes = (await factors.findCodes(userid)).length > 0
-      const codes = hasCodes ? [] : await recoveryCodes.renew(factors, userid, new Date(clock()))
-      await storeFactorKinds(factors, usersIn(db), userid)
-      await audit.write(db, { name: 'factor.added', userid, reason: kind })
-      await notify(db, user, { template: 'factor-added', kind }, audit.address)
-      return { recoveryCodes: codes, session: raise(claims, toNumericDate(clock()), amr) }
+    async add({ claims, audit }: Caller, confirm: ConfirmFactor): Promise<Enrolled> {
+      const readAt = toNumericDate(clock())
+      const { user, amr, codes } = await transaction(async (db) => {
+        const user = await lockUser(db, claims)
+        const { kind, amr } = await confirm(db, user)
+        const factors = createFactorRepository(db)
+        const { userid } = user
+        const hasCodes = (await factors.findCodes(userid)).length > 0
+        const codes = hasCodes ? [] : await recoveryCodes.renew(factors, userid, new Date(clock()))
+        await storeFactorKinds(factors, usersIn(db), userid)
+        await audit.write(db, { name: 'factor.added', userid, reason: kind })
+        await notify(db, user, { template: 'factor-added', kind }, audit.address)
+        return { user, amr, codes }
+      })
+      return { recoveryCodes: codes, ...(await issueToken(user, readAt, raise(claims, readAt, amr))) }
     },
 
     /**

@@ -1,22 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '@latchkey/shared/app-error.ts'
-import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
-import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
+import type { Clock } from '@latchkey/shared/clock.ts'
+import type { Database } from '@latchkey/shared/database/database.ts'
 import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
-import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { Enrolled, SecondFactor } from '../../second-factor/second-factor.ts'
 import { findStep, newTotpSecret, totpUri } from '../../second-factor/totp.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import type { IssueToken } from '../../tokens/issue-token.ts'
 import type { LockUser } from '../../tokens/token-validity.ts'
 import { codeRefused } from './prove-code.ts'
 
 export interface EnrolTotpDependencies {
   transaction: Database['transaction']
-  usersIn: (transaction: Queryable) => Pick<UserRepository, 'findById'>
   lockUser: LockUser
-  secondFactor: Pick<SecondFactor, 'recordAdded' | 'secrets'>
-  issueToken: IssueToken
+  secondFactor: Pick<SecondFactor, 'add' | 'secrets'>
   /** What an authenticator app shows beside the name of the user. */
   productName: string
   clock: Clock
@@ -36,7 +32,7 @@ const MAX_APPS = 3
 
 /** Creates what adds an authenticator app: a secret, and its confirmation by the first code. */
 export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
-  const { transaction, usersIn, lockUser, secondFactor, issueToken, productName, clock } = dependencies
+  const { transaction, lockUser, secondFactor, productName, clock } = dependencies
   const { secrets } = secondFactor
 
   return {
@@ -59,9 +55,8 @@ export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
       }),
 
     /** Confirms the enrolment by a code, and raises the token; throws `second_factor_refused`. */
-    async confirm(caller: Caller, code: string): Promise<Enrolled> {
-      const { user, recoveryCodes, session } = await transaction(async (db) => {
-        const user = await lockUser(db, caller.claims)
+    confirm: (caller: Caller, code: string): Promise<Enrolled> =>
+      secondFactor.add(caller, async (db, user) => {
         const factors = createFactorRepository(db)
         const now = clock()
         const pending = (await factors.find(user.userid)).find(
@@ -72,11 +67,8 @@ export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
         const step = findStep(await secrets.openTotp(user.userid, pending.data), code, now)
         if (step === undefined) throw codeRefused()
         await factors.confirm(pending.id, step, new Date(now))
-        const added = await secondFactor.recordAdded(db, caller, { user, kind: 'totp', amr: ['otp'] })
-        return { ...added, user: (await usersIn(db).findById(user.userid)) ?? user }
-      })
-      return { recoveryCodes, ...(await issueToken(user, toNumericDate(clock()), session)) }
-    },
+        return { kind: 'totp', amr: ['otp'] }
+      }),
   }
 }
 

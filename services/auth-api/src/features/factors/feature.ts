@@ -74,17 +74,9 @@ function createFactorChanges(
   core: Core,
   { secondFactor, guard }: Given,
 ): Omit<FactorRoutesOptions, 'answer' | 'stepUp'> {
-  const { db, transaction, usersIn, clock, callerOf, requireCurrentPassword } = core
-  const { requireValid, lockUser, issueToken } = core.tokens
-  const enrol = createEnrolTotp({
-    transaction,
-    usersIn,
-    lockUser,
-    secondFactor,
-    issueToken,
-    productName,
-    clock,
-  })
+  const { db, transaction, clock, callerOf, requireCurrentPassword } = core
+  const { requireValid, lockUser } = core.tokens
+  const enrol = createEnrolTotp({ transaction, lockUser, secondFactor, productName, clock })
   return {
     async list({ jwt: { sub } }) {
       const factors = createFactorRepository(db)

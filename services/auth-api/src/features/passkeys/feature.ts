@@ -23,20 +23,12 @@ import { type PasskeyRoutesOptions, passkeyRoutes } from './routes.ts'
 
 /** Adds passkeys, as a second factor and alone, where SECOND_FACTOR is `on` and PASSKEY_ORIGINS names a page. */
 export async function addPasskeys(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { secondFactor, db, usersIn, clock, callerOf, requireCurrentPassword } = core
+  const { secondFactor, db, clock, callerOf, requireCurrentPassword } = core
   const { rpId, origins } = config.passkeys
   if (!secondFactor || rpId === undefined || origins.length === 0) return
-  const { requireValid, lockUser, issueToken } = core.tokens
+  const { requireValid } = core.tokens
   const party = { id: rpId, name: config.secondFactor.productName, origins }
-  const register = createRegisterPasskey({
-    party,
-    db,
-    usersIn,
-    lockUser,
-    secondFactor,
-    issueToken,
-    clock,
-  })
+  const register = createRegisterPasskey({ party, db, secondFactor, clock })
   const guard = createFactorGuard({ ...core, ...secondFactor, ...config.login })
   await app.register(passkeyRoutes, {
     ...createPasskeyLogins(core, { secondFactor, party, guard }),

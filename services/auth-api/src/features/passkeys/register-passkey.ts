@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '@latchkey/shared/app-error.ts'
-import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
-import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
+import type { Clock } from '@latchkey/shared/clock.ts'
+import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
-import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { PublicKeyCredentialCreationOptionsJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { CHALLENGE_SECONDS } from '../../second-factor/challenges.ts'
 import type { Enrolled, SecondFactor } from '../../second-factor/second-factor.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import type { IssueToken } from '../../tokens/issue-token.ts'
-import type { LockUser } from '../../tokens/token-validity.ts'
 import {
   INVALID,
   loadWebAuthn,
@@ -26,11 +23,8 @@ import {
 
 export interface RegisterPasskeyDependencies {
   party: RelyingParty
-  db: Database
-  usersIn: (transaction: Queryable) => Pick<UserRepository, 'findById'>
-  lockUser: LockUser
-  secondFactor: Pick<SecondFactor, 'challenges' | 'recordAdded'>
-  issueToken: IssueToken
+  db: Queryable
+  secondFactor: Pick<SecondFactor, 'challenges' | 'add'>
   clock: Clock
 }
 
@@ -47,8 +41,8 @@ const MAX_KEY_BYTES = 1_100
 
 /** Creates what adds a passkey: the options for the browser, and the check of what its authenticator answers. */
 export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies) {
-  const { party, db, usersIn, lockUser, secondFactor, issueToken, clock } = dependencies
-  const { challenges, recordAdded } = secondFactor
+  const { party, db, secondFactor, clock } = dependencies
+  const { challenges } = secondFactor
 
   return {
     /** Returns the options of `navigator.credentials.create`; throws `too_many_factors`. */
@@ -75,12 +69,10 @@ export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies)
 
     /** Adds the passkey, and raises the token; throws `passkey_refused`, `challenge_refused` and `too_many_factors`. */
     async confirm(caller: Caller, { name, credential }: Registration): Promise<Enrolled> {
-      const { claims } = caller
       const text = readChallenge(credential.response.clientDataJSON, 'webauthn.create', party)
       const challenge = await challenges.read(text, 'latchkey-passkey-registration')
       const { data, counter } = await verify(credential, party)
-      const { user, recoveryCodes, session } = await db.transaction(async (transaction) => {
-        const user = await lockUser(transaction, claims)
+      return secondFactor.add(caller, async (transaction, user) => {
         await challenges.use(transaction, user, challenge)
         const factors = createFactorRepository(transaction)
         const passkeys = passkeysOf(await factors.find(user.userid))
@@ -91,11 +83,8 @@ export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies)
         const factor = { id, userid: user.userid, kind: 'passkey', name, data: JSON.stringify(data) } as const
         await factors.insert(factor, now)
         await factors.confirm(id, counter, now)
-        const amr = [data.isSynced ? 'swk' : 'hwk', 'user']
-        const added = await recordAdded(transaction, caller, { user, kind: 'passkey', amr })
-        return { ...added, user: (await usersIn(transaction).findById(user.userid)) ?? user }
+        return { kind: 'passkey', amr: [data.isSynced ? 'swk' : 'hwk', 'user'] }
       })
-      return { recoveryCodes, ...(await issueToken(user, toNumericDate(clock()), session)) }
     },
   }
 }
