@@ -44,6 +44,7 @@ describe('a route', () => {
     [{ roles: ['admin'] }],
     [{ role: 'admin', secondfactor: true }],
     [{ role: '', maxAgeSeconds: 300 }],
+    [{ role: undefined, maxAgeSeconds: 300 }],
     [{ secondFactor: false }],
     [{ secondFactor: 'yes' }],
     [{ maxAgeSeconds: 0 }],

@@ -3,6 +3,7 @@ import { formatRoles } from '@latchkey/shared/users/roles.ts'
 import { didYouMean } from '@latchkey/text/closest-name.ts'
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
+import { z } from 'zod'
 import type { RequestAudit } from '../audit/request-audit.ts'
 import type { RequireLogin } from '../tokens/authentication.ts'
 import type { Claims } from '../tokens/claims.ts'
@@ -26,6 +27,9 @@ export interface RouteRequirements {
   /** The user must have logged in at most so long ago. */
   maxAgeSeconds?: number
 }
+
+/** A user whose role needs a second factor may call such a route, to add one or to log out. */
+export const ENROLLING = { secondFactor: 'enrolling' } as const
 
 declare module 'fastify' {
   interface RouteShorthandOptions {
@@ -103,7 +107,15 @@ export const authenticate = fp<AuthenticateOptions>(
 export const requiresToken = (auth: RouteGuard | undefined): auth is Exclude<RouteGuard, 'public'> =>
   auth !== undefined && auth !== 'public'
 
-const REQUIREMENTS = ['role', 'secondFactor', 'maxAgeSeconds']
+const RoleName = z.string().min(1)
+const Requirements = z
+  .strictObject({
+    role: z.union([RoleName, z.array(RoleName).min(1).readonly()]),
+    secondFactor: z.literal([true, 'enrolling']),
+    maxAgeSeconds: z.int().positive(),
+  })
+  .partial()
+  .refine((given) => Object.values(given).length > 0 && !Object.values(given).includes(undefined))
 
 /** Throws for what cannot be meant: a misspelt option must not leave a route open, nor require an empty role. */
 function readRequirements(
@@ -112,22 +124,14 @@ function readRequirements(
   { roles: declared, hasSecondFactor }: Pick<AuthenticateOptions, 'roles' | 'hasSecondFactor'>,
 ): RouteRequirements {
   if (required === 'authenticated' || required === 'signed') return {}
-  const given = typeof required === 'object' && required !== null ? Object.keys(required) : []
-  const { role = [], secondFactor, maxAgeSeconds = 1 } = required ?? {}
-  const roles = [role].flat()
-  if (
-    given.length === 0 ||
-    !given.every((name) => REQUIREMENTS.includes(name)) ||
-    (given.includes('role') && (roles.length === 0 || !roles.every(Boolean))) ||
-    ![undefined, true, 'enrolling'].includes(secondFactor) ||
-    !(Number.isInteger(maxAgeSeconds) && maxAgeSeconds > 0)
-  )
+  if (!Requirements.safeParse(required).success)
     throw new Error(
       `The route ${url} has an auth option that is neither 'authenticated', { role, secondFactor, maxAgeSeconds } nor 'public'`,
     )
+  const { role = [], secondFactor } = required
   if (secondFactor === true && !hasSecondFactor)
     throw new Error(`The route ${url} requires a second factor, which nobody can have: set SECOND_FACTOR=on`)
-  const unknown = roles.find((role) => !declared.includes(role))
+  const unknown = [role].flat().find((each) => !declared.includes(each))
   if (unknown !== undefined)
     throw new Error(
       `The route ${url} requires the role ${unknown}, which is not declared${didYouMean(unknown, declared)}: add it to the roles of the extension, or to ROLES in shared/users/roles.ts for a route of Latchkey`,

@@ -48,12 +48,12 @@ export interface ChallengesDependencies {
 export type Challenges = ReturnType<typeof createChallenges>
 
 /**
- * Creates and checks challenges: signed texts for clients that have shown the password and not yet the second factor. The
+ * Creates and checks challenges: signed texts, each for one answer of a client, such as the second step of a login. The
  * key, the type and the audience are others than those of access tokens, so that neither is taken for the other.
  */
 export function createChallenges({ secret, previousSecret, clock }: ChallengesDependencies) {
-  const keys = [secret, previousSecret].flatMap((each) => (each ? [toKey(each)] : []))
-  const [key = toKey(secret)] = keys
+  const key = toKey(secret)
+  const keys = previousSecret ? [key, toKey(previousSecret)] : [key]
 
   async function verify(text: string, purposes: readonly ChallengePurpose[]): Promise<unknown> {
     for (const each of keys) {

@@ -48,8 +48,8 @@ export interface Enrolled extends IssuedToken {
   recoveryCodes: string[]
 }
 
-/** Time since a login by a second factor in which a user with one may change what guards the account. */
-const FRESH_SECONDS = 300
+/** The login after which a user with a second factor may change what guards the account. */
+export const FRESH = { secondFactor: true, maxAgeSeconds: 300 } as const
 
 export type SecondFactor = NonNullable<ReturnType<typeof createSecondFactor>>
 
@@ -90,8 +90,7 @@ export function createSecondFactor(
 
     /** Throws `insufficient_user_authentication` for a user with a second factor whose token was not won by it just now. */
     requireFresh(user: User, claims: Claims): void {
-      if (factorKindsOf(user).length > 0)
-        requireLogin(claims, { secondFactor: true, maxAgeSeconds: FRESH_SECONDS })
+      if (factorKindsOf(user).length > 0) requireLogin(claims, FRESH)
     },
 
     /**

@@ -6,7 +6,8 @@ import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { sixDigitCode } from '../../one-time-codes/check-code.ts'
-import type { Enrolled } from '../../second-factor/second-factor.ts'
+import { ENROLLING } from '../../plugins/authenticate.ts'
+import { type Enrolled, FRESH } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { EnrolledFactor, TokenResponse } from '../../tokens/token-response.ts'
 import type { Enrolment } from './enrol-totp.ts'
@@ -112,9 +113,6 @@ const FactorName = z
   .object({ name: displayName().min(1, 'must not be empty') }, 'must be a JSON object')
   .meta({ id: 'FactorName', examples: [{ name: 'Laptop' }] })
 
-/** A user whose role needs a second factor may add one. */
-const ENROLLING = { secondFactor: 'enrolling' } as const
-const FRESH = { secondFactor: true, maxAgeSeconds: 300 } as const
 const TAGS = ['second factor']
 
 export interface FactorRoutesOptions {

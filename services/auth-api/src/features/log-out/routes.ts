@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { ENROLLING } from '../../plugins/authenticate.ts'
 
 const LogoutBody = z
   .object(
@@ -22,7 +23,7 @@ export const logOutRoutes: FastifyPluginAsyncZod<LogOutRoutesOptions> = async (a
   app.post(
     '/logout',
     {
-      auth: { secondFactor: 'enrolling' },
+      auth: ENROLLING,
       // Most clients send no body.
       preValidation: (request, _reply, done) => {
         request.body ??= {}

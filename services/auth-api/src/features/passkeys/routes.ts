@@ -4,6 +4,7 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { ENROLLING } from '../../plugins/authenticate.ts'
 import type { Enrolled } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { EnrolledFactor, TokenResponse } from '../../tokens/token-response.ts'
@@ -115,9 +116,6 @@ const optionsFor = (id: string, method: string, parse: string) =>
 
 const RequestOptions = optionsFor('PasskeyRequestOptions', 'get', 'parseRequestOptionsFromJSON')
 const CreationOptions = optionsFor('PasskeyCreationOptions', 'create', 'parseCreationOptionsFromJSON')
-
-/** A user whose role needs a second factor may add one. */
-const ENROLLING = { secondFactor: 'enrolling' } as const
 
 export interface PasskeyRoutesOptions {
   loginOptions: (challenge: string | undefined) => Promise<object>
