@@ -15,6 +15,7 @@ import {
   aToken,
   aUser,
   bearer,
+  claimsFor,
   signToken,
   startApp,
   type TestApp,
@@ -54,18 +55,7 @@ const ping = (token: string, on = app) =>
   on.server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })
 const now = () => Math.floor(Date.now() / 1000)
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-const claims = (given: object = {}) => ({
-  iss: app.config.tokens.issuer,
-  sub: user.userid,
-  iat: now(),
-  nbf: now(),
-  exp: now() + 3600,
-  jti: crypto.randomUUID(),
-  sid: crypto.randomUUID(),
-  auth_time: now(),
-  data: { userid: user.userid, name: 'Ada', role: 'user' },
-  ...given,
-})
+const claims = (given: object = {}) => ({ ...claimsFor(app, user), ...given })
 
 /** Signs by the algorithm of the key, whatever the header says. */
 function signBy(

@@ -6,6 +6,7 @@ import {
   aToken,
   aUser,
   bearer,
+  claimsFor,
   logIn,
   signToken,
   startApp,
@@ -37,17 +38,7 @@ function rawToken(
   return `${input}.${createHmac(algorithm, secret).update(input).digest('base64url')}`
 }
 
-const goodClaims = () => ({
-  iss: app.config.tokens.issuer,
-  sub: user.userid,
-  iat: now(),
-  nbf: now(),
-  exp: now() + 3600,
-  jti: crypto.randomUUID(),
-  sid: crypto.randomUUID(),
-  auth_time: now(),
-  data: { userid: user.userid, name: 'Ada', role: 'user' },
-})
+const goodClaims = () => claimsFor(app, user)
 const without = (name: string) =>
   Object.fromEntries(Object.entries(goodClaims()).filter(([key]) => key !== name))
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'

@@ -238,6 +238,22 @@ export async function aToken(app: TestApp, user: TestUser): Promise<string> {
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
+/** The claims of the token that the service would issue for `user` now. */
+export function claimsFor(app: TestApp, user: TestUser) {
+  const now = Math.floor(Date.now() / 1000)
+  return {
+    iss: app.config.tokens.issuer,
+    sub: user.userid,
+    iat: now,
+    nbf: now,
+    exp: now + 3600,
+    jti: crypto.randomUUID(),
+    sid: crypto.randomUUID(),
+    auth_time: now,
+    data: { userid: user.userid, name: 'Ada', role: user.role },
+  }
+}
+
 /** Signs a token by hand: by default just the one that the service would issue for `user` now. */
 export function signToken(
   app: TestApp,
@@ -248,20 +264,7 @@ export function signToken(
     key?: Uint8Array | KeyObject
   } = {},
 ): Promise<string> {
-  const now = Math.floor(Date.now() / 1000)
-  const claims: Record<string, unknown> = {
-    iss: app.config.tokens.issuer,
-    sub: user.userid,
-    iat: now,
-    nbf: now,
-    exp: now + 3600,
-    jti: crypto.randomUUID(),
-    sid: crypto.randomUUID(),
-    auth_time: now,
-    data: { userid: user.userid, name: 'Ada', role: user.role },
-    ...given.claims,
-  }
-  return new SignJWT(claims)
+  return new SignJWT({ ...claimsFor(app, user), ...given.claims })
     .setProtectedHeader({ alg: 'HS512', typ: 'JWT', ...given.header })
     .sign(given.key ?? app.config.tokens.secret)
 }
