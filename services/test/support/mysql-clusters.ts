@@ -43,6 +43,18 @@ export async function startCluster(kind: ClusterKind, silenceSeconds = 20): Prom
   const { image, command, synced, join } = KINDS[kind]
   const found: ClusterNode[] = []
   const containers: StartedTestContainer[] = []
+  /** Lets a node join as soon as it answers. */
+  async function joinOnce(node: ClusterNode, as: Parameters<typeof join>[1]): Promise<void> {
+    const answers = () =>
+      node.query('select 1').then(
+        () => true,
+        () => false,
+      )
+    await waitFor(answers, 120_000)
+    await join(node, as)
+    await waitFor(node.isSynced, 120_000)
+  }
+
   for (const [index, name] of NAMES.entries()) {
     const port = await findFreePort()
     const container = await new GenericContainer(image)
@@ -57,31 +69,13 @@ export async function startCluster(kind: ClusterKind, silenceSeconds = 20): Prom
     containers.push(container)
     const node = await createNode(container, port, synced)
     found.push(node)
-    await waitFor(
-      () =>
-        node.query('select 1').then(
-          () => true,
-          () => false,
-        ),
-      120_000,
-    )
-    await join(node, index === 0 ? 'first' : 'new')
-    await waitFor(node.isSynced, 120_000)
+    await joinOnce(node, index === 0 ? 'first' : 'new')
   }
   const nodes = found.map((node) => ({
     ...node,
     async start() {
       await node.start()
-      await waitFor(
-        () =>
-          node.query('select 1').then(
-            () => true,
-            () => false,
-          ),
-        120_000,
-      )
-      await join(node, 'again')
-      await waitFor(node.isSynced, 120_000)
+      await joinOnce(node, 'again')
     },
   }))
   return {

@@ -11,10 +11,7 @@ import { createQueryable, type Driver } from '../queryable.ts'
 import { createRefusal, repeatingStatements, runTransaction, transactionEnd } from '../run-transaction.ts'
 import { toAppError, toFinalError, translating } from '../to-app-error.ts'
 import { openPool, type Pool, SESSION, type Step } from './pool.ts'
-import { withRowLock } from './row-lock.ts'
-
-/** Time that a second migration waits for the first. */
-const LOCK_TIMEOUT_SECONDS = 300
+import { LOCK_TIMEOUT_SECONDS, lockNotFree, withRowLock } from './row-lock.ts'
 
 /** Finds a row where the server is a node of Galera or of Group Replication. */
 const FIND_CLUSTER = {
@@ -156,5 +153,5 @@ async function getLock(connection: mysql.Connection, name: string): Promise<void
     name,
     LOCK_TIMEOUT_SECONDS,
   ])
-  if (rows[0]?.got !== 1) throw new Error(`The lock ${name} was not free within ${LOCK_TIMEOUT_SECONDS} s`)
+  if (rows[0]?.got !== 1) throw lockNotFree(name)
 }

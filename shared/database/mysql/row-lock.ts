@@ -5,7 +5,7 @@ import { type Database, type Statement, violatedIndex } from '../database.ts'
 type LockDatabase = Pick<Database, 'dialect' | 'query' | 'execute' | 'runScript'>
 
 /** Time that a second migration waits for the first. */
-const TIMEOUT_MS = 300_000
+export const LOCK_TIMEOUT_SECONDS = 300
 /** The holder of the lock says this often that it is alive. */
 const BEAT_MS = 2_000
 /** A holder that says nothing for this long has died. */
@@ -64,7 +64,7 @@ export async function withRowLock<Result>(
 }
 
 async function take(db: LockDatabase, name: string, holder: string): Promise<void> {
-  const end = Date.now() + TIMEOUT_MS
+  const end = Date.now() + LOCK_TIMEOUT_SECONDS * 1_000
   let seen: Holder | undefined
   let seenAt = Date.now()
   while (!(await insert(db, name, holder))) {
@@ -76,7 +76,7 @@ async function take(db: LockDatabase, name: string, holder: string): Promise<voi
     const isSilent = Date.now() - seenAt > SILENCE_MS
     if (seen && isSilent && (await db.execute(TAKE_OVER, [name, holder, seen.holder, seen.beats])) === 1)
       return
-    if (Date.now() > end) throw new Error(`The lock ${name} was not free within ${TIMEOUT_MS / 1_000} s`)
+    if (Date.now() > end) throw lockNotFree(name)
     await wait(POLL_MS)
   }
 }
@@ -91,3 +91,7 @@ async function insert(db: LockDatabase, name: string, holder: string): Promise<b
     return false
   }
 }
+
+/** The error of a migration that has waited for another one in vain. */
+export const lockNotFree = (name: string) =>
+  new Error(`The lock ${name} was not free within ${LOCK_TIMEOUT_SECONDS} s`)
