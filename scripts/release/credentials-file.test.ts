@@ -1,4 +1,4 @@
-import { mkdir, mkdtempDisposable, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, readdir, readFile, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -26,17 +26,5 @@ describe('writeCredentials', () => {
     expect(await readdir(join(folder.path, 'dev')), 'and leaves nothing beside it').toEqual([
       'credentials.env',
     ])
-  })
-
-  it('adds the secret of second factors to a file that has none, and keeps the others', async () => {
-    await using folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-credentials-'))
-    const path = credentialsPath(folder.path, 'dev')
-    await mkdir(join(folder.path, 'dev'))
-    await writeFile(path, 'JWT_SECRET=a\n')
-    expect(await writeCredentials(folder.path, 'dev')).toBe(false)
-    const text = await readFile(path, 'utf8')
-    expect(text).toMatch(/^JWT_SECRET=a\nFACTOR_SECRET=.+\n$/)
-    await writeCredentials(folder.path, 'dev')
-    expect(await readFile(path, 'utf8')).toBe(text)
   })
 })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { appendFile, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { link, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { generateSecret } from '@latchkey/shared/secrets/secret.ts'
 
@@ -12,8 +12,8 @@ export const credentialsPath = (configDir: string, environment: string): string 
   join(configDir, environment, 'credentials.env')
 
 /**
- * Writes new secrets to `config/<env>/credentials.env`, mode 0600. Returns false and keeps the file, but for a secret that it has
- * not, when it exists and `overwrite` is not set. `write-file-atomic` always replaces: of two first starts, both would write.
+ * Writes new secrets to `config/<env>/credentials.env`, mode 0600. Returns false and keeps the file when it exists and
+ * `overwrite` is not set. `write-file-atomic` always replaces: of two first starts, both would write.
  */
 export async function writeCredentials(
   configDir: string,
@@ -21,10 +21,7 @@ export async function writeCredentials(
   { overwrite = false, jwtSecretBytes = 64 } = {},
 ): Promise<boolean> {
   const path = credentialsPath(configDir, environment)
-  if (!overwrite && existsSync(path)) {
-    await addFactorSecret(path)
-    return false
-  }
+  if (!overwrite && existsSync(path)) return false
   await mkdir(dirname(path), { recursive: true })
   const draft = `${path}.${randomUUID()}.new`
   try {
@@ -39,12 +36,6 @@ export async function writeCredentials(
   } finally {
     await rm(draft, { force: true })
   }
-}
-
-/** A file of the version before has no such secret, and SECOND_FACTOR is on in dev. */
-async function addFactorSecret(path: string): Promise<void> {
-  const text = await readFile(path, 'utf8')
-  if (!/^FACTOR_SECRET=/m.test(text)) await appendFile(path, `FACTOR_SECRET=${generateSecret(32)}\n`)
 }
 
 const credentialsText = (
