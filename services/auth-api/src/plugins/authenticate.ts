@@ -24,7 +24,7 @@ export interface RouteRequirements {
    * a second factor may call it without one.
    */
   secondFactor?: true | 'enrolling'
-  /** The user must have logged in at most so long ago. */
+  /** The greatest age of the user's login. */
   maxAgeSeconds?: number
 }
 

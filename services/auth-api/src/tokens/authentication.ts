@@ -4,9 +4,9 @@ import type { Claims } from './claims.ts'
 
 /** How a user must have logged in. */
 export interface RequiredLogin {
-  /** By a second factor. */
+  /** Whether a second factor is needed. */
   secondFactor?: boolean | undefined
-  /** At most so long ago. */
+  /** The greatest age of the login. */
   maxAgeSeconds?: number | undefined
 }
 

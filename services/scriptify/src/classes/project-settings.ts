@@ -26,7 +26,7 @@ export function readProjectSetting<Value>(
   return undefined
 }
 
-/** Undefined where there is no such file. */
+/** Reads a file of JSON; returns undefined where there is none. */
 function readJson(path: string): unknown {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined
   try {
