@@ -32,6 +32,12 @@ const run = (file: string, args: string[], input: string, env: NodeJS.ProcessEnv
 const node = (args: string[], input = '', env: NodeJS.ProcessEnv = {}) =>
   run(process.execPath, [MAIN, 'terminal', '--runtime', 'node', '--no-preload', ...args], input, env)
 
+/** Exits after a statement; the terminal, which is stopped until then, reads the answer and the exit at once. */
+const EXIT_WITH_ANSWER = `
+require('node:child_process').spawn('sh', ['-c', 'sleep 0.5; kill -CONT ' + process.ppid], { detached: true })
+{ process.kill(process.ppid, 'SIGSTOP'); setImmediate(() => process.exit(6)) }
+console.log('not run')`
+
 function isThere(pid: number): boolean {
   try {
     return process.kill(pid, 0)
@@ -125,6 +131,7 @@ describe.concurrent('a node script', () => {
     { why: 'exit', script: 'exit', code: 0 },
     { why: 'an exit in a condition', script: 'if (true) { process.exit(5) }', code: 5 },
     { why: 'an exit in a timer', script: 'setTimeout(() => process.exit(6), 1)', code: 6 },
+    { why: 'an exit that the terminal reads together with an answer', script: EXIT_WITH_ANSWER, code: 6 },
     { why: 'an exit of a function of the script', script: '(() => process.exit(0))(); throw 1', code: 0 },
     { why: 'process.exitCode', script: 'process.exitCode = 4', code: 4 },
     {

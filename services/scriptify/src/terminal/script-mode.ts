@@ -84,7 +84,7 @@ async function runToEnd(session: Session, run: ScriptRun): Promise<number> {
   })
   const left = await Promise.race([runStatements(session, run), ended])
   if (left !== undefined) return left
-  session.finish()
+  await session.finish()
   return ended
 }
 

@@ -38,7 +38,7 @@ export interface Session {
   /** Kills the worker: the second Ctrl-C. The running statement is lost, the session is not. */
   kill(): void
   /** Lets the worker end by itself, once nothing is pending there. */
-  finish(): void
+  finish(): Promise<void>
   /** Resolves when a script's worker has ended by itself, with its exit status; undefined if a signal ended it. */
   ended: Promise<number | undefined>
   /** Starts a new worker, with the imports, declarations and plain variables of the old one or without; gives what to say. */

@@ -1,3 +1,4 @@
+import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
@@ -11,6 +12,7 @@ export async function addChangePassword(app: FastifyInstance, config: Config, co
   const changePassword = createChangePassword({
     db,
     usersIn,
+    endCodes,
     requireValid,
     lockUser,
     passwords,

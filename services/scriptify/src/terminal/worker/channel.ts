@@ -36,6 +36,10 @@ export class WorkerDied extends Error {
   }
 }
 
+/** Whether an error tells that the worker died, and was not closed. */
+export const hasCrashed = (error: unknown): error is WorkerDied & { crash: CrashReport } =>
+  error instanceof WorkerDied && error.crash !== undefined
+
 export interface WorkerChannel {
   ask<T extends WorkerRequest['type']>(
     request: Extract<WorkerRequest, { type: T }>,

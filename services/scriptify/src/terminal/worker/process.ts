@@ -20,6 +20,7 @@ const END_WITH_PARENT = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '-
 export interface WorkerProcess {
   /** Asks the worker; rejects with WorkerDied if it dies before it answers. */
   ask: WorkerChannel['ask']
+  rejectAll: WorkerChannel['rejectAll']
   /** Tells a worker of Ctrl-C that gets no signal, or cannot notice one while it computes. */
   interrupt(): void
   kill(): void
@@ -46,20 +47,14 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
   /** The process that evaluates: the child itself, or the copy that took over after its death. */
   let pid = child.pid ?? 0
   let copy: number | undefined
-  /** What the process that evaluates has sent when it was dying. */
-  let dying: { reason?: string; snapshot?: string | undefined } = {}
-  /** The exit status that a script has announced. */
-  let announced: number | undefined
-  let isEnding = false
+  /** What the process that evaluates has announced about its end. */
+  let announced: Partial<CrashReport> = {}
   let isOver = false
 
   const report = (crash: Partial<CrashReport>) => {
-    const { reason = crash.reason ?? 'its process died', snapshot } = dying
-    const complete = { status: undefined, signal: undefined, restored: undefined, ...crash, reason, snapshot }
-    dying = {}
-    options.onDeath(complete)
-    // A script that ends waits for no answer.
-    if (!isEnding) channel.rejectAll(new WorkerDied(complete))
+    const { status, reason = crash.reason ?? 'its process died', snapshot } = announced
+    announced = {}
+    options.onDeath({ status, signal: undefined, restored: undefined, ...crash, reason, snapshot })
   }
   const channel = openChannel(socket, (news) => {
     switch (news.type) {
@@ -67,29 +62,26 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
         copy = news.pid
         return
       case 'dying':
-        dying = news
+        announced = { reason: news.reason, snapshot: news.snapshot }
         return
       case 'restored':
         pid = news.pid
         copy = undefined
         return report({ restored: news.notes })
       case 'exiting':
-        announced = news.code
+        announced = { status: news.code }
         letEnd()
         return options.onNews(news)
       default:
         return options.onNews(news)
     }
   })
-  const letEnd = () => {
-    isEnding = true
-    // A thread of the worker that still waits for Ctrl-C would keep the process from ending.
-    interruptPipe?.destroy()
-  }
+  /** A thread of the worker that still waits for Ctrl-C would keep the process from ending. */
+  const letEnd = () => void interruptPipe?.destroy()
   const release = () => {
     isOver = true
     channel.close()
-    interruptPipe?.destroy()
+    letEnd()
   }
   const untilDead = async (watched: number) => {
     if (watched === (child.pid ?? 0)) return void (await exited)
@@ -112,11 +104,12 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
     } while (pid !== watched)
     if (isOver) return
     release()
-    report({ status: announced, ...(watched === (child.pid ?? 0) && (await exited)) })
+    report(watched === (child.pid ?? 0) ? await exited : {})
   }
   void watch()
   return {
     ask: channel.ask,
+    rejectAll: channel.rejectAll,
     interrupt: () => void interruptPipe?.write('c'),
     kill: () => killQuietly(pid),
     finish() {

@@ -1,10 +1,11 @@
 import { styleText } from 'node:util'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import type { TerminalBackend } from '../backend.ts'
-import { type CrashReport, WorkerDied, type WorkerNews } from './channel.ts'
+import { type CrashReport, hasCrashed, WorkerDied, type WorkerNews } from './channel.ts'
 import { startWorker, type WorkerProcess } from './process.ts'
 import type { Answer, AnswerOf, OpeningStep, WorkerRequest } from './protocol.ts'
 import type { SessionMemory } from './session-memory.ts'
+import { type Action, STATES, type State, type WorkerEvent } from './states.ts'
 
 export interface SessionSetup {
   backend: TerminalBackend
@@ -55,101 +56,126 @@ export interface SupervisedWorker {
   interrupt(): void
   kill(): void
   /** Lets the worker end by itself, once nothing is pending there. */
-  finish(): void
+  finish(): Promise<void>
   /** Resolves when the worker has ended by itself, with its exit status; undefined if a signal ended it. */
   ended: Promise<number | undefined>
   /** Ends the worker; another may be started. */
   close(): Promise<void>
 }
 
-/**
- * The states of a worker, with what follows in each
- *
- *            | when its process dies                                 | at Ctrl-C       | at Ctrl-C again
- *   starting | the start fails, or begins again: see `askToStart`    | nothing         | it is killed, after START_PATIENCE_MS
- *   ready    | its copy has taken over (php), or a new one is started | it is told      | it is killed
- *   running  | the statement fails, and the rest is as in `ready`    | it is told      | it is killed
- *   ending   | the script has ended, with this exit status           | it is told      | it is killed
- *   closed   | nothing: this was asked for                           | nothing         | nothing
- *
- * start() leads to `starting`, its success to `ready`, evaluate() to `running` and its answer back, finish() and the exit()
- * of a script to `ending`, close() to `closed`.
- */
-type State = 'starting' | 'ready' | 'running' | 'ending' | 'closed'
-
-/** How long Ctrl-C waits for a start: pressed again and again, it would kill each new process. */
+/** How long Ctrl-C waits for a start. */
 const START_PATIENCE_MS = 5000
 
-/** Supervises the worker of a session, which `start` starts. */
+/** Supervises the worker of a session, which `start` starts, by the table of its states. */
 export function superviseWorker(options: SessionOptions, memory: SessionMemory): SupervisedWorker {
   const { notify } = options
   const ended = Promise.withResolvers<number | undefined>()
-  let state: State = 'starting'
+  let state: State = 'closed'
   let worker: WorkerProcess | undefined
   /** Settles when the worker is ready. */
-  let started: Promise<unknown> = Promise.resolve()
+  let started: Promise<Restarted> | undefined
+  /** Settles when the user knows what a new worker lacks. */
+  let recovered = Promise.resolve()
   let startedAt = 0
   /** What the worker that starts does at present. */
   let step: OpeningStep | undefined
 
-  const start = () => {
-    const ready = startUntilReady()
-    started = ready
-    // A statement that waits for it learns of the failure.
-    ready.catch(() => {})
-    return ready
+  const handle = (event: WorkerEvent, crash?: CrashReport) => {
+    const [next, action] = STATES[state][event] ?? [state]
+    state = next
+    if (action !== undefined) actions[action](crash)
   }
-  const startUntilReady = async (): Promise<Restarted> => {
+  const actions: Record<Action, (crash: CrashReport | undefined) => void> = {
+    launch() {
+      started = launch()
+      // What waits for it learns of the failure.
+      started.catch(() => {})
+    },
+    reject: (crash) => getWorker().rejectAll(new WorkerDied(crash)),
+    resume(crash) {
+      for (const note of crash?.restored ?? []) notify(note)
+      actions.reject(crash)
+    },
+    resumeAndTell(crash) {
+      notify('The session was restored after its process died')
+      actions.resume(crash)
+    },
+    recover(crash) {
+      actions.reject(crash)
+      actions.launch(crash)
+      recovered = tellOfRecovery()
+    },
+    recoverAndTell(crash) {
+      actions.recover(crash)
+      recovered.catch((error: Error) => notify(error.message))
+    },
+    finish: () => getWorker().finish(),
+    end: (crash) => ended.resolve(crash?.status),
+    tell: () => getWorker().interrupt(),
+    kill: () => getWorker().kill(),
+    killIfSlow(crash) {
+      if (performance.now() - startedAt > START_PATIENCE_MS) actions.kill(crash)
+    },
+  }
+  const launch = async (): Promise<Restarted> => {
     for (;;) {
-      state = 'starting'
       startedAt = performance.now()
       step = undefined
-      worker = launch(options, { onNews, onDeath })
-      const ready = await askToStart(worker, options, {
-        request: startRequest(options, memory),
-        step: () => step,
-        isWanted: () => isIn('starting'),
-      })
-      if (ready === undefined) continue
-      if (isIn('starting')) state = 'ready'
-      return { ...ready, lost: memory.started(ready.names) }
+      worker = launchWorker(options, { onNews, onDeath })
+      try {
+        const ready = await worker.ask(startRequest(options, memory))
+        handle('opened')
+        return { ...ready, lost: memory.started(ready.names) }
+      } catch (error) {
+        if (!(error instanceof WorkerDied)) throw error
+        await worker.close()
+        // Ctrl-C has ended it before it could catch the signal.
+        const isEarlyInterrupt = step === undefined && error.crash?.signal === 'SIGINT'
+        if (isEarlyInterrupt && state === 'starting' && !options.signal.aborted) continue
+        if (step === undefined) await options.backend.describeCrash?.()
+        // Not started again: another process would fail the same way.
+        throw new CliError(`${describeFailure(step, options)} (${error.crash?.reason})`, EXIT.failed)
+      }
     }
   }
-  const recover = async () => {
-    const started = await start()
+  const tellOfRecovery = async () => {
+    const opened = await whenStarted()
     notify('The session was started again with its imports, declarations and plain variables')
-    for (const note of notesOf(started)) notify(note)
+    for (const note of notesOf(opened)) notify(note)
   }
   const onNews = (news: Extract<WorkerNews, { type: 'log' | 'opening' | 'exiting' }>) => {
     if (news.type === 'log') notify(news.text, { isFailure: news.isFailure === true })
     if (news.type === 'opening') step = news.step
-    if (news.type === 'exiting') state = 'ending'
+    if (news.type === 'exiting') handle('exit')
   }
-  const onDeath = ({ restored, snapshot, status }: CrashReport) => {
-    memory.setSnapshot(snapshot)
-    if (state === 'ending') return ended.resolve(status)
-    if (state === 'ready' && restored === undefined)
-      return void recover().catch((error: Error) => notify(error.message))
-    if (state === 'ready') notify('The session was restored after its process died')
-    if (state !== 'starting') for (const note of restored ?? []) notify(note)
+  const onDeath = (crash: CrashReport) => {
+    memory.setSnapshot(crash.snapshot)
+    handle(crash.restored === undefined ? 'died' : 'replaced', crash)
   }
-  const isIn = (expected: State) => state === expected
+  const whenStarted = () => {
+    if (started === undefined) throw new Error('The session has not started')
+    return started
+  }
   const whenReady = async () => {
-    await started
+    await whenStarted()
     return getWorker()
   }
   const getWorker = () => {
     if (worker === undefined) throw new Error('The session has not started')
     return worker
   }
+  options.signal.addEventListener('abort', () => handle('abort'))
   return {
-    start,
+    start() {
+      handle('start')
+      return whenStarted()
+    },
     async ask(request) {
       const asked = await whenReady()
       try {
         return await asked.ask(request)
       } catch (error) {
-        if (!(error instanceof WorkerDied) || isIn('closed')) throw error
+        if (!hasCrashed(error)) throw error
         return (await whenReady()).ask(request)
       }
     },
@@ -159,78 +185,38 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
         return (await asked.ask(request)).text
       } catch (error) {
         // Another process would load the same class.
-        if (error instanceof WorkerDied && !isIn('closed')) return undefined
+        if (hasCrashed(error)) return undefined
         throw error
       }
     },
     async evaluate(code, line) {
       const asked = await whenReady()
-      state = 'running'
+      handle('evaluate')
       try {
         const done = await asked.ask({ type: 'eval', code, line })
-        if (isIn('running')) state = 'ready'
+        handle('answered')
         return done
       } catch (error) {
-        // A closed session starts no new process: nothing would end it.
-        if (!(error instanceof WorkerDied) || error.crash === undefined || !isIn('running')) throw error
-        const { reason, restored } = error.crash
-        if (restored === undefined) await recover()
-        else state = 'ready'
-        return { cause: reason }
+        if (!hasCrashed(error)) throw error
+        await recovered
+        return { cause: error.crash.reason }
       }
     },
-    interrupt() {
-      if (!isIn('closed') && !isIn('starting')) worker?.interrupt()
-    },
-    kill() {
-      const isPatient = state === 'starting' && performance.now() - startedAt < START_PATIENCE_MS
-      if (!isIn('closed') && !isPatient) worker?.kill()
-    },
-    finish() {
-      state = 'ending'
-      getWorker().finish()
+    interrupt: () => handle('interrupt'),
+    kill: () => handle('kill'),
+    async finish() {
+      await whenReady()
+      handle('finish')
     },
     ended: ended.promise,
     async close() {
-      state = 'closed'
+      handle('close')
       await getWorker().close()
     },
   }
 }
 
-interface Start {
-  request: Extract<WorkerRequest, { type: 'start' }>
-  /** What the worker does at present; undefined before its first step. */
-  step(): OpeningStep | undefined
-  /** Whether the session still waits for the worker. */
-  isWanted(): boolean
-}
-
-/** Undefined for a worker that Ctrl-C has ended before it could catch the signal. */
-async function askToStart(
-  worker: WorkerProcess,
-  options: SessionOptions,
-  { request, step, isWanted }: Start,
-): Promise<Answer<'ready'> | undefined> {
-  const { backend, signal } = options
-  signal.addEventListener('abort', worker.kill)
-  try {
-    return await worker.ask(request)
-  } catch (error) {
-    if (!(error instanceof WorkerDied)) throw error
-    await worker.close()
-    const { crash } = error
-    const isEarly = step() === undefined
-    if (crash?.signal === 'SIGINT' && isEarly && !signal.aborted && isWanted()) return undefined
-    if (isEarly) await backend.describeCrash?.()
-    // Not started again: another process would fail the same way.
-    throw new CliError(`${describeFailure(step(), options)} (${crash?.reason})`, EXIT.failed)
-  } finally {
-    signal.removeEventListener('abort', worker.kill)
-  }
-}
-
-const launch = (
+const launchWorker = (
   { backend, rootdir, env, stdin }: SessionOptions,
   events: Pick<Parameters<typeof startWorker>[0], 'onNews' | 'onDeath'>,
 ): WorkerProcess => startWorker({ command: backend.worker, cwd: rootdir, env, stdin, ...events })

@@ -1,0 +1,91 @@
+export type State = 'closed' | 'starting' | 'ready' | 'running' | 'ending'
+
+/** What happens to a worker, or is asked of it. */
+export type WorkerEvent =
+  | 'start'
+  /** The worker has loaded autoloader, preload, declarations and variables. */
+  | 'opened'
+  | 'evaluate'
+  | 'answered'
+  /** The last statement of a script has been answered. */
+  | 'finish'
+  /** The exit() of a script was called. */
+  | 'exit'
+  /** The process died, and its sleeping copy took over (php). */
+  | 'replaced'
+  /** The process died, and nothing is left. */
+  | 'died'
+  /** The first Ctrl-C while an entry is handled. */
+  | 'interrupt'
+  /** Each later one. */
+  | 'kill'
+  /** The terminal got a signal that ends it before its first prompt or statement. */
+  | 'abort'
+  | 'close'
+
+export type Action =
+  | 'launch'
+  /** Rejects the start that waits for an answer. */
+  | 'reject'
+  /** Rejects what waits for an answer, and goes on with the copy. */
+  | 'resume'
+  /** Also says that the process died although no statement ran. */
+  | 'resumeAndTell'
+  /** Rejects what waits for an answer, and launches another worker with what the session remembers. */
+  | 'recover'
+  /** Also says if that fails: no statement waits for it. */
+  | 'recoverAndTell'
+  | 'finish'
+  /** Resolves `ended` with the exit status. Nothing is rejected: a script that ends waits for no answer. */
+  | 'end'
+  /** Tells the worker, which stops what it runs. */
+  | 'tell'
+  | 'kill'
+  /** Not before START_PATIENCE_MS: pressed again and again, Ctrl-C would kill each new process. */
+  | 'killIfSlow'
+
+/**
+ * The states of a session's worker: the next state at each event, and what is done. An event that a state does not list is
+ * ignored there.
+ *
+ * Ctrl-C is handled here while an entry is, which `Interrupter` tells: the first is an `interrupt`, each later one a `kill`.
+ * While a line is typed it discards that (prompt.ts). In a script, and before the first prompt, it ends the terminal with
+ * 130, as an `abort` or a `close` (end-signals.ts).
+ */
+export const STATES: Record<State, Partial<Record<WorkerEvent, readonly [next: State, action?: Action]>>> = {
+  closed: {
+    start: ['starting', 'launch'],
+  },
+  starting: {
+    opened: ['ready'],
+    replaced: ['starting', 'reject'],
+    died: ['starting', 'reject'],
+    kill: ['starting', 'killIfSlow'],
+    abort: ['starting', 'kill'],
+    close: ['closed'],
+  },
+  ready: {
+    evaluate: ['running'],
+    finish: ['ending', 'finish'],
+    exit: ['ending'],
+    replaced: ['ready', 'resumeAndTell'],
+    died: ['starting', 'recoverAndTell'],
+    interrupt: ['ready', 'tell'],
+    kill: ['ready', 'kill'],
+    close: ['closed'],
+  },
+  running: {
+    answered: ['ready'],
+    exit: ['ending'],
+    replaced: ['ready', 'resume'],
+    died: ['starting', 'recover'],
+    interrupt: ['running', 'tell'],
+    kill: ['running', 'kill'],
+    close: ['closed'],
+  },
+  ending: {
+    replaced: ['closed', 'end'],
+    died: ['closed', 'end'],
+    close: ['closed'],
+  },
+}
