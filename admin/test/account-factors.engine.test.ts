@@ -68,14 +68,17 @@ it('seals everything again for the next FACTOR_SECRET, so that the previous one 
   const next = randomBytes(32)
   const FACTOR_SECRET = next.toString('base64')
   const FACTOR_SECRET_PREVIOUS = Buffer.from(previousSecret).toString('base64')
-  const logInBy = async (settings: Record<string, string>, code: string) => {
+  const logInBy = async (settings: Record<string, string>, code: string, challenge?: string) => {
     await using rotated = await startApp({ database: app.database, settings: factorSettings(settings) })
     rotated.setClock(Date.now() + 30_000)
-    return (await answer(rotated, await challengeOf(rotated, user), code)).statusCode
+    return (await answer(rotated, challenge ?? (await challengeOf(rotated, user)), code)).statusCode
   }
-  const [first = '', second = '', third = ''] = enrolled[0]?.recoveryCodes ?? []
+  const [first = '', second = '', third = '', fourth = ''] = enrolled[0]?.recoveryCodes ?? []
   expect(await logInBy({ FACTOR_SECRET }, first), 'without the previous one').toBe(422)
   expect(await logInBy({ FACTOR_SECRET, FACTOR_SECRET_PREVIOUS }, first), 'during a rotation').toBe(200)
+  const before = await challengeOf(app, user)
+  expect(await logInBy({ FACTOR_SECRET }, fourth, before), 'a challenge of before').toBe(422)
+  expect(await logInBy({ FACTOR_SECRET, FACTOR_SECRET_PREVIOUS }, fourth, before)).toBe(200)
 
   const secrets = { secret: next, previousSecret }
   const lost = await resealFactors(context, { secret: next, previousSecret: undefined })

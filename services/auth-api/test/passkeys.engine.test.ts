@@ -158,6 +158,19 @@ describe('a new passkey', () => {
     expect(excludeCredentials).toHaveLength(2)
   })
 
+  it('is refused when the user has it already, where the browser did not see that', async () => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const made = await create(token)
+    const raised = (await confirm(token, made)).json().token
+    const { challenge } = await creationOptions(raised)
+    const clientData = JSON.parse(Buffer.from(made.response.clientDataJSON, 'base64url').toString())
+    const clientDataJSON = Buffer.from(JSON.stringify({ ...clientData, challenge })).toString('base64url')
+    const again = await confirm(raised, { ...made, response: { ...made.response, clientDataJSON } })
+    expect(again.json()).toMatchObject({ type: typeOf('passkey-refused') })
+    expect(again.json().detail).toContain('already')
+  })
+
   it('waits five minutes at most', async () => {
     const token = await aToken(app, await aUser(app))
     const credential = await create(token)

@@ -11,7 +11,9 @@ let recoveryCodes: string[]
 /** The first step after the one whose code has confirmed the app. */
 let now: number
 beforeEach(async () => {
-  app = await startApp({ settings: factorSettings({ RATE_LIMIT_LOGIN: '4', TRUST_PROXY: 'loopback' }) })
+  app = await startApp({
+    settings: factorSettings({ RATE_LIMIT_LOGIN: '4', RATE_LIMIT_RESET: '1', TRUST_PROXY: 'loopback' }),
+  })
   user = await aUser(app)
   const begin = Date.now()
   const enrolled = await enrolUser(app, user, begin)
@@ -85,6 +87,23 @@ it('takes a hundred codes a day from strangers together, and then still the owne
   expect(byRecovery.statusCode, 'a recovery code from elsewhere').toBe(200)
   const owner = await answerFrom(known, await challengeOf(app, user), codeAt(secret, now))
   expect(owner.statusCode, 'the right code from where the owner was before').toBe(200)
+})
+
+it('remembers where a login in two steps succeeded: strangers cannot spend the reset requests of that address', async () => {
+  const known = '10.7.7.7'
+  const won = await answerFrom(known, await challengeOf(app, user), codeAt(secret, now))
+  expect(won.statusCode).toBe(200)
+  const resetFrom = async (address: string) => {
+    const headers = { 'x-forwarded-for': address }
+    const payload = { email: user.email }
+    return (await app.server.inject({ method: 'POST', url: '/login/resetrequest', payload, headers }))
+      .statusCode
+  }
+  const strangers = Array.from({ length: 4 }, (_, index) => addressOf(index))
+  const statuses = []
+  for (const address of strangers) statuses.push(await resetFrom(address))
+  expect(statuses).toEqual([200, 200, 200, 429])
+  expect(await resetFrom(known)).toBe(200)
 })
 
 it('does not count the password of a user with a factor as a failed login', async () => {

@@ -200,6 +200,15 @@ describe('a login in two steps', () => {
     expect((await answer(app, challenge, code)).statusCode, 'still usable').toBe(200)
   })
 
+  it('is mailed to the user where it comes from a new client', async () => {
+    const user = await aUser(app)
+    const { secret } = await enrolUser(app, user, atStep(0))
+    const payload = { challenge: await challengeOf(app, user), code: codeAt(secret, atStep(1)) }
+    const headers = { 'user-agent': 'Another browser' }
+    await app.server.inject({ method: 'POST', url: '/login/secondfactor', payload, headers })
+    expect((await mailTo(app, user.email, 'new-client')).variables).toMatchObject({ address: '127.0.*.*' })
+  })
+
   it('is not skipped by a reset of the password, which removes no factor', async () => {
     const user = await aUser(app)
     const { secret } = await enrolUser(app, user, atStep(0))

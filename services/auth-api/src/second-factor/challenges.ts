@@ -93,7 +93,7 @@ export function createChallenges({ secret, previousSecret, clock }: ChallengesDe
     /** Uses a challenge of `user` inside a transaction; throws `challenge_refused` when it was used, or has ended. */
     async use(db: Queryable, user: User, { aud, sub, jti, exp, valid_from }: Challenge): Promise<void> {
       const isOfUser = user.userid === sub && validFromOf(user) === valid_from
-      if (user.deletedAt || !(isOfUser || aud === 'latchkey-passkey')) throw challengeRefused()
+      if (!isOfUser && aud !== 'latchkey-passkey') throw challengeRefused()
       const isFirst = await createRevocationRepository(db).useOnce(
         jti,
         new Date(clock()),
