@@ -74,6 +74,7 @@ export default {
   kinds: { totp: 'Authenticator app', passkey: 'Passkey' },
   addedAt: (time) => `Added: ${time}`,
   lastUsedAt: (time) => `Last used: ${time}`,
+  rename: 'Rename',
   remove: 'Remove',
   removed: (name) => `${name} is removed.`,
   addApp: 'Add an authenticator app',

@@ -75,6 +75,7 @@ export default {
   kinds: { totp: 'Application d’authentification', passkey: 'Clé d’accès' },
   addedAt: (time) => `Ajouté : ${time}`,
   lastUsedAt: (time) => `Dernière utilisation : ${time}`,
+  rename: 'Renommer',
   remove: 'Retirer',
   removed: (name) => `${name} : retiré.`,
   addApp: 'Ajouter une application d’authentification',

@@ -74,6 +74,7 @@ export default {
   kinds: { totp: 'Aplicação de autenticação', passkey: 'Chave de acesso' },
   addedAt: (time) => `Adicionado: ${time}`,
   lastUsedAt: (time) => `Última utilização: ${time}`,
+  rename: 'Mudar o nome',
   remove: 'Remover',
   removed: (name) => `${name}: removido.`,
   addApp: 'Adicionar uma aplicação de autenticação',

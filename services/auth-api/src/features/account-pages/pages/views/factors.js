@@ -36,8 +36,29 @@ function factorItem({ id, kind, name, created_at, last_used_at }) {
     { class: 'item' },
     h('p', {}, h('strong', {}, shown), h('br'), texts.addedAt(describeTime(created_at)), ...(used || [])),
     remove,
+    h(
+      'details',
+      {},
+      h('summary', { 'aria-label': `${texts.rename}: ${shown}` }, texts.rename),
+      renameForm(id, shown),
+    ),
   )
 }
+
+const renameForm = (id, shown) =>
+  form({
+    fields: [nameField(texts.name, { value: shown })],
+    button: texts.save,
+    about: shown,
+    kind: 'secondary',
+    async send({ name }) {
+      await api.PUT('/profile/factors/{id}', { params: { path: { id } }, body: { name } })
+      await refresh(texts.saved)
+    },
+  })
+
+const nameField = (label, attributes) =>
+  field('name', label, { autocomplete: 'off', autocapitalize: 'words', maxlength: '50', ...attributes })
 
 const renewForm = () =>
   form({
@@ -90,7 +111,7 @@ export async function addPasskey() {
 }
 
 const enrolmentFields = () => [
-  field('name', texts.deviceName, { autocapitalize: 'words', maxlength: '50', required: false }),
+  nameField(texts.deviceName, { required: false }),
   passwordField('currentPassword', texts.currentPassword, 'current-password'),
 ]
 
