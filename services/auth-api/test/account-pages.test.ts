@@ -579,8 +579,12 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await says(page, 'Your role needs a second factor. Add another one')
   })
 
-  /** Gives the browser an authenticator that keeps passkeys and verifies its user. */
-  async function addAuthenticator(page: Page) {
+  /**
+   * Gives the browser an authenticator that keeps passkeys, verifies its user, and is touched at once. Unless it `isOffered`, the
+   * browser offers no passkeys where the username is typed: the first one would be chosen at once there too.
+   */
+  async function addAuthenticator(page: Page, { isOffered = false } = {}) {
+    if (!isOffered) await page.evaluate('PublicKeyCredential.isConditionalMediationAvailable = undefined')
     const devTools = await page.context().newCDPSession(page)
     await devTools.send('WebAuthn.enable')
     const options = {
@@ -594,6 +598,8 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     return {
       setUser: (isUserVerified: boolean) =>
         devTools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
+      setTouch: (enabled: boolean) =>
+        devTools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled }),
       lose: () => devTools.send('WebAuthn.clearCredentials', { authenticatorId }),
     }
   }
@@ -646,6 +652,38 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await says(page, 'This code is wrong or was used.')
     await fieldOf(page, 'Code').fill(newCode)
     await press(page, 'Log in')
+    await onPage(page, 'Profile')
+    expect(faults()).toEqual([])
+  })
+
+  it('lets the browser offer a passkey where the username is typed, and takes the button as well', async () => {
+    const { page, faults } = await openLoggedIn()
+    const { setTouch } = await addAuthenticator(page, { isOffered: true })
+    await follow(page, 'Security')
+    await onPage(page, 'Security')
+    await follow(page, 'Add a passkey')
+    await addApp(page)
+    await press(page, 'I have stored them')
+    await press(page, 'Log out')
+    // The authenticator has chosen what the browser has offered.
+    await onPage(page, 'Profile')
+
+    await setTouch(false)
+    await page.evaluate(`{
+      const { get } = navigator.credentials
+      globalThis.offers = 0
+      navigator.credentials.get = function (options) {
+        if (options.mediation === 'conditional') offers++
+        return get.call(this, options)
+      }
+    }`)
+    await press(page, 'Log out')
+    await expect.poll(() => page.evaluate('offers')).toBe(1)
+    expect(await fieldOf(page, 'E-mail').getAttribute('autocomplete')).toBe('username webauthn')
+    await page.clock.fastForward(250_000)
+    await expect.poll(() => page.evaluate('offers')).toBe(2)
+    await setTouch(true)
+    await press(page, 'Log in with a passkey')
     await onPage(page, 'Profile')
     expect(faults()).toEqual([])
   })

@@ -2,15 +2,19 @@ import { api, settings } from '../api.js'
 import { link, links } from '../element.js'
 import { emailField, field, form, passwordField } from '../form.js'
 import { texts } from '../language.js'
-import { hasPasskeys, usePasskey } from '../passkey.js'
+import { canOfferPasskeys, hasPasskeys, usePasskey } from '../passkey.js'
 import { enter, go } from '../router.js'
+
+/** Before the options of an offer expire, which live five minutes. */
+const RENEWAL_MS = 240_000
 
 /** Logs in by password, or by a passkey alone. `state.next` names the page to go on with. */
 export async function logIn({ state }) {
   const byEmail = settings.loginField === 'email'
+  const autocomplete = 'username webauthn'
   const username = byEmail
-    ? emailField('username')
-    : field('username', texts.username, { autocomplete: 'username', clean: (text) => text })
+    ? emailField('username', texts.email, { autocomplete })
+    : field('username', texts.username, { autocomplete, clean: (text) => text })
   if (state.username) username.control.value = state.username
   const login = form({
     fields: [username, passwordField('password', texts.password, 'current-password')],
@@ -26,15 +30,28 @@ export async function logIn({ state }) {
       }
     },
   })
+  const askForPasskey = async (mediation) =>
+    usePasskey(await api.POST('/login/passkey/options', { body: {} }), mediation)
+  let chosen
   const byPasskey = form({
     button: texts.logInByPasskey,
     kind: 'secondary',
     async send() {
-      const credential = await usePasskey(await api.POST('/login/passkey/options', { body: {} }))
+      const credential = chosen ?? (await askForPasskey())
+      chosen = undefined
       const { data } = await api.POST('/login/passkey', { body: { credential } })
       await enter(data.token, state.next)
     },
   })
+
+  /** Lets the browser offer passkeys in the field of the username, until the page is left or the button is pressed. */
+  async function offerPasskeys() {
+    const renewal = setTimeout(() => byPasskey.isConnected && offerPasskeys(), RENEWAL_MS)
+    chosen = await askForPasskey('conditional').catch(() => undefined)
+    clearTimeout(renewal)
+    if (chosen && byPasskey.isConnected) byPasskey.requestSubmit()
+  }
+  if (await canOfferPasskeys()) void offerPasskeys()
   const others = [link('forgot', texts.forgot), settings.signUp && link('signup', texts.signUp)]
   return { title: texts.logIn, content: [login, ...(hasPasskeys() ? [byPasskey] : []), links(...others)] }
 }
