@@ -1,8 +1,5 @@
 import { configOf, engineProject, FIRST_ENGINE, project, SOAK, VARIED } from './vitest.config.ts'
 
-/** What clusters leave out: the tables of another program, settings of a whole server, and plans. */
-const OF_ONE_SERVER = ['admin/**', '**/{adoption,outage,plans,service-logins}.engine.test.ts']
-
 /** The long suites, run by `npm run test:soak`: kills, outages, rolling updates, backups. */
 export default configOf([
   project('soak', {
@@ -19,6 +16,6 @@ export default configOf([
   // What `npm test` leaves out of the engines.
   engineProject('serializable'),
   engineProject('pgbouncer'),
-  engineProject('galera', OF_ONE_SERVER),
-  engineProject('group-replication', OF_ONE_SERVER),
+  engineProject('galera'),
+  engineProject('group-replication'),
 ])

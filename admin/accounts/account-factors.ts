@@ -49,7 +49,7 @@ function findReasonFaults(reason: string) {
 
 /** Describes the factors of a user, and how many recovery codes are left. */
 export function describeFactors(factors: readonly Factor[], recoveryCodes: number): string {
-  if (factors.length === 0) return 'There is no second factor.'
+  if (factors.length === 0) return 'The user has no second factor.'
   const rows = factors.map(({ kind, name = '', createdAt, confirmedAt, lastUsedAt }) => [
     kind,
     name,

@@ -162,7 +162,7 @@ it('counts users by the kind of their hash, and those without an e-mail', async 
   await old.db.runScript('create table users (id integer, email varchar(9))')
   expect(await countAccounts(old.db), 'of another product').toEqual([])
   await old.db.runScript(
-    'drop table users; create table users (userid integer, email varchar(9), password varchar(255))',
+    'drop table users; create table users (userid integer primary key, email varchar(9), password varchar(255))',
   )
   const insert = {
     name: 'test-count',

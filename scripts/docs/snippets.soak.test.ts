@@ -10,11 +10,11 @@ import { readSnippets } from './snippets.ts'
 
 /** The tutorial clones and installs. */
 const FIRST = 'docs/tutorial/your-own-endpoint.md'
-/** These change the password of a demo user. */
-const LAST = ['README.md', 'docs/how-to/use-the-account-pages.md']
+/** It changes the password of a demo user. */
+const LAST = 'docs/how-to/use-the-account-pages.md'
 /** Pages whose commands are for the time before the first start. */
 const WITHOUT_START = ['docs/how-to/create-secrets.md', FIRST]
-const rankOf = (page: string) => (page === FIRST ? -1 : 1 + LAST.indexOf(page))
+const rankOf = (page: string) => Number(page === LAST) - Number(page === FIRST)
 
 const pages = findPages(ROOT)
   .map((page) => ({

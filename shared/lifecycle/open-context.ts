@@ -37,9 +37,6 @@ export interface ServiceContext {
  */
 const CHECK_SETTINGS = '--check-settings'
 
-/** An idle event loop shows as a lag of this. With prom-client's 10 ms, waking up takes half a percent of a core more. */
-const LAG_SAMPLE_MS = 50
-
 /** What every service starts with: its settings, logger, traces and metrics. Throws `SettingsError` or `ExtensionError`. */
 export async function openContext<Settings extends { config: CommonConfig }>(
   lifecycle: Lifecycle,
@@ -65,7 +62,7 @@ export async function openContext<Settings extends { config: CommonConfig }>(
     (tracing) => tracing?.stop(),
   )
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS })
+  collectDefaultMetrics({ register: registry })
   return { ...settings, logger, tracing, registry }
 }
 

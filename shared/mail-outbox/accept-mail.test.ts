@@ -42,29 +42,6 @@ function aMails() {
 }
 
 describe('accepting a mail', () => {
-  it('writes one row in the transaction, with sealed variables, and dispatches it after the commit', async () => {
-    const { mails, dispatcher } = aMails()
-    const { transaction, written, commit } = aTransaction()
-    const id = await mails.accept(transaction, reset)
-    expect(written).toEqual([
-      { statement: 'outbox-insert', values: [id, expect.any(String), new Date(NOW), reset.expiresAt] },
-    ])
-    const job = JSON.parse(String(written[0]?.values[1]))
-    expect(job).toEqual({
-      to: 'ada@example.com',
-      subject: '',
-      template: 'password-reset',
-      language: 'pt',
-      variables: expect.any(String),
-      expiresAt: '2026-01-01T00:10:00.000Z',
-    })
-    expect(await sealer.open(id, job)).toEqual({ code: '123456', minutes: '10', name: 'Ada' })
-    expect(dispatcher.dispatch).not.toHaveBeenCalled()
-    commit()
-    expect(dispatcher.dispatch).toHaveBeenCalledExactlyOnceWith(id, job)
-    expect(dispatcher.discard).not.toHaveBeenCalled()
-  })
-
   it('writes the same row for a decoy, without a recipient and expired, and discards it after the commit', async () => {
     const { mails, dispatcher } = aMails()
     const { transaction, written, commit } = aTransaction()

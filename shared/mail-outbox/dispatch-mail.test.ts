@@ -50,14 +50,6 @@ describe('dispatching a mail', () => {
     expect(outbox.removeAll).toHaveBeenCalledOnce()
   })
 
-  it('needs no one to tell of an error', async () => {
-    const outbox = { markDispatched: vi.fn(), removeAll: vi.fn() }
-    const queue = { add: () => Promise.reject(new Error('unavailable')) }
-    const dispatcher = createMailDispatcher({ outbox, queue, clock, maxDelayMs: 0 })
-    dispatcher.dispatch('id', job)
-    await expect(dispatcher.close()).resolves.toBeUndefined()
-  })
-
   it('does nothing for a mail or a decoy before the request is answered', async () => {
     const outbox = anOutbox()
     const queue = { add: vi.fn(async () => undefined) }
@@ -87,20 +79,5 @@ describe('dispatching a mail', () => {
       expect(outbox.removeAll).toHaveBeenCalled()
     })
     await dispatcher.close()
-  })
-
-  it('writes the rows of several mails, and of several decoys, together', async () => {
-    const outbox = anOutbox()
-    const queue = { add: vi.fn(async () => undefined) }
-    const dispatcher = createMailDispatcher({ outbox, queue, clock, maxDelayMs: 0 })
-    for (const id of ['a', 'b', 'c']) {
-      dispatcher.dispatch(id, job)
-      dispatcher.discard(`decoy ${id}`)
-    }
-    await vi.waitFor(() => expect(outbox.markDispatched).toHaveBeenCalledOnce())
-    await vi.waitFor(() => expect(outbox.removeAll).toHaveBeenCalledOnce())
-    await dispatcher.close()
-    expect(outbox.markDispatched).toHaveBeenCalledExactlyOnceWith(['a', 'b', 'c'], new Date(NOW))
-    expect(outbox.removeAll).toHaveBeenCalledExactlyOnceWith(['decoy a', 'decoy b', 'decoy c'])
   })
 })

@@ -14,15 +14,6 @@ function settlementOf(...ids: string[]) {
 }
 
 describe('a mail', () => {
-  it('is settled once its row is deleted', async () => {
-    const id = randomUUID()
-    const { settlement } = settlementOf(id)
-    expect(await settlement.isSettled(id)).toBe(false)
-    expect(await settlement.settle(id), 'by the first worker').toBe(true)
-    expect(await settlement.settle(id), 'by another one').toBe(false)
-    expect(await settlement.isSettled(id)).toBe(true)
-  })
-
   it('that was added by hand has no row, and is never settled before it is sent', async () => {
     const { settlement, outbox } = settlementOf()
     expect(await settlement.isSettled('by-hand')).toBe(false)

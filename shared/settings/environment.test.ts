@@ -125,7 +125,7 @@ describe('a name that no setting has', () => {
 describe('an environment without a folder', () => {
   it.each(['production', 'nowhere'])('is refused, with those that have one: %s', (APP_ENV) => {
     expect(() => loadEnvironment({ APP_ENV })).toThrow(
-      `APP_ENV is ${APP_ENV}, and there is no folder config/${APP_ENV}. Set it to one of dev, prod, staging, test.`,
+      `APP_ENV is ${APP_ENV}, and the folder config/${APP_ENV} does not exist. Set it to one of dev, prod, staging, test.`,
     )
   })
 

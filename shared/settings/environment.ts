@@ -95,7 +95,7 @@ function findEnvironmentFaults(name: string, owner: string, configDir: string): 
   const known = readdirSync(configDir).filter(isFolder).toSorted()
   if (faults.length === 0 && !known.includes(name))
     faults.push(
-      `APP_ENV is ${name}, and there is no folder config/${name}. Set it to one of ${known.join(', ')}.`,
+      `APP_ENV is ${name}, and the folder config/${name} does not exist. Set it to one of ${known.join(', ')}.`,
     )
   return faults
 }

@@ -17,7 +17,7 @@ export const privateKey = (description: string): Setting<PrivateKey> =>
 export const privateKeyFile = (description: string): Setting<PrivateKey> =>
   setting(
     TEXT.transform((path, context) => {
-      // Whoever confuses the two settings must not find the key in a log.
+      // A key that is given in place of its path must not reach a log.
       if (path.includes('-----BEGIN')) return refuse(context, NO_PATH)
       try {
         const pem = readFileSync(path, 'utf8')

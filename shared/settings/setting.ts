@@ -109,7 +109,7 @@ export function oneOf<const Choice extends string>(
   choices: readonly Choice[],
   about: About,
 ): Setting<Choice> {
-  return setting(z.enum(choices, { error: `must be ${listOf(choices)}` }), about)
+  return setting(z.enum(choices, { error: () => `must be ${listOf(choices)}` }), about)
 }
 
 interface UrlOptions {
@@ -124,14 +124,14 @@ export function url(
   protocols: readonly string[],
   { missing, findFault = () => undefined, ...about }: About & UrlOptions,
 ) {
-  const starts = listOf(protocols.map((name) => `${name}://`))
-  const rule = protocols.length > 0 ? ` that starts with ${starts}` : ''
   const schema = checked(z.string(missing ?? 'is missing'), (given) => {
     const fault = findFault(given) ?? (hasStrayAt(given) ? STRAY_AT : undefined)
     if (fault) return fault
     const protocol = URL.parse(withOneHost(given))?.protocol.slice(0, -1)
     const isKnown = protocol !== undefined && (protocols.length === 0 || protocols.includes(protocol))
-    return isKnown ? undefined : { message: `must be a URL${rule}` }
+    if (isKnown) return undefined
+    const starts = listOf(protocols.map((name) => `${name}://`))
+    return { message: protocols.length > 0 ? `must be a URL that starts with ${starts}` : 'must be a URL' }
   })
   return setting(schema, { isSecret: false, ...about })
 }
@@ -156,11 +156,9 @@ const SEVERAL_HOSTS = /^(rediss?-(?:sentinel|cluster):\/\/(?:[^@/?#]*@)?[^,/?#]*
 /** A URL with the first of its hosts only, as `URL` can read it. */
 export const withOneHost = (text: string): string => text.replace(SEVERAL_HOSTS, '$1')
 
-/** `a, b or c`. Intl.ListFormat would load the tables of languages, which takes 20 ms of each start. */
-function listOf(choices: readonly string[]): string {
-  const last = choices.at(-1) ?? ''
-  return choices.length > 1 ? `${choices.slice(0, -1).join(', ')} or ${last}` : last
-}
+/** `a, b or c` */
+const listOf = (choices: readonly string[]): string =>
+  new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(choices)
 
 /** Random bytes as base64. */
 export function secret(minimumBytes: number, about: About): Setting<Uint8Array> {

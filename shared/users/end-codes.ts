@@ -13,8 +13,6 @@ const END_EMAIL_CHANGES: Statement = {
 export const endEmailChanges = (db: Queryable, userid: string, now: Date): Promise<number> =>
   db.execute(END_EMAIL_CHANGES, [db.toUuidValue(userid), now])
 
-export type EndCodes = typeof endCodes
-
 /**
  * Ends every password reset and change of e-mail that was requested for a user, also those whose code is confirmed. Whatever
  * takes an account back calls it: a thief who has read the mailbox would otherwise set the next password.

@@ -1,9 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { createMails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
-import { createOutboxSweep } from '@latchkey/shared/mail-outbox/sweep-outbox.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
@@ -77,27 +75,4 @@ describe('a mail that is accepted in a transaction', () => {
     expect(dispatcher.dispatch.mock.calls.map(([id]) => id).sort()).toEqual(ids.toSorted())
     for (const id of ids) expect(await isStored(id)).toBe(true)
   })
-})
-
-it('a sweep adds what is behind more than a batch of unreadable rows', async () => {
-  const broken = { to: '', subject: '', template: '', language: '', variables: '', expiresAt: '' }
-  const expiresAt = new Date(Date.now() + 600_000).toISOString()
-  const old = new Date(Date.now() - 60_000)
-  await database.db.transaction(async (transaction) => {
-    const outbox = createOutboxRepository(transaction)
-    for (let row = 0; row < 101; row++) await outbox.insert(randomUUID(), { ...broken, expiresAt }, old)
-  })
-  const id = await database.db.transaction((transaction) => mails.accept(transaction, mail))
-  const add = vi.fn(async (_id: string) => undefined)
-  const sweep = createOutboxSweep({
-    outbox: createOutboxRepository(database.db),
-    queue: { add, has: async () => true },
-    metrics: { swept: { inc: vi.fn() }, restored: { inc: vi.fn() }, expired: { inc: vi.fn() } },
-    logger: { error: vi.fn(), warn: vi.fn() },
-    clock: () => Date.now() + 1_000,
-    minimumAgeMs: 0,
-    recheckMs: 30_000,
-  })
-  await sweep()
-  expect(add.mock.calls.map(([added]) => added)).toContain(id)
 })

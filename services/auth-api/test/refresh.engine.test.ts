@@ -1,12 +1,10 @@
-import { VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
-import { aToken, aUser, bearer, signToken, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, aUser, bearer, startApp, type TestApp } from './support/start-app.ts'
 
 /** The values of production. */
 const [CACHE_SECONDS, GRACE_SECONDS] = [5, 10]
-const DAY_SECONDS = 86_400
 
 let database: TestDatabase
 let app: TestApp
@@ -155,42 +153,5 @@ describe('a refreshed token', () => {
     const before = await count()
     await Promise.all(Array.from({ length: 5 }, () => refreshed(token)))
     expect((await count()) - before).toBe(1)
-  })
-})
-
-describe('a refresh', () => {
-  it('hands on the session and the time of the login', async () => {
-    const token = await aToken(app, await aUser(app))
-    const { auth_time, iat, sid } = decodeJwt(token)
-    expect(auth_time).toBe(iat)
-    expect(sid).toMatch(/^[0-9a-f-]{36}$/)
-    setLeft(token, 200)
-    const successor = await refreshed(token)
-    setLeft(successor, 200)
-    expect(decodeJwt(await refreshed(successor))).toMatchObject({ auth_time, sid })
-  })
-
-  it('is refused to a token that was revoked a moment ago', async () => {
-    const user = await aUser(app)
-    const token = await aToken(app, user)
-    setLeft(token, 200)
-    expect(await ping(token), 'remembered').toBe(200)
-    await app.users.setProperty(user.userid, VALID_FROM_PROPERTY, String(expOf(token)))
-    expect((await post('/refreshtoken', token)).statusCode).toBe(401)
-  })
-
-  it.each([
-    { age: 30 * DAY_SECONDS - 1, status: 200 },
-    { age: 30 * DAY_SECONDS, status: 401 },
-  ])('is answered $status when the login is $age seconds old', async ({ age, status }) => {
-    const user = await aUser(app)
-    const now = Math.floor(Date.now() / 1000)
-    const claims = { exp: now + 200, auth_time: now - age }
-    const token = await signToken(app, user, { claims })
-    app.setClock(now * 1000)
-    const response = await post('/refreshtoken', token)
-    expect(response.statusCode).toBe(status)
-    expect(await ping(token), 'the token itself').toBe(200)
-    if (status === 401) expect(response.json().detail).toContain('log in again')
   })
 })

@@ -120,13 +120,6 @@ describe('an e-mail that a user has', () => {
     expect(Object.keys(mail?.variables ?? {})).not.toContain('code')
   })
 
-  it('is confirmed by no code', async () => {
-    const owner = await aUser(app)
-    const { token } = (await signUp(aName(), { email: owner.email })).json()
-    const answer = await post('/signup/confirm', { email: owner.email, token, code: '123456' })
-    expect([answer.statusCode, answer.json().type]).toEqual([422, 'urn:latchkey:problem:signup-refused'])
-  })
-
   it('gets no mail when the user is deleted', async () => {
     const owner = await aUser(app)
     await softDelete(app, owner)

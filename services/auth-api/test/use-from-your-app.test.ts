@@ -125,13 +125,6 @@ const PROGRAMS: Program[] = [
     commandOf: (file) => ['php', file],
   },
   {
-    ...go,
-    name: 'Go and golang-jwt',
-    with: 'secret',
-    source: () => withDebianVersion(blockWith('go', 'JWT_SECRET')),
-    commandOf: buildGo,
-  },
-  {
     ...node,
     name: 'Node and jose',
     with: 'keys',

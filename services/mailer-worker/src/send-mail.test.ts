@@ -114,13 +114,6 @@ describe('sending one mail', () => {
     expect(await count('expired')).toBe(0)
   })
 
-  it('opens the variables and derives the Message-ID from the job', async () => {
-    const { send, sendMail, count } = aSender()
-    expect(await sendMail(await aJob())).toBe('sent')
-    expect(send).toHaveBeenCalledWith(expect.objectContaining({ messageId: '<job-1@x.y>', text: '123456' }))
-    expect(await count('sent')).toBe(1)
-  })
-
   it('drops it at the moment it expires, and counts it', async () => {
     const { send, sendMail, count } = aSender({ clock: () => Date.parse('2026-01-01T00:10:00Z') })
     expect(await sendMail(await aJob())).toBe('expired')

@@ -51,13 +51,6 @@ describe('delivering mail', () => {
       expect(await worker.metric('latchkey_mail_retried_total')).toBe(retried + 2)
     })
 
-    it('falls back to English for a language without templates', async () => {
-      const address = anAddress()
-      await system.producer.request(address, { language: 'xx' })
-      await system.expectOneEach([address])
-      expect(system.mailbox.to(address)[0]?.html).toContain('lang="en"')
-    })
-
     it('tries a mail whose template it does not know again, until it expires', async () => {
       const [expired, retried] = await Promise.all(
         ['expired', 'retried'].map((outcome) => worker.metric(`latchkey_mail_${outcome}_total`)),

@@ -1,5 +1,5 @@
 import type { Database } from '@latchkey/shared/database/database.ts'
-import { type Engine, engine, isPostgres } from './engine.ts'
+import { type Engine, engine, isCluster, isPostgres } from './engine.ts'
 
 /** The specified tables as another program created them, with the defaults of its server. */
 const SPECIFIED = {
@@ -138,8 +138,11 @@ export const OLDER_SCHEMAS = {
 
 export type OlderSchema = keyof typeof OLDER_SCHEMAS
 
-export const olderSchema = (name: OlderSchema, on: Engine = engine()): string =>
-  OLDER_SCHEMAS[name][isPostgres(on) ? 'postgres' : 'mysql']
+export const olderSchema = (name: OlderSchema, on: Engine = engine()): string => {
+  const sql = OLDER_SCHEMAS[name][isPostgres(on) ? 'postgres' : 'mysql']
+  // A cluster replicates no rows of MyISAM.
+  return isCluster(on) ? sql.replaceAll('MyISAM', 'InnoDB') : sql
+}
 
 const EVERYTHING: Record<'mysql' | 'postgres', string> = {
   mysql: `select table_name as place, concat_ws(' ', column_name, column_type, is_nullable, column_default, extra,

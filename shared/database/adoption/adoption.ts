@@ -14,6 +14,8 @@ export interface Table {
   is_table: Flag
   /** Whether a failed transaction leaves no trace in it. */
   is_transactional: Flag
+  /** Whether changes of its rows reach every node of a cluster. */
+  is_replicated: Flag
 }
 
 export interface Column {

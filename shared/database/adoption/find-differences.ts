@@ -77,11 +77,19 @@ const findOccupied = (given: Given): Difference[] =>
 const findStorage = ({ schema }: Given): Difference[] =>
   schema.tables
     .filter(({ table_name, is_transactional }) => isSpecified(table_name) && !is_transactional)
-    .map(({ table_name }) => ({
+    .map(({ table_name, is_replicated }) => ({
       problem: `${table_name} is stored without transactions`,
-      consequence: 'A change that fails halfway stays, and a password reset can be used twice.',
-      fix: alter(table_name, 'engine = InnoDB'),
+      ...(is_replicated
+        ? {
+            consequence: 'A change that fails halfway stays, and a password reset can be used twice.',
+            fix: alter(table_name, 'engine = InnoDB'),
+          }
+        : { consequence: UNREPLICATED }),
     }))
+
+/** A conversion would keep each node's different rows, and the first change of one ends the node that has it. */
+const UNREPLICATED =
+  'Its rows are on the node that wrote them only. There, copy them into a new table with engine = InnoDB, and rename both.'
 
 const findMissingColumns = (given: Given): Difference[] =>
   SPECIFICATION.filter((column) => isMissing(given, column)).map((column) => ({

@@ -38,7 +38,10 @@ const redefinition = (column: SpecifiedColumn, found?: Column): string =>
 /** How MySQL and MariaDB take over tables that another program created. */
 export const mysqlAdoption: Adoption = {
   catalog: {
-    tables: `select table_name as table_name, table_type <> 'VIEW' as is_table, engine = 'InnoDB' as is_transactional
+    // Galera replicates InnoDB only; Group Replication refuses to change anything else.
+    tables: `select table_name as table_name, table_type <> 'VIEW' as is_table, engine = 'InnoDB' as is_transactional,
+        true /*M!100101 and (engine = 'InnoDB' or not exists (select 1 from information_schema.system_variables
+          where variable_name = 'WSREP_ON' and global_value = 'ON')) */ as is_replicated
       from information_schema.tables where ${IN_SCHEMA}`,
     // MariaDB gives the text NULL as the default of a column that has none.
     columns: `select table_name as table_name, lower(column_name) as column_name, lower(data_type) as data_type,

@@ -35,7 +35,8 @@ export const folded = (expression: string): string => `replace(lower(${expressio
 /** How PostgreSQL takes over tables that another program created. */
 export const postgresAdoption: Adoption = {
   catalog: {
-    tables: `select relname as table_name, relkind in ('r', 'p') as is_table, true as is_transactional
+    tables: `select relname as table_name, relkind in ('r', 'p') as is_table, true as is_transactional,
+        true as is_replicated
       from pg_class where relnamespace = ${IN_SCHEMA} and relkind in ('r', 'p', 'v', 'm', 'f')`,
     columns: `select table_name, column_name,
         case data_type when 'USER-DEFINED' then udt_name else data_type end as data_type, data_type as full_type,

@@ -79,23 +79,3 @@ it('keeps the signing key from being read', async () => {
   expect(key).toMatchObject({ extractable: false, usages: ['sign', 'verify'] })
   expect(inspect(key, { depth: 9, showHidden: true }) + JSON.stringify(key)).not.toContain('secret of')
 })
-
-it('guards each route by its own roles, marks it, and leaves public routes alone', async () => {
-  await using app = Fastify()
-  await addAuthenticate(app)
-  const guards = new Map<string, unknown>()
-  const protection = new Map<string, boolean | undefined>()
-  app.addHook('onRoute', ({ url, onRequest, config }) => {
-    guards.set(url, [onRequest ?? []].flat()[0])
-    protection.set(url, config?.isProtected)
-  })
-  app.get('/any', { auth: 'authenticated' }, () => '')
-  app.get('/admin', { auth: { role: 'admin' } }, () => '')
-  app.get('/admin-too', { auth: { role: ['admin'] }, config: { isProbe: true } }, () => '')
-  app.get('/user', { auth: { role: 'user' } }, () => '')
-  app.get('/public', () => '')
-  await app.ready()
-  expect(app.hasRequestDecorator('jwt')).toBe(true)
-  expect(guards.get('/public')).toBeUndefined()
-  expect([...protection.values()]).toEqual([true, true, true, true, undefined])
-})

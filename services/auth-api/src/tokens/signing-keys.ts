@@ -69,7 +69,7 @@ function signingFirst<Key>(
 ): [Key, ...Key[]] {
   const [first, ...others] =
     algorithm === 'HS512' ? [...secrets, ...privateKeys] : [...privateKeys, ...secrets]
-  if (first === undefined) throw new Error(`There is no key for ${algorithm}`)
+  if (first === undefined) throw new Error(`No setting has a key for ${algorithm}`)
   return [first, ...others]
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { createMails, type Mail } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
-import { MAIL_TEMPLATES, type MailTemplates } from '@latchkey/shared/mail-outbox/mail-templates.ts'
+import type { MailTemplates } from '@latchkey/shared/mail-outbox/mail-templates.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
@@ -30,12 +30,8 @@ export interface Mailer<Templates extends MailTemplates> extends AsyncDisposable
   ): Promise<{ id: string; mail: Email }>
 }
 
-/** mailer-worker in this process, with `config/external.ts`, and the mail outbox of auth-api. */
-export const startMailer = (): Promise<Mailer<typeof MAIL_TEMPLATES>> =>
-  startMailerWith({ templates: MAIL_TEMPLATES })
-
-/** `startMailer` with other mails. */
-export async function startMailerWith<Templates extends MailTemplates>({
+/** mailer-worker in this process with these mails, by default with `config/external.ts`, and the mail outbox of auth-api. */
+export async function startMailer<Templates extends MailTemplates>({
   templates,
   envelope,
 }: {

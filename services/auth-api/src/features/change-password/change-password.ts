@@ -3,7 +3,7 @@ import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
-import type { EndCodes } from '@latchkey/shared/users/end-codes.ts'
+import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
@@ -14,7 +14,6 @@ import type { LockUser, RequireValid, TokenValidity } from '../../tokens/token-v
 export interface ChangePasswordDependencies {
   db: Pick<Database, 'transaction'> & Queryable
   usersIn: (transaction: Queryable) => UserRepository
-  endCodes: EndCodes
   requireValid: RequireValid
   lockUser: LockUser
   passwords: Pick<PasswordHasher, 'hash'>
@@ -35,7 +34,7 @@ export interface PasswordChange {
  * Throws `password_refused` with `violations`, `wrong_password`, and `invalid_token` when the token has ended.
  */
 export function createChangePassword(dependencies: ChangePasswordDependencies) {
-  const { db, usersIn, endCodes, requireValid, lockUser, passwords, notify } = dependencies
+  const { db, usersIn, requireValid, lockUser, passwords, notify } = dependencies
   const { validity, issueToken, policy, clock } = dependencies
 
   /** Concurrent changes: the second fails, because the first has ended its token. */

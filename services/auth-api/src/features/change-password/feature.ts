@@ -1,4 +1,3 @@
-import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
@@ -12,7 +11,6 @@ export async function addChangePassword(app: FastifyInstance, config: Config, co
   const changePassword = createChangePassword({
     db,
     usersIn,
-    endCodes,
     requireValid,
     lockUser,
     passwords,

@@ -1,7 +1,7 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
-import type { EndCodes } from '@latchkey/shared/users/end-codes.ts'
+import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
@@ -11,7 +11,6 @@ import type { LockUser, RequireValid, TokenValidity } from '../../tokens/token-v
 export interface DeleteAccountDependencies {
   db: Pick<Database, 'transaction'> & Queryable
   usersIn: (transaction: Queryable) => UserRepository
-  endCodes: EndCodes
   requireValid: RequireValid
   lockUser: LockUser
   notify: SendNotice
@@ -24,7 +23,7 @@ export interface DeleteAccountDependencies {
  * `wrong_password`, and `invalid_token` when the token has ended.
  */
 export function createDeleteAccount(dependencies: DeleteAccountDependencies) {
-  const { db, usersIn, endCodes, requireValid, lockUser, notify, validity, clock } = dependencies
+  const { db, usersIn, requireValid, lockUser, notify, validity, clock } = dependencies
 
   /** `requireCurrent` throws unless the client has sent the user's current password. */
   return async ({ claims, audit }: Caller, requireCurrent: (user: User) => Promise<void>): Promise<void> => {

@@ -1,5 +1,4 @@
 import { givenPassword } from '@latchkey/shared/passwords/password-policy.ts'
-import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { FastifyInstance } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -19,7 +18,6 @@ export function addDeleteAccount(app: FastifyInstance, config: Config, core: Cor
   const deleteAccount = createDeleteAccount({
     db,
     usersIn,
-    endCodes,
     requireValid,
     lockUser,
     notify,

@@ -1,4 +1,3 @@
-import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { reportRefusal } from '../../audit/request-audit.ts'
 import type { Config } from '../../config.ts'
@@ -37,7 +36,6 @@ export async function addPasswordReset(app: FastifyInstance, config: Config, cor
     usersIn,
     resets,
     resetsIn,
-    endCodes,
     notify,
     secrets,
     passwords,

@@ -61,7 +61,7 @@ async function set(situation: Situation = {}) {
     policy: POLICY,
     attempts: 5,
     clock: () => NOW,
-    transaction: (work) => work(aTransaction()),
+    transaction: (work) => work(aTransaction({ execute: ({ name }) => step(name, 1) })),
     usersIn: (db) => ({
       ...createUserRepository(db),
       lock: (userid) => step(`lock ${userid}`, isLocked),
@@ -72,7 +72,6 @@ async function set(situation: Situation = {}) {
     resetsIn: () => ({ use: (id, now) => step(`use ${id} at ${now.getTime()}`, isFirst) }),
     notify: (_db, { email }, { template }, address) =>
       step(`${template} of ${address} to ${email}`, undefined),
-    endCodes: (_db, userid, now) => step(`end codes of ${userid} at ${now.getTime()}`, undefined),
   })
   const given = { email: 'ADA@example.com', token: 'the token', password: 'long enough' }
   const write = (_: unknown, { name }: { name: string }) => step(`write ${name}`, undefined)
@@ -99,7 +98,8 @@ it('counts, hashes, locks the user, uses the reset, ends tokens and codes, and r
     `store hash of long enough of ${ADA.userid}`,
     'find again',
     'end tokens',
-    `end codes of ${ADA.userid} at ${NOW}`,
+    'password_reset-end-all',
+    'email_change-end-all',
     'write password.reset',
     `password-changed of 192.0.2.1 to ${ADA.email}`,
   ])

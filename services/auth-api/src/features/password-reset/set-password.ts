@@ -3,7 +3,7 @@ import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
-import type { EndCodes } from '@latchkey/shared/users/end-codes.ts'
+import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import { fold, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
@@ -19,7 +19,6 @@ export interface SetPasswordDependencies {
   usersIn: (transaction: Queryable) => UserRepository
   resets: Pick<ResetRepository, 'find' | 'countHash'>
   resetsIn: (transaction: Queryable) => Pick<ResetRepository, 'use'>
-  endCodes: EndCodes
   notify: SendNotice
   secrets: Pick<CodeSecrets, 'isHashOf'>
   passwords: Pick<PasswordHasher, 'hash'>
@@ -49,7 +48,6 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     usersIn,
     resets,
     resetsIn,
-    endCodes,
     notify,
     secrets,
     passwords,

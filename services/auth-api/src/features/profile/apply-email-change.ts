@@ -1,7 +1,7 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Queryable, Transaction } from '@latchkey/shared/database/database.ts'
 import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
-import type { EndCodes } from '@latchkey/shared/users/end-codes.ts'
+import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import { fold, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
@@ -9,7 +9,6 @@ import type { Caller } from '../../tokens/claims.ts'
 
 export interface ApplyEmailChangeDependencies {
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'findById' | 'setEmail' | 'setProperty'>
-  endCodes: EndCodes
   notify: SendNotice
   clock: Clock
 }
@@ -28,7 +27,6 @@ export type ApplyEmailChange = (
  */
 export function createApplyEmailChange({
   usersIn,
-  endCodes,
   notify,
   clock,
 }: ApplyEmailChangeDependencies): ApplyEmailChange {

@@ -1,5 +1,4 @@
 import type { Queryable } from '@latchkey/shared/database/database.ts'
-import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { reportRefusal } from '../../audit/request-audit.ts'
 import type { Config } from '../../config.ts'
@@ -73,7 +72,7 @@ function createEmailChange({ profile, reset }: Config, core: Core) {
   const { requireValid, lockUser } = core.tokens
   const changesIn = (queryable: Queryable) => createCodeRepository(queryable, EMAIL_CHANGES)
   const secrets = core.codeSecretsFor('email')
-  const apply = createApplyEmailChange({ usersIn, endCodes, notify, clock })
+  const apply = createApplyEmailChange({ usersIn, notify, clock })
   const checkCode = createCodeCheck({
     codes: changesIn(db),
     secrets,
