@@ -1,21 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorMessage } from '@latchkey/shared/app-error.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 import type { ServerAccount } from './server-account.ts'
 
 const VERSION = '18'
-const DRAFT_PREFIX = 'postgres.init-'
 
 export interface Cluster {
   /** What PostgreSQL calls the data directory. */
@@ -50,7 +40,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
 /** Creates the cluster and its password in a draft folder and renames it, so that it exists whole or not at all. */
 async function createCluster(home: string, options: ClusterOptions): Promise<void> {
   const { dataDir, account } = options
-  const draft = mkdtempSync(join(dataDir, DRAFT_PREFIX))
+  const draft = mkdtempSync(join(dataDir, 'postgres.init-'))
   try {
     writeFileSync(join(draft, 'password'), randomBytes(24).toString('base64url'), { mode: 0o600 })
     mkdirSync(join(draft, 'data'), { mode: 0o700 })
@@ -81,10 +71,4 @@ async function runInitdb(draft: string, { superuser, binaries, account }: Cluste
   await account.run(binaries.initdb, args).catch((cause: unknown) => {
     throw new Error(`PostgreSQL's initdb failed: ${errorMessage(cause)}`, { cause })
   })
-}
-
-/** Removes what a kill -9 during initdb left. Called by the start whose server runs, since no other one needs its draft. */
-export function removeDrafts(dataDir: string): void {
-  for (const name of readdirSync(dataDir).filter((entry) => entry.startsWith(DRAFT_PREFIX)))
-    rmSync(join(dataDir, name), { recursive: true, force: true })
 }

@@ -3,9 +3,9 @@ import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import getPort from 'get-port'
-import pg from 'pg'
-import { openCluster, removeDrafts } from './cluster.ts'
+import { openCluster } from './cluster.ts'
 import { findPostgresBinaries } from './postgres-binaries.ts'
 import { type Postmaster, type PostmasterOptions, startPostmaster } from './postmaster.ts'
 import { chooseServerAccount } from './server-account.ts'
@@ -50,7 +50,6 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const port = await getPort({ port: preferredPort, host: HOST })
   if (port !== preferredPort) log(`Port ${preferredPort} is taken; PostgreSQL listens on ${port}`)
   const { exited, stop } = await startPostmaster({ dataDirectory, port, binaries, account, log, settings })
-  removeDrafts(dataDir)
   const urlOf = (name: string) =>
     `postgres://${SUPERUSER}:${password}@${HOST}:${port}/${encodeURIComponent(name)}`
   await ensureDatabase(database, urlOf('postgres')).catch(async (cause: unknown) => {
@@ -107,14 +106,10 @@ function readPostmasterFile(dataDirectory: string): string[] {
   }
 }
 
-async function ensureDatabase(database: string, maintenanceUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: maintenanceUrl })
-  client.on('error', () => undefined) // The pending statement reports the loss.
-  await client.connect()
-  try {
-    const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [database])
-    if (rowCount === 0) await client.query(`CREATE DATABASE ${client.escapeIdentifier(database)}`)
-  } finally {
-    await client.end()
-  }
-}
+const FIND_DATABASE = { name: 'database-find', text: 'select 1 from pg_database where datname = $1' }
+
+const ensureDatabase = (database: string, maintenanceUrl: string): Promise<void> =>
+  withDatabase(maintenanceUrl, async (db) => {
+    const found = await db.query(FIND_DATABASE, [database])
+    if (found.length === 0) await db.runScript(`create database "${database.replaceAll('"', '""')}"`)
+  })

@@ -75,15 +75,11 @@ function serverArguments({ dataDirectory, port, settings = {} }: PostmasterOptio
     unix_socket_directories: '',
     max_connections: '60',
     timezone: 'UTC',
-    log_timezone: 'UTC',
     // English, because READY is searched for in the log.
     lc_messages: 'C',
-    logging_collector: 'off',
-    log_destination: 'stderr',
     // Details and statements contain row values: a hash, an address, a sealed mail.
     log_error_verbosity: 'terse',
     log_min_error_statement: 'panic',
-    log_checkpoints: 'off',
     ...settings,
   }
   return ['-D', dataDirectory, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
