@@ -4,31 +4,39 @@ type Command = Awaited<ReturnType<typeof createCli>>
 
 const WIDTH = 100
 
-/** The help of scriptify and of each of its commands, as `--help` prints it. */
+/** The usage, the arguments and the options of scriptify and of each of its commands. */
 export async function formatCommandLine(): Promise<string> {
-  const pages = await readHelp(WIDTH)
-  return pages.map(({ title, help }) => `## ${title}\n\n\`\`\`\n${help}\n\`\`\``).join('\n\n')
+  const commands = await readCommands(WIDTH)
+  return commands
+    .map((command) => `## ${titleOf(command)}\n\n\`\`\`\n${command.helpInformation().trim()}\n\`\`\``)
+    .join('\n\n')
 }
 
-/** The same for a terminal of another width. */
+/** What `--help` of scriptify and of each command prints, with its notes and examples, for a terminal of this width. */
 export async function readHelp(width: number): Promise<{ title: string; help: string }[]> {
-  const program = await createCli()
-  return [program, ...program.commands].map((command) => ({
-    title: command.parent ? `${command.parent.name()} ${command.name()}` : command.name(),
-    help: helpOf(command, width).trim(),
-  }))
+  const commands = await readCommands(width)
+  return commands.map((command) => ({ title: titleOf(command), help: helpOf(command) }))
 }
 
-function helpOf(command: Command, width: number): string {
+async function readCommands(width: number): Promise<Command[]> {
+  const program = await createCli()
+  const commands = [program, ...program.commands]
+  // Every command has the option `--help`.
+  for (const command of commands)
+    command.helpOption(false).configureOutput({ getOutHelpWidth: () => width, getOutHasColors: () => false })
+  return commands
+}
+
+const titleOf = (command: Command): string =>
+  command.parent ? `${command.parent.name()} ${command.name()}` : command.name()
+
+function helpOf(command: Command): string {
   let text = ''
   command.configureOutput({
     writeOut: (part) => {
       text += part
     },
-    getOutHelpWidth: () => width,
-    getOutHasColors: () => false,
   })
-  // Every command has it.
-  command.helpOption(false).outputHelp()
-  return text
+  command.outputHelp()
+  return text.trim()
 }
