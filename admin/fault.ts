@@ -9,6 +9,6 @@ export const describeFaults = (faults: readonly Fault[]): string =>
   faults.map(({ field, reason }) => `${field} ${reason}`).join('; ')
 
 /** Throws one error with every fault, if there is any. */
-export function refuseFaults(refusal: string, faults: readonly Fault[]): void {
+export function requireNoFaults(refusal: string, faults: readonly Fault[]): void {
   if (faults.length > 0) throw new Error(`${refusal}: ${describeFaults(faults)}`)
 }

@@ -1,6 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { describeDifferences, describePlan } from '@latchkey/shared/database/adoption/describe-differences.ts'
-import { refuseDifferences } from '@latchkey/shared/database/adoption/inspect-database.ts'
+import { requireNoDifferences } from '@latchkey/shared/database/adoption/inspect-database.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator, type MigrationStatus, type Migrator } from '@latchkey/shared/database/migrations.ts'
 import { prepareServiceLogins, type ServiceUrls } from '@latchkey/shared/database/service-logins.ts'
@@ -85,7 +85,7 @@ function printAccounts(counts: readonly AccountCount[]): void {
 
 async function printPlan(migrator: Migrator, adopt: boolean): Promise<void> {
   const differences = await migrator.inspect()
-  refuseDifferences(differences, adopt)
+  requireNoDifferences(differences, adopt)
   const pending = (await migrator.status()).filter(({ appliedAt }) => !appliedAt)
   console.log(
     describePlan(

@@ -7,7 +7,7 @@ import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import { printable } from '@latchkey/text/printable.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { formatTable } from '../console/columns.ts'
-import { refuseFaults } from '../fault.ts'
+import { requireNoFaults } from '../fault.ts'
 import { changeAccount } from './find-account.ts'
 import { recordEvent } from './record-event.ts'
 import { createSealedTextRepository, FIRST, SEALED, type SealedText } from './sealed-text-repository.ts'
@@ -24,7 +24,7 @@ export async function removeAccountFactors(
   login: string,
   reason: string,
 ): Promise<User> {
-  refuseFaults('No factor was removed', findReasonFaults(reason))
+  requireNoFaults('No factor was removed', findReasonFaults(reason))
   return changeAccount(db, login, async (users, user, transaction) => {
     const { userid } = user
     const factors = createFactorRepository(transaction)

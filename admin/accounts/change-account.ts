@@ -3,7 +3,7 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import { printable } from '@latchkey/text/printable.ts'
 import type { AdminContext } from '../admin-context.ts'
-import { refuseFaults } from '../fault.ts'
+import { requireNoFaults } from '../fault.ts'
 import { findPropertyFaults, findRoleFaults, findUnknownRoleFault } from './account-fields.ts'
 import { changeAccount } from './find-account.ts'
 import { findPasswordFaults } from './password-faults.ts'
@@ -18,7 +18,7 @@ export function setAccountRole(
   login: string,
   { role, known }: { role: string; known: readonly string[] | undefined },
 ): Promise<User> {
-  refuseFaults('The role was not set', [
+  requireNoFaults('The role was not set', [
     ...findRoleFaults(role),
     ...(known ? findUnknownRoleFault(role, known) : []),
   ])
@@ -37,7 +37,7 @@ export async function setAccountPassword(
   login: string,
   password: string,
 ): Promise<User> {
-  refuseFaults('The password was not set', findPasswordFaults(password, policy))
+  requireNoFaults('The password was not set', findPasswordFaults(password, policy))
   const passwordHash = await hashPassword(password)
   return changeAccount(db, login, async (users, user, transaction) => {
     const { userid } = user
@@ -56,7 +56,7 @@ export function setAccountProperty(
   name: string,
   value: string,
 ): Promise<User> {
-  refuseFaults('The property was not set', findPropertyFaults(name, value))
+  requireNoFaults('The property was not set', findPropertyFaults(name, value))
   return changeAccount(db, login, async (users, { userid }) => {
     await users.setProperty(userid, name, value === '' ? null : value)
     await users.touch(userid)

@@ -1,6 +1,6 @@
 import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { AdminContext } from '../admin-context.ts'
-import { type Fault, refuseFaults } from '../fault.ts'
+import { type Fault, requireNoFaults } from '../fault.ts'
 import { type AccountFields, findAccountFaults } from './account-fields.ts'
 import { findPasswordFaults } from './password-faults.ts'
 import { recordEvent } from './record-event.ts'
@@ -12,7 +12,7 @@ export async function createAccount(
 ): Promise<string> {
   const users = createUserRepository(db)
   const formFaults = findAccountFaults(fields)
-  refuseFaults('The user was not created', [
+  requireNoFaults('The user was not created', [
     ...formFaults,
     ...(await findTaken(users, fields, formFaults)),
     ...findPasswordFaults(password, policy),

@@ -28,7 +28,7 @@ export async function readUserFile(path: string): Promise<UserFile> {
   // The report is written beside it.
   if (!found.isFile()) throw new Error(`${path} is not a file`)
   if (found.size > MAX_FILE_BYTES) throw new Error(`${path} is larger than 128 MiB; split it`)
-  refuseOtherEncodings(path, await readFile(path))
+  requireUtf8(path, await readFile(path))
   let columns: string[] | undefined
   // To its end: a quote in the wrong place can hide the records after it, so it refuses the whole file.
   for await (const { cells } of readRecords(path)) columns ??= parseColumns(cells)
@@ -36,7 +36,7 @@ export async function readUserFile(path: string): Promise<UserFile> {
   return { columns, records: readRecords(path) }
 }
 
-function refuseOtherEncodings(path: string, bytes: Buffer): void {
+function requireUtf8(path: string, bytes: Buffer): void {
   const isUtf16 = /^\xff\xfe|^[^\n]*\0/.test(bytes.toString('latin1', 0, 1_000))
   if (!isUtf16 && isUtf8(bytes)) return
   const lines = bytes.toString('latin1').split('\n')

@@ -24,11 +24,11 @@ const HOST = '127.0.0.1'
  * extensions, or `ExtensionError`.
  */
 export async function loadLaunchEnvironment(processEnvironment: NodeJS.ProcessEnv): Promise<Environment> {
-  const { environment: given } = await loadConfig(refuseFaults, processEnvironment)
+  const { environment: given } = await loadConfig(requireValidSettings, processEnvironment)
   return { ...given, HOST: given.HOST || HOST }
 }
 
-async function refuseFaults(environment: Environment): Promise<void> {
+async function requireValidSettings(environment: Environment): Promise<void> {
   const given = Object.entries(environment).filter(([, value]) => value)
   const complete: Environment = { ...providedIn(environment.APP_ENV), ...Object.fromEntries(given) }
   const extensions = await loadExtensions()

@@ -8,7 +8,7 @@ import { describePublishedPasswords } from '@latchkey/shared/users/published-pas
 import { writeAdminEnvironment } from './admin-environment.ts'
 import { startLocalServices } from './local-services.ts'
 import { prepareDatabase } from './prepare-database.ts'
-import { environmentOfWorker, refuseTakenPorts, withApiAddress } from './service-ports.ts'
+import { environmentOfWorker, requireFreePorts, withApiAddress } from './service-ports.ts'
 import { openService } from './service-process.ts'
 import { describeAddresses, fromRoot } from './welcome.ts'
 
@@ -47,7 +47,7 @@ export async function launch(
   const waitsFor = new Set(['the database'])
   setTimeout(() => waitsFor.size > 0 && say(describeWait([...waitsFor])), PATIENCE_MS).unref()
 
-  await refuseTakenPorts(settings)
+  await requireFreePorts(settings)
   const given = await withApiAddress(settings)
   const { environment, dataDir } = await startLocalServices(lifecycle, given)
   const adminFile = await lifecycle.open(

@@ -3,7 +3,7 @@ import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import getPort from 'get-port'
 
 /** Throws when auth-api cannot listen on PORT or METRICS_PORT. */
-export async function refuseTakenPorts(environment: Environment): Promise<void> {
+export async function requireFreePorts(environment: Environment): Promise<void> {
   const { HOST, PORT, METRICS_PORT } = parseSettings(['HOST', 'PORT', 'METRICS_PORT'], environment)
   for (const [name, port] of Object.entries({ PORT, METRICS_PORT })) {
     if (port !== 0 && (await getPort({ port, host: HOST })) !== port) {

@@ -68,12 +68,12 @@ const engine = process.env.DATABASE_ENGINE
 if (engine !== 'postgres' && engine !== 'mysql') throw new Error('DATABASE_ENGINE must be postgres or mysql')
 
 const kept = keptSecrets(`${ROOT}/kept`)
-await refuseAnotherEnvironment(environment)
-if (!options['change-database']) await refuseAnotherDatabase(engine)
+await requireSameEnvironment(environment)
+if (!options['change-database']) await requireSameDatabase(engine)
 await kept.write(ENVIRONMENT, environment)
 /** The key that signs tokens. Without one JWT_SECRET does, and beside one JWT_SECRET may have been forgotten. */
 const currentKey = await kept.find('jwt_key')
-await refuseForKey()
+await requireRotatableKey()
 const created = Object.entries(ROTATED).filter(([name]) => name !== (currentKey ? 'jwt-secret' : 'jwt-key'))
 for (const [name, generate] of created.flatMap(([, files]) => Object.entries(files)))
   await kept.keep(name, generate)
@@ -96,7 +96,7 @@ async function rotate(): Promise<boolean> {
   return true
 }
 
-async function refuseForKey(): Promise<void> {
+async function requireRotatableKey(): Promise<void> {
   if (currentKey && options.introduce === 'jwt-secret' && !(await kept.find('jwt_secret')))
     refuse('Tokens are signed with a key, and JWT_SECRET has ended; replace the key: jwt-key', 1)
   if (!currentKey && options.switch === 'jwt-key' && !(await kept.find('next_jwt_key')))
@@ -203,7 +203,7 @@ function readArguments() {
  * Secrets and tables outlast their containers. In another environment the demo users would be added to them, and mail would
  * go elsewhere.
  */
-async function refuseAnotherEnvironment(wanted: string): Promise<void> {
+async function requireSameEnvironment(wanted: string): Promise<void> {
   const current = (await kept.find(ENVIRONMENT)) || wanted
   if (current === wanted) return
   const line =
@@ -217,7 +217,7 @@ async function refuseAnotherEnvironment(wanted: string): Promise<void> {
 }
 
 /** A command without a profile uses the one of .env: the services would start on an empty database without an error. */
-async function refuseAnotherDatabase(wanted: string): Promise<void> {
+async function requireSameDatabase(wanted: string): Promise<void> {
   const published = await readFileOrNone(`${ROOT}/auth-api/credentials.env`)
   const current = /^DATABASE_URL=(\w+):/m.exec(published)?.[1] ?? wanted
   if (current === wanted) return

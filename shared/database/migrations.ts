@@ -1,7 +1,7 @@
 import type { Umzug } from 'umzug'
 import { errorMessage } from '../app-error.ts'
 import type { Difference } from './adoption/adoption.ts'
-import { inspectAccounts, inspectDatabase, refuseDifferences } from './adoption/inspect-database.ts'
+import { inspectAccounts, inspectDatabase, requireNoDifferences } from './adoption/inspect-database.ts'
 import type { Database, Queryable, Statement } from './database.ts'
 import { type Migration, readAllMigrations } from './migration-files.ts'
 
@@ -58,7 +58,7 @@ export function createMigrator(
   const withLock = <Result>(work: (applied: Applied[]) => Promise<Result>): Promise<Result> =>
     db.withLock(MIGRATION_LOCK, async () => {
       const applied = await readApplied(db)
-      refuseChanged(migrations, applied)
+      requireUnchanged(migrations, applied)
       return work(applied)
     })
 
@@ -116,11 +116,11 @@ async function makeUsable(
   { adopt, isAdopting }: { adopt: boolean; isAdopting: boolean },
 ): Promise<void> {
   const differences = await inspectDatabase(db, namesOf(applied))
-  refuseDifferences(differences, adopt)
+  requireNoDifferences(differences, adopt)
   if (isAdopting || differences.length > 0) await requireRights(db)
   // One by one, since MySQL commits each change of a table by itself. A second run continues where the first has ended.
   for (const { fix = '' } of differences) await db.runScript(fix)
-  if (differences.length > 0) refuseDifferences(await inspectDatabase(db, namesOf(applied)), false)
+  if (differences.length > 0) requireNoDifferences(await inspectDatabase(db, namesOf(applied)), false)
 }
 
 /** Fails before the first change where a later one would be refused. */
@@ -176,7 +176,7 @@ const FIND_USERS_TABLE: Statement = {
 /** Whether the database has a table `users`, Latchkey's or another. */
 const hasUsersTable = async (db: Queryable): Promise<boolean> => (await db.query(FIND_USERS_TABLE)).length > 0
 
-function refuseChanged(migrations: readonly Migration[], applied: readonly Applied[]): void {
+function requireUnchanged(migrations: readonly Migration[], applied: readonly Applied[]): void {
   const checksums = new Map(migrations.map(({ name, checksum }) => [name, checksum]))
   for (const { name, checksum } of applied) {
     const expected = checksums.get(name)

@@ -8,7 +8,7 @@ import { MAX_LENGTH } from '../users/user.ts'
 import { explainFailure } from './explain-failure.ts'
 import type { ExtensionRoutes, SettingDeclarations } from './extension.ts'
 import { EMAILS, ENTRY, ExtensionError, type ExtensionFolder, findExtensions } from './find-extensions.ts'
-import { refuseForeignNames } from './refuse-foreign-names.ts'
+import { requireOwnNames } from './require-own-names.ts'
 
 /** The routes of any extension. */
 export type LoadedRoutes = ExtensionRoutes<SettingDeclarations, MailTemplates>
@@ -59,8 +59,8 @@ export async function loadExtensions(
   folders: readonly ExtensionFolder[] = findExtensions(),
 ): Promise<LoadedExtension[]> {
   const extensions = await Promise.all(folders.map(loadExtension))
-  refuseForeignNames(extensions)
-  refuseMissingTemplates(extensions)
+  requireOwnNames(extensions)
+  requireTemplates(extensions)
   return extensions
 }
 
@@ -85,7 +85,7 @@ function parse<Value>({ name }: ExtensionFolder, schema: z.ZodType<Value>, given
 }
 
 /** Throws `ExtensionError` for a mail without its English template, which other languages fall back to. */
-function refuseMissingTemplates(extensions: readonly (ExtensionFolder & { mails: MailTemplates })[]): void {
+function requireTemplates(extensions: readonly (ExtensionFolder & { mails: MailTemplates })[]): void {
   for (const { name, dir, mails } of extensions) {
     const files = Object.keys(mails).flatMap((mail) =>
       ['subject', 'html', 'text'].map((part) => join(EMAILS, 'en', `${mail}.${part}`)),

@@ -27,7 +27,7 @@ export class ProblemError extends Error {
 }
 
 /** Throws when a problem type cannot belong to the extension `owner`. */
-export function checkProblemType(owner: string, { name, status, title }: ProblemType): void {
+export function requireProblemType(owner: string, { name, status, title }: ProblemType): void {
   const suffix = name.startsWith(`${owner}-`) ? name.slice(owner.length + 1) : ''
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(suffix))
     throw new Error(

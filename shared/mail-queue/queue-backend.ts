@@ -13,7 +13,7 @@ import { serverTimeoutMs } from '../database/database.ts'
 import { readOnlyServer } from '../database/ping.ts'
 import { postgres } from '../database/postgres/dialect.ts'
 import { isDirect, withStartUp } from '../database/postgres/start-up.ts'
-import { openRedis, type RedisClient, refuseOtherKind } from '../redis/open-redis.ts'
+import { openRedis, type RedisClient, requireExpectedKind } from '../redis/open-redis.ts'
 import { rootReason } from '../root-reason.ts'
 import { MAIL_QUEUE } from './mail-job.ts'
 
@@ -93,7 +93,7 @@ export function openBullQueue(
     queue,
     async waitUntilReady() {
       await queue.waitUntilReady()
-      await refuseOtherKind(redis)
+      await requireExpectedKind(redis)
     },
     readMemory: () => readFullest(redis),
     close: () => closeBoth(queue, async () => redis.disconnect()),

@@ -96,7 +96,7 @@ export function createPasswordHasher({
       await Promise.all([lowerPoolPriority(), ...verified.map((name) => getScheme(name).load?.())])
     },
     /** Throws `overloaded` where a call would be refused now, so that its client's other work can be refused with it. */
-    refuseWhenFull(client: HashClient): void {
+    requireRoom(client: HashClient): void {
       if (isClosed) throw stopping()
       if (running.size >= concurrency && !waiting.hasRoom(client)) throw tooManyWaiting()
     },

@@ -69,7 +69,7 @@ const OTHER_KINDS: Readonly<Record<string, string>> = {
  * Rejects where one server was expected and another kind answers. A server of a cluster would take the queue, until the
  * cluster moves that elsewhere. The client of a cluster finds out by itself.
  */
-export async function refuseOtherKind(client: RedisClient): Promise<void> {
+export async function requireExpectedKind(client: RedisClient): Promise<void> {
   if (client instanceof Cluster) return
   // Valkey says server_mode.
   const [, mode = ''] = /^(?:redis|server)_mode:(\w+)/m.exec(await client.info('server')) ?? []

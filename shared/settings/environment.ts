@@ -27,7 +27,7 @@ export function loadEnvironment(
   extensions: readonly ExtensionFolder[] = findExtensions(),
 ): Environment {
   const { environment, faults } = readEnvironment(processEnvironment, configDir, extensions)
-  refuse(faults)
+  requireNoFaults(faults)
   return environment
 }
 
@@ -41,13 +41,13 @@ export async function loadConfig<Config>(
 ): Promise<{ config: Config; environment: Environment }> {
   const { environment, faults } = readEnvironment(processEnvironment, CONFIG_DIR, findExtensions())
   const [, config] = await parseBoth(
-    () => refuse(faults),
+    () => requireNoFaults(faults),
     () => parse(environment),
   )
   return { config, environment }
 }
 
-function refuse(faults: readonly string[]): void {
+function requireNoFaults(faults: readonly string[]): void {
   if (faults.length > 0) throw new SettingsError(faults)
 }
 
@@ -68,7 +68,7 @@ function readEnvironment(
     : { environment: {}, faults: [] }
   const { APP_ENV: owner = given.APP_ENV ?? 'dev' } = credentials.environment
   const { APP_ENV = owner } = given
-  refuse(findEnvironmentFaults(APP_ENV, owner, configDir))
+  requireNoFaults(findEnvironmentFaults(APP_ENV, owner, configDir))
   const files = [
     ...extensions.map((extension) => readExtensionFile(extension, APP_ENV)),
     ...['settings.env', 'credentials.env'].map((file) =>

@@ -123,7 +123,7 @@ export function createUserRepository(db: Queryable) {
     /** Stores a user and returns its new id; throws `email_taken` or `username_taken`. */
     async insert({ name, email, username, passwordHash, role }: NewUser): Promise<string> {
       const userid = crypto.randomUUID()
-      await refuseTaken(db, () =>
+      await withTakenErrors(db, () =>
         db.execute(INSERT, [
           db.toUuidValue(userid),
           name ?? null,
@@ -140,7 +140,7 @@ export function createUserRepository(db: Queryable) {
 
     /** Throws `email_taken`. */
     setEmail: (userid: string, email: string | null) =>
-      refuseTaken(db, () =>
+      withTakenErrors(db, () =>
         db.execute(UPDATE_EMAIL, [db.toUuidValue(userid), email?.normalize('NFC') ?? null]),
       ),
 
@@ -198,7 +198,7 @@ const toUser = (row: UserRow) => ({
   deletedAt: row.deleted_at,
 })
 
-async function refuseTaken<Result>(db: Queryable, work: () => Promise<Result>): Promise<Result> {
+async function withTakenErrors<Result>(db: Queryable, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {

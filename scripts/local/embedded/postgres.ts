@@ -45,7 +45,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const binaries = await findPostgresBinaries()
   const account = await chooseServerAccount(dataDir, binaries)
   const { dataDirectory, password } = await openCluster({ dataDir, superuser: SUPERUSER, binaries, account })
-  await refuseRunningServer({ dataDirectory, binaries, account }, dataDir)
+  await requireNoServer({ dataDirectory, binaries, account }, dataDir)
 
   const port = await getPort({ port: preferredPort, host: HOST })
   if (port !== preferredPort) log(`Port ${preferredPort} is taken; PostgreSQL listens on ${port}`)
@@ -75,7 +75,7 @@ export function createDataDir(dataDir: string): string {
 }
 
 /** Waits for the server of a launcher that was killed, which stops by itself, and throws when another one runs. */
-async function refuseRunningServer(
+async function requireNoServer(
   { dataDirectory, binaries, account }: Pick<PostmasterOptions, 'dataDirectory' | 'binaries' | 'account'>,
   dataDir: string,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { explainFailure } from '@latchkey/shared/extensions/explain-failure.ts'
-import { checkProblemType } from '@latchkey/shared/extensions/problem-type.ts'
+import { requireProblemType } from '@latchkey/shared/extensions/problem-type.ts'
 import { findMisspelt } from '@latchkey/text/closest-name.ts'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { Core } from './core.ts'
@@ -30,7 +30,7 @@ export async function addExtensions(
             requireKnownOptions(route)
             if (route.auth === 'public') open.push(`${[route.method].flat().join(', ')} ${route.url}`)
             for (const problem of route.problems ?? [])
-              if (typeof problem !== 'string') checkProblemType(extension.name, problem)
+              if (typeof problem !== 'string') requireProblemType(extension.name, problem)
           })
           await app.register(routes, context)
         })

@@ -27,7 +27,7 @@ export async function inspectAccounts(db: Queryable, applied: ReadonlySet<string
 }
 
 /** Throws unless the differences are none, or `--adopt` was given and SQL removes all of them. */
-export function refuseDifferences(differences: readonly Difference[], adopt: boolean): void {
+export function requireNoDifferences(differences: readonly Difference[], adopt: boolean): void {
   const areFixed = adopt && differences.every(({ fix }) => fix !== undefined)
   if (differences.length > 0 && !areFixed) throw new Error(describeRefusal(differences))
 }

@@ -22,7 +22,7 @@ export function trackRouteOwners(app: FastifyInstance, first: string): RouteOwne
   app.addHook('onRoute', (route) => {
     const methods = [route.method].flat().filter((method) => !isPreflight(method, route.url))
     const added = methods.map((method) => ({ owner, method, url: route.url }))
-    for (const each of added) refuseOverlap(each, known)
+    for (const each of added) requireNoOverlap(each, known)
     known.push(...added)
   })
   return {
@@ -40,7 +40,7 @@ export function trackRouteOwners(app: FastifyInstance, first: string): RouteOwne
 /** @fastify/cors answers preflights at every path by one route. */
 const isPreflight = (method: string, url: string): boolean => method === 'OPTIONS' && url === '*'
 
-function refuseOverlap(added: OwnedRoute, known: readonly OwnedRoute[]): void {
+function requireNoOverlap(added: OwnedRoute, known: readonly OwnedRoute[]): void {
   const other = known.find(
     ({ owner, url }) => owner !== added.owner && (matches(url, added.url) || matches(added.url, url)),
   )

@@ -28,7 +28,7 @@ async function logIn({ user, verification = { matches: false }, isFull = false }
       },
     },
     passwords: {
-      refuseWhenFull({ address }) {
+      requireRoom({ address }) {
         if (isFull) throw tooManyWaiting()
         steps.push(`has room for ${address}`)
       },

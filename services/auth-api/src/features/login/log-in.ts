@@ -12,7 +12,7 @@ export interface LogInDependencies {
   users: Pick<UserRepository, 'findByLogin'>
   /** Replaces the stored hash by a new one of the same password, unless it has changed since it was verified. */
   replaceHash: (userid: string, oldHash: string, newHash: string) => Promise<void>
-  passwords: Pick<PasswordHasher, 'verify' | 'refuseWhenFull'>
+  passwords: Pick<PasswordHasher, 'verify' | 'requireRoom'>
   /** Called where no password can match; `reason` is a predicate of the stored hash. */
   reportUnusableHash: (userid: string, reason: string) => void
   /** Called for every refused login; its user is undefined where the name is unknown. */
@@ -54,7 +54,7 @@ export function createLogIn({
     audit: RequestAudit,
   ): Promise<IssuedToken> => {
     // Before the database is asked: under an overload most logins end here.
-    passwords.refuseWhenFull(client)
+    passwords.requireRoom(client)
     const readAt = toNumericDate(clock())
     const user = await users.findByLogin(field, username)
     // Verified for unknown and deleted users too: the time must not reveal which users exist.

@@ -31,7 +31,7 @@ export function createRefreshToken(dependencies: RefreshTokenDependencies) {
   return async (caller: Caller): Promise<IssuedToken> => {
     const { claims, audit } = caller
     const now = clock()
-    refuseOutsideWindow(claims, now, dependencies)
+    requireInWindow(claims, now, dependencies)
     const status = await revocations.endRefreshed(claims, new Date(now + GRACE_MS))
     validity.forget(claims)
     if (!isCurrent(status, claims)) throw revokedToken()
@@ -45,7 +45,7 @@ export function createRefreshToken(dependencies: RefreshTokenDependencies) {
   }
 }
 
-function refuseOutsideWindow(
+function requireInWindow(
   claims: Claims,
   now: number,
   {

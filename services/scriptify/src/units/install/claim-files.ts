@@ -49,12 +49,12 @@ export async function claimFiles(
   if (!force) {
     throw new CliError(`${name} is already installed (${unit.path}): --force replaces it`, EXIT.usage)
   }
-  refuseOtherKind(request, { found, extras })
+  requireExpectedKind(request, { found, extras })
   return files
 }
 
 /** What started the service until now, such as a timer, would go on to start it. */
-function refuseOtherKind(
+function requireExpectedKind(
   { name, root }: InstallRequest,
   { found, extras }: { found: FoundService; extras: readonly ExtraFile[] },
 ): void {

@@ -44,7 +44,7 @@ const declaredBy = ({ name, settings, mails }: Named): Declared[] => [
  * Latchkey or another extension has too. A later release of Latchkey uses no prefix of an extension by accident, since
  * one that begins like a name of today is refused as a whole.
  */
-export function refuseForeignNames(extensions: readonly Named[]): void {
+export function requireOwnNames(extensions: readonly Named[]): void {
   const owners = new Map<string, string>()
   for (const extension of extensions) {
     for (const declared of declaredBy(extension)) {
