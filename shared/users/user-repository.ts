@@ -77,6 +77,10 @@ const REPLACE_HASH: Statement = {
     `update users set password = $2${keepUpdatedAt.assignment} where userid = $1 and password = $3`,
 }
 
+const SET_PROPERTY: Statement = {
+  name: 'property-set',
+  text: 'update users_property set value = $3 where userid = $1 and name = $2',
+}
 const DELETE_PROPERTIES: Statement = {
   name: 'property-delete',
   text: 'delete from users_property where userid = $1 and name = $2',
@@ -160,8 +164,13 @@ export function createUserRepository(db: Queryable) {
 
     /** Leaves one row with this name, or none for null. Needs a transaction that has locked the user. */
     async setProperty(userid: string, name: string, value: string | null): Promise<void> {
-      await db.execute(DELETE_PROPERTIES, [db.toUuidValue(userid), name])
-      if (value !== null) await db.execute(INSERT_PROPERTY, [db.toUuidValue(userid), name, value])
+      const id = db.toUuidValue(userid)
+      // A change keeps the row: ids are of 32 bits, and no number of changes uses them up.
+      const rows = value === null ? undefined : await db.execute(SET_PROPERTY, [id, name, value])
+      if (rows === 1) return
+      // Nothing prevents another program from adding a name twice.
+      if (rows !== 0) await db.execute(DELETE_PROPERTIES, [id, name])
+      if (value !== null) await db.execute(INSERT_PROPERTY, [id, name, value])
     },
 
     /** Marks the user as deleted: no login, refresh or reset succeeds. The row and its properties stay. */

@@ -34,7 +34,7 @@ async function statusWhile(statement: string, call: () => Promise<number>): Prom
 }
 
 describe('a new password', () => {
-  it.each(['user-set-password', 'property-delete', 'property-insert', 'password_reset-end-all'])(
+  it.each(['user-set-password', 'property-insert', 'password_reset-end-all'])(
     'changes nothing when %s fails, and can be set again',
     async (statement) => {
       const user = await aUser(app)

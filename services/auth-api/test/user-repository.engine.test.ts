@@ -107,9 +107,27 @@ describe('the user repository', () => {
     ] as const)
       await set(name, value)
     expect((await store.users.findById(userid))?.properties).toEqual([
-      { name: 'a', value: '2' },
       { name: 'b', value: '3' },
+      { name: 'a', value: '2' },
     ])
+  })
+
+  it('keeps the row of a property that changes, and leaves one of two', async () => {
+    await using store = await openUsers()
+    const userid = await store.users.insert(ADA)
+    const id = store.db.toUuidValue(userid)
+    const select = { name: 'test-properties', text: 'select id, value from users_property where userid = $1' }
+    const insert = {
+      name: 'test-add-property',
+      text: 'insert into users_property (userid, name, value) values ($1, $2, $3)',
+    }
+    await store.users.setProperty(userid, 'colour', 'blue')
+    const [added] = await store.db.query<{ id: number }>(select, [id])
+    for (const value of ['green', 'green']) await store.users.setProperty(userid, 'colour', value)
+    expect(await store.db.query(select, [id])).toEqual([{ id: added?.id, value: 'green' }])
+    await store.db.execute(insert, [id, 'colour', 'grey'])
+    await store.users.setProperty(userid, 'colour', 'red')
+    expect(await store.db.query(select, [id])).toEqual([{ id: expect.any(Number), value: 'red' }])
   })
 
   it('locks no user that is not there', async () => {
