@@ -47,6 +47,14 @@ export async function dropEverything(db: Database): Promise<void> {
     ...functions.map(({ name }) => `drop function "${name}" cascade`),
   ]
   if (drops.length > 0) await db.runScript(drops.join(';'))
+  await db.query(END_CONNECTIONS).catch(() => undefined)
+}
+
+/** A pooler's connections remember statements of the dropped tables: "cached plan must not change result type". */
+const END_CONNECTIONS: Statement = {
+  name: 'given-end-connections',
+  text: `select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and usename = current_user order by pid = pg_backend_pid()`,
 }
 
 const TABLES: Statement = {
