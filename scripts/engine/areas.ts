@@ -25,7 +25,7 @@ export const AREAS: readonly Area[] = [
   {
     need: 'the outbox',
     suites: ['outbox-repository', 'mail-outbox'],
-    breaks: 'an accepted mail is lost, or sent twice',
+    breaks: 'a mail is lost, sent twice, or sent although its request failed',
   },
   {
     need: 'races of codes: forty guesses, eight uses at once',

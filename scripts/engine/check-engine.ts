@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import { mkdtempDisposable, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { errorMessage } from '@latchkey/shared/app-error.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { formatTable } from '../../admin/console/columns.ts'
-import { dropEverything, listTables } from '../../services/test/support/given-database.ts'
+import { dropEverything, listFunctions, listTables } from '../../services/test/support/given-database.ts'
 import { AREAS, type Area, fileOf } from './areas.ts'
 
 const USAGE = `Usage: npm run check:engine -- <url>
@@ -23,39 +24,41 @@ process.exitCode = await run(process.argv.slice(2))
 
 async function run(args: readonly string[]): Promise<number> {
   const [url] = args
-  if (args.length !== 1 || url === undefined || !URL.canParse(url)) {
+  // A driver takes a default for a database that the URL does not name.
+  if (args.length !== 1 || url === undefined || !/^\/./.test(URL.parse(url)?.pathname ?? '')) {
     process.stderr.write(USAGE)
     return 2
   }
   try {
     const version = await withDatabase(url, inspect)
+    console.log(`${version}\nThe suites take up to two minutes.`)
     const beganAt = Date.now()
-    const results = await runSuites(url)
-    await withDatabase(url, dropEverything)
+    const results = await runSuites(url).finally(() => withDatabase(url, dropEverything))
     const rows = AREAS.map((area) => describeArea(area, results))
     const seconds = Math.round((Date.now() - beganAt) / 1_000)
     console.log(
-      `\n${version}, in ${seconds} s\n\n${formatTable(
+      `In ${seconds} s:\n\n${formatTable(
         ['', 'what Latchkey needs', 'tests', 'what would break'],
         rows.map(({ row }) => row),
       )}`,
     )
-    for (const { failures } of rows) for (const failure of failures) console.log(`\n${failure}`)
-    return rows.every(({ failures }) => failures.length === 0) ? 0 : 1
+    const failures = new Set(rows.flatMap((each) => each.failures))
+    for (const failure of failures) console.log(`\n${failure}`)
+    return failures.size === 0 ? 0 : 1
   } catch (error) {
     process.stderr.write(`${errorMessage(error)}\n`)
     return 1
   }
 }
 
-/** The version of the server; throws where the database is not empty. */
+/** The version of the server; throws where the database is not empty, or has no transactions. */
 async function inspect(db: Database): Promise<string> {
-  const tables = await listTables(db)
-  if (tables.length > 0)
+  const found = [...(await listTables(db)), ...(await listFunctions(db))]
+  if (found.length > 0)
     throw new Error(
-      `The database has tables (${tables.join(', ')}), and the check drops all tables; name an empty database`,
+      `The database has tables or functions (${found.join(', ')}), and the check drops all; name an empty database`,
     )
-  const [row] = await db.query<{ version: string }>(VERSION)
+  const [row] = await db.transaction((transaction) => transaction.query<{ version: string }>(VERSION))
   return row?.version ?? 'unknown version'
 }
 
@@ -66,18 +69,23 @@ interface SuiteResult {
   assertionResults: { status: string; fullName: string; failureMessages: string[] }[]
 }
 
-/** Runs the suites, whose progress is shown; Vitest reads the address from the environment of its configuration. */
+/** Runs the suites; Vitest reads the address from the environment of its configuration. */
 async function runSuites(url: string): Promise<SuiteResult[]> {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-engine-'))
   const file = join(folder.path, 'results.json')
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
-  const child = spawn('npx', ['vitest', 'run', '--config', 'vitest.engine.config.ts', ...reporters], {
+  const options = ['--config', 'vitest.engine.config.ts', '--reporter=json', `--outputFile.json=${file}`]
+  const child = spawn('npx', ['vitest', 'run', ...options], {
     cwd: ROOT,
-    stdio: 'inherit',
+    stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, CHECKED_DATABASE_URL: url },
   })
-  await once(child, 'exit')
-  return (JSON.parse(await readFile(file, 'utf8')) as { testResults: SuiteResult[] }).testResults
+  // Ctrl-C ends the suites too, and what they have created is dropped first.
+  process.once('SIGINT', () => undefined)
+  const [errors] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  const results = await readFile(file, 'utf8').catch(() => {
+    throw new Error(`The suites did not end: ${errors}`)
+  })
+  return (JSON.parse(results) as { testResults: SuiteResult[] }).testResults
 }
 
 interface Described {
@@ -93,9 +101,12 @@ function describeArea({ need, suites, breaks }: Area, results: readonly SuiteRes
   const failures = [
     ...found.flatMap(({ message }) => (message ? [message] : [])),
     ...failed.map(({ fullName, failureMessages: [reason = ''] }) => `${fullName}: ${reason.split('\n', 1)}`),
-    ...(tests.length === 0 ? ['no test ran'] : []),
+    ...(passed.length + failed.length === 0 ? ['Some suites did not begin'] : []),
   ]
-  const holds = failures.length === 0
   const count = `${passed.length} of ${passed.length + failed.length}`
-  return { row: [holds ? 'holds' : 'FAILS', need, count, holds ? '' : breaks], failures }
+  if (failures.length === 0) return { row: ['holds', need, count, ''], failures }
+  return {
+    row: failed.length === 0 ? ['not run', need, count, ''] : ['FAILS', need, count, breaks],
+    failures,
+  }
 }

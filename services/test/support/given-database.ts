@@ -38,13 +38,9 @@ export async function dropEverything(db: Database): Promise<void> {
       `set foreign_key_checks = 0; ${tables.map((name) => `drop table \`${name}\`;`).join(' ')}
        drop procedure if exists fail`,
     )
-  const functions = await db.query<{ name: string }>({
-    name: 'given-functions',
-    text: 'select proname as name from pg_proc where pronamespace = current_schema()::regnamespace',
-  })
   const drops = [
     ...tables.map((name) => `drop table "${name}" cascade`),
-    ...functions.map(({ name }) => `drop function "${name}" cascade`),
+    ...(await listFunctions(db)).map((name) => `drop function "${name}" cascade`),
   ]
   if (drops.length > 0) await db.runScript(drops.join(';'))
   await db.query(END_CONNECTIONS).catch(() => undefined)
@@ -53,9 +49,19 @@ export async function dropEverything(db: Database): Promise<void> {
 /** A pooler's connections remember statements of the dropped tables: "cached plan must not change result type". */
 const END_CONNECTIONS: Statement = {
   name: 'given-end-connections',
-  text: `select pg_terminate_backend(pid) from pg_stat_activity
+  text: `select pg_terminate_backend(pid, 1000) from pg_stat_activity
     where datname = current_database() and usename = current_user order by pid = pg_backend_pid()`,
 }
+
+/** Those of an extension stay. */
+const FUNCTIONS: Statement = {
+  name: 'given-functions',
+  text: `select proname as name from pg_proc where pronamespace = current_schema()::regnamespace
+    and not exists (select from pg_depend where objid = pg_proc.oid and deptype = 'e')`,
+}
+
+export const listFunctions = async (db: Database): Promise<string[]> =>
+  db.dialect.name === 'postgres' ? (await db.query<{ name: string }>(FUNCTIONS)).map(({ name }) => name) : []
 
 const TABLES: Statement = {
   name: 'given-tables',
