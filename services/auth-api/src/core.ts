@@ -16,7 +16,12 @@ import type { FastifyPluginCallback } from 'fastify'
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
 import type { AuditTrail } from './audit/audit-trail.ts'
-import { createRequestAudit, describeAgent, type RequestAudit } from './audit/request-audit.ts'
+import {
+  type AuditedRequest,
+  createRequestAudit,
+  describeAgent,
+  type RequestAudit,
+} from './audit/request-audit.ts'
 import type { Config } from './config.ts'
 import { addressKey } from './limits/limit-keys.ts'
 import { createLimits } from './limits/limits.ts'
@@ -53,12 +58,6 @@ export interface AppDependencies {
 
 export type Core = Awaited<ReturnType<typeof createCore>>
 
-interface Request {
-  ip: string
-  id: string
-  headers: { 'user-agent'?: string | undefined }
-}
-
 /** Creates what features are made of. Each feature takes from it what its use cases need. */
 export async function createCore(config: Config, dependencies: AppDependencies) {
   const { db, passwords, logger, limitStore, audit, dispatcher } = dependencies
@@ -71,7 +70,7 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
   const secrets = secretsOf(config.tokens)
   const limits = createLimits(config, { secret: secrets[0], limitStore, logger })
   const transaction: Database['transaction'] = (work) => db.transaction(work)
-  const auditOf = (request: Request): RequestAudit =>
+  const auditOf = (request: AuditedRequest): RequestAudit =>
     createRequestAudit(audit, {
       address: addressKey(request),
       agent: describeAgent(request.headers['user-agent']),
@@ -127,7 +126,7 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     /** Returns the audit trail of one request. */
     auditOf,
     /** Returns the sender of a request with a token. */
-    callerOf: (request: Request & { jwt: Claims }): Caller => ({
+    callerOf: (request: AuditedRequest & { jwt: Claims }): Caller => ({
       claims: request.jwt,
       audit: auditOf(request),
     }),

@@ -6,6 +6,13 @@ import type { AuditTrail } from './audit-trail.ts'
 /** What happened in a request. */
 export type RequestEvent = Pick<AuditEvent, 'name' | 'userid' | 'reason'>
 
+/** What the audit trail reads of a request. */
+export interface AuditedRequest {
+  ip: string
+  id: string
+  headers: { 'user-agent'?: string | undefined }
+}
+
 /** Where the events of a request come from. */
 export interface RequestOrigin {
   /** The client's address: IPv4, or the /64 of IPv6. */

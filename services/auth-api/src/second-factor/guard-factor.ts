@@ -1,16 +1,18 @@
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoginField } from '@latchkey/shared/users/user-repository.ts'
-import type { FastifyRequest } from 'fastify'
-import { type RequestAudit, reportRefusal } from '../audit/request-audit.ts'
+import { type AuditedRequest, type RequestAudit, reportRefusal } from '../audit/request-audit.ts'
 import type { LimitFactors } from '../limits/factor-limiter.ts'
 import type { KnownClients } from '../limits/known-clients.ts'
+import type { LimitedRequest } from '../limits/limit-keys.ts'
 import type { NoticeLogin } from '../notice-new-client.ts'
 import type { IssuedToken } from '../tokens/issue-token.ts'
 import type { SecondFactor } from './second-factor.ts'
 
+type GuardedRequest = AuditedRequest & LimitedRequest
+
 export interface FactorGuardDependencies {
   limits: { limitFactors: LimitFactors; knownClients: Pick<KnownClients, 'remember'> }
-  auditOf: (request: FastifyRequest) => RequestAudit
+  auditOf: (request: GuardedRequest) => RequestAudit
   noticeLogin: NoticeLogin
   count: SecondFactor['count']
   field: LoginField
@@ -32,7 +34,7 @@ export function createFactorGuard(dependencies: FactorGuardDependencies) {
 
   /** Runs `work` within the limits; counts and reports its refusal. */
   function run<Result>(
-    request: FastifyRequest,
+    request: GuardedRequest,
     { kind, userid, challenge }: FactorAttempt,
     work: () => Promise<Result>,
   ): Promise<Result> {
@@ -50,7 +52,7 @@ export function createFactorGuard(dependencies: FactorGuardDependencies) {
 
     /** Runs a login by a factor: notices it, and remembers the client for logins by the password. */
     async logIn(
-      request: FastifyRequest,
+      request: GuardedRequest,
       attempt: FactorAttempt,
       answer: () => Promise<{ user: User; issued: IssuedToken }>,
     ): Promise<IssuedToken> {
