@@ -3,7 +3,7 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { getAccount } from './accounts/find-account.ts'
 import { withAdminContext } from './admin-context.ts'
 import { formatTable } from './console/columns.ts'
-import { parseWholeNumber } from './console/whole-number.ts'
+import { parseWholeNumber } from './fault.ts'
 
 const MAX_SHOWN = 10_000
 

@@ -10,7 +10,7 @@ import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { type AccountCount, countAccounts } from './accounts/count-accounts.ts'
 import { formatTable } from './console/columns.ts'
-import { ArgumentError, parseWholeNumber } from './console/whole-number.ts'
+import { ArgumentError, parseWholeNumber } from './fault.ts'
 
 const MAX_STEPS = 1_000
 

@@ -5,7 +5,7 @@ import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { hostsOf } from '@latchkey/shared/settings/setting.ts'
 import { maskAddress, maskAddresses } from '@latchkey/shared/users/email-address.ts'
 import { formatFields, formatTable } from './console/columns.ts'
-import { parseWholeNumber } from './console/whole-number.ts'
+import { parseWholeNumber } from './fault.ts'
 
 /** The number of failed jobs that the queue keeps. */
 const MAX_FAILED = 10_000

@@ -1,6 +1,6 @@
 import { generatePrivateKey, KEY_KINDS } from '@latchkey/shared/secrets/private-key.ts'
 import { generateSecret } from '@latchkey/shared/secrets/secret.ts'
-import { ArgumentError, parseWholeNumber } from './console/whole-number.ts'
+import { ArgumentError, parseWholeNumber } from './fault.ts'
 
 export const MAX_SECRET_BYTES = 65_536
 

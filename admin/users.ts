@@ -23,7 +23,7 @@ import { createPendingEmailRepository, type PendingEmail } from './accounts/pend
 import { createUserListRepository } from './accounts/user-list-repository.ts'
 import { type AdminContext, withAdminContext } from './admin-context.ts'
 import { readSecretLine } from './console/read-secret-line.ts'
-import { parseWholeNumber } from './console/whole-number.ts'
+import { parseWholeNumber } from './fault.ts'
 import { importUsers } from './import-users/import-users.ts'
 
 const FROM_STANDARD_INPUT = '-'

@@ -8,8 +8,7 @@ import { printable } from '@latchkey/text/printable.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { formatTable } from '../console/columns.ts'
 import { requireNoFaults } from '../fault.ts'
-import { changeAccount } from './find-account.ts'
-import { recordEvent } from './record-event.ts'
+import { changeAccount, recordEvent } from './find-account.ts'
 import { createSealedTextRepository, FIRST, SEALED, type SealedText } from './sealed-text-repository.ts'
 
 /** The width of the column in the audit trail. */

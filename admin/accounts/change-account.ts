@@ -5,9 +5,8 @@ import { printable } from '@latchkey/text/printable.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { requireNoFaults } from '../fault.ts'
 import { findPropertyFaults, findRoleFaults, findUnknownRoleFault } from './account-fields.ts'
-import { changeAccount } from './find-account.ts'
+import { changeAccount, recordEvent } from './find-account.ts'
 import { findPasswordFaults } from './password-faults.ts'
-import { recordEvent } from './record-event.ts'
 
 /**
  * Sets the role, or removes it if empty. Revokes every token issued so far. `known` are the roles that routes may require;

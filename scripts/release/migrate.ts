@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { errorMessage } from '@latchkey/shared/app-error.ts'
 import { ExtensionError } from '@latchkey/shared/extensions/find-extensions.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
-import { ArgumentError } from '../../admin/console/whole-number.ts'
+import { ArgumentError } from '../../admin/fault.ts'
 import type { Migrations } from '../../admin/migrations.ts'
 
 const USAGE = `Usage: npm run migrate [-- <up [--adopt] [--dry-run] | down [--steps n] | status>]

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { errorMessage } from '@latchkey/shared/app-error.ts'
 import { KEY_KINDS } from '@latchkey/shared/secrets/private-key.ts'
 import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'
-import { ArgumentError, parseWholeNumber } from '../../admin/console/whole-number.ts'
+import { ArgumentError, parseWholeNumber } from '../../admin/fault.ts'
 import { MAX_SECRET_BYTES, Secrets } from '../../admin/secrets.ts'
 import { credentialsPath, ENVIRONMENTS, writeCredentials } from './credentials-file.ts'
 
