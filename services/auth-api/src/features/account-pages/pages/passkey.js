@@ -20,6 +20,7 @@ function endPending() {
 /**
  * Lets the user choose a passkey; `answer` has the options of the server. Returns what proves that the user has it. With the
  * mediation `conditional` it waits until the user chooses one in a field whose `autocomplete` has `webauthn`.
+ * @param {CredentialMediationRequirement} mediation
  */
 export async function usePasskey(answer, mediation = 'optional') {
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(answer.data.publicKey)
