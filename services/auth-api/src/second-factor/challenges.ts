@@ -38,6 +38,10 @@ const Challenge = z.object({
 
 export type Challenge = z.output<typeof Challenge>
 
+/** A challenge as a client sends it. */
+export const challengeText = () =>
+  z.string('must be a string').min(1, 'must not be empty').max(2_048, 'is too long')
+
 export interface ChallengesDependencies {
   /** FACTOR_SECRET, from which the key is derived: no key of access tokens signs a challenge. */
   secret: Uint8Array

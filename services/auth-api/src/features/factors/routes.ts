@@ -7,6 +7,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { sixDigitCode } from '../../one-time-codes/check-code.ts'
 import { ENROLLING } from '../../plugins/authenticate.ts'
+import { challengeText } from '../../second-factor/challenges.ts'
 import { type Enrolled, FRESH } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { EnrolledFactor, TokenResponse } from '../../tokens/token-response.ts'
@@ -27,11 +28,7 @@ const anyCode = () =>
 const SecondFactorBody = z
   .object(
     {
-      challenge: z
-        .string('must be a string')
-        .min(1, 'must not be empty')
-        .max(2_048, 'is too long')
-        .describe('The `challenge` of the login.'),
+      challenge: challengeText().describe('The `challenge` of the login.'),
       code: anyCode(),
     },
     'must be a JSON object',

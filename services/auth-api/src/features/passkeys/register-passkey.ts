@@ -94,7 +94,8 @@ async function verify(
   { id, origins }: RelyingParty,
 ): Promise<{ data: StoredPasskey; counter: number }> {
   const { verifyRegistrationResponse } = await loadWebAuthn()
-  await requireNoCertificate(credential.response.attestationObject)
+  if (await verifying(hasCertificate(credential.response.attestationObject)))
+    throw passkeyRefused('The passkey sent a certificate of its maker; create it with the attestation "none"')
   const { registrationInfo } = await verifying(
     verifyRegistrationResponse({
       response: credential,
@@ -121,12 +122,7 @@ async function verify(
   }
 }
 
-/** Accepts the formats that contain no certificate: `none`, and `packed` signed by the passkey itself (WebAuthn §8.2). */
-async function requireNoCertificate(attestationObject: string): Promise<void> {
-  if (await verifying(hasCertificate(attestationObject)))
-    throw passkeyRefused('The passkey sent a certificate of its maker; create it with the attestation "none"')
-}
-
+/** Whether the format is neither `none`, nor `packed` signed by the passkey itself (WebAuthn §8.2). */
 async function hasCertificate(attestationObject: string): Promise<boolean> {
   const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers')
   const decoded = decodeAttestationObject(Uint8Array.from(Buffer.from(attestationObject, 'base64url')))

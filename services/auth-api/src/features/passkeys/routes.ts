@@ -5,14 +5,11 @@ import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ENROLLING } from '../../plugins/authenticate.ts'
+import { challengeText } from '../../second-factor/challenges.ts'
 import type { Enrolled } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { EnrolledFactor, TokenResponse } from '../../tokens/token-response.ts'
 import type { Registration } from './register-passkey.ts'
-
-const ID = 'T6BMlWMSgwQ2-9pCAqb2fDHmbdOjbvHVTHbSkPGQ-fQ'
-const EXAMPLE = { id: ID, rawId: ID, type: 'public-key' }
-const CLIENT_DATA = 'eyJ0eXBlIjoid2ViYXV0aG4uZ2V0IiwuLi59'
 
 const base64url = (maximum: number) =>
   z
@@ -54,17 +51,7 @@ const Attestation = credentialWith({
   .transform((credential): RegistrationResponseJSON => ({ ...credential, clientExtensionResults: {} }))
   .describe('What `navigator.credentials.create` returns, by its method `toJSON`.')
 
-const PasskeyLogin = z.object({ credential: Assertion }, 'must be a JSON object').meta({
-  id: 'PasskeyLogin',
-  examples: [
-    {
-      credential: {
-        ...EXAMPLE,
-        response: { clientDataJSON: CLIENT_DATA, authenticatorData: 'SZYN5YgO', signature: 'MEUCIQ' },
-      },
-    },
-  ],
-})
+const PasskeyLogin = z.object({ credential: Assertion }, 'must be a JSON object').meta({ id: 'PasskeyLogin' })
 
 const NewPasskey = z
   .object(
@@ -74,23 +61,12 @@ const NewPasskey = z
     },
     'must be a JSON object',
   )
-  .meta({
-    id: 'NewPasskey',
-    examples: [
-      {
-        name: 'Laptop',
-        credential: { ...EXAMPLE, response: { clientDataJSON: CLIENT_DATA, attestationObject: 'o2NmbXQ' } },
-      },
-    ],
-  })
+  .meta({ id: 'NewPasskey' })
 
 const ChallengeBody = z
   .object(
     {
-      challenge: z
-        .string('must be a string')
-        .min(1, 'must not be empty')
-        .max(2_048, 'is too long')
+      challenge: challengeText()
         .optional()
         .describe('The `challenge` of the login with a password; absent where the passkey is all.'),
     },
@@ -102,20 +78,18 @@ const PasskeyEnrolment = z
   .object({ currentPassword: givenPassword().min(1, 'must not be empty') }, 'must be a JSON object')
   .meta({ id: 'PasskeyEnrolment', examples: [{ currentPassword: 'c0rrect-Horse!' }] })
 
-const optionsFor = (id: string, method: string, parse: string) =>
-  z
-    .object({
-      publicKey: z
-        .record(z.string(), z.unknown())
-        .describe(`For \`navigator.credentials.${method}\`, by \`PublicKeyCredential.${parse}\`.`),
-    })
-    .meta({
-      id,
-      examples: [{ publicKey: { challenge: 'ZXlKaGJHY2lPaUpJVXpJMU5pSjk', rpId: 'example.com' } }],
-    })
-
-const RequestOptions = optionsFor('PasskeyRequestOptions', 'get', 'parseRequestOptionsFromJSON')
-const CreationOptions = optionsFor('PasskeyCreationOptions', 'create', 'parseCreationOptionsFromJSON')
+const PasskeyOptions = z
+  .object({
+    publicKey: z
+      .record(z.string(), z.unknown())
+      .describe(
+        'For `navigator.credentials`, by `parseRequestOptionsFromJSON`, and for a new passkey by `parseCreationOptionsFromJSON`, of `PublicKeyCredential`.',
+      ),
+  })
+  .meta({
+    id: 'PasskeyOptions',
+    examples: [{ publicKey: { challenge: 'ZXlKaGJHY2lPaUpJVXpJMU5pSjk', rpId: 'example.com' } }],
+  })
 
 export interface PasskeyRoutesOptions {
   loginOptions: (challenge: string | undefined) => Promise<object>
@@ -140,7 +114,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
           'With the challenge of a login, for a passkey in place of a code; without one, for a passkey alone, which names its user and has to verify them. The options live five minutes, and are for one login.',
         tags: ['login'],
         body: ChallengeBody,
-        response: { 200: RequestOptions },
+        response: { 200: PasskeyOptions },
       },
     },
     async (request) => asOptions(await options.loginOptions(request.body.challenge)),
@@ -173,7 +147,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
         summary: 'What the browser needs to raise the token by a passkey',
         description: 'The options live five minutes, and are for one use.',
         tags: ['login'],
-        response: { 200: RequestOptions },
+        response: { 200: PasskeyOptions },
       },
     },
     async (request) => asOptions(await options.stepUpOptions(request)),
@@ -208,7 +182,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
           'A user with a second factor needs a token that was won by it within the last five minutes. The options live five minutes, and are for one passkey.',
         tags: ['second factor'],
         body: PasskeyEnrolment,
-        response: { 200: CreationOptions },
+        response: { 200: PasskeyOptions },
       },
     },
     async (request) => asOptions(await options.begin(request.body.currentPassword, request)),
