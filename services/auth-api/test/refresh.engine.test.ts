@@ -1,10 +1,11 @@
 import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
-import { aToken, aUser, bearer, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, aUser, bearer, signToken, startApp, type TestApp } from './support/start-app.ts'
 
 /** The values of production. */
 const [CACHE_SECONDS, GRACE_SECONDS] = [5, 10]
+const DAY_SECONDS = 86_400
 
 let database: TestDatabase
 let app: TestApp
@@ -154,4 +155,19 @@ describe('a refreshed token', () => {
     await Promise.all(Array.from({ length: 5 }, () => refreshed(token)))
     expect((await count()) - before).toBe(1)
   })
+})
+
+it.each([
+  { age: 30 * DAY_SECONDS - 1, status: 200 },
+  { age: 30 * DAY_SECONDS, status: 401 },
+])('a refresh is answered $status when the login is $age seconds old', async ({ age, status }) => {
+  const user = await aUser(app)
+  const now = Math.floor(Date.now() / 1000)
+  const claims = { exp: now + 200, auth_time: now - age }
+  const token = await signToken(app, user, { claims })
+  app.setClock(now * 1000)
+  const response = await post('/refreshtoken', token)
+  expect(response.statusCode).toBe(status)
+  expect(await ping(token), 'the token itself').toBe(200)
+  if (status === 401) expect(response.json().detail).toContain('log in again')
 })
