@@ -57,6 +57,27 @@ describe('a token that was never seen', () => {
     await expect(verifier.verify(withSignature)).rejects.toMatchObject({ code: 'invalid_token' })
   })
 
+  it('is reported with its seconds where it is from the future, valid or not', async () => {
+    const reported: number[] = []
+    const keys = [await importSecret(new Uint8Array(64))]
+    const verifier = createTokenVerifier({
+      keys,
+      issuer: CLAIMS.iss,
+      clock: () => NOW * 1000,
+      onFuture: (seconds) => void reported.push(seconds),
+    })
+    const verified = (claims: object) =>
+      verifier.verify(sign({ ...CLAIMS, ...claims })).then(
+        () => 'valid',
+        ({ message }) => message,
+      )
+    expect(await verified({ nbf: NOW + 4 })).toBe('valid')
+    expect(await verified({ nbf: NOW + 60 })).toBe('The token is not valid')
+    expect(reported).toEqual([4, 60])
+    for (const given of [{}, { iss: 'another' }, { exp: 1 }, { nbf: 'text' }]) await verified(given)
+    expect(reported).toEqual([4, 60])
+  })
+
   it('is forgotten when more have been seen since than are remembered', async () => {
     const keys = [await importSecret(new Uint8Array(64))]
     const verifier = createTokenVerifier({ keys, issuer: CLAIMS.iss, clock: () => NOW * 1000, maxTokens: 2 })
