@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { GenericContainer, Network, Wait } from 'testcontainers'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, it } from 'vitest'
 import { builtServiceImages } from './servers/shared-server.ts'
-import { docker, imageOf, logsOf, run, SERVICES, type ServiceName } from './support/images.ts'
+import { docker, imageOf, logsOf, run, SERVICES } from './support/images.ts'
 import { postgresContainer } from './support/postgres-container.ts'
 
 beforeAll(builtServiceImages)
@@ -23,25 +23,6 @@ const SETTINGS = {
 /** A line of /proc/net/tcp: port 6379 of the other side, in the state ESTABLISHED. */
 const ESTABLISHED_TO_REDIS = /:18EB 01/
 const PORTS = { 'auth-api': 8080, 'mailer-worker': 9465 }
-
-describe('an invalid setting', () => {
-  it.each<{ service: ServiceName; name: keyof typeof SETTINGS; value: string; says: string }>([
-    { service: 'auth-api', name: 'JWT_SECRET', value: secret(63), says: 'decodes to 63 bytes' },
-    { service: 'mailer-worker', name: 'MAIL_SECRET', value: '', says: 'is missing' },
-  ])('ends $service with 78 and the name: $name $says', async ({ service, name, value, says }) => {
-    const environment = Object.entries({ ...SETTINGS, [name]: value })
-    const variables = environment.flatMap(([key, text]) => ['-e', `${key}=${text}`])
-    const args = ['run', '--rm', '--read-only', '--network', 'none', ...variables, imageOf(service)]
-    const failure: unknown = await run('docker', args).catch((error: unknown) => error)
-    expect(failure).toMatchObject({
-      code: 78,
-      stdout: '',
-      stderr: expect.stringContaining(`${name} ${says}`),
-    })
-    const { stderr } = failure as { stderr: string }
-    for (const shown of [value, PASSWORD].filter(Boolean)) expect(stderr).not.toContain(shown)
-  })
-})
 
 describe.concurrent.each(SERVICES)('%s without a reachable server', (service) => {
   // Concurrent tests need the `expect` of their own context.

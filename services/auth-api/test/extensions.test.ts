@@ -126,15 +126,6 @@ describe('the routes of an extension', () => {
 
   it.each([
     {
-      routes: `app.get('/profile', { auth: 'public' }, async () => 1)`,
-      fault: 'GET /profile matches URLs of GET /profile, a route of Latchkey; choose another path',
-    },
-    {
-      routes: `app.get('/login', { auth: 'public' }, async () => 1)`,
-      fault: 'GET /login matches URLs of POST /login',
-    },
-    { routes: `app.get('/:page', { auth: 'public' }, async () => 1)`, fault: 'GET /:page matches URLs of' },
-    {
       routes: `app.register(async (app) => { app.put('/', async () => 1) }, { prefix: '/profile' })`,
       fault: 'PUT /profile matches',
     },

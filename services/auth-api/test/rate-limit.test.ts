@@ -56,7 +56,7 @@ describe('RATE_LIMIT_LOGIN', () => {
     const victims = await Promise.all(Array.from({ length: 12 }, () => aUser(app)))
     const addressOf = (index: number) => `203.0.113.${10 + index}`
     const [owner, ...others] = victims
-    if (!owner) return
+    if (!owner) throw new Error('no owner')
     for (const [index, { email }] of victims.entries())
       expect((await post(app, '/login/resetrequest', { email }, addressOf(index))).statusCode).toBe(200)
     const code = await codeTo(app, owner.email)
