@@ -63,7 +63,11 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     { why: 'a parse error', line: '$a = ;', says: 'ParseError' },
     { why: 'an exception', line: "throw new Exception('boo');", says: 'Exception: boo' },
     { why: 'a fatal error', line: 'class Q implements Countable {}', says: 'ended the process' },
-    { why: 'a function declared again', line: 'function twice() {}', says: 'already declared' },
+    {
+      why: 'a function declared again',
+      line: 'function twice() {}',
+      says: 'already declared; choose another name, or .clear first',
+    },
     { why: 'a class declared again', line: 'class Kept {}', says: 'ended the process' },
     { why: 'break outside a loop', line: 'break;', says: "not in the 'loop'" },
     { why: 'exit in a library, code 0', line: '(new Kept)->leave(0)', says: 'exit() was called' },

@@ -37,7 +37,7 @@ final class FatalCheck
         }
         $name = $tokens[$first->id === T_FUNCTION && ($tokens[1]->text ?? '') === '&' ? 2 : 1] ?? null;
         if ($first->id === T_FUNCTION && $name?->id === T_STRING && function_exists($name->text)) {
-            return "Error: the function {$name->text}() is already declared; choose another name, or .reset";
+            return "Error: the function {$name->text}() is already declared; choose another name, or .clear first";
         }
         return null;
     }
