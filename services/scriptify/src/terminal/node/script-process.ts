@@ -39,7 +39,10 @@ export function createScriptProcess(options: ScriptProcessOptions): ScriptProces
       const { promise: drained, resolve } = Promise.withResolvers<Evaluation>()
       const onDrained = () => {
         socket.ref()
-        resolve({ status: 'thrown', error: new Error('The statement awaits a promise that nothing settles') })
+        const error = new Error('The statement awaits a promise that nothing settles')
+        // Its frames are those of the terminal.
+        error.stack = `${error}`
+        resolve({ status: 'thrown', error })
       }
       process.once('beforeExit', onDrained)
       socket.unref()
