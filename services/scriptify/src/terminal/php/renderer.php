@@ -37,7 +37,7 @@ final class Renderer
             $value instanceof \Closure => self::closure($value),
             is_object($value) => $this->object($value, $depth),
             is_resource($value) => get_resource_type($value) . ' resource #' . get_resource_id($value),
-            is_float($value) => self::float($value),
+            is_float($value) => var_export($value, true),
             $value === null => 'null',
             is_bool($value) => $value ? 'true' : 'false',
             is_int($value) => (string) $value,
@@ -88,12 +88,6 @@ final class Renderer
     {
         $shown = bin2hex(substr($value, 0, 64));
         return "binary({$length}) 0x{$shown}" . ($length > 64 ? '…' : '');
-    }
-
-    private static function float(float $value): string
-    {
-        $text = var_export($value, true);
-        return $text;
     }
 
     private static function closure(\Closure $value): string

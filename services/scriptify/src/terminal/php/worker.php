@@ -150,7 +150,6 @@ final class Worker
             'list' => ['type' => 'listed', 'text' => Listing::variables(self::userVariables(), self::$libraries)],
             'describe' => ['type' => 'described', 'text' => Listing::describe((string) $request['name'], (bool) $request['source'], self::$imports)],
             'snapshot' => ['type' => 'snapshot', 'snapshot' => self::snapshot(), 'names' => array_keys(self::userVariables())],
-            default => ['type' => 'unknown'],
         });
         return false;
     }

@@ -62,34 +62,12 @@ export type WorkerMessage = { id: number } & (
   | { type: 'protected'; pid: number }
   | { type: 'restored'; pid: number; notes: string[] }
   | { type: 'exiting'; code: number }
-  | { type: 'unknown' }
 )
 export type Answer<T extends WorkerMessage['type']> = Extract<WorkerMessage, { type: T }>
 
-const TYPES: Record<WorkerMessage['type'], true> = {
-  ready: true,
-  done: true,
-  log: true,
-  checked: true,
-  split: true,
-  completions: true,
-  listed: true,
-  described: true,
-  snapshot: true,
-  opening: true,
-  dying: true,
-  protected: true,
-  restored: true,
-  exiting: true,
-  unknown: true,
-}
-
 /** What the session's code may have written to the socket is not a message. */
 export const isWorkerMessage = (value: unknown): value is WorkerMessage =>
-  isRecord(value) &&
-  typeof value.id === 'number' &&
-  typeof value.type === 'string' &&
-  Object.hasOwn(TYPES, value.type)
+  isRecord(value) && typeof value.id === 'number' && typeof value.type === 'string'
 
 /** What the terminal sends; `AnswerOf` pairs each request with its answer. */
 export type WorkerRequest =
