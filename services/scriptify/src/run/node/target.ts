@@ -1,6 +1,11 @@
 import { didYouMean } from '@latchkey/text/closest-name.ts'
-import { type Callable, type CallableMember, isCallable, isClass } from '../../classes/node/callable.ts'
-import { isPublic } from '../../classes/node/is-public.ts'
+import {
+  type Callable,
+  type CallableMember,
+  isCallable,
+  isClass,
+  isPublic,
+} from '../../classes/node/callable.ts'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import type { CallerOptions } from '../method-call.ts'
 

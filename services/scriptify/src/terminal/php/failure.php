@@ -72,3 +72,8 @@ final class Failure
         return ($shown === [] ? '' : "\n" . implode("\n", $shown)) . ($hidden > 0 ? "\n    … {$hidden} more" : '');
     }
 }
+
+/** Ctrl-C while something runs. */
+final class Interrupted extends \Error
+{
+}

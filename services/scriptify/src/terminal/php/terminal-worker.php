@@ -10,7 +10,7 @@ if (PHP_VERSION_ID < 80300) {
     exit(255);
 }
 
-foreach (['code-stream', 'channel', 'backup', 'interrupted', 'failure', 'renderer', 'imports', 'tokens', 'statements', 'result', 'input', 'fatal-check', 'snapshot', 'connections', 'completion', 'listing', 'worker'] as $_) {
+foreach (['code-stream', 'channel', 'backup', 'failure', 'renderer', 'imports', 'tokens', 'statements', 'result', 'input', 'fatal-check', 'snapshot', 'connections', 'completion', 'listing', 'worker'] as $_) {
     require __DIR__ . "/{$_}.php";
 }
 unset($_);
