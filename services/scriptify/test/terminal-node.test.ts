@@ -216,6 +216,7 @@ describe('the node terminal, used by one case after the other', () => {
     const throwing = 'new Proxy({}, { get() { throw new Error("trap") } })'
     await terminal.enter(`const proxy = new Proxy({}, ${throwing})`)
     await terminal.enter(`const list = new Proxy([], ${throwing})`)
+    await terminal.enter('const heir = Object.create(proxy)')
     await terminal.enter('class Odd { static get name() { throw 4 }; toString() { throw this } }')
     await terminal.enter('const odd = { get constructor() { throw new Odd() } }')
     const answers = {
@@ -227,14 +228,16 @@ describe('the node terminal, used by one case after the other', () => {
       '.doc proxy.then': 'proxy.then is not defined',
       '.doc Odd': 'Odd: (cannot be shown: 4)',
       '.doc odd': 'odd: object\n{ constructor: [Getter] }',
-      '.ls': 'proxy  Proxy\nlist  Proxy\nOdd  class\nodd  object\n',
+      '.ls': 'proxy  Proxy\nlist  Proxy\nheir  object\nOdd  class\nodd  object\n',
     }
     for (const [line, answer] of Object.entries(answers))
       expect((await terminal.enter(line)).replaceAll('\r', ''), line).toContain(answer)
     terminal.type('setTimeout(() => { throw proxy });;\r')
     await terminal.see(/Uncaught exception: Uncaught \(cannot be shown: Error: trap\)[\s\S]*node> $/)
-    terminal.type(`proxy.\t${CTRL_C}`)
-    await terminal.see(/node> $/)
+    for (const name of ['proxy', 'heir']) {
+      terminal.type(`${name}.\t${CTRL_C}`)
+      await terminal.see(/node> $/)
+    }
     expect(await terminal.enter('1 + 1')).toContain('=> 2')
   })
 
