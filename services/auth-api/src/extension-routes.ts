@@ -1,7 +1,6 @@
 import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { explainFailure } from '@latchkey/shared/extensions/explain-failure.ts'
 import { requireProblemType } from '@latchkey/shared/extensions/problem-type.ts'
-import { findMisspelt } from '@latchkey/text/closest-name.ts'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { Core } from './core.ts'
 import type { RouteOwners } from './plugins/route-owners.ts'
@@ -27,7 +26,7 @@ export async function addExtensions(
         // Around the plugin, so that even one created with fastify-plugin changes no other route.
         await server.register(async (app) => {
           app.addHook('onRoute', (route) => {
-            requireKnownOptions(route)
+            requireAuth(route)
             if (route.auth === 'public') open.push(`${[route.method].flat().join(', ')} ${route.url}`)
             for (const problem of route.problems ?? [])
               if (typeof problem !== 'string') requireProblemType(extension.name, problem)
@@ -39,14 +38,7 @@ export async function addExtensions(
     })
 }
 
-const OWN_OPTIONS = ['auth', 'problems']
-
-function requireKnownOptions(route: RouteOptions): void {
-  for (const option of Object.keys(route)) {
-    const meant = findMisspelt(option, OWN_OPTIONS)
-    if (meant)
-      throw new Error(`The route ${route.url} has an unknown option ${option}; did you mean ${meant}?`)
-  }
+function requireAuth(route: RouteOptions): void {
   if (typeof route.auth === 'object' && route.auth?.secondFactor === 'enrolling')
     throw new Error(`The route ${route.url} is not for enrolling a second factor: only Latchkey's own are`)
   if (route.auth === undefined)

@@ -193,7 +193,7 @@ describe('the routes of an extension', () => {
     },
     {
       routes: `app.get('/x', { authh: 'authenticated' }, async () => 1)`,
-      fault: /The route \/x has an unknown option authh; did you mean auth\?/,
+      fault: /The route \/x does not say who may call it: add auth: 'authenticated'/,
     },
     {
       routes: `app.get('/x', async () => 1)`,
