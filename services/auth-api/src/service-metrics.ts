@@ -8,14 +8,8 @@ const OUTCOMES = ['succeeded', 'refused', 'limited', 'overloaded', 'failed'] as 
 /** `challenged`: a login that continues with a second factor. */
 type Outcome = (typeof OUTCOMES)[number] | 'challenged'
 
-const RESET_STEPS = ['requested', 'confirmed', 'completed'] as const
-type ResetStep = (typeof RESET_STEPS)[number]
-
-/** Counts an action by its outcome, and passes on its result or error. */
-type CountAction = <Result>(action: Promise<Result>) => Promise<Result>
-
-/** Creates the function that counts a login. */
-export function createLoginCounter(registry: Registry): CountAction {
+/** Creates the function that counts a login by its outcome, and passes on its result or error. */
+export function createLoginCounter(registry: Registry) {
   const logins = new Counter({
     name: 'latchkey_logins_total',
     help: 'Logins by outcome',
@@ -24,35 +18,36 @@ export function createLoginCounter(registry: Registry): CountAction {
   })
   // Each series exists from the start, so that the first event is an increase.
   for (const outcome of OUTCOMES) logins.inc({ outcome }, 0)
-  return (action) => countOutcome(action, (outcome) => logins.inc({ outcome }))
+  return <Result>(action: Promise<Result>): Promise<Result> =>
+    countOutcome(action, (outcome) => logins.inc({ outcome }))
 }
 
 /** Creates the function that counts a step of a password reset. */
-export function createResetCounter(registry: Registry) {
-  const resets = new Counter({
+export const createResetCounter = (registry: Registry) =>
+  createCounter(registry, ['requested', 'confirmed', 'completed'], {
     name: 'latchkey_password_resets_total',
     help: 'Steps of password resets by outcome; a request for an unknown e-mail succeeds too',
-    labelNames: ['step', 'outcome'],
-    registers: [registry],
+    label: 'step',
   })
-  for (const step of RESET_STEPS) for (const outcome of OUTCOMES) resets.inc({ step, outcome }, 0)
-  return <Result>(step: ResetStep, action: Promise<Result>): Promise<Result> =>
-    countOutcome(action, (outcome) => resets.inc({ step, outcome }))
-}
-
-const FACTORS = ['totp', 'recovery_code', 'passkey'] as const
 
 /** Creates the function that counts an attempt to show a second factor. */
-export function createFactorCounter(registry: Registry) {
-  const attempts = new Counter({
+export const createFactorCounter = (registry: Registry) =>
+  createCounter(registry, ['totp', 'recovery_code', 'passkey'], {
     name: 'latchkey_second_factors_total',
     help: 'Attempts to show a second factor, by the kind of factor and outcome',
-    labelNames: ['factor', 'outcome'],
-    registers: [registry],
+    label: 'factor',
   })
-  for (const factor of FACTORS) for (const outcome of OUTCOMES) attempts.inc({ factor, outcome }, 0)
-  return <Result>(factor: (typeof FACTORS)[number], action: Promise<Result>): Promise<Result> =>
-    countOutcome(action, (outcome) => attempts.inc({ factor, outcome }))
+
+/** Creates the function that counts actions of several kinds by their outcomes. */
+function createCounter<const Kind extends string>(
+  registry: Registry,
+  kinds: readonly Kind[],
+  { label, ...about }: { name: string; help: string; label: string },
+) {
+  const counter = new Counter({ ...about, labelNames: [label, 'outcome'], registers: [registry] })
+  for (const kind of kinds) for (const outcome of OUTCOMES) counter.inc({ [label]: kind, outcome }, 0)
+  return <Result>(kind: Kind, action: Promise<Result>): Promise<Result> =>
+    countOutcome(action, (outcome) => counter.inc({ [label]: kind, outcome }))
 }
 
 async function countOutcome<Result>(
