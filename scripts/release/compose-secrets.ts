@@ -100,7 +100,7 @@ async function requireRotatableKey(): Promise<void> {
   if (currentKey && options.introduce === 'jwt-secret' && !(await kept.find('jwt_secret')))
     refuse('Tokens are signed with a key, and JWT_SECRET has ended; replace the key: jwt-key', 1)
   if (!currentKey && options.switch === 'jwt-key' && !(await kept.find('next_jwt_key')))
-    refuse('There is no next key; generate it first: scripts/release/rotate-secret.sh jwt-key', 1)
+    refuse('The next key does not exist; generate it first: scripts/release/rotate-secret.sh jwt-key', 1)
 }
 
 async function publish(environment: string, engine: Engine): Promise<void> {
@@ -190,7 +190,7 @@ function readArguments() {
     const unknown = [values.introduce, values.switch, values.forget, values.abandon].find(
       (name) => name && !ROTATED[name],
     )
-    if (unknown) refuse(`There is no secret ${unknown}, only ${Object.keys(ROTATED).join(', ')}`, 2)
+    if (unknown) refuse(`The secret ${unknown} does not exist, only ${Object.keys(ROTATED).join(', ')}`, 2)
     if (values.kind !== undefined && !KEY_KINDS.some((known) => known === values.kind))
       refuse(`The kind of key ${values.kind} does not exist; use one of ${KEY_KINDS.join(', ')}`, 2)
     return values

@@ -69,7 +69,7 @@ describe('a compose project', () => {
     const secret = await read('JWT_SECRET')
     expect(await rotate('--switch')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('There is no next key; generate it first'),
+      stderr: expect.stringContaining('The next key does not exist; generate it first'),
     })
     await rotate('--introduce')
     const first = await read('JWT_PRIVATE_KEY_NEXT')
@@ -112,7 +112,7 @@ describe('a compose project', () => {
   })
 
   it.each([
-    { args: ['--introduce', 'jwt'], says: 'There is no secret jwt, only jwt-secret' },
+    { args: ['--introduce', 'jwt'], says: 'The secret jwt does not exist, only jwt-secret' },
     { args: ['--introduce', 'jwt-key', '--kind', 'rsa'], says: 'The kind of key rsa does not exist' },
     { args: ['--rotate'], says: "Unknown option '--rotate'" },
   ])('is not changed by $args, which end with 2', async ({ args, says }) => {

@@ -89,7 +89,7 @@ it('goes from JWT_SECRET to a key under load, and logs nobody out until JWT_SECR
   const accepted = async (...tokens: string[]) =>
     Promise.all(tokens.map((token) => get('/sampleprotected/ping', token)))
 
-  await expect(shell(use)).rejects.toThrow('There is no next key')
+  await expect(shell(use)).rejects.toThrow('The next key does not exist')
   console.log(await shell(publish), await shell(use))
   const { token } = await post('/login', CREDENTIALS)
   expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'EdDSA' })
