@@ -8,6 +8,7 @@ import { errorMessage } from '@latchkey/shared/app-error.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { aMailJob } from '@latchkey/shared/mail-queue/test/a-mail-job.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import { VALID_FROM_PROPERTY, validFromOf } from '@latchkey/shared/users/user.ts'
@@ -438,14 +439,7 @@ describe('Queue', () => {
 async function addFailedMails(ids: readonly string[]): Promise<void> {
   const queue = openMailQueue(database.url)
   for (const id of ids) {
-    await queue.add(id, {
-      to: `${id}@example.com`,
-      subject: '',
-      template: 'password-reset',
-      language: 'en',
-      variables: 'sealed.a.b.c.d',
-      expiresAt: new Date(Date.now() + 600_000).toISOString(),
-    })
+    await queue.add(id, aMailJob({ to: `${id}@example.com`, variables: 'sealed.a.b.c.d' }))
   }
   const { worker, close } = openBullWorker<{ to: string }>(
     database.url,

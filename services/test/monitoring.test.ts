@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { aMailJob } from '@latchkey/shared/mail-queue/test/a-mail-job.ts'
 import { RedisContainer } from '@testcontainers/redis'
 import { GenericContainer, Wait } from 'testcontainers'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -51,15 +51,7 @@ describe('what is watched', () => {
     const [, list = ''] = /listName: '([^']+)'/.exec(manifest) ?? []
     await using redis = await new RedisContainer('redis:8').start()
     const queue = openMailQueue(redis.getConnectionUrl())
-    const job: MailJob = {
-      to: 'ada@example.com',
-      subject: '',
-      template: 'password-reset',
-      language: 'en',
-      variables: 'a..b.c.d',
-      expiresAt: new Date(Date.now() + 600_000).toISOString(),
-    }
-    for (let index = 0; index < 3; index++) await queue.add(randomUUID(), job)
+    for (let index = 0; index < 3; index++) await queue.add(randomUUID(), aMailJob())
     await queue.close()
     expect(await docker('exec', redis.getId(), 'redis-cli', 'llen', list)).toBe('3')
   })

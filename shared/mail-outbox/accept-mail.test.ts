@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, expectTypeOf, it, vi } from 'vitest'
 import { z } from 'zod'
-import type { SqlParameter, Statement, Transaction } from '../database/database.ts'
-import { postgres } from '../database/postgres/dialect.ts'
+import type { SqlParameter } from '../database/database.ts'
+import { aTransaction } from '../database/test/a-transaction.ts'
 import { createMails, type Mail, type Mails } from './accept-mail.ts'
 import { MAIL_TEMPLATES, wholeNumber } from './mail-templates.ts'
 import { createSealer } from './seal-variables.ts'
@@ -18,17 +18,13 @@ const reset = {
 } as const
 
 /** A transaction that keeps what is written, and commits by hand. */
-function aTransaction() {
+function aRecordingTransaction() {
   const written: { statement: string; values: readonly SqlParameter[] }[] = []
   const registered: (() => void)[] = []
-  const transaction: Transaction = {
-    dialect: postgres,
-    query: async () => [],
-    execute: async ({ name }: Statement, values = []) => written.push({ statement: name, values }),
-    toUuidValue: (uuid) => uuid,
-    fromUuidValue: String,
+  const transaction = aTransaction({
+    execute: async ({ name }, values = []) => written.push({ statement: name, values }),
     afterCommit: (work) => void registered.push(work),
-  }
+  })
   const commit = () => {
     for (const work of registered) work()
   }
@@ -44,7 +40,7 @@ function aMails() {
 describe('accepting a mail', () => {
   it('writes the same row for a decoy, without a recipient and expired, and discards it after the commit', async () => {
     const { mails, dispatcher } = aMails()
-    const { transaction, written, commit } = aTransaction()
+    const { transaction, written, commit } = aRecordingTransaction()
     const { template, variables } = reset
     const id = await mails.acceptDecoy(transaction, { template, variables })
     expect(written).toEqual([
@@ -66,7 +62,7 @@ describe('accepting a mail', () => {
     { why: 'an undeclared one', variables: { code: '123456', minutes: 10, link: 'x' }, says: 'link' },
   ])('refuses $why before anything is written, without showing a value', async ({ variables, says }) => {
     const { mails, dispatcher } = aMails()
-    const { transaction, written, commit } = aTransaction()
+    const { transaction, written, commit } = aRecordingTransaction()
     // As from a caller that the compiler does not check.
     const unchecked = { ...reset, variables } as unknown as typeof reset
     const failure = mails.accept(transaction, unchecked)
@@ -81,7 +77,7 @@ describe('accepting a mail', () => {
 
 it('refuses a template that is not declared, also under a name that every object has', async () => {
   const { mails } = aMails()
-  const { transaction, written } = aTransaction()
+  const { transaction, written } = aRecordingTransaction()
   for (const template of ['invitation', 'toString'])
     await expect(
       // As from a caller that the compiler does not check.

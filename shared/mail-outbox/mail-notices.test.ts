@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Transaction } from '../database/database.ts'
-import { postgres } from '../database/postgres/dialect.ts'
+import { aTransaction } from '../database/test/a-transaction.ts'
+import { ada } from '../users/test/ada.ts'
 import { LANGUAGE_PROPERTY, type User } from '../users/user.ts'
 import {
   accountOf,
@@ -14,26 +15,8 @@ import { MAIL_TEMPLATES, type MailVariables } from './mail-templates.ts'
 
 const NOW = Date.parse('2026-11-22T11:15:30Z')
 const DAY_MS = 24 * 60 * 60 * 1000
-const ADA: User = {
-  userid: '6f1c4d5e-0000-4000-8000-000000000000',
-  name: 'Ada',
-  email: 'ada@example.com',
-  username: 'ada',
-  passwordHash: '',
-  role: null,
-  createdAt: null,
-  updatedAt: null,
-  deletedAt: null,
-  properties: [{ name: LANGUAGE_PROPERTY, value: 'pt' }],
-}
-const TRANSACTION: Transaction = {
-  dialect: postgres,
-  query: async () => [],
-  execute: async () => 0,
-  toUuidValue: (uuid) => uuid,
-  fromUuidValue: String,
-  afterCommit: () => undefined,
-}
+const ADA = ada({ properties: [{ name: LANGUAGE_PROPERTY, value: 'pt' }] })
+const TRANSACTION = aTransaction()
 
 interface Accepted {
   transaction: Transaction

@@ -1,17 +1,11 @@
 import { Counter } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
+import { aMailJob } from '../mail-queue/test/a-mail-job.ts'
 import type { DueQuery, OutboxEntry } from './outbox-repository.ts'
 import { createOutboxSweep } from './sweep-outbox.ts'
 
 const NOW = 1_000_000
-const job = {
-  to: 'ada@example.com',
-  subject: '',
-  template: 'password-reset',
-  language: 'en',
-  variables: 'a..b.c.d',
-  expiresAt: new Date(NOW + 1).toISOString(),
-}
+const job = aMailJob({ expiresAt: new Date(NOW + 1).toISOString() })
 const aRow = (id: string, changes: Partial<OutboxEntry> = {}): OutboxEntry => ({
   id,
   payload: JSON.stringify(job),

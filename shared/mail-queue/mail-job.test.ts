@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { MailJob } from './mail-job.ts'
+import { aMailJob } from './test/a-mail-job.ts'
 
-const job = {
-  to: 'ada@example.com',
-  subject: '',
-  template: 'password-reset',
-  language: 'en',
-  variables: 'a..b.c.d',
-  expiresAt: '2026-01-01T00:00:00.000Z',
-}
+const job = aMailJob()
 
 describe('a mail job', () => {
   it.each(['ada@example.com', "o'brien+tag@example.co.uk", 'élan@exämple.org'])('is sent to %s', (to) => {

@@ -1,21 +1,11 @@
 import { expect, it } from 'vitest'
-import { type User, validFromOf } from './user.ts'
+import { ada } from './test/ada.ts'
+import { validFromOf } from './user.ts'
 import { endTokens } from './valid-from.ts'
 
 /** A user whose tokens were ended at each of these moments, in milliseconds. */
 async function timesAfter(...moments: number[]): Promise<number[]> {
-  let user: User = {
-    userid: '6f1c4d5e-0000-4000-8000-000000000000',
-    name: null,
-    email: null,
-    username: 'ada',
-    passwordHash: '',
-    role: null,
-    createdAt: null,
-    updatedAt: null,
-    deletedAt: null,
-    properties: [],
-  }
+  let user = ada()
   const users = {
     findById: async () => user,
     setProperty: async (_userid: string, name: string, value: string | null) => {

@@ -1,18 +1,11 @@
-import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { aMailJob } from '@latchkey/shared/mail-queue/test/a-mail-job.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { engine, isPostgres } from '../../test/support/engine.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 
-const JOB: MailJob = {
-  to: 'ada@example.com',
-  subject: '',
-  template: 'password-reset',
-  language: 'en',
-  variables: 'a..b.c.d',
-  expiresAt: new Date(Date.now() + 600_000).toISOString(),
-}
+const JOB = aMailJob()
 
 describe.runIf(isPostgres() && engine() !== 'pgbouncer')('the mail queue in PostgreSQL', () => {
   let database: TestDatabase

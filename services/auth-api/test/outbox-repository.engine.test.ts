@@ -5,20 +5,14 @@ import {
   type OutboxRepository,
 } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
+import { aMailJob } from '@latchkey/shared/mail-queue/test/a-mail-job.ts'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 
 const NOW = Date.parse('2026-01-01T00:00:00.000Z')
 const at = (seconds: number) => new Date(NOW + seconds * 1000)
-const job = {
-  to: 'ada@example.com',
-  subject: '',
-  template: 'password-reset',
-  language: 'en',
-  variables: 'a..b.c.d',
-  expiresAt: at(600).toISOString(),
-}
+const job = aMailJob({ expiresAt: at(600).toISOString() })
 
 let database: TestDatabase
 let outbox: OutboxRepository

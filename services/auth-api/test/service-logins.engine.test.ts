@@ -4,6 +4,7 @@ import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { prepareServiceLogins } from '@latchkey/shared/database/service-logins.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
+import { aMailJob } from '@latchkey/shared/mail-queue/test/a-mail-job.ts'
 import { Registry } from 'prom-client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createPurge } from '../../mailer-worker/src/purge-expired.ts'
@@ -84,15 +85,7 @@ it('mailer-worker does its work with its own rights', async () => {
   const db = await open(serviceUrl(database, 'mailer-worker'))
   const id = randomUUID()
   const now = new Date()
-  const job = {
-    to: 'ada@example.com',
-    subject: '',
-    template: 'password-reset',
-    language: 'en',
-    variables: 'x',
-    expiresAt: new Date(now.getTime() + 60_000).toISOString(),
-  }
-  await createOutboxRepository(database.db).insert(id, job, now)
+  await createOutboxRepository(database.db).insert(id, aMailJob(), now)
   const outbox = createOutboxRepository(db)
   const later = new Date(Date.now() + 1_000)
   const due = { writtenBefore: later, dispatchedBefore: later, limit: 10, offset: 0 }

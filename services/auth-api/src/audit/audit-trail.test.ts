@@ -1,6 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
-import type { Database, SqlValue, Transaction } from '@latchkey/shared/database/database.ts'
-import { postgres } from '@latchkey/shared/database/postgres/dialect.ts'
+import type { Database, SqlValue } from '@latchkey/shared/database/database.ts'
+import { aTransaction } from '@latchkey/shared/database/test/a-transaction.ts'
 import { Registry } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
 import { openAuditTrail } from './audit-trail.ts'
@@ -8,19 +8,15 @@ import { openAuditTrail } from './audit-trail.ts'
 /** An audit trail whose inserts run `insert`; its rows are those that were stored. */
 function startTrail(insert: () => Promise<void> = async () => undefined) {
   const rows: SqlValue[][] = []
-  const transaction: Transaction = {
-    dialect: postgres,
-    query: async () => [],
+  const transaction = aTransaction({
     async execute(_statement, values = []) {
       await insert()
       const inserted: Record<string, SqlValue>[] = JSON.parse(String(values[0]))
       rows.push(...inserted.map((row) => Object.values(row)))
       return inserted.length
     },
-    toUuidValue: (uuid) => uuid,
-    fromUuidValue: String,
     afterCommit: (work) => work(),
-  }
+  })
   const db: Pick<Database, 'transaction'> = { transaction: (work) => work(transaction) }
   const logger = { info: vi.fn(), warn: vi.fn() }
   const registry = new Registry()

@@ -1,6 +1,6 @@
-import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { aMailJob } from '@latchkey/shared/mail-queue/test/a-mail-job.ts'
 import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -13,14 +13,7 @@ import { openCounters } from '../../src/limits/counters.ts'
 import { createKnownClients } from '../../src/limits/known-clients.ts'
 import { openLimitStore } from '../../src/limits/limit-store.ts'
 
-const JOB: MailJob = {
-  to: 'ada@example.com',
-  subject: '',
-  template: 'password-reset',
-  language: 'en',
-  variables: 'a..b.c.d',
-  expiresAt: new Date(Date.now() + 600_000).toISOString(),
-}
+const JOB = aMailJob()
 const EACH = REDIS_IMAGES.flatMap((image) => TOPOLOGIES.map((topology) => ({ image, topology })))
 
 describe.each(EACH)('a $topology of $image', ({ image, topology }) => {
