@@ -1,6 +1,6 @@
 import { findViolations, type PasswordPolicy } from '@latchkey/shared/passwords/password-policy.ts'
+import { DEFAULT_POLICY } from '@latchkey/shared/passwords/test/default-policy.ts'
 import { describe, expect, it } from 'vitest'
-import { DEFAULT_POLICY } from '../test/default-policy.ts'
 import { generatePassword } from './generate-password.ts'
 
 describe('a generated password', () => {

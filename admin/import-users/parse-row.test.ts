@@ -1,6 +1,6 @@
+import { DEFAULT_POLICY } from '@latchkey/shared/passwords/test/default-policy.ts'
 import { PHP_HASHES } from '@latchkey/shared/passwords/test/php-hashes.ts'
 import { expect, it } from 'vitest'
-import { DEFAULT_POLICY } from '../test/default-policy.ts'
 import { parseColumns } from './columns.ts'
 import { parseRow } from './parse-row.ts'
 

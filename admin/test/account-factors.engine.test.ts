@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
 import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
+import { DEFAULT_POLICY } from '@latchkey/shared/passwords/test/default-policy.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
   answer,
@@ -18,7 +19,6 @@ import {
 } from '../../services/auth-api/test/support/start-app.ts'
 import { describeFactors, removeAccountFactors, resealFactors } from '../accounts/account-factors.ts'
 import type { AdminContext } from '../admin-context.ts'
-import { DEFAULT_POLICY } from './default-policy.ts'
 
 let app: TestApp
 const told: string[] = []

@@ -1,23 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { findViolations, type PasswordPolicy } from './password-policy.ts'
+import { findViolations } from './password-policy.ts'
+import { DEFAULT_POLICY } from './test/default-policy.ts'
 
-const POLICY: PasswordPolicy = {
-  MINIMUM_CHARS: 12,
-  REQUIRE_UPPERCASE: 1,
-  REQUIRE_LOWERCASE: 1,
-  REQUIRE_SYMBOLS: 1,
-  REQUIRE_NUMBERS: 1,
-  ALLOW_WHITESPACE: 0,
-  ALLOW_SEQUENTIAL: 0,
-  ALLOW_REPEATED: 0,
-}
 const GOOD = '!P4ssw0rdstr!'
 
 describe('findViolations', () => {
   it.each([GOOD, 'Ünïcödé-Wörd7', 'ПарольКорот-7', '🗝Kx7🗝Lw9🗝Mz2', 'a1!Ba1!Ba2?C'])(
     'accepts %s',
     (password) => {
-      expect(findViolations(password, POLICY)).toEqual([])
+      expect(findViolations(password, DEFAULT_POLICY)).toEqual([])
     },
   )
 
@@ -51,7 +42,7 @@ describe('findViolations', () => {
     [`!P4${'qw7X'.repeat(64)}`, ['MAXIMUM_CHARS']],
   ])('refuses %s', (password, violations) => {
     expect(
-      findViolations(password, POLICY).filter(
+      findViolations(password, DEFAULT_POLICY).filter(
         (rule) => rule !== 'ALLOW_REPEATED' || violations.includes(rule),
       ),
     ).toEqual(violations)
@@ -60,13 +51,13 @@ describe('findViolations', () => {
   it.each(['za!', '901', 'ab1', 'aab', 'abab'])(
     'does not take %s for a sequence or a repetition',
     (piece) => {
-      expect(findViolations(`X!${piece}-kQ7w-mP4`, POLICY)).toEqual([])
+      expect(findViolations(`X!${piece}-kQ7w-mP4`, DEFAULT_POLICY)).toEqual([])
     },
   )
 
   it('counts a composed character as one, however it was typed', () => {
     expect('Pa\u0308sswo\u0308rt-1x').toHaveLength(13)
-    expect(findViolations('Pa\u0308sswo\u0308rt-1x', POLICY)).toEqual(['MINIMUM_CHARS'])
+    expect(findViolations('Pa\u0308sswo\u0308rt-1x', DEFAULT_POLICY)).toEqual(['MINIMUM_CHARS'])
   })
 
   it.each([
@@ -78,6 +69,6 @@ describe('findViolations', () => {
     ['ALLOW_SEQUENTIAL', 1, '!P4sswabcrdst!', []],
     ['ALLOW_REPEATED', 1, '!P4sssw0rdstr!', []],
   ] as const)('follows %s=%i', (rule, value, password, violations) => {
-    expect(findViolations(password, { ...POLICY, [rule]: value })).toEqual(violations)
+    expect(findViolations(password, { ...DEFAULT_POLICY, [rule]: value })).toEqual(violations)
   })
 })

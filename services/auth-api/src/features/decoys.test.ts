@@ -1,5 +1,6 @@
 import { aTransaction } from '@latchkey/shared/database/test/a-transaction.ts'
 import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
+import { DEFAULT_POLICY } from '@latchkey/shared/passwords/test/default-policy.ts'
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { expect, it } from 'vitest'
@@ -42,21 +43,11 @@ function requestsFor(owner: User | undefined) {
   }
   const inserting = () => ({ insert: async (row: (typeof stored)[number]) => void stored.push(row) })
   const passwords = { hash: async () => 'hash of a password' }
-  const policy = {
-    MINIMUM_CHARS: 1,
-    REQUIRE_UPPERCASE: 0,
-    REQUIRE_LOWERCASE: 0,
-    REQUIRE_SYMBOLS: 0,
-    REQUIRE_NUMBERS: 0,
-    ALLOW_WHITESPACE: 1,
-    ALLOW_SEQUENTIAL: 1,
-    ALLOW_REPEATED: 1,
-  }
   const requestSignUp = createRequestSignUp({
     ...given,
     signUpsIn: inserting,
     passwords,
-    policy,
+    policy: DEFAULT_POLICY,
     domains: [],
   })
   return {
@@ -64,7 +55,11 @@ function requestsFor(owner: User | undefined) {
     mails,
     reset: () => createRequestReset({ ...given, resetsIn: inserting })(EMAIL, audit),
     signUp: () =>
-      requestSignUp({ email: EMAIL, username: 'grace', password: 'x' }, audit, async () => undefined),
+      requestSignUp(
+        { email: EMAIL, username: 'grace', password: 'c0rrect-Horse!' },
+        audit,
+        async () => undefined,
+      ),
     emailChange: () =>
       createRequestEmailChange({ ...given, changesIn: inserting })(aTransaction(), ada(), EMAIL, audit),
   }

@@ -1,5 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { aTransaction } from '@latchkey/shared/database/test/a-transaction.ts'
+import { DEFAULT_POLICY } from '@latchkey/shared/passwords/test/default-policy.ts'
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
@@ -18,16 +19,6 @@ const CONFIRMED: Reset = {
   expiresAt: new Date(NOW + 1),
   confirmedAt: new Date(NOW - 1000),
   usedAt: undefined,
-}
-const POLICY = {
-  MINIMUM_CHARS: 8,
-  REQUIRE_UPPERCASE: 0,
-  REQUIRE_LOWERCASE: 0,
-  REQUIRE_SYMBOLS: 0,
-  REQUIRE_NUMBERS: 0,
-  ALLOW_WHITESPACE: 1,
-  ALLOW_SEQUENTIAL: 1,
-  ALLOW_REPEATED: 1,
 }
 interface Situation {
   /** The newest reset of the e-mail. */
@@ -58,7 +49,7 @@ async function set(situation: Situation = {}) {
     users: { findById: (userid) => step('find', userid === ADA.userid ? users[0] : undefined) },
     secrets: { isHashOf: (stored, id, value) => stored === `hash of ${value}` && id === CONFIRMED.id },
     passwords: { hash: (password) => step('hash', `hash of ${password}`) },
-    policy: POLICY,
+    policy: DEFAULT_POLICY,
     attempts: 5,
     clock: () => NOW,
     transaction: (work) => work(aTransaction({ execute: ({ name }) => step(name, 1) })),
@@ -73,7 +64,7 @@ async function set(situation: Situation = {}) {
     notify: (_db, { email }, { template }, address) =>
       step(`${template} of ${address} to ${email}`, undefined),
   })
-  const given = { email: 'ADA@example.com', token: 'the token', password: 'long enough' }
+  const given = { email: 'ADA@example.com', token: 'the token', password: 'c0rrect-Horse!' }
   const write = (_: unknown, { name }: { name: string }) => step(`write ${name}`, undefined)
   const outcome = await setPassword(given, { write, address: '192.0.2.1' }).catch((error) =>
     error instanceof AppError ? error.code : Promise.reject(error),
@@ -95,7 +86,7 @@ it('counts, hashes, locks the user, uses the reset, ends tokens and codes, and r
     LOCKED,
     'find again',
     USED,
-    `store hash of long enough of ${ADA.userid}`,
+    `store hash of c0rrect-Horse! of ${ADA.userid}`,
     'find again',
     'end tokens',
     'password_reset-end-all',

@@ -1,4 +1,4 @@
-import type { PasswordPolicy } from '@latchkey/shared/passwords/password-policy.ts'
+import type { PasswordPolicy } from '../password-policy.ts'
 
 export const DEFAULT_POLICY: PasswordPolicy = {
   MINIMUM_CHARS: 12,
