@@ -8,7 +8,6 @@ import {
   logIn,
   mailTo,
   PASSWORD,
-  softDelete,
   startApp,
   type TestApp,
 } from './support/start-app.ts'
@@ -240,16 +239,6 @@ describe('an e-mail that another user has', () => {
     const mail = await mailTo(app, owner.email)
     expect(mail).toMatchObject({ template: 'email-in-use', language: 'pt', variables: { name: 'Owner' } })
     expect(mail.variables).not.toHaveProperty('code')
-  })
-
-  it('gets no mail when that user is deleted', async () => {
-    const [owner, token] = [await aUser(app), await aToken(app, await aUser(app))]
-    await softDelete(app, owner)
-    for (const email of [owner.email, anEmail()]) {
-      expect((await change(token, email)).statusCode).toBe(200)
-      if (email !== owner.email) await mailTo(app, email)
-    }
-    expect([...app.queued.values()].filter(({ to }) => to === owner.email)).toEqual([])
   })
 
   it('is refused with 409 where it was taken after the code had been mailed', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { countRows } from '../../test/support/test-database.ts'
-import { aUser, logIn, queuedMails, softDelete, startApp, type TestApp } from './support/start-app.ts'
+import { aUser, logIn, queuedMails, startApp, type TestApp } from './support/start-app.ts'
 
 const PASSWORD = 'N3w-p4ssw0rd!'
 
@@ -118,16 +118,6 @@ describe('an e-mail that a user has', () => {
     const [mail] = await mailsTo(owner.email)
     expect(mail?.template).toBe('sign-up-taken')
     expect(Object.keys(mail?.variables ?? {})).not.toContain('code')
-  })
-
-  it('gets no mail when the user is deleted', async () => {
-    const owner = await aUser(app)
-    await softDelete(app, owner)
-    expect((await signUp(aName(), { email: owner.email })).statusCode).toBe(202)
-    const free = aName()
-    await signUp(free)
-    await mailsTo(`${free}@example.com`)
-    expect((await queuedMails(app)).filter(({ to }) => to === owner.email)).toEqual([])
   })
 
   it('that was taken since the sign-up refuses the code, and changes nothing', async () => {
