@@ -7,7 +7,7 @@ export interface ControlCommand {
 }
 
 /** Options of `install` that not every init system takes. */
-export type LimitedOption = '--daemon' | '--interval' | '--enable' | '--start'
+export type LimitedOption = '--daemon' | '--interval' | '--enable' | '--start' | '--hide'
 
 export interface ServiceState {
   /**
@@ -72,6 +72,8 @@ export interface InitSystem {
   readonly unitMode: number
   /** Paths where a service of this name starts from that is not scriptify's; absent where names are not shared. */
   namesakes?(name: string): readonly string[]
+  /** Why a service of this name that is not scriptify's cannot be hidden, such as one that runs here, and what to do. */
+  obstacleOfNamesake?(name: string, root: string): Promise<string | undefined>
   log(name: string): ServiceLog
 
   /** The options that it does not take, each with the reason. */
@@ -120,7 +122,10 @@ export interface InitSystem {
    * Stops a service that is about to be removed, and nothing else of its name. `isGone` is true for one whose unit was
    * removed by hand.
    */
-  stop(name: string, options: { readonly isGone: boolean }): readonly ControlCommand[]
+  stop(
+    name: string,
+    options: { readonly isGone: boolean },
+  ): readonly ControlCommand[] | Promise<readonly ControlCommand[]>
   /** The files that it keeps about a service, and that a later one of the same name must not find. */
   traces?(name: string, root: string): readonly string[]
   /** Makes it forget a service whose files have been removed. */

@@ -76,7 +76,7 @@ async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): P
   if (foreign) throw refuseForeign(foreign)
   const isHere = root === '/'
   return {
-    before: isHere ? stopCommands(name, units, owners) : [],
+    before: isHere ? await stopCommands(name, units, owners) : [],
     traces: await findFiles(
       owners.flatMap((system) => system.traces?.(name, root) ?? []),
       root,
@@ -130,14 +130,18 @@ async function removeAll(paths: readonly string[], failure: string): Promise<voi
 }
 
 /** A unit that was removed by hand may still run. */
-const stopCommands = (
+async function stopCommands(
   name: string,
   units: readonly FoundUnit[],
   owners: readonly InitSystem[],
-): ControlCommand[] =>
-  units.length > 0
-    ? units.flatMap(({ system }) => system.stop(name, { isGone: false }))
-    : owners.flatMap((system) => system.stop(name, { isGone: true }))
+): Promise<ControlCommand[]> {
+  const commands = await Promise.all(
+    units.length > 0
+      ? units.map(({ system }) => system.stop(name, { isGone: false }))
+      : owners.map((system) => system.stop(name, { isGone: true })),
+  )
+  return commands.flat()
+}
 
 async function refuseUnowned(
   name: string,

@@ -251,12 +251,42 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
         for (const more of [[], ['--force']]) {
           expect(await install('probe', 'systemd', ...more)).toMatchObject({
             code: 4,
-            stderr: `${path} is a service probe that scriptify did not install: choose another name\n`,
+            stderr: expect.stringContaining(`--hide ${path}`),
           })
         }
+        expect(await install('probe', 'crond', '--hide', path)).toMatchObject({
+          code: 2,
+          stderr: '--hide does not fit --template=crond: a job of cron hides no service\n',
+        })
         await remove(path)
       },
     )
+
+    it('hides no service whose timer is enabled, here or below a root, or starts by the distribution', async () => {
+      for (const root of ['', '/mnt/host']) {
+        const units = `${root}/usr/lib/systemd/system`
+        const folders = [`${units}/probe.target.wants`, `${root}/etc/systemd/system/probe.target.wants`]
+        await succeed(machine, 'mkdir', '-p', `${root}/etc/systemd/system`)
+        await put(`${units}/probe.service`, 'theirs')
+        const hide = ['--hide', '/usr/lib/systemd/system/probe.service', ...(root ? ['--root', root] : [])]
+        const disable = root ? `--root=${root} disable` : 'disable --now'
+        const says = [
+          `${folders[0]}/probe.timer starts it at boot: choose another name`,
+          `it is in use: run "systemctl ${disable} probe.timer" first, or choose another name`,
+        ]
+        for (const [index, folder] of folders.entries()) {
+          await succeed(machine, 'mkdir', '-p', folder)
+          await succeed(machine, 'ln', '-s', '/usr/lib/systemd/system/probe.timer', `${folder}/probe.timer`)
+          expect(await install('probe', 'systemd', ...hide)).toMatchObject({
+            code: 4,
+            stderr: `/usr/lib/systemd/system/probe.service cannot be hidden; ${says[index]}\n`,
+          })
+          await remove(folder)
+        }
+        await remove(`${units}/probe.service`)
+      }
+      await remove('/mnt/host')
+    })
 
     it('leaves the stamp of a timer below a root that it did not write', async () => {
       const [timer, stamp] = ['/etc/systemd/system/probe.timer', '/var/lib/systemd/timers/stamp-probe.timer']

@@ -349,16 +349,40 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
         await succeed(machine, 'rm', timer)
       })
 
-      it('takes no name of a service of the distribution, and leaves that as it is', async () => {
+      it('takes the place of a service of the distribution only where that is meant, and leaves it as it was', async () => {
+        const theirs = await succeed(machine, 'systemctl', 'show', '-P', 'FragmentPath', 'cron')
+        const hide = ['--hide', theirs.trim()]
+        const take = (...more: string[]) => install('cron', probe.record, ...more)
         const stateOfTheirs = async () =>
           (await systemctl('is-active', 'cron')).stdout + (await systemctl('is-enabled', 'cron')).stdout
-        const take = (...more: string[]) => install('cron', probe.record, ...more)
-        expect(await take('--force')).toMatchObject({
+        for (const more of [[], ['--force']]) {
+          expect(await take(...more)).toMatchObject({
+            code: 4,
+            stderr: expect.stringContaining(`choose another name, or hide it by --hide `),
+          })
+        }
+        expect(await take(...hide)).toMatchObject({
           code: 4,
-          stderr: expect.stringContaining('that scriptify did not install: choose another name'),
+          stderr: expect.stringContaining('it is in use: run "systemctl disable --now cron.service" first'),
         })
         expect((await take('--template=initd', '--force')).code).toBe(4)
         expect((await scriptify(machine, 'uninstall', 'cron')).code).toBe(4)
+        expect(await stateOfTheirs()).toBe('active\nenabled\n')
+
+        await succeed(machine, 'systemctl', 'disable', '--now', 'cron')
+        expect(await take('--hide', '/usr/lib/systemd/system/dbus.service')).toMatchObject({ code: 2 })
+        await forgetCalls(machine)
+        expect(await take(...hide, '--enable', '--start')).toMatchObject({ code: 0, stderr: '' })
+        await nextCall(machine)
+        expect((await scriptify(machine, 'uninstall', 'cron')).code).toBe(0)
+        expect(await stateOfTheirs()).toBe('inactive\ndisabled\n')
+
+        // As where it was installed from a container, while theirs went on.
+        expect((await take(...hide)).code).toBe(0)
+        const unit = '/etc/systemd/system/cron.service'
+        const swap = `mv ${unit} /tmp/ours; systemctl daemon-reload; systemctl enable --now cron; mv /tmp/ours ${unit}; systemctl daemon-reload`
+        await succeed(machine, 'sh', '-ec', swap)
+        expect((await scriptify(machine, 'uninstall', 'cron')).code).toBe(0)
         expect(await stateOfTheirs()).toBe('active\nenabled\n')
       })
 

@@ -12,6 +12,7 @@ interface Flags extends Omit<ServiceOptions, 'args' | 'settings'> {
   start?: boolean
   dryRun?: boolean
   force?: boolean
+  hide?: string
   check: boolean
   root: string
 }
@@ -130,6 +131,10 @@ const placeOptions = (): Option[] => [
   new Option(
     '--force',
     'replace a service of scriptify, keeping the options and variables that are not given',
+  ),
+  new Option(
+    '--hide <unit>',
+    'take the place of a service of the distribution that is not in use, by its file',
   ),
   new Option('--no-check', 'do not check whether the class and the method exist'),
   new Option('--root <dir>', 'write below this folder, where another host’s files are mounted').default('/'),

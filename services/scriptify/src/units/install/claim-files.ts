@@ -74,21 +74,32 @@ async function checkFolders({ name, system, root }: InstallRequest): Promise<voi
   }
 }
 
-/** Refuses the name of a service of the distribution: ours would hide it, or it would hide ours. */
+/** Refuses a service of the distribution that ours would hide, or that would hide ours. */
 async function refuseNamesake(
-  { name, system, root }: InstallRequest,
+  { name, system, root, hide }: InstallRequest,
   systems: readonly InitSystem[],
 ): Promise<void> {
   if (system.namesakes === undefined) return
   const paths = systems
     .flatMap((known) => known.namesakes?.(name) ?? [])
     .filter((path) => path !== unitFile(system, name))
-    .map((path) => join(root, path))
-  const stats = await Promise.all(paths.map(lstatIfAny))
-  const found = paths.find((_, index) => stats[index] !== undefined)
-  if (found === undefined) return
-  throw new CliError(
-    `${found} is a service ${name} that scriptify did not install: choose another name`,
-    EXIT.notPermitted,
-  )
+  const stats = await Promise.all(paths.map((path) => lstatIfAny(join(root, path))))
+  const found = paths.filter((_, index) => stats[index] !== undefined)
+  if (hide !== undefined && !found.includes(hide)) {
+    throw new CliError(`--hide ${hide} is not a service ${name}${listed(found)}`, EXIT.usage)
+  }
+  const [path] = found
+  if (path === undefined) return
+  if (hide === undefined) {
+    const hint = system.refuses['--hide'] === undefined ? `, or hide it by --hide ${path}` : ''
+    throw new CliError(
+      `${join(root, path)} is a service ${name} that scriptify did not install: choose another name${hint}`,
+      EXIT.notPermitted,
+    )
+  }
+  const obstacle = await system.obstacleOfNamesake?.(name, root)
+  if (obstacle !== undefined) throw new CliError(`${hide} cannot be hidden; ${obstacle}`, EXIT.notPermitted)
 }
+
+const listed = (paths: readonly string[]): string =>
+  paths.length > 0 ? `; there is ${paths.join(', ')}` : ''

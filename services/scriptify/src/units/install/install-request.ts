@@ -30,13 +30,16 @@ export interface InstallRequest extends ServiceRequest {
 /** The options of `install`, as typed; what is not there was not given. */
 export interface GivenRequest
   extends ServiceOptions,
-    Pick<InstallRequest, 'name' | 'env' | 'enable' | 'start' | 'check' | 'dryRun' | 'force' | 'root'> {
+    Pick<
+      InstallRequest,
+      'name' | 'env' | 'enable' | 'start' | 'hide' | 'check' | 'dryRun' | 'force' | 'root'
+    > {
   readonly system: InitSystem
 }
 
 /** Takes what is not given from the installed service, else the defaults; throws exit code 2 without a method. */
 export function completeRequest(given: GivenRequest, kept: KeptOptions | undefined): InstallRequest {
-  const { name, system, env, enable, start, check, dryRun, force, root, ...options } = given
+  const { name, system, env, enable, start, hide, check, dryRun, force, root, ...options } = given
   const earlier = dropChanged(kept?.options ?? {}, options)
   const merged = { ...earlier, ...options, settings: { ...earlier.settings, ...options.settings } }
   const { class: reference, rootdir = '.' } = merged
@@ -51,7 +54,7 @@ export function completeRequest(given: GivenRequest, kept: KeptOptions | undefin
     hardening: true,
     privateTmp: true,
     ...complete,
-    ...{ name, system, env, enable, start, check, dryRun, force, root },
+    ...{ name, system, env, enable, start, hide, check, dryRun, force, root },
     options: complete,
   }
 }

@@ -23,6 +23,8 @@ export interface ServiceRequest {
   readonly memoryMax?: string | undefined
   readonly enable: boolean
   readonly start: boolean
+  /** The unit of another service of that name, in whose place this one comes. */
+  readonly hide?: string | undefined
 }
 
 export type ParsedService = Omit<ServiceDefinition, 'command' | 'files' | 'rootdir'> & {
@@ -98,12 +100,13 @@ function checkOptions(request: ServiceRequest, systems: readonly InitSystem[]): 
     throw unfit(confinement, `only ${namesOf(systems, (known) => known.confines)} confines a service`)
 }
 
-function givenOptions({ daemon, interval, enable, start }: ServiceRequest): LimitedOption[] {
+function givenOptions({ daemon, interval, enable, start, hide }: ServiceRequest): LimitedOption[] {
   const given: [option: LimitedOption, isGiven: boolean][] = [
     ['--daemon', daemon === true],
     ['--interval', interval !== undefined],
     ['--enable', enable],
     ['--start', start],
+    ['--hide', hide !== undefined],
   ]
   return given.filter(([, isGiven]) => isGiven).map(([option]) => option)
 }

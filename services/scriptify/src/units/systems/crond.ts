@@ -24,6 +24,7 @@ export const crond: InitSystem = {
     '--interval': 'use --schedule',
     '--enable': 'cron reads it at once',
     '--start': 'cron reads it at once',
+    '--hide': 'a job of cron hides no service',
   },
   confines: false,
   schedule: {

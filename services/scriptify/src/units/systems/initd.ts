@@ -20,7 +20,7 @@ export const initd: InitSystem = {
   namesakes: (name) => [`/etc/init.d/${name}`],
   log: (name) => ({ file: launcherLog(name) }),
 
-  refuses: {},
+  refuses: { '--hide': 'a unit of systemd with its name would run instead' },
   confines: false,
   obstacle(action) {
     if (action === 'enable') return hasUpdateRcD() ? undefined : 'update-rc.d is missing on this machine'

@@ -3,7 +3,7 @@ import { uptime } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import { ask, attempt, command } from '../control.ts'
-import { linksTo, namesIn } from '../folders.ts'
+import { linksTo, lstatIfAny, namesIn } from '../folders.ts'
 import type { ControlCommand, InitSystem, ServiceState } from '../init-system.ts'
 import { ownershipMark } from '../ownership.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
@@ -37,6 +37,7 @@ export const systemd: InitSystem = {
       // An admin may write a timer for a service of scriptify.
       (folder === '/etc' ? ['service'] : KINDS).map((kind) => `${folder}/systemd/system/${name}.${kind}`),
     ),
+  obstacleOfNamesake,
   log: (name) => ({
     command: `journalctl -u ${name}`,
     read: ({ lines, follow }) => [
@@ -94,11 +95,15 @@ export const systemd: InitSystem = {
   async hasFailed(name) {
     return !hasTimer(name) && FAILING.includes(await activeState(name))
   },
-  stop(name, { isGone }) {
+  async stop(name, { isGone }) {
     if (!runsSystemd()) return []
     // It goes on with a unit whose file is gone, until that is stopped.
     if (isGone) return stopGoneUnit(name)
-    return [command('systemctl', 'stop', ...(hasTimer(name) ? [`${name}.timer`] : []), `${name}.service`)]
+    const units = [
+      ...(hasTimer(name) ? [`${name}.timer`] : []),
+      ...((await runsNamesake(name)) ? [] : [`${name}.service`]),
+    ]
+    return units.length > 0 ? [command('systemctl', 'stop', ...units)] : []
   },
   // systemd takes the time of the last run from it, and catches up on the next one.
   traces: (name, root) =>
@@ -151,6 +156,52 @@ const isTheirs = (unit: string, root = '/'): boolean =>
     if (stats.isSymbolicLink()) return true
     return !readFileSync(path, 'utf8').includes(ownershipMark(unit.split('.')[0] ?? '', systemd))
   })
+
+/** Whether the process of the service that this one hides still runs: systemd keeps it under the unit of that name. */
+async function runsNamesake(name: string): Promise<boolean> {
+  if (!isTheirs(`${name}.service`)) return false
+  const pid = (await propertiesOf(`${name}.service`, ['MainPID'])).get('MainPID') ?? '0'
+  const commandLine = commandLineOf(pid)
+  return commandLine !== '' && !commandLine.includes('{"task":"call"')
+}
+
+/** The command line of a process; empty for one that has ended. */
+function commandLineOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ENOENT' || code === 'ESRCH') return ''
+    throw error
+  }
+}
+
+async function obstacleOfNamesake(name: string, root: string): Promise<string | undefined> {
+  const units = KINDS.map((kind) => `${name}.${kind}`)
+  for (const folder of SEARCH_PATH.filter((each) => each !== '/etc')) {
+    const [link] = await existingLinks(units, root, `${folder}/systemd/system`)
+    // `systemctl disable` does not remove it, and it would start the service that hides this one.
+    if (link !== undefined) return `${link} starts it at boot: choose another name`
+  }
+  const inUse: string[] = []
+  for (const unit of units) {
+    if ((await existingLinks([unit], root, FOLDER)).length > 0 || (root === '/' && (await isActive(unit)))) {
+      inUse.push(unit)
+    }
+  }
+  if (inUse.length === 0) return undefined
+  const disable = root === '/' ? 'disable --now' : `--root=${root} disable`
+  return `it is in use: run "systemctl ${disable} ${inUse.join(' ')}" first, or choose another name`
+}
+
+async function existingLinks(units: readonly string[], root: string, folder: string): Promise<string[]> {
+  const paths = await linkPaths(units, root, folder)
+  const stats = await Promise.all(paths.map((path) => lstatIfAny(path)))
+  return paths.filter((_, index) => stats[index] !== undefined)
+}
+
+const isActive = async (unit: string): Promise<boolean> =>
+  runsSystemd() && (await ask(['systemctl', 'is-active', unit])).code === 0
 
 /** Makes systemd forget a unit whose file is gone, also one that it generated from a script. */
 export function forgetUnit(name: string): ControlCommand[] {
@@ -332,13 +383,14 @@ function factsIn(
 }
 
 async function findLinks(name: string, root: string): Promise<string[]> {
-  const groups = (await namesIn(join(root, FOLDER))).filter((group) => /\.(wants|requires)$/.test(group))
-  const links = [`${name}.service`, `${name}.timer`].map((unit) =>
-    linksTo(
-      groups.map((group) => join(root, FOLDER, group, unit)),
-      `${FOLDER}/${unit}`,
-      root,
-    ),
+  const links = [`${name}.service`, `${name}.timer`].map(async (unit) =>
+    linksTo(await linkPaths([unit], root, FOLDER), `${FOLDER}/${unit}`, root),
   )
   return (await Promise.all(links)).flat()
+}
+
+/** The paths in a folder at which an enabled unit has a link. */
+async function linkPaths(units: readonly string[], root: string, folder: string): Promise<string[]> {
+  const groups = (await namesIn(join(root, folder))).filter((group) => /\.(wants|requires)$/.test(group))
+  return groups.flatMap((group) => units.map((unit) => join(root, folder, group, unit)))
 }

@@ -14,7 +14,10 @@ export const upstart: InitSystem = {
   namesakes: (name) => [`/etc/init/${name}.conf`],
   log: (name) => ({ file: `/var/log/upstart/${name}.log` }),
 
-  refuses: { '--enable': 'upstart starts it at boot anyway' },
+  refuses: {
+    '--enable': 'upstart starts it at boot anyway',
+    '--hide': 'it cannot take the place of another job',
+  },
   confines: false,
   obstacle: () =>
     runsUpstart() ? undefined : 'upstart does not run here; Debian and Ubuntu have systemd instead',
