@@ -1,7 +1,7 @@
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { type Engine, engine, isCluster, isPostgres } from './engine.ts'
 
-/** The specified tables as another program created them, with the defaults of its server. */
+/** The specified tables as another program created them. */
 const SPECIFIED = {
   mysql: `
     create table users (
@@ -15,7 +15,7 @@ const SPECIFIED = {
       deleted_at datetime,
       role varchar(50),
       constraint pk_users primary key (userid)
-    );
+    ) engine = InnoDB default character set utf8mb4;
     create unique index ix_email on users (email);
     create unique index ix_username on users (username);
     create table users_property (
@@ -25,7 +25,7 @@ const SPECIFIED = {
       userid binary(16) not null,
       constraint pk_users_property primary key (id),
       constraint fk_user_property foreign key (userid) references users (userid)
-    );`,
+    ) engine = InnoDB default character set utf8mb4;`,
   postgres: `
     create table users (
       userid uuid default gen_random_uuid() primary key,

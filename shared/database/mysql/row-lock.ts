@@ -16,7 +16,7 @@ const CREATE = `create table if not exists latchkey_lock (
   name varchar(64) not null primary key,
   holder char(36) not null,
   beats integer not null default 0
-)`
+) engine = InnoDB`
 const TAKE: Statement = {
   name: 'lock-take',
   text: 'insert into latchkey_lock (name, holder) values ($1, $2)',
