@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
+import { isoCBOR } from '@simplewebauthn/server/helpers'
 import { decodeJwt } from 'jose'
 import {
   AuthenticatorEmulator,
@@ -181,7 +182,9 @@ describe('a new passkey', () => {
   it('is the eleventh of a user: refused', async () => {
     const user = await aUser(app)
     let token = await aPasskey(user, aDevice())
+    const begun = await create(token)
     for (let count = 2; count <= 10; count++) token = (await confirm(token, await create(token))).json().token
+    expect((await confirm(token, begun)).json(), 'begun before').toMatchObject({ status: 409 })
     const refused = await post(app, '/profile/factors/passkey', { currentPassword: PASSWORD }, token)
     expect(refused.json()).toMatchObject({ type: typeOf('too-many-factors'), status: 409 })
   })
@@ -213,26 +216,53 @@ describe('a new passkey', () => {
     expect([400, 422], answer.body).toContain(answer.statusCode)
   })
 
-  it('is refused with a certificate of its maker, which could name an address to fetch', async () => {
+  /** Sends a new passkey whose attestation `change` has changed. */
+  async function confirmChanged(change: (attestation: Map<string, unknown>) => void) {
     const token = await aToken(app, await aUser(app))
     const made = await create(token)
-    const { isoCBOR } = await import('@simplewebauthn/server/helpers')
-    const decoded: Map<string, unknown> = isoCBOR.decodeFirst(
+    const attestation: Map<string, unknown> = isoCBOR.decodeFirst(
       Uint8Array.from(Buffer.from(made.response.attestationObject, 'base64url')),
     )
-    decoded.set('fmt', 'packed')
-    decoded.set(
-      'attStmt',
-      new Map<string, unknown>([
-        ['alg', -7],
-        ['sig', new Uint8Array(70)],
-        ['x5c', [new Uint8Array(10)]],
-      ]),
-    )
-    const attestationObject = Buffer.from(isoCBOR.encode(decoded as never)).toString('base64url')
-    const answer = await confirm(token, { ...made, response: { ...made.response, attestationObject } })
+    change(attestation)
+    const attestationObject = Buffer.from(isoCBOR.encode(attestation as never)).toString('base64url')
+    return confirm(token, { ...made, response: { ...made.response, attestationObject } })
+  }
+
+  it('is refused with a certificate of its maker, which could name an address to fetch', async () => {
+    const answer = await confirmChanged((attestation) => {
+      attestation.set('fmt', 'packed')
+      attestation.set(
+        'attStmt',
+        new Map<string, unknown>([
+          ['alg', -7],
+          ['sig', new Uint8Array(70)],
+          ['x5c', [new Uint8Array(10)]],
+        ]),
+      )
+    })
     expect(answer.json()).toMatchObject({ type: typeOf('passkey-refused') })
     expect(answer.json().detail).toContain('certificate')
+  })
+
+  it.each([
+    { bytes: 512, status: 200 },
+    { bytes: 1_200, status: 422 },
+  ])('with a modulus of $bytes bytes is answered $status', async ({ bytes, status }) => {
+    const answer = await confirmChanged((attestation) => {
+      const authData = Buffer.from(attestation.get('authData') as Uint8Array)
+      const beforeKey = authData.subarray(0, 55 + authData.readUInt16BE(53))
+      const key = isoCBOR.encode(
+        new Map<number, unknown>([
+          [1, 3],
+          [3, -257],
+          [-1, new Uint8Array(bytes).fill(255)],
+          [-2, new Uint8Array([1, 0, 1])],
+        ]) as never,
+      )
+      attestation.set('fmt', 'none').set('attStmt', new Map())
+      attestation.set('authData', Uint8Array.from(Buffer.concat([beforeKey, key])))
+    })
+    expect(answer.statusCode, answer.body).toBe(status)
   })
 })
 
@@ -505,6 +535,17 @@ describe('a passkey', () => {
       raised.json().token,
     )
     expect(begun.statusCode).toBe(200)
+  })
+
+  it('raises a token once by what it has signed, also where it does not count', async () => {
+    const user = await aUser(app)
+    const emulator = aDevice({ signCounterIncrement: 0 })
+    const token = await aPasskey(user, emulator)
+    const options = await publicKeyOf('/login/stepup/passkey/options', {}, token)
+    const credential = emulator.getJSON(ORIGIN, options)
+    expect((await post(app, '/login/stepup/passkey', { credential }, token)).statusCode).toBe(200)
+    const again = await post(app, '/login/stepup/passkey', { credential }, token)
+    expect(again.json().type).toBe(typeOf('challenge-refused'))
   })
 
   it('is what a user with a code can use, too, and the other way round', async () => {
