@@ -1,11 +1,6 @@
+import { readFile } from 'node:fs/promises'
 import { didYouMean } from '@latchkey/text/closest-name.ts'
-import {
-  type Callable,
-  type CallableMember,
-  isCallable,
-  isClass,
-  isPublic,
-} from '../../classes/node/callable.ts'
+import { type Callable, type CallableMember, isCallable, isClass } from '../../classes/node/callable.ts'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import type { CallerOptions } from '../method-call.ts'
 
@@ -173,4 +168,20 @@ function describeCount(least: number, most: number): string {
   if (most === Number.POSITIVE_INFINITY) return `at least ${least} ${least === 1 ? 'argument' : 'arguments'}`
   if (least !== most) return `${least} to ${most} arguments`
   return `${least} ${least === 1 ? 'argument' : 'arguments'}`
+}
+
+/** Tells whether a method may be called from outside its class: TypeScript's `private` is gone when the code runs. */
+async function isPublic(method: string, owner: Callable, module: string): Promise<boolean> {
+  if (await isEvidentlyPublic(method, owner, module)) return true
+  const { findMethodDeclaration } = await import('../../classes/node/declaration.ts')
+  const accessibility = findMethodDeclaration(method, owner)?.accessibility
+  return accessibility === undefined || accessibility === 'public'
+}
+
+/** Most classes are in the module itself and have no such modifier; parsing costs more than this search. */
+async function isEvidentlyPublic(method: string, owner: Callable, module: string): Promise<boolean> {
+  const source = await readFile(module, 'utf8')
+  const name = method.replaceAll('$', '\\$')
+  const modifier = new RegExp(`\\b(?:private|protected)\\b[^;{}]*(?<![\\w$])${name}(?![\\w$])`)
+  return source.includes(`class ${owner.name} `) && !modifier.test(source)
 }
