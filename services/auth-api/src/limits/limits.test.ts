@@ -165,6 +165,27 @@ describe('failures', () => {
   })
 })
 
+describe('codes of second factors', () => {
+  it('are a hundred a day from strangers together', async () => {
+    const clock = stopClock()
+    const { limitFactors } = limitsOf({ failedLoginsPerMinute: 0 })
+    const guess = (host: number) =>
+      outcomeOf(
+        limitFactors(
+          from(`198.51.100.${host}`),
+          { userid: 'ada', challenge: undefined, isGuessable: true },
+          () => Promise.reject(new AppError('second_factor_refused', 'wrong')),
+        ),
+      )
+    for (let host = 0; host < 100; host++) expect(await guess(host)).toBe('second_factor_refused')
+    expect(await guess(100)).toBe(86_400)
+    clock.pass(86_399)
+    expect(await guess(101)).toBe(1)
+    clock.pass(1)
+    expect(await guess(102)).toBe('second_factor_refused')
+  })
+})
+
 describe('attempts that wait', () => {
   it('begin in the order of their arrival, as earlier ones end', async () => {
     const { limitLogin } = limitsOf({ failedLoginsPerMinute: 2, waitingLogins: 10 })
@@ -354,6 +375,7 @@ describe('replicas with Redis', () => {
     const {
       limitTakenEmails,
       limitCodes,
+      limitFactors,
       limitResets,
       limitSignUps,
       limitEmailChanges,
@@ -362,17 +384,26 @@ describe('replicas with Redis', () => {
     const fail = (code: ErrorCode) => () => Promise.reject(new AppError(code, 'refused'))
     await outcomeOf(limitTakenEmails(HERE, 'ada', fail('email_taken')))
     await outcomeOf(limitCodes(HERE, 'ada', fail('reset_refused')))
+    const shown = { userid: 'ada', challenge: 'c', isGuessable: true }
+    for (const refusal of ['second_factor_refused', 'passkey_refused'] as const)
+      await outcomeOf(limitFactors(HERE, shown, fail(refusal)))
     for (const limit of [limitResets, limitSignUps, limitEmailChanges, limitEmailChangesTo])
       await limit(HERE, 'ada')
     const key = accountKey('ada')
-    const three = (name: string) => [
-      [`latchkey-limit:${name}-account:${key}`, 1],
-      [`latchkey-limit:${name}-address:192.0.2.1`, 1],
-      [`latchkey-limit:${name}-pair:192.0.2.1 ${key}`, 1],
+    const three = (name: string, count = 1) => [
+      [`latchkey-limit:${name}-account:${key}`, count],
+      [`latchkey-limit:${name}-address:192.0.2.1`, count],
+      [`latchkey-limit:${name}-pair:192.0.2.1 ${key}`, count],
     ]
     const names = ['code', 'email', 'email-change', 'email-change-to', 'login', 'reset', 'sign-up']
     expect([...counts].toSorted()).toEqual(
-      [...names.flatMap(three), ['latchkey-limit:requests:192.0.2.1', 1]].toSorted(),
+      [
+        ...names.flatMap((name) => three(name)),
+        ...three('factor', 2),
+        [`latchkey-limit:factor-day:${key}`, 2],
+        ['latchkey-limit:challenge:c', 2],
+        ['latchkey-limit:requests:192.0.2.1', 1],
+      ].toSorted(),
     )
   })
 
