@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { type Command, CommanderError } from 'commander'
 import type { CliContext } from '../io/cli-context.ts'
-import { CliError, EXIT, errorMessage } from '../io/cli-error.ts'
+import { CliError, EXIT, errorCode, errorMessage } from '../io/cli-error.ts'
 
 /**
  * Runs the command in argv; resolves with the exit code, which the command may set itself. A failure is one line on
@@ -36,7 +36,7 @@ export function exitOnOutputError(): void {
 }
 
 function report(error: unknown, { env, stderr }: CliContext): number {
-  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return EXIT.outputClosed
+  if (errorCode(error) === 'EPIPE') return EXIT.outputClosed
   const message = env.SCRIPTIFY_DEBUG ? inspect(error) : errorMessage(error).replaceAll(/\s*\n\s*/g, ' ')
   stderr.write(`${message}\n`)
   return error instanceof CliError ? error.exitCode : EXIT.failed

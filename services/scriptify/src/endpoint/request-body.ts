@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
-import { CliError, EXIT } from '../io/cli-error.ts'
+import { CliError, EXIT, errorCode } from '../io/cli-error.ts'
 
 /** The body of a request; a file is streamed, not held in memory. */
 export interface RequestBody {
@@ -71,7 +71,7 @@ export async function streamBody(stream: Readable): Promise<RequestBody> {
 const looksLikeJson = (head: Buffer): boolean => /^\s*[{[]/.test(head.toString())
 
 function unreadable(path: string, error: unknown): CliError {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = errorCode(error)
   if (code === 'ENOENT' || code === 'ENOTDIR')
     return new CliError(`The body file ${path} does not exist`, EXIT.notFound)
   if (code === 'EACCES') return new CliError(`No permission to read the body file ${path}`, EXIT.notPermitted)

@@ -25,6 +25,10 @@ export class CliError extends Error {
   }
 }
 
+/** The code of an error of the system or of Node, such as ENOENT; undefined for any other. */
+export const errorCode = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined
+
 /** The message of anything that was thrown. */
 export const errorMessage = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
-import { CliError, EXIT } from './cli-error.ts'
+import { CliError, EXIT, errorCode } from './cli-error.ts'
 
 /** Reads the files of `--env-file`, as Node does; the last of a name counts. Throws exit code 3 or 4 for one that cannot be read. */
 export const readEnvFiles = (paths: readonly string[]): NodeJS.ProcessEnv =>
@@ -10,7 +10,7 @@ function readEnvFile(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    const code = errorCode(error)
     if (code === 'EACCES')
       throw new CliError(`--env-file ${path} may not be read by this user`, EXIT.notPermitted)
     throw new CliError(`--env-file ${path} is not a file that can be read`, EXIT.notFound)

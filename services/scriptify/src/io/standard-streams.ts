@@ -1,4 +1,4 @@
-import { EXIT } from './cli-error.ts'
+import { EXIT, errorCode } from './cli-error.ts'
 
 type Stream = object & { _handle?: { setBlocking?: (isBlocking: boolean) => unknown } }
 
@@ -26,7 +26,7 @@ export function exitOnFailedOutput(): void {
 }
 
 function exitBy(error: Error): never {
-  if ('code' in error && error.code === 'EPIPE') process.exit(EXIT.outputClosed)
+  if (errorCode(error) === 'EPIPE') process.exit(EXIT.outputClosed)
   console.error(`Standard output cannot be written: ${error.message}`)
   process.exit(EXIT.failed)
 }

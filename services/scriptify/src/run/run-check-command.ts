@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
-import { CliError, EXIT } from '../io/cli-error.ts'
+import { CliError, EXIT, errorCode } from '../io/cli-error.ts'
 import type { CommandWords } from './runtime.ts'
 
 export interface CheckOptions {
@@ -47,8 +47,7 @@ function startCheck([file, ...args]: CommandWords, { rootdir, env, user }: Check
     })
   } catch (error) {
     // A root without CAP_SETUID, as in a container without capabilities, cannot change its user.
-    if (user === undefined || !(error instanceof Error && 'code' in error && error.code === 'EPERM'))
-      throw error
+    if (user === undefined || errorCode(error) !== 'EPERM') throw error
     throw new CliError(
       'The check cannot run as the service’s account (EPERM); skip it with --no-check',
       EXIT.notPermitted,

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { CliError, EXIT } from '../io/cli-error.ts'
+import { CliError, EXIT, errorCode } from '../io/cli-error.ts'
 import { parseEnvEntries } from '../io/env-entries.ts'
 import { parseEnvFile } from '../units/env-file.ts'
 import { isServiceName } from '../units/service-name.ts'
@@ -21,7 +21,7 @@ async function readServiceEnvironment(service: string): Promise<Record<string, s
   try {
     return parseEnvFile(await readFile(path, 'utf8'))
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    const code = errorCode(error)
     if (code === 'ENOENT')
       throw new CliError(`The service ${service} has no environment (${path})`, EXIT.notFound)
     if (code === 'EACCES') throw new CliError(`${path} is readable by root only: use sudo`, EXIT.notPermitted)

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { chmod, lstat, mkdir, readdir, readlink, realpath, rmdir } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { CliError, EXIT } from '../io/cli-error.ts'
+import { CliError, EXIT, errorCode } from '../io/cli-error.ts'
 
 /** The names in a folder; none for a path that is a link or not a folder. */
 export async function namesIn(folder: string): Promise<string[]> {
@@ -54,9 +54,8 @@ export async function lstatIfAny(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
-      return undefined
-    }
+    const code = errorCode(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     throw error
   }
 }

@@ -137,3 +137,10 @@ export interface InitSystem {
   /** The links below `root` by which it starts a service at boot; its own tool may be missing there. */
   links?(name: string, root: string): Promise<readonly string[]>
 }
+
+/** The names of the init systems that have something, for a message: `systemd and crond`. */
+export const namesOf = (systems: readonly InitSystem[], has: (system: InitSystem) => boolean): string =>
+  systems
+    .filter(has)
+    .map(({ name }) => name)
+    .join(' and ')

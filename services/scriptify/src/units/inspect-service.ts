@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CliError, EXIT } from '../io/cli-error.ts'
+import { CliError, EXIT, errorCode } from '../io/cli-error.ts'
 import { lstatIfAny } from './folders.ts'
 import type { InitSystem } from './init-system.ts'
 import { ownershipMark, readMark } from './ownership.ts'
@@ -92,7 +92,7 @@ async function readWithoutFollowing(path: string): Promise<string | undefined> {
     await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
     return await file.readFile('utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EACCES') return undefined
+    if (errorCode(error) === 'EACCES') return undefined
     throw error
   }
 }

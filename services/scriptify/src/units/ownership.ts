@@ -22,9 +22,5 @@ export function readMark(text: string, systems: readonly InitSystem[]): Mark | u
   return undefined
 }
 
-/** The text without the mark that `readMark` finds. */
-export const withoutMark = (text: string): string =>
-  text
-    .split('\n')
-    .filter((line, index) => index > 2 || !OWN.test(line))
-    .join('\n')
+/** Whether a line is the mark that `readMark` reads. */
+export const isMark = (line: string): boolean => OWN.test(line)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CliError, EXIT } from '../io/cli-error.ts'
+import { CliError, EXIT, errorCode } from '../io/cli-error.ts'
 import { replaceProcess } from '../run/replace-process.ts'
 import { ask } from './control.ts'
 import type { InitSystem } from './init-system.ts'
@@ -79,7 +79,7 @@ async function demandReadable(name: string, path: string): Promise<void> {
   try {
     await using _file = await open(path)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EACCES') {
+    if (errorCode(error) === 'EACCES') {
       throw new CliError(`${path} is readable by root only: use sudo`, EXIT.notPermitted)
     }
     throw new CliError(`${name} has written nothing yet: ${path} does not exist`, EXIT.notFound)

@@ -8,6 +8,7 @@ import {
 } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { errorCode } from '../../io/cli-error.ts'
 
 /** Syntax that is more than types. A module without it stays as Node itself loads it. */
 const TRANSLATED =
@@ -89,8 +90,7 @@ const loadUnlessUnsupported: LoadHookSync = (url, context, load) => {
   try {
     return load(url, context)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX'))
-      throw error
+    if (errorCode(error) !== 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') throw error
     const source = readFileSync(fileURLToPath(url), 'utf8')
     const format = /^\s*(?:import|export)\b/m.test(source) ? 'module-typescript' : 'commonjs-typescript'
     return { format, source, shortCircuit: true }

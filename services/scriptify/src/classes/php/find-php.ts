@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { accessSync, closeSync, constants, openSync, readSync, realpathSync, statSync } from 'node:fs'
 import { basename, delimiter, resolve } from 'node:path'
-import { CliError, EXIT } from '../../io/cli-error.ts'
+import { CliError, EXIT, errorCode } from '../../io/cli-error.ts'
 
 const INSTALL = 'install PHP 8.3 or newer (Debian: apt-get install php-cli) or set SCRIPTIFY_PHP_BINARY'
 // On one line, because a shared library may print a notice at start-up.
@@ -70,5 +70,5 @@ function isElf(path: string): boolean {
 
 function reason(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause)
-  return 'code' in cause && cause.code === 'ENOENT' ? 'not found' : (cause.message.split('\n')[0] ?? '')
+  return errorCode(cause) === 'ENOENT' ? 'not found' : (cause.message.split('\n')[0] ?? '')
 }

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import type { CliContext } from '../../io/cli-context.ts'
-import type { InitSystem } from '../../units/init-system.ts'
+import { type InitSystem, namesOf } from '../../units/init-system.ts'
 import type { ServiceOptions } from '../../units/install/kept-options.ts'
 import { collect, parseSeconds } from '../option-values.ts'
 
@@ -141,9 +141,3 @@ const placeOptions = (): Option[] => [
   new Option('--home <dir>', 'with --root: where scriptify is installed on that host'),
   new Option('--program <path>', 'with --root: the php or node of that host'),
 ]
-
-const namesOf = (systems: readonly InitSystem[], has: (system: InitSystem) => boolean): string =>
-  systems
-    .filter(has)
-    .map(({ name }) => name)
-    .join(' and ')

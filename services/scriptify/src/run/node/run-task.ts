@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { importModule, useProjectSyntax } from '../../classes/node/project-syntax.ts'
-import { CliError, EXIT, errorMessage } from '../../io/cli-error.ts'
+import { CliError, EXIT, errorCode, errorMessage } from '../../io/cli-error.ts'
 import { exitOnFailedOutput } from '../../io/standard-streams.ts'
 import type { CallerOptions } from '../method-call.ts'
 import { callRepeatedly } from './daemon.ts'
@@ -57,7 +57,7 @@ function enterFolder(rootdir: string): void {
   try {
     process.chdir(rootdir)
   } catch (error) {
-    const isForbidden = error instanceof Error && 'code' in error && error.code === 'EACCES'
+    const isForbidden = errorCode(error) === 'EACCES'
     const reason = isForbidden ? 'may not be entered by this user' : 'does not exist'
     throw new CliError(`The root directory ${rootdir} ${reason}`, EXIT.notFound)
   }

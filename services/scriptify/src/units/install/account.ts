@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { CliError, EXIT } from '../../io/cli-error.ts'
+import { CliError, EXIT, errorCode } from '../../io/cli-error.ts'
 
 export interface Account {
   uid: number
@@ -41,7 +41,7 @@ async function askSystem(database: string, name: string): Promise<string> {
     return stdout
   } catch (error) {
     // 2: no such entry
-    if (error instanceof Error && 'code' in error && error.code === 2) return ''
+    if (errorCode(error) === 2) return ''
     throw error
   }
 }

@@ -55,12 +55,8 @@ export function readRecord(text: string): KeptOptions | undefined {
   }
 }
 
-/** The text without that line. */
-export const withoutRecord = (text: string): string =>
-  text
-    .split('\n')
-    .filter((line, index) => index > 2 || !RECORD.test(line))
-    .join('\n')
+/** Whether a line is the one that keeps what a service was installed with. */
+export const isRecordLine = (line: string): boolean => RECORD.test(line)
 
 const isKeptOptions = (value: unknown): value is KeptOptions =>
   isRecord(value) && isRecord(value.options) && isRecord(value.digests)

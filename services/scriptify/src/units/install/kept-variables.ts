@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { parseEnvFile } from '../env-file.ts'
 import type { FoundFile } from '../inspect-service.ts'
-import { withoutMark } from '../ownership.ts'
+import { isMark } from '../ownership.ts'
 import { environmentFile } from '../paths.ts'
 import type { InstallRequest } from './install-request.ts'
-import { withoutRecord } from './kept-options.ts'
+import { isRecordLine } from './kept-options.ts'
 
 /** What a new installation keeps of the replaced one. */
 export interface KeptVariables {
@@ -27,7 +27,14 @@ export function findKeptVariables(
   const names = Object.keys(variables).filter((variable) => !Object.hasOwn(given, variable))
   return {
     variables,
-    text: withoutRecord(withoutMark(file?.text ?? '')),
+    text: withoutHeader(file?.text ?? ''),
     summary: names.length === 0 ? undefined : `from ${path}: ${names.join(', ')}`,
   }
 }
+
+/** The text without the lines of scriptify among its first three, which are written again. */
+const withoutHeader = (text: string): string =>
+  text
+    .split('\n')
+    .filter((line, index) => index > 2 || !(isMark(line) || isRecordLine(line)))
+    .join('\n')

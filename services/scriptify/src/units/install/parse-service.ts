@@ -1,6 +1,6 @@
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import { parseEnvEntries } from '../../io/env-entries.ts'
-import type { InitSystem, LimitedOption } from '../init-system.ts'
+import { type InitSystem, type LimitedOption, namesOf } from '../init-system.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
 import { checkServiceName } from '../service-name.ts'
 import { hasControls, hasNoncharacter } from '../text.ts'
@@ -168,12 +168,6 @@ function findVariableFault(name: string, value: string, system: InitSystem): str
     return 'its value contains a control character other than tab and newline'
   return undefined
 }
-
-const namesOf = (systems: readonly InitSystem[], has: (system: InitSystem) => boolean): string =>
-  systems
-    .filter(has)
-    .map(({ name }) => name)
-    .join(' and ')
 
 const refuse = (option: string, value: string, reason: string): CliError =>
   new CliError(`${option} ${JSON.stringify(value)} ${reason}`, EXIT.usage)

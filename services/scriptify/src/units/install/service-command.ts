@@ -1,4 +1,4 @@
-import { CliError, EXIT } from '../../io/cli-error.ts'
+import { CliError, EXIT, errorCode } from '../../io/cli-error.ts'
 import { loadRuntime } from '../../run/load-runtime.ts'
 import type { MethodCall } from '../../run/method-call.ts'
 import { resolveCall } from '../../run/resolve-call.ts'
@@ -104,7 +104,7 @@ async function checkMethod(
       ...(account && process.geteuid?.() === 0 ? { user: account } : {}),
     })
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EACCES')) throw error
+    if (errorCode(error) !== 'EACCES') throw error
     throw new CliError(`The user may not execute ${words[0]}`, EXIT.notPermitted)
   }
 }

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, globSync, lstatSync, readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { CliError, EXIT } from '../../io/cli-error.ts'
+import { CliError, EXIT, errorCode } from '../../io/cli-error.ts'
 import { ask, attempt, command } from '../control.ts'
 import { linksTo, lstatIfAny, namesIn } from '../folders.ts'
 import type { ControlCommand, InitSystem, ServiceState } from '../init-system.ts'
@@ -251,7 +251,7 @@ function isReadOnly(folder: string): boolean {
     accessSync(folder, constants.W_OK)
     return false
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EROFS'
+    return errorCode(error) === 'EROFS'
   }
 }
 
