@@ -15,7 +15,7 @@ exports.xdgFolder = (env, variable) => {
   return home === undefined ? undefined : join(home, BELOW_HOME[variable], 'scriptify')
 }
 
-/** From the user database; os.homedir() would return HOME, even if it is empty. */
+/** Reads the user database; os.homedir() would return HOME, even if it is empty. */
 function homeOfUser() {
   try {
     return userInfo().homedir

@@ -9,7 +9,7 @@ export interface CliOptions {
   command?: string | undefined
   /** The init systems. Default: those of scriptify. */
   systems?: readonly InitSystem[]
-  /** Where commands read and write. Default: this process. */
+  /** The streams and the environment of the commands. Default: those of this process. */
   context?: CliContext
 }
 

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { CommandWords } from '../run/runtime.ts'
 
-/** Where a command reads and writes, which is `process` for the program itself. */
+/** The streams and the environment of a command: `process`, for the program itself. */
 export interface CliContext {
   readonly env: NodeJS.ProcessEnv
   readonly stdin: Readable

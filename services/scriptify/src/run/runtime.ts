@@ -3,7 +3,7 @@ import type { MethodCall, MethodReference, MethodTask } from './method-call.ts'
 /** The absolute path of a program, and its arguments. */
 export type CommandWords = readonly [string, ...string[]]
 
-/** One language. */
+/** A language in which methods are written. */
 export interface Runtime {
   /** The file that loads a project's classes; undefined if the method needs none. Throws a CliError (3) if it is missing. */
   findBootstrap(

@@ -12,7 +12,7 @@ export interface LineEditorOptions {
   isDumb: boolean
   /** The prompt of every line but the first. */
   continuation: string
-  /** One line, or all lines of a paste. */
+  /** Receives one line, or all lines of a paste. */
   onEntry(text: string): void
   /** Ctrl-C as a key; a dumb terminal sends the signal. */
   onInterrupt(): void

@@ -44,7 +44,7 @@ export interface ExtraFile {
   readonly isOptional: boolean
 }
 
-/** Where the output of a service is: a file, or what another program shows. */
+/** The output of a service: a file, or what another program shows. */
 export type ServiceLog =
   | { readonly file: string }
   | {

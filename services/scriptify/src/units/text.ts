@@ -7,5 +7,5 @@ export const hasControls = (text: string): boolean => /[\p{Cc}\p{Zl}\p{Zp}]/u.te
  */
 export const hasNoncharacter = (text: string): boolean => /\p{Noncharacter_Code_Point}/u.test(text)
 
-/** One word of a POSIX shell: single quotes keep everything literal but themselves (POSIX 2.2.2). */
+/** Quotes one word of a POSIX shell: single quotes keep everything literal but themselves (POSIX 2.2.2). */
 export const quoteShellWord = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`

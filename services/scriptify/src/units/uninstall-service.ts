@@ -120,7 +120,7 @@ async function carryOut(
   await controlAll(after)
 }
 
-/** Some may be gone by now, such as the pid file. */
+/** Removes files, of which some may be gone by now, such as the pid file. */
 async function removeAll(paths: readonly string[], failure: string): Promise<void> {
   try {
     for (const path of paths) await rm(path, { force: true })
@@ -172,7 +172,7 @@ async function findTraces(name: string, root: string, owners: readonly InitSyste
   ]
 }
 
-/** Those of the files below `root` that exist. */
+/** Finds which of the files exist below `root`. */
 async function findFiles(files: readonly string[], root: string): Promise<string[]> {
   const paths = files.map((file) => join(root, file))
   const stats = await Promise.all(paths.map(lstatIfAny))

@@ -7,7 +7,7 @@ export type ArgumentReader = (argument: unknown) => [value: unknown] | []
 /** The types that a file declares, by their names. */
 export type DeclaredTypes = ReadonlyMap<string, Node>
 
-/** Where nothing tells the type, such as an import, every value fits and a text stays one. */
+/** Takes every value, and a text as it is, where nothing tells the type, as with an imported one. */
 export const readAnything: ArgumentReader = (argument) => [argument]
 
 const check = (fits: boolean, value: unknown): [unknown] | [] => (fits ? [value] : [])
@@ -156,7 +156,7 @@ function readerOfType(type: Node | undefined, declared: DeclaredTypes): Argument
   }
 }
 
-/** One of the values, or of a member without one its name; every value where one is computed. */
+/** Takes one of an enum's values, or the name of a member without a value; every value where one is computed. */
 function readerOfEnum(members: readonly Node[]): ArgumentReader {
   let next = 0
   const readers = members.map(({ id, initializer }): ArgumentReader => {

@@ -77,7 +77,7 @@ const foldersOf = (patterns: string[], rootdir: string): string[] =>
 const findFile = (base: string): string | undefined =>
   EXTENSIONS.map((extension) => `${base}.${extension}`).find(isFile)
 
-/** One folder may have `UserList.ts` and `user-list.ts`, of which the first counts. */
+/** Refuses a class in two folders. One folder may have `UserList.ts` and `user-list.ts`, of which the first counts. */
 function refuseSecond(className: string, paths: readonly string[], rootdir: string): void {
   const folders = new Set(paths.map((path) => relative(rootdir, dirname(path))))
   if (folders.size < 2) return

@@ -1,6 +1,6 @@
 import type { Runtime, Session } from 'node:inspector'
 
-/** Where a value waits while it passes between the inspector, which has references, and this code. */
+/** The global property in which a value waits while it passes between the inspector, which has references, and this code. */
 const SLOT = 'scriptify.slot'
 const slot = Symbol.for(SLOT)
 

@@ -85,7 +85,7 @@ const loadTranslated: LoadHookSync = (url, context, load) => {
   return { ...loaded, format, source: stripTypeScriptTypes(source, options) }
 }
 
-/** Without "type" in package.json, Node strips the types to tell the format, and throws for syntax that is more. */
+/** Loads what Node refuses: without "type" in package.json it strips the types to tell the format, and throws for other syntax. */
 const loadUnlessUnsupported: LoadHookSync = (url, context, load) => {
   try {
     return load(url, context)

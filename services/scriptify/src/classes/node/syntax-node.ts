@@ -16,11 +16,11 @@ export interface Node {
   value?: unknown
   optional?: boolean
   accessibility?: string
-  // Of a parameter.
+  // These belong to a parameter.
   left?: Node
   right?: Node
   argument?: Node
-  // Of a type.
+  // These belong to a type.
   typeAnnotation?: Node | null
   typeName?: { name?: string }
   typeArguments?: { params?: Node[] } | null
@@ -28,7 +28,7 @@ export interface Node {
   types?: Node[]
   literal?: Node
   operator?: string
-  // Of a member of an enum.
+  // This belongs to a member of an enum.
   initializer?: Node | null
 }
 

@@ -75,7 +75,7 @@ function parseWord(raw: string): ShellWord {
   return { raw, value, openQuote }
 }
 
-/** In double quotes a backslash escapes few characters, in single ones none. */
+/** Tells whether a backslash escapes the character: few in double quotes, none in single ones. */
 const isEscape = (quote: ShellWord['openQuote'], next: string): boolean =>
   quote === '' || (quote === '"' && /["\\$`]/.test(next))
 

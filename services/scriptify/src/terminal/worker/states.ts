@@ -17,7 +17,7 @@ export type WorkerEvent =
   | 'died'
   /** The first Ctrl-C while an entry is handled. */
   | 'interrupt'
-  /** Each later one. */
+  /** Each later Ctrl-C. */
   | 'kill'
   /** The terminal got a signal that ends it before its first prompt or statement. */
   | 'abort'
@@ -29,11 +29,11 @@ export type Action =
   | 'reject'
   /** Rejects what waits for an answer, and goes on with the copy. */
   | 'resume'
-  /** Also says that the process died although no statement ran. */
+  /** The same, and the user learns that the process died although no statement ran. */
   | 'resumeAndTell'
   /** Rejects what waits for an answer, and launches another worker with what the session remembers. */
   | 'recover'
-  /** Also says if that fails: no statement waits for it. */
+  /** The same, and the user learns of its failure: no statement waits for it. */
   | 'recoverAndTell'
   | 'finish'
   /** Resolves `ended` with the exit status. Nothing is rejected: a script that ends waits for no answer. */
@@ -41,7 +41,7 @@ export type Action =
   /** Tells the worker, which stops what it runs. */
   | 'tell'
   | 'kill'
-  /** Not before START_PATIENCE_MS: pressed again and again, Ctrl-C would kill each new process. */
+  /** Kills after START_PATIENCE_MS: pressed again and again, Ctrl-C would kill each new process. */
   | 'killIfSlow'
 
 /**

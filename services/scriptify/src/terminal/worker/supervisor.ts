@@ -63,7 +63,7 @@ export interface SupervisedWorker {
   close(): Promise<void>
 }
 
-/** How long Ctrl-C waits for a start. */
+/** How long a start takes at least before Ctrl-C may kill it. */
 const START_PATIENCE_MS = 5000
 
 /** Supervises the worker of a session, which `start` starts, by the table of its states. */

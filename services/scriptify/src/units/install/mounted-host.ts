@@ -4,14 +4,14 @@ import { CliError, EXIT } from '../../io/cli-error.ts'
 import type { MethodCall } from '../../run/method-call.ts'
 import type { CommandWords } from '../../run/runtime.ts'
 
-/** Where scriptify is installed on this machine: the root of the repository. */
+/** The folder of scriptify on this machine: the root of the repository. */
 export const OWN_HOME = resolve(import.meta.dirname, '../../../../..')
 const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin']
 
 /** Another host, whose files are mounted below `root`. */
 export interface MountedHost {
   readonly root: string
-  /** Where scriptify is installed on that host. */
+  /** The folder of scriptify on that host. */
   readonly home: string
   /** The php or node of the host; default: the first in the usual folders. */
   readonly program?: string | undefined

@@ -1,6 +1,6 @@
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '"': '\\"', '\\': '\\\\' }
 
-/** One word of an ExecStart line (systemd.service(5), "Command lines"): C escapes, `%` and `$` doubled. */
+/** Quotes one word of an ExecStart line (systemd.service(5), "Command lines"): C escapes, `%` and `$` doubled. */
 export function quoteSystemdWord(word: string): string {
   const escaped = word
     .replace(/[\p{Cc}"\\]/gu, (character) => NAMED[character] ?? escapeBytes(character))

@@ -16,7 +16,7 @@ const TIMER_PATH = `${FOLDER}/{name}.timer`
 const SEARCH_PATH = ['/usr/lib', '/lib', '/usr/local/lib', '/etc', '/run']
 /** The units that start a service of their name, and that service. */
 const KINDS = ['service', 'timer', 'socket', 'path']
-/** Where CacheDirectory= of the units is. */
+/** The folder that CacheDirectory=scriptify names. */
 const CACHE_FOLDER = '/var/cache/scriptify'
 const JOURNALS = '/{run,var}/log/journal/*/system.journal'
 /** LONG_LINE_MAX: systemd does not load a unit with a longer line. */
@@ -43,7 +43,7 @@ export const systemd: InitSystem = {
     read: ({ lines, follow }) => [
       ...(['journalctl', '--unit', `${name}.service`, '--lines', `${lines}`, '--no-pager'] as const),
       ...['--output', 'short-iso', '--no-hostname', '--quiet'],
-      // Without what systemd says about it.
+      // What systemd says about it is left out.
       ...['--identifier', name],
       ...(follow ? ['--follow'] : []),
     ],
