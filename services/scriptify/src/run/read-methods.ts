@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { RuntimeName } from '../classes/choose-runtime.ts'
-import { loadRuntime } from './load-runtime.ts'
-import { resolveCall } from './resolve-call.ts'
+import { loadRuntime, resolveCall } from './resolve-call.ts'
 
 export interface ListedMethod {
   /** The reference as `run` takes it. */

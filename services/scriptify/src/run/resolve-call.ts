@@ -2,9 +2,17 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { RuntimeName } from '../classes/choose-runtime.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
-import { loadRuntime } from './load-runtime.ts'
 import type { MethodCall } from './method-call.ts'
 import { resolveReference } from './resolve-reference.ts'
+import type { Runtime } from './runtime.ts'
+
+const RUNTIMES: Record<RuntimeName, () => Promise<Runtime>> = {
+  php: async () => (await import('./php/runtime.ts')).phpRuntime,
+  node: async () => (await import('./node/runtime.ts')).nodeRuntime,
+}
+
+/** Loads one language; the other costs nothing. */
+export const loadRuntime = (name: RuntimeName): Promise<Runtime> => RUNTIMES[name]()
 
 /** A call as the command line describes it; paths may be relative. */
 export interface CallOptions extends Omit<MethodCall, 'reference' | 'rootdir' | 'bootstrap'> {

@@ -1,7 +1,6 @@
 import { CliError, EXIT, errorCode } from '../../io/cli-error.ts'
-import { loadRuntime } from '../../run/load-runtime.ts'
 import type { MethodCall } from '../../run/method-call.ts'
-import { resolveCall } from '../../run/resolve-call.ts'
+import { loadRuntime, resolveCall } from '../../run/resolve-call.ts'
 import { runCheckCommand } from '../../run/run-check-command.ts'
 import type { CommandWords, Runtime } from '../../run/runtime.ts'
 import { SYSTEM_PATH } from '../paths.ts'
