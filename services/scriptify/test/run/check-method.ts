@@ -1,6 +1,7 @@
 // check-method.ts <rootdir> <reference> [uid]: checks a method as install does, and says the outcome.
 import { CliError } from '../../src/io/cli-error.ts'
 import { loadRuntime, resolveCall } from '../../src/run/resolve-call.ts'
+import { runCheckCommand } from '../../src/run/run-check-command.ts'
 
 const [rootdir = '.', reference = '', uid] = process.argv.slice(2)
 try {
