@@ -417,6 +417,7 @@ describe('a user with a factor', () => {
       auth_time: Math.floor(later / 1000),
     })
     expect((await send(guarded[4] ?? { method: 'PUT', url: '' }, raised.json().token)).statusCode).toBe(204)
+    expect(await listOf(raised.json().token)).toEqual({ factors: [], recoveryCodes: 0 })
     expect((await logIn(app, user.email)).statusCode, 'without a factor again').toBe(200)
     expect((await mailTo(app, user.email, 'factor-removed')).variables.address).toBe('127.0.*.*')
   })
