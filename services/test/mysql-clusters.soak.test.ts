@@ -4,6 +4,7 @@ import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { readAllMigrations } from '@latchkey/shared/database/migration-files.ts'
 import { createMigrator, MIGRATION_LOCK } from '@latchkey/shared/database/migrations.ts'
+import { withRowLock } from '@latchkey/shared/database/mysql/row-lock.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aUser, PASSWORD } from '../auth-api/test/support/start-app.ts'
@@ -12,14 +13,18 @@ import { hasDocker } from './servers/shared-server.ts'
 import { addressOf, type Service, startServiceProcess } from './support/auth-api-process.ts'
 import { CLUSTERS, type ClusterNode, type MysqlCluster, startCluster } from './support/mysql-clusters.ts'
 import { serviceUrl } from './support/test-database.ts'
+import { waitFor } from './support/wait-for.ts'
 
 /** How often each fault happens. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
 const USERS = 10
 /** A node that is silent for this long is left out by the others. */
 const SILENCE_SECONDS = 3
-const UNNOTICED_MS = 4_000 * SILENCE_SECONDS
+/** The load between two faults. */
+const UNDISTURBED_MS = 3_000
 const CODE_ATTEMPTS = 5
+/** A tenth of that of migrations. */
+const PACE = { beatMs: 200, silenceMs: 2_000 }
 const NAMES = readAllMigrations('mysql').map(({ name }) => name)
 
 describe.skipIf(!hasDocker()).each(CLUSTERS)('two replicas on two nodes of %s', (kind) => {
@@ -86,7 +91,7 @@ describe.skipIf(!hasDocker()).each(CLUSTERS)('two replicas on two nodes of %s', 
 
   it('take over the lock of a migration that has died on another node', async () => {
     await nodes[2].query(`insert into latchkey_lock (name, holder) values ('${MIGRATION_LOCK}', 'dead')`)
-    expect(await createMigrator(dbs[0] as Database).up()).toEqual([])
+    expect(await withRowLock(dbs[0] as Database, MIGRATION_LOCK, async () => 'done', PACE)).toBe('done')
     expect(await nodes[1].query('select * from latchkey_lock')).toEqual([])
   })
 
@@ -148,17 +153,23 @@ describe.skipIf(!hasDocker()).each(CLUSTERS)('two replicas on two nodes of %s', 
       }
     }
     const running = users.map(({ userid }, index) => keepChanging(userid, tokens[index] ?? ''))
-    const [first] = nodes
+    const [first, second] = nodes
+    const leftOut = async () => {
+      await waitFor(() => second.isOneOf(2))
+      await wait(UNDISTURBED_MS)
+    }
     for (let round = 0; round < ROUNDS; round++) {
-      await wait(3_000)
+      await wait(UNDISTURBED_MS)
       await first.kill()
-      await wait(UNNOTICED_MS)
+      await leftOut()
       await first.start()
-      await wait(3_000)
+      await wait(UNDISTURBED_MS)
       await first.pause()
-      await wait(UNNOTICED_MS)
+      await leftOut()
       await first.unpause()
-      await wait(UNNOTICED_MS)
+      await waitFor(() => second.isOneOf(3))
+      await waitFor(first.isSynced)
+      await wait(UNDISTURBED_MS)
     }
     isEnding = true
     await Promise.all(running)

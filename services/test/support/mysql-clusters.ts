@@ -23,6 +23,8 @@ export interface ClusterNode {
   /** Starts a node that was killed, and lets it join the others. */
   start(): Promise<void>
   isSynced(): Promise<boolean>
+  /** Whether the cluster, as this node sees it, has so many nodes. */
+  isOneOf(nodes: number): Promise<boolean>
 }
 
 export interface MysqlCluster extends AsyncDisposable {
@@ -40,7 +42,8 @@ const GROUP = 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee'
  */
 export async function startCluster(kind: ClusterKind, silenceSeconds = 20): Promise<MysqlCluster> {
   const network = await new Network().start()
-  const { image, command, synced, join } = KINDS[kind]
+  const { image, command, join } = KINDS[kind]
+  const [first = '', ...others] = NAMES
   const found: ClusterNode[] = []
   const containers: StartedTestContainer[] = []
   /** Lets a node join as soon as it answers. */
@@ -55,7 +58,7 @@ export async function startCluster(kind: ClusterKind, silenceSeconds = 20): Prom
     await waitFor(node.isSynced, 120_000)
   }
 
-  for (const [index, name] of NAMES.entries()) {
+  async function startNode(name: string, index: number): Promise<void> {
     const port = await findFreePort()
     const container = await new GenericContainer(image)
       .withNetwork(network)
@@ -67,10 +70,12 @@ export async function startCluster(kind: ClusterKind, silenceSeconds = 20): Prom
       .withWaitStrategy(Wait.forSuccessfulCommand('true'))
       .start()
     containers.push(container)
-    const node = await createNode(container, port, synced)
-    found.push(node)
+    const node = await createNode(container, port, kind)
+    found[index] = node
     await joinOnce(node, index === 0 ? 'first' : 'new')
   }
+  await startNode(first, 0)
+  await Promise.all(others.map((name, index) => startNode(name, index + 1)))
   const nodes = found.map((node) => ({
     ...node,
     async start() {
@@ -90,8 +95,9 @@ export async function startCluster(kind: ClusterKind, silenceSeconds = 20): Prom
 async function createNode(
   container: StartedTestContainer,
   port: number,
-  synced: string,
+  kind: ClusterKind,
 ): Promise<ClusterNode> {
+  const { synced, members } = KINDS[kind]
   const { container: engine } = await getContainerRuntimeClient()
   const handle = engine.getById(container.getId())
   const url = `mysql://root:${PASSWORD}@127.0.0.1:${port}/${DATABASE}`
@@ -109,6 +115,11 @@ async function createNode(
       connection.destroy()
     }
   }
+  const finds = (sql: string) =>
+    query(sql).then(
+      (rows) => rows.length === 1,
+      () => false,
+    )
   return {
     url,
     query,
@@ -116,11 +127,8 @@ async function createNode(
     pause: () => handle.pause(),
     unpause: () => handle.unpause(),
     start: () => handle.start(),
-    isSynced: () =>
-      query(synced).then(
-        (rows) => rows.length === 1,
-        () => false,
-      ),
+    isSynced: () => finds(synced),
+    isOneOf: (nodes) => finds(members(nodes)),
   }
 }
 
@@ -129,6 +137,8 @@ interface Kind {
   command(name: string, index: number, silenceSeconds: number): string
   /** Finds one row where the node is synced. */
   synced: string
+  /** Finds one row where the cluster has so many nodes. */
+  members(count: number): string
   /** Lets a new node, or one that was killed, join the others. */
   join(node: Pick<ClusterNode, 'query'>, as: 'first' | 'new' | 'again'): Promise<unknown>
 }
@@ -158,6 +168,7 @@ const KINDS: Record<ClusterKind, Kind> = {
     command: (name, index, silenceSeconds) =>
       `${index === 0 ? prepareGalera : receiveGalera}\nexec ${galera(name, silenceSeconds)} $NEW`,
     synced: "show status where variable_name = 'wsrep_local_state_comment' and value = 'Synced'",
+    members: (count) => `show status where variable_name = 'wsrep_cluster_size' and value = ${count}`,
     join: async () => undefined,
   },
   'group-replication': {
@@ -176,6 +187,8 @@ const KINDS: Record<ClusterKind, Kind> = {
       ].join(' '),
     synced: `select 1 from performance_schema.replication_group_members
       where member_id = @@server_uuid and member_state = 'ONLINE'`,
+    members: (count) =>
+      `select count(*) from performance_schema.replication_group_members having count(*) = ${count}`,
     join: async (node, as) => {
       // What the set-up of each container has written would be changes that the group does not have.
       if (as !== 'again')

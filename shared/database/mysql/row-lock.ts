@@ -6,10 +6,8 @@ type LockDatabase = Pick<Database, 'dialect' | 'query' | 'execute' | 'runScript'
 
 /** Time that a second migration waits for the first. */
 export const LOCK_TIMEOUT_SECONDS = 300
-/** The holder of the lock says this often that it is alive. */
-const BEAT_MS = 2_000
-/** A holder that says nothing for this long has died. */
-const SILENCE_MS = 20_000
+/** How often the holder of the lock says that it is alive, and the silence after which it has died. */
+const PACE = { beatMs: 2_000, silenceMs: 20_000 }
 const POLL_MS = 200
 
 const CREATE = `create table if not exists latchkey_lock (
@@ -49,11 +47,12 @@ export async function withRowLock<Result>(
   db: LockDatabase,
   name: string,
   work: () => Promise<Result>,
+  { beatMs, silenceMs } = PACE,
 ): Promise<Result> {
   const holder = randomUUID()
   await db.runScript(CREATE)
-  await take(db, name, holder)
-  const beat = setInterval(() => void db.execute(BEAT, [name, holder]).catch(() => undefined), BEAT_MS)
+  await take(db, { name, holder, silenceMs })
+  const beat = setInterval(() => void db.execute(BEAT, [name, holder]).catch(() => undefined), beatMs)
   try {
     return await work()
   } finally {
@@ -63,7 +62,10 @@ export async function withRowLock<Result>(
   }
 }
 
-async function take(db: LockDatabase, name: string, holder: string): Promise<void> {
+async function take(
+  db: LockDatabase,
+  { name, holder, silenceMs }: { name: string; holder: string; silenceMs: number },
+): Promise<void> {
   const end = Date.now() + LOCK_TIMEOUT_SECONDS * 1_000
   let seen: Holder | undefined
   let seenAt = Date.now()
@@ -73,7 +75,7 @@ async function take(db: LockDatabase, name: string, holder: string): Promise<voi
       seen = row
       seenAt = Date.now()
     }
-    const isSilent = Date.now() - seenAt > SILENCE_MS
+    const isSilent = Date.now() - seenAt > silenceMs
     if (seen && isSilent && (await db.execute(TAKE_OVER, [name, holder, seen.holder, seen.beats])) === 1)
       return
     if (Date.now() > end) throw lockNotFree(name)

@@ -1,0 +1,28 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { withRowLock } from '@latchkey/shared/database/mysql/row-lock.ts'
+import { expect, it } from 'vitest'
+import { isPostgres } from '../../test/support/engine.ts'
+import { createEmptyDatabase } from '../../test/support/test-database.ts'
+
+/** Shorter than that of migrations. */
+const PACE = { beatMs: 200, silenceMs: 3_000 }
+
+it.skipIf(isPostgres())('a migration that takes longer than its lock would last keeps it', async () => {
+  await using database = await createEmptyDatabase()
+  const { db } = database
+  const order: string[] = []
+  const slow = withRowLock(
+    db,
+    'test',
+    async () => {
+      order.push('slow begins')
+      await wait(2 * PACE.silenceMs)
+      order.push('slow ends')
+    },
+    PACE,
+  )
+  await expect.poll(() => order).toEqual(['slow begins'])
+  await withRowLock(db, 'test', async () => order.push('next'), PACE)
+  await slow
+  expect(order).toEqual(['slow begins', 'slow ends', 'next'])
+})
