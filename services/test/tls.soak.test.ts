@@ -1,15 +1,15 @@
 import { once } from 'node:events'
-import { mkdtempDisposable, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { generate } from 'selfsigned'
 import { SMTPServer } from 'smtp-server'
 import { GenericContainer, Wait } from 'testcontainers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readSnippets } from '../../scripts/docs/snippets.ts'
 import { addressOf, serviceEnvironment, startServiceProcess } from './support/auth-api-process.ts'
+import { type Authority, anAuthority } from './support/certificate-authority.ts'
 import { ROOT, run } from './support/images.ts'
+import { startRedisServers } from './support/redis-servers.ts'
+import { startServices } from './support/running-services.ts'
 import { startWorkerProcess } from './support/worker-process.ts'
 
 const PASSWORD = 'secret'
@@ -17,28 +17,6 @@ const PASSWORD = 'secret'
 const URLS = readSnippets(ROOT, 'docs/how-to/encrypt-connections.md')
   .flatMap(({ text }) => text.split('\n'))
   .flatMap((line) => /^[A-Z_]+_URL='?(\w+:[^']+)'?$/.exec(line)?.[1] ?? [])
-
-interface Authority {
-  /** The path of the certificate of the authority. */
-  path: string
-  /** A certificate for `localhost`, and its key. */
-  server: { cert: string; key: string }
-}
-
-async function anAuthority(): Promise<Authority> {
-  const folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-ca-'))
-  onTestFinished(() => folder.remove())
-  const ca = await generate([{ name: 'commonName', value: 'Example CA' }], {
-    extensions: [{ name: 'basicConstraints', cA: true, critical: true }],
-  })
-  const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }], {
-    extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }] }],
-    ca: { key: ca.private, cert: ca.cert },
-  })
-  const path = join(folder.path, 'ca.crt')
-  await writeFile(path, ca.cert)
-  return { path, server: { cert, key } }
-}
 
 const SERVERS = {
   postgres: {
@@ -159,7 +137,38 @@ describe.each([
     await expect.poll(() => distrusting.log()).toContain('not ready, waiting')
     const log = distrusting.log()
     expect(log).toMatch(/mail at [^"]*certificate/)
-    expect(log).toMatch(/queue at [^"]*unreachable/)
+    expect(log).toMatch(/queue at [^"]*certificate/)
     expect(/database at [^"]*certificate/.test(log), log).toBe(database === 'mysql')
+  })
+})
+
+describe.each([
+  { image: 'redis:8', topology: 'Sentinel' },
+  { image: 'valkey/valkey:9', topology: 'Cluster' },
+] as const)('with TLS to a $topology of $image', ({ image, topology }) => {
+  it('the queue follows its primary, and a client that does not trust it is told why', async () => {
+    const authority = await anAuthority()
+    await using redis = await startRedisServers(image, topology, authority)
+    await using flow = await startServices('PostgreSQL only', {
+      both: { QUEUE_URL: redis.url, NODE_EXTRA_CA_CERTS: authority.path },
+    })
+    const arrives = async () => {
+      const { email } = await flow.newUser()
+      expect((await flow.request(email)).status).toBe(200)
+      await expect.poll(() => flow.mailbox.to(email)).toHaveLength(1)
+    }
+    await arrives()
+    const old = await redis.primary()
+    await redis.switchOver()
+    await expect.poll(() => redis.primary()).not.toBe(old)
+    await arrives()
+
+    const other = await anAuthority()
+    await using distrusting = await flow.startWorker({ NODE_EXTRA_CA_CERTS: other.path })
+    await expect.poll(() => distrusting.log()).toContain('not ready, waiting')
+    expect(distrusting.log()).toMatch(
+      /"queue at localhost:[^"]*certificate is not trusted; set NODE_EXTRA_CA_CERTS\)"/,
+    )
+    expect(flow.api.output() + flow.worker.log()).not.toContain('has no TLS')
   })
 })

@@ -1,5 +1,6 @@
 import type { Telemetry } from 'bullmq'
 import { within } from '../clock.ts'
+import { describeTls } from '../redis/open-redis.ts'
 import { mailJobOptions } from './job-options.ts'
 import { MAIL_QUEUE, type MailJob } from './mail-job.ts'
 import { type BullQueue, type OpenQueue, openBullQueue, type QueueMemory } from './queue-backend.ts'
@@ -135,7 +136,9 @@ async function open(
   } catch (error) {
     opened.close().catch(() => undefined)
     // BullMQ waits for a server that it cannot reach, and reports why.
-    throw lastError ? new Error('The mail queue cannot be reached', { cause: lastError }) : error
+    throw lastError
+      ? new Error('The mail queue cannot be reached', { cause: describeTls(url, lastError) })
+      : error
   }
 }
 

@@ -1,4 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { rootReason } from '../root-reason.ts'
 import { parseRedisServers, redisKind } from './redis-url.ts'
 
 /** A client of one server, of the one that Sentinels name, or of a cluster. */
@@ -21,6 +22,12 @@ export function openRedis(url: string, waits: RedisWaits, onError: (error: Error
   client.on('error', onError)
   return client
 }
+
+/** ioredis drops why a Sentinel or a server of a cluster is refused, and says only that the connection is closed. */
+export const describeTls = (url: string, error: Error): Error =>
+  url.startsWith('rediss') && /Connection is closed|^Redis is unavailable$/.test(rootReason(error))
+    ? new Error('no server answers, or its certificate is not trusted; set NODE_EXTRA_CA_CERTS')
+    : error
 
 function createClient(url: string, { enableOfflineQueue = true, ...waits }: RedisWaits): RedisClient {
   const options = {

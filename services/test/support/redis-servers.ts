@@ -1,4 +1,5 @@
 import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
+import type { Authority } from './certificate-authority.ts'
 import { findFreePort } from './free-port.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -34,20 +35,26 @@ const DOWN_AFTER_MS = 2_000
  * Servers in one container, each on the port that it has outside too: what servers and Sentinels say of each other's
  * addresses is then true for a client, on any system.
  */
-export async function startRedisServers(image: RedisImage, topology: Topology): Promise<RedisServers> {
+export async function startRedisServers(
+  image: RedisImage,
+  topology: Topology,
+  authority?: Authority,
+): Promise<RedisServers> {
   const ports = await Promise.all(Array.from({ length: 6 }, findFreePort))
   const container = await new GenericContainer(image)
     .withEntrypoint(['sleep'])
     .withCommand(['infinity'])
     .withExposedPorts(...ports.map((port) => ({ container: port, host: port })))
+    .withCopyContentToContainer(authority ? tlsFiles(authority) : [])
     .withWaitStrategy(Wait.forSuccessfulCommand('true'))
     .start()
   const shell = createShell(container)
+  const hasTls = authority !== undefined
   const program = image.startsWith('valkey') ? 'valkey' : 'redis'
   const cli = (port: number, password = PASSWORD) =>
-    `${program}-cli -p ${port} --no-auth-warning -a ${password}`
+    `${program}-cli ${authority ? '--tls --cacert /tls/ca ' : ''}-p ${port} --no-auth-warning -a ${password}`
   const start = (port: number, options = '') =>
-    shell(`mkdir -p /tmp/${port} && ${program}-server ${serverOptions(port)} ${options}`)
+    shell(`mkdir -p /tmp/${port} && ${program}-server ${serverOptions(port, hasTls)} ${options}`)
   const servers = {
     ports,
     run: (port: number, ...command: string[]) => shell(`${cli(port)} ${command.join(' ')}`),
@@ -56,13 +63,37 @@ export async function startRedisServers(image: RedisImage, topology: Topology): 
     [Symbol.asyncDispose]: async () => void (await container.stop()),
   }
   return topology === 'Sentinel'
-    ? withSentinels({ ...servers, shell, cli, start, program })
-    : asCluster({ ...servers, shell, cli, start })
+    ? withSentinels({ ...servers, shell, cli, start, program, hasTls })
+    : asCluster({ ...servers, shell, cli, start, hasTls })
 }
 
-const serverOptions = (port: number) =>
+const tlsFiles = ({ ca, server }: Authority) => [
+  { content: ca, target: '/tls/ca' },
+  { content: server.cert, target: '/tls/cert' },
+  { content: server.key, target: '/tls/key' },
+]
+
+/** With TLS, servers name each other as their certificate does. */
+const TLS = {
+  'tls-cert-file': '/tls/cert',
+  'tls-key-file': '/tls/key',
+  'tls-ca-cert-file': '/tls/ca',
+  'tls-auth-clients': 'no',
+  'tls-replication': 'yes',
+}
+const NAMED = 'localhost'
+const NAMED_IN_CLUSTER = `--tls-cluster yes --cluster-announce-hostname ${NAMED} --cluster-preferred-endpoint-type hostname`
+const portOptions = (port: number, hasTls: boolean): Record<string, string | number> =>
+  hasTls ? { port: 0, 'tls-port': port, ...TLS } : { port }
+
+const asArguments = (options: Record<string, string | number>): string =>
+  Object.entries(options)
+    .map(([name, value]) => `--${name} ${value}`)
+    .join(' ')
+
+const serverOptions = (port: number, hasTls: boolean) =>
   [
-    `--port ${port} --dir /tmp/${port} --pidfile /tmp/${port}/pid --daemonize yes --logfile /tmp/${port}/log`,
+    `${asArguments(portOptions(port, hasTls))} --dir /tmp/${port} --pidfile /tmp/${port}/pid --daemonize yes --logfile /tmp/${port}/log`,
     `--protected-mode no --requirepass ${PASSWORD} --masterauth ${PASSWORD}`,
     '--appendonly yes --maxmemory-policy noeviction',
   ].join(' ')
@@ -81,6 +112,7 @@ type Parts = Pick<RedisServers, 'ports' | 'run' | 'signal' | keyof AsyncDisposab
   shell: Shell
   cli: (port: number, password?: string) => string
   start: (port: number, options?: string) => Promise<string>
+  hasTls: boolean
 }
 
 /** A server with two replicas, and three Sentinels with a password of their own. */
@@ -89,22 +121,27 @@ async function withSentinels({
   cli,
   start,
   program,
+  hasTls,
   ports: all,
   ...servers
 }: Parts & { program: string }): Promise<RedisServers> {
   const [ports, sentinels] = [all.slice(0, 3), all.slice(3)]
   const [first = 0, ...replicas] = ports
-  await start(first)
-  for (const port of replicas) await start(port, `--replicaof 127.0.0.1 ${first}`)
+  const host = hasTls ? NAMED : '127.0.0.1'
+  const startServer = (port: number, options = '') =>
+    start(port, `${options} ${hasTls ? `--replica-announce-ip ${NAMED}` : ''}`)
+  await startServer(first)
+  for (const port of replicas) await startServer(port, `--replicaof ${host} ${first}`)
   for (const port of sentinels) {
     const settings = [
-      `port ${port}`,
+      ...Object.entries(portOptions(port, hasTls)).map((option) => option.join(' ')),
+      ...(hasTls ? ['sentinel resolve-hostnames yes', 'sentinel announce-hostnames yes'] : []),
       `requirepass ${SENTINEL_PASSWORD}`,
       `sentinel sentinel-pass ${SENTINEL_PASSWORD}`,
-      `sentinel monitor ${MASTER} 127.0.0.1 ${first} 2`,
+      `sentinel monitor ${MASTER} ${host} ${first} 2`,
       `sentinel auth-pass ${MASTER} ${PASSWORD}`,
       `sentinel down-after-milliseconds ${MASTER} ${DOWN_AFTER_MS}`,
-      `sentinel failover-timeout ${MASTER} 10000`,
+      `sentinel failover-timeout ${MASTER} 3000`,
       `daemonize yes\ndir /tmp\nlogfile /tmp/${port}.log\nprotected-mode no`,
     ]
     await shell(
@@ -115,21 +152,21 @@ async function withSentinels({
   const ask = (command: string) => shell(`${cli(asked, SENTINEL_PASSWORD)} sentinel ${command}`)
   await waitFor(async () => (await ask(`ckquorum ${MASTER}`)).startsWith('OK 3'))
   await waitFor(async () => (await ask(`replicas ${MASTER}`)).split('runid').length === 3)
-  const hosts = sentinels.map((port) => `127.0.0.1:${port}`).join(',')
+  const hosts = sentinels.map((port) => `${host}:${port}`).join(',')
   return {
     ...servers,
     ports,
-    url: `redis-sentinel://:${PASSWORD}@${hosts}/0?sentinelPassword=${SENTINEL_PASSWORD}#${MASTER}`,
+    url: `${hasTls ? 'rediss' : 'redis'}-sentinel://:${PASSWORD}@${hosts}/0?sentinelPassword=${SENTINEL_PASSWORD}#${MASTER}`,
     primary: async () => Number((await ask(`get-master-addr-by-name ${MASTER}`)).split(/\s+/)[1]),
-    start: async (port) => void (await start(port)),
+    start: async (port) => void (await startServer(port)),
     switchOver: async () => void (await ask(`failover ${MASTER}`)),
   }
 }
 
 /** Three servers with a replica each. */
-async function asCluster({ shell, cli, start, ports, ...servers }: Parts): Promise<RedisServers> {
+async function asCluster({ shell, cli, start, hasTls, ports, ...servers }: Parts): Promise<RedisServers> {
   const options = (port: number) =>
-    `--cluster-enabled yes --cluster-port ${port + 20_000} --cluster-node-timeout ${DOWN_AFTER_MS}`
+    `--cluster-enabled yes --cluster-port ${port + 20_000} --cluster-node-timeout ${DOWN_AFTER_MS} ${hasTls ? NAMED_IN_CLUSTER : ''}`
   const startNode = async (port: number) => void (await start(port, options(port)))
   const [asked = 0] = ports
   for (const port of ports) await startNode(port)
@@ -150,7 +187,9 @@ async function asCluster({ shell, cli, start, ports, ...servers }: Parts): Promi
   return {
     ...servers,
     ports,
-    url: `redis-cluster://:${PASSWORD}@${hosts.slice(0, 3).join(',')}`,
+    url: hasTls
+      ? `rediss-cluster://:${PASSWORD}@${hosts.slice(0, 3).join(',').replaceAll('127.0.0.1', NAMED)}`
+      : `redis-cluster://:${PASSWORD}@${hosts.slice(0, 3).join(',')}`,
     primary: async () => (await primary())?.port ?? 0,
     start: startNode,
     async switchOver() {
