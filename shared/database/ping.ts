@@ -2,17 +2,18 @@ import type { Database, Statement } from './database.ts'
 
 const PING: Statement = {
   name: 'database-ping',
-  text: ({ isReadOnly }) => `select ${isReadOnly} as is_read_only`,
+  text: ({ isReadOnly }) => `select ${isReadOnly} as is_read_only, current_timestamp(3) as now`,
 }
 
 /**
- * Rejects with `unavailable` where the database cannot be reached or cannot be changed. In a transaction, which a pooler in
+ * Resolves with the time of the database. Rejects with `unavailable` where the database cannot be reached or cannot be changed. In a transaction, which a pooler in
  * statement mode refuses.
  */
-export const ping = (db: Pick<Database, 'transaction'>): Promise<void> =>
+export const ping = (db: Pick<Database, 'transaction'>): Promise<Date> =>
   db.transaction(async (transaction) => {
-    const [row] = await transaction.query<{ is_read_only: boolean | number }>(PING)
-    if (row?.is_read_only) throw readOnlyServer()
+    const [row] = await transaction.query<{ is_read_only: boolean | number; now: Date }>(PING)
+    if (!row || row.is_read_only) throw readOnlyServer()
+    return row.now
   })
 
 /** The refusal of a change, under its SQLSTATE: the connection on which it occurs is not used again. */

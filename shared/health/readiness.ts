@@ -82,7 +82,9 @@ export function createReadiness(
 
   return {
     async read(): Promise<Health> {
-      if (!last || clock() - last.at >= CHECK_INTERVAL_MS) last = { at: clock(), results: runChecks() }
+      // A clock that is set back must not keep an old result.
+      if (!last || Math.abs(clock() - last.at) >= CHECK_INTERVAL_MS)
+        last = { at: clock(), results: runChecks() }
       const results = Object.entries(await last.results)
       const isReady =
         phase === 'serving' &&

@@ -143,7 +143,7 @@ const buildReadiness = ({
 }: Pick<WorkerDependencies, 'db' | 'queue' | 'sender'> & { clock: Clock }): Readiness =>
   createReadiness(
     {
-      database: async () => (await ping(db)) ?? 'ok',
+      database: () => ping(db).then(() => 'ok'),
       queue: async () => (await queue.ping()) ?? 'ok',
     },
     {

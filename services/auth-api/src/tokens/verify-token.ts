@@ -22,7 +22,7 @@ export interface TokenVerifier {
 }
 
 /** How far the clock of the issuing replica may be ahead (RFC 7519 §4.1.5). `exp` has no leeway. */
-const NOT_BEFORE_LEEWAY_SECONDS = 5
+export const NOT_BEFORE_LEEWAY_SECONDS = 5
 
 /**
  * Verifies tokens: signature, issuer, times and the shape of the claims. What was verified is remembered by the whole

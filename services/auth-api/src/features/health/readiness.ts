@@ -14,6 +14,7 @@ import {
 } from '@latchkey/shared/users/published-password.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { Config } from '../../config.ts'
+import { NOT_BEFORE_LEEWAY_SECONDS } from '../../tokens/verify-token.ts'
 
 export interface AppReadinessDependencies {
   db: Database
@@ -32,19 +33,37 @@ export function createAppReadiness(config: Config, dependencies: AppReadinessDep
   const { queue, failures, clock } = dependencies
   // Without it every login succeeds, and mail waits in the outbox.
   const checkQueue = async () => (await queue.ping()) ?? 'ok'
+  const checkDatabase = createDatabaseCheck(config, dependencies)
+  let clockOutcome = 'ok'
   return createReadiness(
-    { database: createDatabaseCheck(config, dependencies) },
     {
-      optional: { queue: rememberingSuccess(checkQueue, QUEUE_CHECK_HOLDS_MS, clock) },
+      async database() {
+        const found = await checkDatabase()
+        clockOutcome = found.clock
+        return found.database
+      },
+    },
+    {
+      optional: {
+        queue: rememberingSuccess(checkQueue, QUEUE_CHECK_HOLDS_MS, clock),
+        // Other replicas refuse the tokens of one that is ahead.
+        clock: async () => clockOutcome,
+      },
       failures,
       clock,
     },
   )
 }
 
+/** The database has read its clock between `before` and `after`. */
+function compareClocks(database: number, before: number, after: number): string {
+  if (before - database > 1_000 * NOT_BEFORE_LEEWAY_SECONDS) return 'ahead of the clock of the database'
+  return database - after > 1_000 * NOT_BEFORE_LEEWAY_SECONDS ? 'behind the clock of the database' : 'ok'
+}
+
 /** Passes when the database can be changed, has every migration of this release and, asked once, is accepted. */
 function createDatabaseCheck(config: Config, dependencies: AppReadinessDependencies) {
-  const { db, refuse } = dependencies
+  const { db, refuse, clock } = dependencies
   const migrator = createMigrator(db)
   let isAccepted = false
 
@@ -56,8 +75,7 @@ function createDatabaseCheck(config: Config, dependencies: AppReadinessDependenc
     throw reason
   }
 
-  return async (): Promise<string> => {
-    await ping(db)
+  async function judge(): Promise<string> {
     if (isAccepted) return 'ok'
     refuseFor(await findSharedAccounts(migrator))
     const isMigrated = (await migrator.status()).every(({ appliedAt }) => appliedAt !== undefined)
@@ -65,6 +83,13 @@ function createDatabaseCheck(config: Config, dependencies: AppReadinessDependenc
     refuseFor(await findDemoUsers(config, dependencies))
     isAccepted = true
     return 'ok'
+  }
+
+  return async () => {
+    const before = clock()
+    const now = await ping(db)
+    const clocks = compareClocks(now.getTime(), before, clock())
+    return { database: await judge(), clock: clocks }
   }
 }
 
