@@ -22,6 +22,7 @@ const OTHERS = [
   'node_filesystem_size_bytes',
   'node_textfile_mtime_seconds',
   'kube_cronjob_status_last_successful_time',
+  'barman_cloud_cloudnative_pg_io_last_available_backup_timestamp',
   'kube_deployment_status_replicas_unavailable',
   'kube_job_status_failed',
   'kube_pod_container_status_last_terminated_exitcode',
