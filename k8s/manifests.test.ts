@@ -241,7 +241,7 @@ describe.skipIf(!hasKubectl)('the other choices', () => {
     const selected = renderWith(['monitoring']).filter(({ apiVersion }) =>
       apiVersion.startsWith('monitoring.coreos.com/'),
     )
-    expect(selected).toHaveLength(3)
+    expect(selected).toHaveLength(4)
     for (const { metadata } of selected) expect(metadata).toHaveProperty('labels.release')
   })
 
@@ -388,6 +388,32 @@ describe.skipIf(!hasKubectl)('the database of CloudNativePG', () => {
     expect(hostsOf('Deployment/mailer-worker')).toEqual([metadata.name])
     expect(hostsOf('Job/migrate')).toEqual(['latchkey-db-rw'])
     expect(hostsOf('CronJob/scriptify')).toEqual(['latchkey-db-rw'])
+  })
+
+  it('is reached by TLS only, under names that are in its certificate', () => {
+    const component = ['cloudnative-pg']
+    const pods = [...renderWith(component), ...renderWith(component, '', '../base/migration')]
+    const urls = pods.flatMap((pod) =>
+      [...JSON.stringify(pod).matchAll(/@(latchkey-db-[\w-]+):5432\/app([^"]*)"/g)].map(([, host, options]) => ({
+        pod,
+        host,
+        options,
+      })),
+    )
+    expect(urls).toHaveLength(7)
+    // The operator adds the names of the services of the cluster.
+    const { certificates } = specOf<{ certificates: { serverAltDNSNames: string[] } }>('Cluster')
+    for (const { pod, host, options } of urls) {
+      expect(['latchkey-db-rw', ...certificates.serverAltDNSNames]).toContain(host)
+      const { sslmode, sslrootcert } = Object.fromEntries(new URLSearchParams(options))
+      expect(sslmode).toBe('verify-full')
+      const text = JSON.stringify(pod)
+      expect(text).toContain(`{"mountPath":"${sslrootcert?.replace('/ca.crt', '')}","name":"database-ca"`)
+      // The operator's secret has the key of the authority too.
+      expect(text).toContain(
+        '{"name":"database-ca","secret":{"items":[{"key":"ca.crt","path":"ca.crt"}],"secretName":"latchkey-db-ca"}}',
+      )
+    }
   })
 
   it('has the secrets of the logins that the services name', () => {
@@ -573,8 +599,13 @@ it.skipIf(!hasKubectl)(
 
 it.skipIf(!hasKubectl)('has an example of external secrets with each secret that prod needs', () => {
   const brought = readManifests(SECRETS_EXAMPLE).map(({ metadata }) => metadata.name)
-  const text = JSON.stringify([...manifestsOf('overlays/prod'), ...manifestsOf('overlays/prod/migration')])
+  const text = JSON.stringify([
+    ...manifestsOf('overlays/prod'),
+    ...manifestsOf('overlays/prod/migration'),
+    ...manifestsOf('overlays/prod/database'),
+  ])
   const needed = [
+    ...text.matchAll(/"(?:passwordSecret|accessKeyId)":\{(?:"key":"\w+",)?"name":"([^"]+)"/g),
     ...text.matchAll(/"secret(?:Key)?Ref":\{(?:"key":"\w+",)?"name":"([^"]+)"/g),
     ...text.matchAll(/"name":"([^"]+)","parameter":/g),
   ].map(([, name]) => name)
