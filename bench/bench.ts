@@ -11,6 +11,7 @@ import { measureGrowth } from './measure-growth.ts'
 import { measureHttp } from './measure-http.ts'
 import { measureMail } from './measure-mail.ts'
 import { measureMemory, measureStart } from './measure-process.ts'
+import { measureRoundTrips } from './measure-round-trips.ts'
 import { HTTP_ROWS } from './rows.ts'
 import { canPin, pinBenchmark } from './run/host.ts'
 import { prepareTarget, type Target } from './run/target.ts'
@@ -39,6 +40,7 @@ const ROWS: Readonly<Record<string, (target: Target) => Promise<Line[]>>> = {
   'cold start': (target) => measureStart(target, 2 * rounds + 1),
   memory: (target) => measureMemory(target, seconds),
   mail: measureMail,
+  'round trips': measureRoundTrips,
   growth: (target) => measureGrowth(target, { sizes: users, seconds }),
 }
 const chosen = Object.entries(ROWS).filter(
