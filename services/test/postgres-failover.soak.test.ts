@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { type ComposeProject, startProject } from './support/compose-project.ts'
 import { type Answer, PASSWORD, startLoad } from './support/failover-load.ts'
 import { findFreePort } from './support/free-port.ts'
-import { docker } from './support/images.ts'
+import { docker, VERSION } from './support/images.ts'
 import { openMailbox } from './support/mailbox.ts'
 
 /** How often each fault occurs; raised by hand for a longer soak. */
@@ -22,7 +22,7 @@ it('loses nothing that was acknowledged while PostgreSQL fails over', async () =
   await docker(
     'build',
     '--tag',
-    'latchkey/patroni:example',
+    `latchkey/patroni:${VERSION}`,
     '--file',
     `${EXAMPLE}/patroni.Dockerfile`,
     EXAMPLE,
@@ -44,10 +44,7 @@ it('loses nothing that was acknowledged while PostgreSQL fails over', async () =
   /** Each resolves with the moment at which HAProxy leads to a primary again. */
   const faults: Record<string, (primary: string) => Promise<number>> = {
     'planned switchover': async (primary) => {
-      await project.inside(
-        running(primary),
-        `patronictl -c /etc/patroni.yml switchover --leader ${primary} --force`,
-      )
+      await project.inside(running(primary), `patronictl switchover --leader ${primary} --force`)
       return proxy.leads(isAnother(primary))
     },
     'primary killed': async (primary) => {
@@ -96,10 +93,10 @@ it('loses nothing that was acknowledged while PostgreSQL fails over', async () =
   await load.end()
   proxy.stop()
 
-  const unsent = () => load.resets.filter((email) => mailbox.to(email).length === 0)
+  const unsent = () => load.resets.filter(({ what }) => mailbox.to(what).length === 0)
   await expect.poll(unsent, { timeout: FAILOVER_TIMEOUT_MS }).toEqual([])
   const idsOf = (email: string) => new Set(mailbox.to(email).map(({ messageId }) => messageId))
-  const twice = load.resets.filter((email) => idsOf(email).size > 1)
+  const twice = load.resets.filter(({ what }) => idsOf(what).size > 1)
   const count = (has: (status: number) => boolean) => load.answers.filter(({ status }) => has(status)).length
   console.table(rows)
   console.table([
@@ -212,7 +209,7 @@ function watchProxy(url: string) {
 
 /** The role and the state of each member, as Patroni tells them; nothing while that server is down. */
 async function states({ inside }: ComposeProject): Promise<string[]> {
-  const list = await inside('postgres-1', 'patronictl -c /etc/patroni.yml list -f json').catch(() => '[]')
+  const list = await inside('postgres-1', 'patronictl list -f json').catch(() => '[]')
   const members: { Role: string; State: string }[] = JSON.parse(list)
   return members.map(({ Role, State }) => `${Role}, ${State}`).toSorted()
 }

@@ -14,19 +14,30 @@ export interface Answer {
   hasRetryAfter: boolean
 }
 
-/** What one user knows: the last change that was acknowledged, and those since then whose outcome is unknown. */
+/** A value that a user has set, and when that was acknowledged; undefined where the outcome is unknown. */
+interface Change {
+  value: string
+  at?: number
+}
+
 interface Account {
   email: string
-  names: string[]
-  passwords: string[]
+  names: Change[]
+  passwords: Change[]
+}
+
+/** Something that was acknowledged, and when. */
+export interface Acknowledged {
+  what: string
+  at: number
 }
 
 export interface Load {
   answers: readonly Answer[]
   /** The addresses whose reset was accepted. */
-  resets: readonly string[]
+  resets: readonly Acknowledged[]
   /** Each acknowledged change that was found missing. */
-  lost: string[]
+  lost: readonly Acknowledged[]
   /** Ends the load, and looks for all that was acknowledged. */
   end(): Promise<void>
 }
@@ -44,9 +55,9 @@ const GIVE_UP_MS = 30_000
  * and so on request resets. */
 export function startLoad(api: string): Load {
   const answers: Answer[] = []
-  const lost: string[] = []
-  const resets: string[] = []
-  const ended: { token: string; at: number }[] = []
+  const lost: Acknowledged[] = []
+  const resets: Acknowledged[] = []
+  const ended = new Map<string, number>()
   let isEnding = false
 
   async function send(
@@ -78,31 +89,36 @@ export function startLoad(api: string): Load {
   }
 
   async function logIn(account: Account): Promise<string | undefined> {
-    for (const password of account.passwords) {
+    for (const { value: password } of account.passwords.toReversed()) {
       const { status, json } = await send('login', ['POST', '/login'], {
         body: { username: account.email, password },
       })
-      if (status === 200) account.passwords = [password]
+      if (status === 200) find(account, 'passwords', password)
       if (status !== 401) return json.token
     }
-    lost.push(`the password of ${account.email}`)
-    return undefined
+    throw new Error(`${account.email} has none of its passwords`)
   }
 
-  async function rename(account: Account, token: string, name: string): Promise<void> {
-    const { status } = await send('rename', ['PUT', '/profile'], { token, body: { name } })
-    account.names = status === 200 ? [name] : [...account.names, name]
+  /** Tells what is lost where `account` has `value`: what was acknowledged after that. */
+  function find({ email, ...changes }: Account, kind: 'names' | 'passwords', value: string): void {
+    const at = changes[kind].findLastIndex((each) => each.value === value)
+    for (const { at: acknowledgedAt } of changes[kind].splice(at + 1))
+      if (acknowledgedAt !== undefined) lost.push({ what: `${kind} of ${email}`, at: acknowledgedAt })
+    if (at < 0) throw new Error(`${email} has ${value}, which was not one of its ${kind}`)
+  }
+
+  async function rename(account: Account, token: string, value: string): Promise<void> {
+    const { status } = await send('rename', ['PUT', '/profile'], { token, body: { name: value } })
+    account.names.push(status === 200 ? { value, at: Date.now() } : { value })
   }
 
   async function changePassword(account: Account, token: string): Promise<string | undefined> {
-    const [currentPassword = PASSWORD] = account.passwords
-    const password = `N3w-${shuffle('bdfhjlnprtvxz')}`
-    const body = { currentPassword, password }
+    const currentPassword = account.passwords.at(-1)?.value ?? PASSWORD
+    const value = `N3w-${shuffle('bdfhjlnprtvxz')}`
+    const body = { currentPassword, password: value }
     const { status, json } = await send('password', ['PUT', '/profile/password'], { token, body })
-    if (status === 200) {
-      account.passwords = [password]
-      ended.push({ token, at: Date.now() })
-    } else account.passwords = [...account.passwords, password]
+    account.passwords.push(status === 200 ? { value, at: Date.now() } : { value })
+    if (status === 200) ended.set(token, Date.now())
     return json.token
   }
 
@@ -117,7 +133,7 @@ export function startLoad(api: string): Load {
       token = refreshed.json.token ?? token
       if (turn % 3 === 0) token = (await changePassword(account, token)) ?? token
       const { status } = await send('logout', ['POST', '/logout'], { token })
-      if (status === 204) ended.push({ token, at: Date.now() })
+      if (status === 204) ended.set(token, Date.now())
     }
   }
 
@@ -126,7 +142,7 @@ export function startLoad(api: string): Load {
       await wait(RESET_PAUSE_MS)
       const email = `ada${index}@example.com`
       const { status } = await send('reset', ['POST', '/login/resetrequest'], { body: { email } })
-      if (status === 200) resets.push(email)
+      if (status === 200) resets.push({ what: email, at: Date.now() })
     }
   }
 
@@ -134,27 +150,25 @@ export function startLoad(api: string): Load {
   async function useEndedTokens(): Promise<void> {
     while (!isEnding) {
       await wait(PAUSE_MS)
-      const old = ended.filter(({ at }) => Date.now() - at > REMEMBERED_MS)
+      const old = [...ended].filter(([, at]) => Date.now() - at > REMEMBERED_MS)
       const some = old.at(Math.floor(Math.random() * old.length))
-      if (some) await refuse(some.token)
+      if (some) await refuse(...some)
     }
   }
 
-  async function refuse(token: string): Promise<number> {
+  async function refuse(token: string, at: number): Promise<void> {
     const { status } = await send('ping', ['GET', '/sampleprotected/ping'], { token })
-    if (status === 200) lost.push('a log-out')
-    return status
+    if (status === 200 && ended.delete(token)) lost.push({ what: 'a log-out', at })
   }
 
   async function check(account: Account): Promise<void> {
     const token = await logIn(account)
     const { json } = await send('ping', ['GET', '/profile'], token ? { token } : {})
-    if (!account.names.includes(json.name ?? ''))
-      lost.push(`the name of ${account.email}: ${json.name}, not ${account.names}`)
+    find(account, 'names', json.name ?? '')
   }
 
   const accounts = Array.from({ length: ACTORS }, (_, index): Account => {
-    return { email: `actor${index}@example.com`, names: ['Ada'], passwords: [PASSWORD] }
+    return { email: `actor${index}@example.com`, names: [{ value: 'Ada' }], passwords: [{ value: PASSWORD }] }
   })
   const running = Promise.all([...accounts.map(act), requestResets(), useEndedTokens()])
   const stop = async () => {
@@ -170,7 +184,7 @@ export function startLoad(api: string): Load {
       await stop()
       await wait(REMEMBERED_MS)
       await Promise.all(accounts.map(check))
-      for (const { token } of ended) await refuse(token)
+      for (const [token, at] of ended) await refuse(token, at)
     },
   }
 }
