@@ -394,11 +394,13 @@ describe.skipIf(!hasKubectl)('the database of CloudNativePG', () => {
     const component = ['cloudnative-pg']
     const pods = [...renderWith(component), ...renderWith(component, '', '../base/migration')]
     const urls = pods.flatMap((pod) =>
-      [...JSON.stringify(pod).matchAll(/@(latchkey-db-[\w-]+):5432\/app([^"]*)"/g)].map(([, host, options]) => ({
-        pod,
-        host,
-        options,
-      })),
+      [...JSON.stringify(pod).matchAll(/@(latchkey-db-[\w-]+):5432\/app([^"]*)"/g)].map(
+        ([, host, options]) => ({
+          pod,
+          host,
+          options,
+        }),
+      ),
     )
     expect(urls).toHaveLength(7)
     // The operator adds the names of the services of the cluster.
