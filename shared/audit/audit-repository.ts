@@ -39,8 +39,6 @@ const FIND_SINCE: Statement = {
   text: 'select 1 as found from audit_event where userid = $1 and name = $2 and created_at > $3 limit 1',
 }
 
-export type AuditRepository = ReturnType<typeof createAuditRepository>
-
 /** The audit trail of the accounts. Given a transaction, it works inside that transaction. */
 export function createAuditRepository(db: Queryable) {
   return {

@@ -49,8 +49,6 @@ export interface ChallengesDependencies {
   clock: Clock
 }
 
-export type Challenges = ReturnType<typeof createChallenges>
-
 /**
  * Creates and checks challenges: signed texts, each for one answer of a client, such as the second step of a login. The
  * key, the type and the audience are others than those of access tokens, so that neither is taken for the other.

@@ -17,8 +17,6 @@ export interface Rendered {
 }
 
 type Template = Record<keyof Rendered, Handlebars.TemplateDelegate> & { language: string }
-export type RenderTemplate = ReturnType<typeof createTemplateRenderer>
-
 /**
  * Renders `<dir>/<language>/<template>.{subject,html,text}`; HTML escapes what it inserts. The files `<dir>/*.html` are
  * partials: `{{#> layout}}…{{/layout}}` wraps a mail in `layout.html`, and `{{> signature.text}}` ends a text with
