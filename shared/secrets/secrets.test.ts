@@ -23,10 +23,13 @@ describe('a secret that stands in this repository', () => {
     .split('\0')
     .filter((file) => file && !/package-lock\.json$|\.(png|jpg|woff2?)$/.test(file))
 
-  /** Base64 text that could be used as one of the two secrets, but no hexadecimal digests, no paths and no hashes of passwords. */
+  /**
+   * Base64 text that could be used as one of the two secrets, but no hexadecimal digests, no paths or URLs and no hashes of
+   * passwords.
+   */
   const published = tracked.flatMap((file) => {
     const text = readFileSync(join(ROOT, file), 'utf8')
-    return [...text.matchAll(/(?<![\w+/=$])[A-Za-z0-9+/]{43,}={0,2}(?![\w+/=])/g)]
+    return [...text.matchAll(/(?<![\w.+/=$])[A-Za-z0-9+/]{43,}={0,2}(?![\w+/=])/g)]
       .map(([secret]) => ({ file, secret }))
       .filter(
         ({ secret }) =>
