@@ -100,11 +100,11 @@ export function configOf(projects: TestProjectInlineConfiguration[]): ReturnType
   })
 }
 
-export function engineProject(engine: Engine): TestProjectInlineConfiguration {
+export function engineProject(engine: Engine, leftOut: string[] = []): TestProjectInlineConfiguration {
   return project(engine, {
     ...SHARED_MODULES,
     include: hasDocker ? [ENGINE_TESTS] : [],
-    exclude: [SOAK],
+    exclude: [SOAK, ...leftOut],
     provide: { engine },
   })
 }
