@@ -166,4 +166,18 @@ describe('remembering success', () => {
     await remembering()
     expect(check).toHaveBeenCalledTimes(3)
   })
+
+  it('keeps no result, and no failure, from before the clock was set back', async () => {
+    let now = 60_000
+    const check = vi.fn(async () => 'ok')
+    const failures = createFailures(() => now)
+    const queue = rememberingSuccess(check, 30_000, () => now)
+    const readiness = createReadiness({ queue }, { failures, clock: () => now })
+    readiness.serve()
+    failures.report('queue', new Error('unavailable'))
+    expect(await readiness.read()).toMatchObject({ isDegraded: true })
+    now = 0
+    expect(await readiness.read()).toMatchObject({ isDegraded: false })
+    expect(check).toHaveBeenCalledTimes(2)
+  })
 })

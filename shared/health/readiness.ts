@@ -76,15 +76,14 @@ export function createReadiness(
     }
     if (failedBefore.delete(name)) recoveredAt[name] = clock()
     const { at, reason } = failures.of(name)
-    const isFailing = at > (recoveredAt[name] ?? Number.NEGATIVE_INFINITY) && clock() - at < FAILURE_HOLDS_MS
+    const isFailing =
+      at > (recoveredAt[name] ?? Number.NEGATIVE_INFINITY) && isRecent(at, FAILURE_HOLDS_MS, clock)
     return isFailing ? { outcome: 'failing', reason } : result
   }
 
   return {
     async read(): Promise<Health> {
-      // A clock that is set back must not keep an old result.
-      if (!last || Math.abs(clock() - last.at) >= CHECK_INTERVAL_MS)
-        last = { at: clock(), results: runChecks() }
+      if (!last || !isRecent(last.at, CHECK_INTERVAL_MS, clock)) last = { at: clock(), results: runChecks() }
       const results = Object.entries(await last.results)
       const isReady =
         phase === 'serving' &&
@@ -115,12 +114,15 @@ export function createReadiness(
 export function rememberingSuccess(check: Check, validMs: number, clock: Clock): Check {
   let passedAt = Number.NEGATIVE_INFINITY
   return async () => {
-    if (clock() - passedAt < validMs) return 'ok'
+    if (isRecent(passedAt, validMs, clock)) return 'ok'
     const result = await check()
     if (result === 'ok') passedAt = clock()
     return result
   }
 }
+
+/** Whether a time is less than `ms` ago. A clock that is set back keeps no old result: the time is then in the future. */
+const isRecent = (at: number, ms: number, clock: Clock): boolean => Math.abs(clock() - at) < ms
 
 const runEach = (checks: Readonly<Record<string, Check>>, timeoutMs: number): Promise<[string, Result][]> =>
   Promise.all(
