@@ -30,17 +30,16 @@ const QUEUE_CHECK_HOLDS_MS = 5_000
 
 /** What auth-api needs before it takes requests. */
 export function createAppReadiness(config: Config, dependencies: AppReadinessDependencies): Readiness {
-  const { queue, failures, clock } = dependencies
+  const { db, queue, failures, clock } = dependencies
   // Without it every login succeeds, and mail waits in the outbox.
   const checkQueue = async () => (await queue.ping()) ?? 'ok'
-  const checkDatabase = createDatabaseCheck(config, dependencies)
+  const judgeDatabase = createDatabaseCheck(config, dependencies)
   let clockOutcome = 'ok'
   return createReadiness(
     {
       async database() {
-        const found = await checkDatabase()
-        clockOutcome = found.clock
-        return found.database
+        clockOutcome = await compareClocks(db, clock)
+        return judgeDatabase()
       },
     },
     {
@@ -55,15 +54,17 @@ export function createAppReadiness(config: Config, dependencies: AppReadinessDep
   )
 }
 
-/** The database has read its clock between `before` and `after`. */
-function compareClocks(database: number, before: number, after: number): string {
-  if (before - database > 1_000 * NOT_BEFORE_LEEWAY_SECONDS) return 'ahead of the clock of the database'
-  return database - after > 1_000 * NOT_BEFORE_LEEWAY_SECONDS ? 'behind the clock of the database' : 'ok'
+/** Compares this clock with that of the database, which reads it while it is pinged; rejects as `ping` does. */
+async function compareClocks(db: Database, clock: Clock): Promise<string> {
+  const before = clock()
+  const time = (await ping(db)).getTime()
+  if (before - time > 1_000 * NOT_BEFORE_LEEWAY_SECONDS) return 'ahead of the clock of the database'
+  return time - clock() > 1_000 * NOT_BEFORE_LEEWAY_SECONDS ? 'behind the clock of the database' : 'ok'
 }
 
-/** Passes when the database can be changed, has every migration of this release and, asked once, is accepted. */
+/** Passes when the database has every migration of this release and, asked once, is accepted. */
 function createDatabaseCheck(config: Config, dependencies: AppReadinessDependencies) {
-  const { db, refuse, clock } = dependencies
+  const { db, refuse } = dependencies
   const migrator = createMigrator(db)
   let isAccepted = false
 
@@ -75,7 +76,7 @@ function createDatabaseCheck(config: Config, dependencies: AppReadinessDependenc
     throw reason
   }
 
-  async function judge(): Promise<string> {
+  return async (): Promise<string> => {
     if (isAccepted) return 'ok'
     refuseFor(await findSharedAccounts(migrator))
     const isMigrated = (await migrator.status()).every(({ appliedAt }) => appliedAt !== undefined)
@@ -83,13 +84,6 @@ function createDatabaseCheck(config: Config, dependencies: AppReadinessDependenc
     refuseFor(await findDemoUsers(config, dependencies))
     isAccepted = true
     return 'ok'
-  }
-
-  return async () => {
-    const before = clock()
-    const now = await ping(db)
-    const clocks = compareClocks(now.getTime(), before, clock())
-    return { database: await judge(), clock: clocks }
   }
 }
 
