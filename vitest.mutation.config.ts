@@ -1,7 +1,10 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
-/** The tests that Stryker runs against mutants of security code, thousands of times: unit tests, and those over HTTP that need only the embedded PostgreSQL. */
+/**
+ * The tests that Stryker runs against mutants of security code, thousands of times: unit tests, and those over HTTP that need
+ * only the embedded PostgreSQL.
+ */
 export default defineConfig({
   test: {
     include: [

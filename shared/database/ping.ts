@@ -6,8 +6,8 @@ const PING: Statement = {
 }
 
 /**
- * Resolves with the time of the database. Rejects with `unavailable` where the database cannot be reached or cannot be changed. In a transaction, which a pooler in
- * statement mode refuses.
+ * Resolves with the time of the database. Rejects with `unavailable` where it cannot be reached or cannot be changed. Runs in a
+ * transaction, which a pooler in statement mode refuses.
  */
 export const ping = (db: Pick<Database, 'transaction'>): Promise<Date> =>
   db.transaction(async (transaction) => {

@@ -17,6 +17,7 @@ export interface Rendered {
 }
 
 type Template = Record<keyof Rendered, Handlebars.TemplateDelegate> & { language: string }
+
 /**
  * Renders `<dir>/<language>/<template>.{subject,html,text}`; HTML escapes what it inserts. The files `<dir>/*.html` are
  * partials: `{{#> layout}}…{{/layout}}` wraps a mail in `layout.html`, and `{{> signature.text}}` ends a text with
