@@ -80,7 +80,7 @@ const isEscape = (quote: ShellWord['openQuote'], next: string): boolean =>
   quote === '' || (quote === '"' && /["\\$`]/.test(next))
 
 /** A value as the rest of the typed word: as it is in single quotes, with backslashes elsewhere. */
-export function quoteFor(value: string, { openQuote }: Pick<ShellWord, 'openQuote'>): string {
+function quoteFor(value: string, { openQuote }: Pick<ShellWord, 'openQuote'>): string {
   if (openQuote === "'") return value.replaceAll("'", `'\\''`)
   return value.replaceAll(openQuote === '"' ? /["\\$`]/g : /[^\w@%+=:,./#-]/g, '\\$&')
 }
