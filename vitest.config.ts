@@ -11,6 +11,7 @@ const ENGINES: Engine[] = hasDocker ? ['postgres', 'mysql', 'mariadb'] : ['embed
 export const [FIRST_ENGINE = 'embedded'] = ENGINES
 /** What depends on no engine runs on the one that starts within half a second. */
 const ANY_ENGINE: Engine = 'embedded'
+type ProjectTest = NonNullable<TestProjectInlineConfiguration['test']>
 export const SOAK = '**/*.soak.test.ts'
 /** Where tests run against a database: of auth-api, of the admin classes, and of each extension. */
 const DATABASE_TESTS = '{admin/test,services/auth-api/test,extensions/*}/**'
@@ -100,19 +101,17 @@ export function configOf(projects: TestProjectInlineConfiguration[]): ReturnType
   })
 }
 
-export function engineProject(engine: Engine, leftOut: string[] = []): TestProjectInlineConfiguration {
+export function engineProject(engine: Engine, test: ProjectTest = {}): TestProjectInlineConfiguration {
   return project(engine, {
     ...SHARED_MODULES,
+    ...test,
     include: hasDocker ? [ENGINE_TESTS] : [],
-    exclude: [SOAK, ...leftOut],
+    exclude: [SOAK, ...(test.exclude ?? [])],
     provide: { engine },
   })
 }
 
-export function project(
-  name: string,
-  test: NonNullable<TestProjectInlineConfiguration['test']>,
-): TestProjectInlineConfiguration {
+export function project(name: string, test: ProjectTest): TestProjectInlineConfiguration {
   const exclude = ['**/node_modules/**', ...(test.exclude ?? [])]
   return {
     test: {

@@ -6,10 +6,14 @@ import { configOf, engineProject, FIRST_ENGINE, project, SOAK, VARIED } from './
  */
 const OF_ONE_SERVER = ['**/outage.engine.test.ts']
 
+/** These kill servers of clusters: they come last, two at a time, since a node that gets no processor counts as dead. */
+const FAILOVERS = ['services/test/{two-regions,mysql-clusters,postgres-failover,redis-failover}.soak.test.ts']
+
 /** The long suites, run by `npm run test:soak`: kills, outages, rolling updates, backups. */
 export default configOf([
   project('soak', {
     include: [SOAK, ...VARIED],
+    exclude: FAILOVERS,
     // What `npm test` leaves out of these suites.
     provide: {
       engine: FIRST_ENGINE,
@@ -22,6 +26,12 @@ export default configOf([
   // What `npm test` leaves out of the engines.
   engineProject('serializable'),
   engineProject('pgbouncer'),
-  engineProject('galera', OF_ONE_SERVER),
-  engineProject('group-replication', OF_ONE_SERVER),
+  engineProject('galera', { exclude: OF_ONE_SERVER, sequence: { groupOrder: 1 } }),
+  engineProject('group-replication', { exclude: OF_ONE_SERVER, sequence: { groupOrder: 1 } }),
+  project('failovers', {
+    include: FAILOVERS,
+    testTimeout: 600_000,
+    maxWorkers: 2,
+    sequence: { groupOrder: 2 },
+  }),
 ])

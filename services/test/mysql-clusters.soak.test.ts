@@ -152,27 +152,28 @@ describe.skipIf(!hasDocker()).each(CLUSTERS)('two replicas on two nodes of %s', 
         await wait(100)
       }
     }
-    const running = users.map(({ userid }, index) => keepChanging(userid, tokens[index] ?? ''))
+    const running = Promise.all(users.map(({ userid }, index) => keepChanging(userid, tokens[index] ?? '')))
     const [first, second] = nodes
     const leftOut = async () => {
       await waitFor(() => second.isOneOf(2))
       await wait(UNDISTURBED_MS)
     }
-    for (let round = 0; round < ROUNDS; round++) {
-      await wait(UNDISTURBED_MS)
-      await first.kill()
-      await leftOut()
-      await first.start()
-      await wait(UNDISTURBED_MS)
-      await first.pause()
-      await leftOut()
-      await first.unpause()
-      await waitFor(() => second.isOneOf(3))
-      await waitFor(first.isSynced)
-      await wait(UNDISTURBED_MS)
+    try {
+      for (let round = 0; round < ROUNDS; round++) {
+        await wait(UNDISTURBED_MS)
+        await first.kill()
+        await leftOut()
+        await first.start()
+        await wait(UNDISTURBED_MS)
+        await first.pause()
+        await leftOut()
+        await first.unpause()
+        await wait(UNDISTURBED_MS)
+      }
+    } finally {
+      isEnding = true
+      await running
     }
-    isEnding = true
-    await Promise.all(running)
     const counts = Map.groupBy(statuses, (status) => status)
     console.log(
       `${kind}: ${[...counts].map(([status, each]) => `${each.length} answered with ${status}`).join(', ')}`,

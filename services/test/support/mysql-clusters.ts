@@ -19,6 +19,7 @@ export interface ClusterNode {
   query(sql: string): Promise<Record<string, unknown>[]>
   kill(): Promise<void>
   pause(): Promise<void>
+  /** Lets a node that was paused go on, until it has joined the others again. */
   unpause(): Promise<void>
   /** Starts a node that was killed, and lets it join the others. */
   start(): Promise<void>
@@ -76,11 +77,19 @@ export async function startCluster(kind: ClusterKind, silenceSeconds = 20): Prom
   }
   await startNode(first, 0)
   await Promise.all(others.map((name, index) => startNode(name, index + 1)))
-  const nodes = found.map((node) => ({
+  const nodes = found.map((node, index) => ({
     ...node,
     async start() {
       await node.start()
       await joinOnce(node, 'again')
+    },
+    async unpause() {
+      await node.unpause()
+      const other = found[(index + 1) % found.length] as ClusterNode
+      const isBack = () => other.isOneOf(found.length)
+      await waitFor(isBack).catch(() => KINDS[kind].rejoin(node))
+      await waitFor(isBack)
+      await waitFor(node.isSynced)
     },
   }))
   return {
@@ -141,6 +150,8 @@ interface Kind {
   members(count: number): string
   /** Lets a new node, or one that was killed, join the others. */
   join(node: Pick<ClusterNode, 'query'>, as: 'first' | 'new' | 'again'): Promise<unknown>
+  /** Lets a node that was left out join the others by hand. */
+  rejoin(node: Pick<ClusterNode, 'query'>): Promise<unknown>
 }
 
 const galera = (name: string, silenceSeconds: number) =>
@@ -170,6 +181,7 @@ const KINDS: Record<ClusterKind, Kind> = {
     synced: "show status where variable_name = 'wsrep_local_state_comment' and value = 'Synced'",
     members: (count) => `show status where variable_name = 'wsrep_cluster_size' and value = ${count}`,
     join: async () => undefined,
+    rejoin: async () => undefined,
   },
   'group-replication': {
     image: 'mysql:9',
@@ -197,5 +209,7 @@ const KINDS: Record<ClusterKind, Kind> = {
       await node.query(`set global group_replication_bootstrap_group = ${as === 'first' ? 'on' : 'off'};
         start group_replication; set global group_replication_bootstrap_group = off`)
     },
+    // After a first attempt that failed, a node itself tries again only five minutes later.
+    rejoin: (node) => node.query('stop group_replication; start group_replication'),
   },
 }
