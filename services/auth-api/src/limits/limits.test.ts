@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
+import { AppError } from '@latchkey/shared/app-error.ts'
 import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
-import type { RedisClient } from '@latchkey/shared/redis/open-redis.ts'
 import Fastify from 'fastify'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Config } from '../config.ts'
@@ -13,8 +12,8 @@ import { createRequestLimiter } from './request-limiter.ts'
 
 const logger = { info: () => undefined, warn: () => undefined }
 
-/** The limits of one process, in memory unless there is Redis. */
-const limitsOf = (given: Partial<Config['limits']> = {}, limitStore?: RedisClient) =>
+/** The limits of one process, in memory. */
+const limitsOf = (given: Partial<Config['limits']> = {}) =>
   createLimits(
     {
       limits: {
@@ -25,7 +24,7 @@ const limitsOf = (given: Partial<Config['limits']> = {}, limitStore?: RedisClien
         ...given,
       },
     },
-    { secret: new Uint8Array(64), limitStore, logger },
+    { secret: new Uint8Array(64), limitStore: undefined, logger },
   )
 
 const from = (ip: string) => ({ ip, raw: { socket: { destroyed: false } } })
@@ -147,22 +146,6 @@ describe('failures', () => {
     gate.resolve()
     expect(await Promise.all(attempts.slice(0, 3))).toEqual(['allowed', 'allowed', 'allowed'])
   })
-
-  it('limit one account from many addresses at once to less than twice its limit, and one from each', async () => {
-    const { limitLogin } = limitsOf({ failedLoginsPerMinute: 5, waitingLogins: 100 })
-    const guesses = Array.from({ length: 400 }, (_, index) =>
-      outcomeOf(limitLogin(from(`198.51.100.${index % 40}`), 'ada', wrong)),
-    )
-    const failed = (await Promise.all(guesses)).filter((outcome) => outcome === 'invalid_credentials')
-    expect(failed.length).toBeGreaterThanOrEqual(40)
-    expect(failed.length).toBeLessThan(50)
-  })
-
-  it('are not counted with 0', async () => {
-    const { limitLogin } = limitsOf({ failedLoginsPerMinute: 0 })
-    for (let each = 0; each < 5; each++)
-      expect(await outcomeOf(limitLogin(HERE, 'ada', wrong))).toBe('invalid_credentials')
-  })
 })
 
 describe('codes of second factors', () => {
@@ -183,25 +166,6 @@ describe('codes of second factors', () => {
     expect(await guess(101)).toBe(1)
     clock.pass(1)
     expect(await guess(102)).toBe('second_factor_refused')
-  })
-})
-
-describe('attempts that wait', () => {
-  it('begin in the order of their arrival, as earlier ones end', async () => {
-    const { limitLogin } = limitsOf({ failedLoginsPerMinute: 2, waitingLogins: 10 })
-    const begun: number[] = []
-    const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
-    const all = gates.map((gate, index) =>
-      limitLogin(HERE, `account ${index}`, () => {
-        begun.push(index)
-        return gate.promise
-      }),
-    )
-    for (const [index, gate] of gates.entries()) {
-      await expect.poll(() => begun).toEqual([0, 1, 2, 3, 4].slice(0, index + 2))
-      gate.resolve()
-    }
-    await Promise.all(all)
   })
 })
 
@@ -241,11 +205,6 @@ describe('a login', () => {
 })
 
 describe('reset requests', () => {
-  it('are not limited with 0', async () => {
-    const { limitResets } = limitsOf({ resetRequests: 0 })
-    for (let each = 0; each < 5; each++) expect(await outcomeOf(limitResets(HERE, 'ada'))).toBe('allowed')
-  })
-
   const asking = () => {
     const { limitResets, limitLogin } = limitsOf()
     const ask = (ip: string, account = 'ada') => outcomeOf(limitResets(from(ip), account))
@@ -292,149 +251,6 @@ describe('reset requests', () => {
       (await Promise.all(ips.map((ip) => ask(ip)))).filter((outcome) => outcome === 'allowed').length
     expect(await allowed(['192.0.2.2', '192.0.2.2'])).toBe(1)
     expect(await allowed(Array.from({ length: 8 }, (_, host) => `198.51.100.${host}`))).toBe(3)
-  })
-})
-
-/** Redis as far as the limits use it: the library defines a command that adds events to a key. */
-function aRedis() {
-  const counts = new Map<string, number>()
-  const known = new Map<string, number>()
-  const state = { isUp: true }
-  async function add([key = '', events]: string[]) {
-    if (!state.isUp) throw new Error('away')
-    counts.set(key, (counts.get(key) ?? 0) + Number(events))
-    return [counts.get(key), 30_000]
-  }
-  const client: Record<string, unknown> = {
-    status: 'ready',
-    defineCommand(name: string) {
-      client[name] = add
-    },
-    zscore: async (_key: string, member: string) => known.get(member)?.toString() ?? null,
-    pipeline: () => ({
-      zadd: (_key: string, score: number, member: string) => ({
-        zremrangebyrank: () => ({ exec: async () => void known.set(member, score) }),
-      }),
-    }),
-  }
-  // A client has hundreds of methods, of which the limits use these.
-  return { counts, state, redis: client as unknown as RedisClient }
-}
-
-describe('replicas with Redis', () => {
-  it('count together, and forget nothing that they have counted when Redis is emptied', async () => {
-    const { counts, redis } = aRedis()
-    const [one, two] = [
-      openCounters(redis, logger)('failures', 60),
-      openCounters(redis, logger)('failures', 60),
-    ]
-    await one.count('key')
-    expect(await two.count('key')).toEqual({ count: 2, retryAfterSeconds: 30 })
-    expect(await one.read('key')).toEqual({ count: 2, retryAfterSeconds: 30 })
-    expect([...counts]).toEqual([['latchkey-limit:failures:key', 2]])
-    counts.clear()
-    expect(await one.read('key')).toEqual({ count: 1, retryAfterSeconds: 60 })
-  })
-
-  it('count on their own while Redis fails, and say so once', async () => {
-    const lines: string[] = []
-    const { redis, state } = aRedis()
-    state.isUp = false
-    const counter = openCounters(redis, {
-      info: (message) => void lines.push(message),
-      warn: (details, message) => void lines.push(`${message} ${JSON.stringify(details)}`),
-    })('failures', 60)
-    await counter.count('key')
-    expect(await counter.count('key')).toEqual({ count: 2, retryAfterSeconds: 60 })
-    expect(lines).toEqual([
-      'Redis is unavailable or slow: this process counts limits on its own {"reason":"away"}',
-    ])
-    state.isUp = true
-    for (let each = 0; each < 2; each++) await counter.count('key')
-    expect(lines.slice(1)).toEqual(['limits are counted in Redis again'])
-  })
-
-  it('refuse the requests of an address once all have reached the limit together', async () => {
-    const { redis, state } = aRedis()
-    const [one, two] = [createRequestLimiter(redis, 40), createRequestLimiter(redis, 40)]
-    for (let each = 0; each < 40; each++) expect(await outcomeOf(one(HERE))).toBe('allowed')
-    expect(await outcomeOf(two(HERE)), 'less than a twentieth').toBe('allowed')
-    await two(HERE)
-    // The report is not awaited.
-    await setImmediate()
-    expect(await outcomeOf(two(HERE))).toBe(30)
-    state.isUp = false
-    for (let each = 0; each < 40; each++) expect(await outcomeOf(two(from('192.0.2.2')))).toBe('allowed')
-  })
-
-  it('count each limit by keys that no other limit has', async () => {
-    const { counts, redis } = aRedis()
-    const { accountKey, limitRequest, limitLogin, ...others } = limitsOf({ requestsPerMinute: 20 }, redis)
-    await limitRequest?.(HERE)
-    await outcomeOf(limitLogin(HERE, 'ada', wrong))
-    const {
-      limitTakenEmails,
-      limitCodes,
-      limitFactors,
-      limitResets,
-      limitSignUps,
-      limitEmailChanges,
-      limitEmailChangesTo,
-    } = others
-    const fail = (code: ErrorCode) => () => Promise.reject(new AppError(code, 'refused'))
-    await outcomeOf(limitTakenEmails(HERE, 'ada', fail('email_taken')))
-    await outcomeOf(limitCodes(HERE, 'ada', fail('reset_refused')))
-    const shown = { userid: 'ada', challenge: 'c', isGuessable: true }
-    for (const refusal of ['second_factor_refused', 'passkey_refused'] as const)
-      await outcomeOf(limitFactors(HERE, shown, fail(refusal)))
-    for (const limit of [limitResets, limitSignUps, limitEmailChanges, limitEmailChangesTo])
-      await limit(HERE, 'ada')
-    const key = accountKey('ada')
-    const three = (name: string, count = 1) => [
-      [`latchkey-limit:${name}-account:${key}`, count],
-      [`latchkey-limit:${name}-address:192.0.2.1`, count],
-      [`latchkey-limit:${name}-pair:192.0.2.1 ${key}`, count],
-    ]
-    const names = ['code', 'email', 'email-change', 'email-change-to', 'login', 'reset', 'sign-up']
-    expect([...counts].toSorted()).toEqual(
-      [
-        ...names.flatMap((name) => three(name)),
-        ...three('factor', 2),
-        [`latchkey-limit:factor-day:${key}`, 2],
-        ['latchkey-limit:challenge:c', 2],
-        ['latchkey-limit:requests:192.0.2.1', 1],
-      ].toSorted(),
-    )
-  })
-
-  it('do not count a reset request that is refused, but for its address', async () => {
-    const { counts, redis } = aRedis()
-    const { limitResets } = limitsOf({}, redis)
-    const ask = (host: number) => outcomeOf(limitResets(from(`192.0.2.${host}`), 'ada'))
-    const granted = () => [...counts].filter(([key, count]) => count > 0 && !key.includes('address'))
-    const expectUncounted = async (host: number) => {
-      const before = granted()
-      expect(await ask(host)).toBe(30)
-      expect(granted()).toEqual(before)
-    }
-    for (const host of [1, 1, 2]) expect(await ask(host)).toBe('allowed')
-    await expectUncounted(2)
-    for (const host of [3, 4, 5]) expect(await ask(host)).toBe('allowed')
-    await expectUncounted(6)
-  })
-
-  it('know where users have logged in on another', async () => {
-    const clock = stopClock()
-    const { redis } = aRedis()
-    const [one, two] = [limitsOf({}, redis), limitsOf({}, redis)]
-    await one.limitLogin(HERE, 'ada', async () => undefined)
-    expect((await two.limitLogin(HERE, 'ada', async (client) => client)).trust).toBe('known')
-    expect((await two.limitLogin(HERE, 'bob', async (client) => client)).trust).toBe('other')
-    clock.pass(30 * 24 * 60 * 60)
-    const three = limitsOf({}, redis)
-    expect((await three.limitLogin(HERE, 'ada', async (client) => client)).trust, 'after 30 days').toBe(
-      'other',
-    )
   })
 })
 
