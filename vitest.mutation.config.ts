@@ -9,7 +9,8 @@ export default defineConfig({
   test: {
     include: [
       'services/auth-api/src/{audit,features,limits,one-time-codes,plugins,tokens}/**/*.test.ts',
-      'services/auth-api/test/{audit,password-reset,password-reset.engine,token-keys,tokens}.test.ts',
+      'services/auth-api/test/{audit,login,notices,password-reset,profile,rate-limit,token-keys,tokens}.test.ts',
+      'services/auth-api/test/{log-out,password-reset,refresh}.engine.test.ts',
       'services/auth-api/test/second-factor{.engine,-limits}.test.ts',
       'shared/{mail-outbox,passwords}/*.test.ts',
     ],

@@ -1,7 +1,8 @@
 import { METHODS } from 'node:http'
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tooManyWaiting } from '@latchkey/shared/passwords/password-hasher.ts'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { recording } from './support/recording-database.ts'
 import {
@@ -133,29 +134,40 @@ describe('a refused login', () => {
       await logIn(recorded, email, password)
       expect(recorder.names()).toEqual(['user-by-email'])
     }
+    const { passwords } = recorded
+    vi.spyOn(passwords, 'requireRoom').mockImplementation(() => {
+      throw tooManyWaiting()
+    })
+    recorder.sent = []
+    expect((await logIn(recorded, user.email)).statusCode).toBe(503)
+    expect(recorder.names(), 'while too many logins wait').toEqual([])
   })
 
   it('is one of a few rows in a flood of equal ones', async () => {
     const user = await aUser(app)
     await using flooded = await startApp({ database })
-    for (let time = 0; time < 50; time++) await logIn(flooded, user.email, 'wrong')
+    for (let time = 0; time < 20; time++) await logIn(flooded, user.email, 'wrong')
     await flooded[Symbol.asyncDispose]()
     const found = await createAuditRepository(database.db).findNewest(user.userid, 100)
     const rows = found.filter(({ name }) => name === 'login.refused')
     // Two for each minute that the test takes.
     expect(rows.length).toBeLessThan(10)
-    expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(50)
+    expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(20)
   })
 })
 
 describe('clients that collect reached limits', () => {
+  const ROUTED = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+  /** Every method that Node accepts, not only those that Fastify has routes for. */
+  const ACCEPTED = METHODS.filter((each) => each !== 'CONNECT')
+  const EVERY_METHOD = ['/profile', '/docs', '/nothing']
+
   it('hide neither who guesses nor at whom', async () => {
     const settings = { RATE_LIMIT_REQUESTS: '20', TRUST_PROXY: '127.0.0.1' }
     await using flooded = await startApp({ database, settings, auditFlushMs: 20 })
     const user = await aUser(flooded)
     const ask = (method: string, url: string, address: string, payload?: object) =>
       flooded.server.inject({
-        // Every method that Node accepts, not only those that Fastify has routes for.
         method: method as 'GET',
         url,
         headers: { 'x-forwarded-for': address },
@@ -164,8 +176,9 @@ describe('clients that collect reached limits', () => {
     const { paths } = (await ask('GET', '/openapi.json', '198.51.100.1')).json()
     for (const address of ['198.51.100.1', '198.51.100.2']) {
       for (let request = 0; request <= 20; request++) await ask('GET', '/', address)
-      for (const url of [...Object.keys(paths), '/docs', '/docs/json', '/docs/index.css', '/nothing'])
-        for (const method of METHODS.filter((each) => each !== 'CONNECT' && !url.startsWith('/health/')))
+      const urls = [...Object.keys(paths), '/docs', '/docs/json', '/docs/index.css', '/nothing']
+      for (const url of urls.filter((each) => !each.startsWith('/health/')))
+        for (const method of EVERY_METHOD.includes(url) ? ACCEPTED : ROUTED)
           expect((await ask(method, url, address)).statusCode, `${method} ${url}`).toBe(429)
     }
     const guess = { username: user.email, password: 'a guess' }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { PHP_HASHES } from '@latchkey/shared/passwords/test/php-hashes.ts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { decodeJwt } from 'jose'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { aUser, logIn, PASSWORD, softDelete, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
@@ -105,6 +106,33 @@ describe('POST /login', () => {
     })
     expect(seen[1]).toEqual(seen[0])
     expect(seen[2]).toEqual(seen[0])
+  })
+
+  it('verifies one password, whoever is asked for: a hash is nearly all of the time that a login takes', async () => {
+    const [known, deleted] = [await aUser(app), await aUser(app)]
+    await softDelete(app, deleted)
+    const verify = vi.spyOn(app.passwords, 'verify')
+    onTestFinished(() => verify.mockRestore())
+    for (const email of [known.email, deleted.email, 'nobody@example.com'])
+      await logIn(app, email, 'not the password')
+    const stored = hash('sha1', PASSWORD)
+    expect(verify.mock.calls.map(([, given]) => given)).toEqual([stored, stored, undefined])
+    expect(app.logLines.join()).toContain('"reason":"deleted_user"')
+  })
+
+  it('issues a token as of the moment at which the user was read: a change since then ends it', async () => {
+    const user = await aUser(app)
+    const verify = vi.spyOn(app.passwords, 'verify').mockImplementationOnce(async () => {
+      app.setClock(Date.now() + 60_000)
+      return { matches: true }
+    })
+    onTestFinished(() => {
+      verify.mockRestore()
+      app.setClock(undefined)
+    })
+    const before = Math.floor(Date.now() / 1000)
+    const { iat = 0 } = decodeJwt((await logIn(app, user.email)).json().token)
+    expect(iat - before).toBeLessThan(60)
   })
 
   it.each([

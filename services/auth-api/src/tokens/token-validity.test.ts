@@ -1,10 +1,9 @@
-import { aTransaction } from '@latchkey/shared/database/test/a-transaction.ts'
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { someClaims } from '../../test/support/claims.ts'
 import type { TokenStatus } from './revocation-repository.ts'
-import { createRequireValid, createTokenValidity } from './token-validity.ts'
+import { createTokenValidity } from './token-validity.ts'
 
 const CLAIMS = someClaims()
 
@@ -30,9 +29,6 @@ function aValidity(cacheSeconds: number) {
     endReused,
     refreshUntil: (milliseconds: number) => {
       refreshedUntil = new Date(milliseconds)
-    },
-    setRole: (role: string) => {
-      if (user) user = { ...user, role }
     },
     endSession: () => {
       hasSessionEnded = true
@@ -65,28 +61,6 @@ describe('the validity of a token', () => {
     await expect(validity.check(CLAIMS, audit)).rejects.toMatchObject(REVOKED)
     await expect(validity.check(CLAIMS, audit)).rejects.toMatchObject(REVOKED)
     expect(findStatus).toHaveBeenCalledTimes(2)
-  })
-
-  it('gives the role that the user has now, within REVOCATION_CACHE', async () => {
-    const { validity, setRole, passSeconds } = aValidity(5)
-    const ofAdmin = { ...CLAIMS, data: { ...CLAIMS.data, role: 'admin' } }
-    expect(await validity.check(ofAdmin, audit), 'a role that only the token has').toEqual(CLAIMS)
-    setRole('admin')
-    passSeconds(5.001)
-    expect(await validity.check(CLAIMS, audit)).toEqual(ofAdmin)
-    setRole('')
-    passSeconds(5.001)
-    expect(await validity.check(CLAIMS, audit), 'no role is the role user').toBe(CLAIMS)
-  })
-
-  it('ends with its session, within REVOCATION_CACHE or once it is forgotten', async () => {
-    const { validity, endSession, passSeconds } = aValidity(5)
-    await validity.check(CLAIMS, audit)
-    endSession()
-    passSeconds(5)
-    expect(await validity.check(CLAIMS, audit), 'still remembered').toBe(CLAIMS)
-    validity.forget(CLAIMS)
-    await expect(validity.check(CLAIMS, audit)).rejects.toMatchObject(REVOKED)
   })
 
   it('is not remembered where it was read before it was forgotten', async () => {
@@ -156,32 +130,5 @@ describe('the validity of a token', () => {
     deleteUser()
     await expect(validity.check(CLAIMS, audit)).rejects.toMatchObject(REVOKED)
     expect(findStatus).toHaveBeenCalledTimes(2)
-  })
-})
-
-describe('the user of a token', () => {
-  const USER = ada()
-  const VALID: TokenStatus = { user: USER, refreshedUntil: undefined, hasSessionEnded: false }
-  const find = (status: Partial<TokenStatus>) =>
-    createRequireValid({
-      revocationsIn: () => ({ findStatus: async () => ({ ...VALID, ...status }) }),
-      clock: () => 2_000_000,
-    })(aTransaction(), CLAIMS)
-
-  it('is found while the token is valid, also in its grace', async () => {
-    expect(await find({})).toBe(USER)
-    expect(await find({ refreshedUntil: new Date(2_000_001) })).toBe(USER)
-  })
-
-  it.each<{ why: string; status: Partial<TokenStatus> }>([
-    { why: 'is gone', status: { user: undefined } },
-    { why: 'is deleted', status: { user: { ...USER, deletedAt: new Date(0) } } },
-    { why: 'has ended the session', status: { hasSessionEnded: true } },
-    { why: 'has refreshed it', status: { refreshedUntil: new Date(2_000_000) } },
-  ])('is not found when the user $why', async ({ status }) => {
-    await expect(find(status)).rejects.toMatchObject({
-      code: 'invalid_token',
-      message: 'The token was revoked',
-    })
   })
 })
