@@ -7,7 +7,7 @@ let database: RecordingDatabase
 let app: TestApp
 beforeAll(async () => {
   database = recording(await createTestDatabase())
-  app = await startApp({ database })
+  app = await startApp({ database, settings: { SIGN_UP: 'on' } })
 })
 afterAll(async () => {
   await app[Symbol.asyncDispose]()
@@ -55,4 +55,21 @@ describe('a reset request', () => {
     const find = { name: 'test-find-reset', text: 'select id from password_reset where email = $1' }
     expect(await database.db.query(find, [email])).toEqual([])
   })
+})
+
+describe('the confirmation of a sign-up', () => {
+  it.each(['sign_up-use', 'user-insert', 'property-insert'])(
+    'creates nothing when %s fails, and can be repeated',
+    async (statement) => {
+      const email = `${statement}@example.com`
+      const wanted = { email, username: statement, password: PASSWORD }
+      const { token } = (await post('/signup', wanted)).json()
+      const given = { email, token, code: await codeTo(app, email) }
+      const confirm = async () => (await post('/signup/confirm', given)).statusCode
+      expect(await statusWhile(statement, confirm)).toBe(500)
+      expect((await logIn(app, email)).statusCode).toBe(401)
+      expect(await confirm()).toBe(200)
+      expect((await logIn(app, email)).statusCode).toBe(200)
+    },
+  )
 })
