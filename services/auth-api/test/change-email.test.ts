@@ -297,21 +297,6 @@ describe('one and the same refusal', () => {
     }
   })
 
-  it('meets the right code after RESET_ATTEMPTS wrong ones, however many come at once', async () => {
-    const { user, token, code } = await aChange()
-    const guesses = Array.from({ length: 40 }, (_, index) => String(index).padStart(6, '0'))
-    const answers = await Promise.all(
-      guesses.filter((guess) => guess !== code).map((guess) => confirm(token, guess)),
-    )
-    for (const answer of answers) expectRefused(answer)
-    expectRefused(await confirm(token, code))
-    const [row] = await database.db.query<{ attempts: number }>(
-      { name: 'test-attempts', text: 'select attempts from email_change where userid = $1' },
-      [database.db.toUuidValue(user.userid)],
-    )
-    expect(row?.attempts).toBe(5)
-  })
-
   it('meets the code after the password was changed', async () => {
     const { user, token, code } = await aChange()
     const changed = await send('PUT', '/profile/password', token, {

@@ -85,13 +85,6 @@ describe('a problem', () => {
       instance: response.headers['x-request-id'],
     })
   })
-
-  it('names the methods of a path in Allow', async () => {
-    expect((await app.server.inject({ method: 'DELETE', url: '/profile' })).headers.allow).toBe(
-      'GET, HEAD, PUT',
-    )
-    expect((await app.server.inject({ method: 'GET', url: '/login' })).headers.allow).toBe('POST')
-  })
 })
 
 describe("a team's own routes", () => {

@@ -13,22 +13,6 @@ async function openUsers() {
 const ADA = { name: 'Ada', email: 'Ada@Example.com', username: 'ada', passwordHash: 'hash', role: 'admin' }
 
 describe('the user repository', () => {
-  it('stores a user and finds it by its id', async () => {
-    await using store = await openUsers()
-    const userid = await store.users.insert(ADA)
-    const user = await store.users.findById(userid)
-    expect(user).toEqual({
-      ...ADA,
-      userid,
-      properties: [],
-      createdAt: expect.any(Date),
-      updatedAt: null,
-      deletedAt: null,
-    })
-    expect(Math.abs(Date.now() - (user?.createdAt?.getTime() ?? 0))).toBeLessThan(60_000)
-    expect(await store.users.findById(crypto.randomUUID())).toBeUndefined()
-  })
-
   it.each([
     ['username', 'ADA', true],
     ['username', 'ad\u00e4', false],
@@ -40,36 +24,6 @@ describe('the user repository', () => {
       expect((await store.users.findByLogin(field, login)) !== undefined).toBe(isFound)
     },
   )
-
-  it('refuses an e-mail and a username that are in use, whatever their case', async () => {
-    await using store = await openUsers()
-    await store.users.insert(ADA)
-    const grace = await store.users.insert({ ...ADA, username: 'grace', email: 'grace@example.com' })
-    const other = { ...ADA, username: 'other', email: 'other@example.com' }
-    await expect(store.users.insert({ ...other, email: 'ADA@example.com' })).rejects.toMatchObject({
-      code: 'email_taken',
-    })
-    await expect(store.users.insert({ ...other, username: 'Ada' })).rejects.toMatchObject({
-      code: 'username_taken',
-    })
-    await expect(store.users.setEmail(grace, 'ada@example.com')).rejects.toMatchObject({
-      code: 'email_taken',
-    })
-  })
-
-  it('sets updated_at with each change, and keeps it when only the hash is replaced', async () => {
-    await using store = await openUsers()
-    const userid = await store.users.insert(ADA)
-    await store.db.transaction((transaction) =>
-      createUserRepository(transaction).replaceHash(userid, 'hash', 'better'),
-    )
-    expect(await store.users.findById(userid)).toMatchObject({ passwordHash: 'better', updatedAt: null })
-    await store.users.setName(userid, 'Countess')
-    expect(await store.users.findById(userid)).toMatchObject({
-      name: 'Countess',
-      updatedAt: expect.any(Date),
-    })
-  })
 
   it('does not replace a hash that has changed by then', async () => {
     await using store = await openUsers()
