@@ -361,24 +361,6 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     expect(await terminal.exited).toBe(0)
   })
 
-  it('keeps the history for the next session, but no secret', async () => {
-    const env = { XDG_STATE_HOME: '/tmp/history-test' }
-    {
-      await using terminal = await openTerminal(['--no-preload'], env)
-      await terminal.enter('function two() {')
-      await terminal.enter('return 2; }')
-      await terminal.enter('$password = "hunter2";')
-      terminal.type(CTRL_D)
-      expect(await terminal.exited).toBe(0)
-    }
-    await using terminal = await openTerminal(['--no-preload'], env)
-    const history = await terminal.enter('.history')
-    expect(history).toContain('function two() {\nreturn 2; }')
-    expect(history).not.toContain('hunter2')
-    const { output } = await machine.exec(['sh', '-c', 'stat -c %a /tmp/history-test/scriptify/*'])
-    expect(output.trim()).toBe('600')
-  })
-
   it.each([
     { url: 'postgres:///latchkey?host=/run/no%20server', says: '/run/no server/.s.PGSQL.5432' },
     { url: 'postgres://me:secret@/latchkey?host=/run/none', says: '/run/none/.s.PGSQL.5432' },

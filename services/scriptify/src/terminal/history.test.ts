@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -42,13 +42,14 @@ it.each([`const token = await login()`, `$password=readline();`, `fetch('https:/
   },
 )
 
-it('keeps what two sessions add', () => {
+it('keeps what two sessions add, for its owner alone', () => {
   const path = aPath()
   const [one, other] = [openHistory(path), openHistory(path)]
   one.add('1')
   other.add('2')
   one.add('3')
   expect(openHistory(path).entries).toEqual(['3', '2', '1'])
+  expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
 it('says when nothing can be kept', () => {
