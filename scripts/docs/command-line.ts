@@ -4,13 +4,21 @@ type Command = Awaited<ReturnType<typeof createCli>>
 
 const WIDTH = 100
 
-/** The usage, the arguments and the options of scriptify and of each of its commands. */
+/** The commands of scriptify, and the arguments and options of each one that has options. */
 export async function formatCommandLine(): Promise<string> {
   const commands = await readCommands(WIDTH)
   return commands
-    .map((command) => `## ${titleOf(command)}\n\n\`\`\`\n${command.helpInformation().trim()}\n\`\`\``)
+    .filter((command) => command.options.length > 0)
+    .map((command) => `## ${titleOf(command)}\n\n\`\`\`\n${detailsOf(command)}\n\`\`\``)
     .join('\n\n')
 }
+
+/** The help from the arguments or options on: the list of commands has the usage and the purpose. */
+const detailsOf = (command: Command): string =>
+  command
+    .helpInformation()
+    .replace(/^.*?(?=^(?:Arguments|Options):)/ms, '')
+    .trim()
 
 /** What `--help` of scriptify and of each command prints, with its notes and examples, for a terminal of this width. */
 export async function readHelp(width: number): Promise<{ title: string; help: string }[]> {

@@ -20,7 +20,6 @@ const SERVICES = [parseAuthApi, parseMailerWorker]
 const PROTOCOL_STATUSES = [400, 404, 405, 408, 413, 415, 417, 431, 500]
 
 const Operation = z.object({
-  operationId: z.string(),
   summary: z.string(),
   security: z.array(z.unknown()),
   responses: z.record(z.string(), z.unknown()),
@@ -33,26 +32,27 @@ export function formatSettings(): string {
     code(name),
     setting.description,
     defaultOf(setting),
-    setting.unit ?? '',
-    setting.example && setting.example !== setting.default ? code(setting.example) : '',
     SERVICES.filter(({ names }) => names.some((known) => known === name))
       .map(({ service }) => service)
       .join(', '),
   ])
-  return formatTable(['setting', 'meaning', 'default', 'unit', 'example', 'services'], rows)
+  return formatTable(['setting', 'meaning', 'default', 'services'], rows)
 }
 
-function defaultOf({ default: fallback, schema }: Setting<unknown>): string {
-  if (fallback === undefined) return schema.safeParse(undefined).success ? '' : '**required**'
-  return typeof fallback === 'object' ? fallback.text : fallback
+/** The default, with its unit; an example where there is none. */
+function defaultOf({ default: fallback, schema, unit, example }: Setting<unknown>): string {
+  if (typeof fallback === 'object') return [fallback.text, unit].filter(Boolean).join('; ')
+  if (fallback) return [fallback, unit].filter(Boolean).join(' ')
+  const isRequired = !schema.safeParse(fallback).success
+  const format = example ? `such as ${code(example)}` : unit
+  return [isRequired ? '**required**' : '', format].filter(Boolean).join('; ')
 }
 
 /** The table of the operations of an OpenAPI document. */
 export function formatOperations(openapi: unknown): string {
   const rows = Object.entries(OpenapiDocument.parse(openapi).paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, { operationId, summary, security, responses }]) => [
+    Object.entries(operations).map(([method, { summary, security, responses }]) => [
       code(`${method.toUpperCase()} ${path}`),
-      code(operationId),
       summary,
       security.length > 0 ? 'Bearer' : '',
       Object.keys(responses)
@@ -60,7 +60,7 @@ export function formatOperations(openapi: unknown): string {
         .join(', '),
     ]),
   )
-  return formatTable(['request', 'operation', 'purpose', 'token', 'success'], rows)
+  return formatTable(['request', 'purpose', 'token', 'success'], rows)
 }
 
 /** The table of the problem types of Latchkey's own errors. */

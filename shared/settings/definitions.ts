@@ -51,18 +51,18 @@ export const SETTINGS = {
   // Environment
   APP_ENV: matchingText(/^[a-z][a-z0-9-]*$/, {
     rule: 'lower-case letters, digits and dashes',
-    description: 'Name of the environment, which is also the folder below `config/`.',
+    description: 'Environment: the folder below `config/`.',
     default: 'dev',
     example: 'prod',
   }),
   CREDENTIALS_FILE: optional(
     text({
-      description: 'Path of a further file of settings, for example a mounted secret.',
+      description: 'Path of a further file of settings.',
       example: '/run/secrets/credentials.env',
     }),
   ),
   DATA_DIR: text({
-    description: 'Folder below which `npm start` keeps the embedded database of each environment.',
+    description: 'Folder for the embedded databases of `npm start`.',
     default: '.data',
   }),
 
@@ -78,17 +78,17 @@ export const SETTINGS = {
     example: '9464',
   }),
   CORS_ORIGINS: list(findCorsFault, {
-    description: 'Origins whose pages may call the API, separated by commas.',
+    description: 'Origins whose pages may call the API.',
     example: 'https://app.example.com,https://admin.example.com',
   }),
   TRUST_PROXY: list(findProxyFault, {
     description:
-      'Proxies whose `X-Forwarded-For` counts: addresses, networks, `loopback`, `linklocal` or `uniquelocal`, separated by commas.',
+      'Proxies whose `X-Forwarded-For` counts: addresses, networks, `loopback`, `linklocal` or `uniquelocal`.',
     example: '10.0.0.0/8',
   }),
 
   DOCS_PAGE: oneOf(['on', 'off'], {
-    description: 'Whether `/docs` shows the API, to try requests.',
+    description: 'Whether `/docs` shows the API.',
     default: {
       text: '`on` in dev and test, elsewhere `off`',
       derive: ({ APP_ENV }) => (hasDemoUsers(APP_ENV) ? 'on' : 'off'),
@@ -96,7 +96,7 @@ export const SETTINGS = {
     example: 'on',
   }),
   ACCOUNT_PAGES: oneOf(['on', 'off'], {
-    description: 'Whether `/account/` has the pages on which users log in and manage their account.',
+    description: 'Whether `/account/` has the account pages.',
     default: {
       text: '`on` in dev and test, elsewhere `off`',
       derive: ({ APP_ENV }) => (hasDemoUsers(APP_ENV) ? 'on' : 'off'),
@@ -106,7 +106,7 @@ export const SETTINGS = {
 
   // Tokens
   API_SERVER: setting(checked(TEXT, findIssuerFault), {
-    description: 'Issuer (`iss`) of the tokens; where it is a URL, also the server in the OpenAPI document.',
+    description: 'Issuer (`iss`) of the tokens; if a URL, also the server in the OpenAPI document.',
     default: {
       text: '`http://localhost:<PORT>` in dev and test; elsewhere **required**',
       derive: localServer,
@@ -115,7 +115,7 @@ export const SETTINGS = {
   }),
   JWT_ALGORITHM: oneOf(['HS512', 'EdDSA', 'ES256', 'RS256'], {
     description:
-      'Algorithm that signs tokens: HS512 with `JWT_SECRET`, the others with a private key, whose public key `/.well-known/jwks.json` shows.',
+      'Algorithm that signs tokens: HS512 with `JWT_SECRET`; EdDSA, ES256 or RS256 with a private key.',
     default: 'HS512',
     example: 'EdDSA',
   }),
@@ -135,20 +135,16 @@ export const SETTINGS = {
     privateKey('Private key that signs tokens: Ed25519 for EdDSA, P-256 for ES256, RSA for RS256.'),
   ),
   JWT_PRIVATE_KEY_FILE: optional(
-    privateKeyFile('Path of a file with the key, instead of `JWT_PRIVATE_KEY`; only its user may read it.'),
+    privateKeyFile('Path of a file with the key instead; only its user may read it.'),
   ),
   JWT_PRIVATE_KEY_NEXT: optional(
     privateKey('Key that will sign later: its public key is published, and its tokens are accepted.'),
   ),
-  JWT_PRIVATE_KEY_NEXT_FILE: optional(
-    privateKeyFile('Path of a file with the key, instead of `JWT_PRIVATE_KEY_NEXT`.'),
-  ),
+  JWT_PRIVATE_KEY_NEXT_FILE: optional(privateKeyFile('Path of a file with the key instead.')),
   JWT_PRIVATE_KEY_PREVIOUS: optional(
     privateKey('Key that signed before: its public key is published, and its tokens are accepted.'),
   ),
-  JWT_PRIVATE_KEY_PREVIOUS_FILE: optional(
-    privateKeyFile('Path of a file with the key, instead of `JWT_PRIVATE_KEY_PREVIOUS`.'),
-  ),
+  JWT_PRIVATE_KEY_PREVIOUS_FILE: optional(privateKeyFile('Path of a file with the key instead.')),
   TOKEN_LIFETIME: seconds({ description: 'Lifetime of an access token.', minimum: 2, default: 3600 }),
   REFRESH_WINDOW: seconds({
     description: 'Time before its expiry in which a token can be refreshed; less than `TOKEN_LIFETIME`.',
@@ -160,8 +156,7 @@ export const SETTINGS = {
     default: 2_592_000,
   }),
   SESSIONS: oneOf(['on', 'off'], {
-    description:
-      'Whether users can list and end their sessions by `/sessions`. Each login then stores a row.',
+    description: 'Whether users can list and end their sessions by `/sessions`.',
     default: 'off',
     example: 'on',
   }),
@@ -172,35 +167,34 @@ export const SETTINGS = {
 
   // Passwords
   LOGIN_FIELD: oneOf(['email', 'username'], {
-    description: 'What the field `username` of a login contains.',
+    description: 'What the field `username` of a login contains: `email` or `username`.',
     default: 'email',
   }),
   // The specification's default; each settings.env that ships sets argon2id.
   PASSWORD_HASH: oneOf(SCHEME_NAMES, {
-    description: 'Scheme of new password hashes. A login replaces a stored hash of another scheme.',
+    description: 'Scheme of new password hashes: `sha1`, `argon2id`, `bcrypt` or `argon2i`.',
     default: 'sha1',
     example: 'argon2id',
   }),
   PASSWORD_HASH_ACCEPTED: list(findSchemeFault, {
     description:
-      'Schemes of stored hashes that verify, beside `PASSWORD_HASH`, separated by commas; each adds its time to every refused login.',
+      'Schemes of stored hashes that verify beside `PASSWORD_HASH`; each adds its time to every refused login.',
     default: ACCEPTED_BY_DEFAULT.join(','),
   }),
   PASSWORD_HASH_SHARED: list(findSchemeFault, {
     description:
-      'Schemes that another system on the same database can verify, separated by commas; `PASSWORD_HASH` must be one of them. Empty where no other system reads the hashes.',
+      'Schemes that another system on the same database can verify; `PASSWORD_HASH` must be one of them.',
     example: 'sha1',
   }),
   HASH_CONCURRENCY: wholeNumber({
     description:
-      'Passwords hashed at the same time. A value above the number of cores + 3 needs a greater `UV_THREADPOOL_SIZE` in the environment of the process.',
-    unit: 'threads',
+      'Passwords hashed at the same time. Above the number of cores + 3 it needs a greater `UV_THREADPOOL_SIZE` in the environment of the process.',
     minimum: 1,
     default: { text: 'the number of cores', derive: () => String(availableParallelism()) },
     example: '4',
   }),
   HASH_QUEUE: wholeNumber({
-    description: 'Logins that may wait for a hash; one more is answered with 503.',
+    description: 'Calls that may wait for a hash; one more gets 503.',
     unit: 'logins',
     default: 128,
   }),
@@ -210,57 +204,49 @@ export const SETTINGS = {
     default: 12,
   }),
   REQUIRE_UPPERCASE: wholeNumber({
-    description: 'Upper-case letters in a password, at least.',
-    unit: 'characters',
+    description: 'Least number of upper-case letters.',
     default: 1,
   }),
   REQUIRE_LOWERCASE: wholeNumber({
-    description: 'Lower-case letters in a password, at least.',
-    unit: 'characters',
+    description: 'Least number of lower-case letters.',
     default: 1,
   }),
   REQUIRE_SYMBOLS: wholeNumber({
-    description: 'Symbols in a password, at least.',
-    unit: 'characters',
+    description: 'Least number of symbols.',
     default: 1,
   }),
   REQUIRE_NUMBERS: wholeNumber({
-    description: 'Digits in a password, at least.',
-    unit: 'characters',
+    description: 'Least number of digits.',
     default: 1,
   }),
   ALLOW_WHITESPACE: wholeNumber({
-    description: 'Whether a password may contain white space: 1 allows it, 0 refuses it.',
+    description: 'Whether a password may contain white space (1) or not (0).',
     default: 0,
   }),
   ALLOW_SEQUENTIAL: wholeNumber({
-    description:
-      'Whether a password may contain sequences such as `abc` or `321`: 1 allows them, 0 refuses them.',
+    description: 'Whether it may contain sequences such as `abc` or `321`.',
     default: 0,
   }),
   ALLOW_REPEATED: wholeNumber({
-    description:
-      'Whether a password may contain repetitions such as `aaa` or `ababab`: 1 allows them, 0 refuses them.',
+    description: 'Whether it may contain repetitions such as `aaa` or `ababab`.',
     default: 0,
   }),
 
   // Codes
   RESET_TTL: seconds({
-    description:
-      'Lifetime of a password reset and its code, of a requested change of e-mail, and of a sign-up.',
+    description: 'Lifetime of a password reset, a change of e-mail or a sign-up, and its code.',
     minimum: 1,
     default: 600,
   }),
   RESET_ATTEMPTS: wholeNumber({
-    description: 'Codes that may be tried before a reset, a change of e-mail, or a sign-up is closed.',
-    unit: 'attempts',
+    description: 'Wrong codes that close a reset, a change of e-mail or a sign-up.',
     minimum: 1,
     default: 5,
   }),
 
   // Second factor
   SECOND_FACTOR: oneOf(['on', 'off'], {
-    description: 'Whether users can add a second factor to their login. Needs `FACTOR_SECRET`.',
+    description: 'Whether users can add a second factor. Needs `FACTOR_SECRET`.',
     default: {
       text: '`on` in dev and test where `FACTOR_SECRET` is set, elsewhere `off`',
       derive: ({ APP_ENV, FACTOR_SECRET }) => (hasDemoUsers(APP_ENV) && FACTOR_SECRET ? 'on' : 'off'),
@@ -268,8 +254,7 @@ export const SETTINGS = {
     example: 'on',
   }),
   SECOND_FACTOR_ROLES: list(findRoleNamesFault, {
-    description:
-      'Roles whose users need a second factor for every route, separated by commas; without one they can only add one.',
+    description: 'Roles that need a second factor for every route.',
     example: 'admin',
   }),
   FACTOR_SECRET: optional(
@@ -285,10 +270,9 @@ export const SETTINGS = {
   ),
 
   PASSKEY_ORIGINS: list(findPasskeyOriginsFault, {
-    description:
-      'Origins of the pages on which users create and use passkeys, separated by commas. Needs `SECOND_FACTOR=on`.',
+    description: 'Origins of the pages with passkeys. Needs `SECOND_FACTOR=on`.',
     default: {
-      text: 'the origin of `API_SERVER`, if that is https:// or localhost; elsewhere there are no passkeys',
+      text: 'the origin of `API_SERVER`, if that is https:// or localhost; else none',
       derive: (environment) => passkeyPageOf(environment)?.origin ?? '',
     },
     example: 'https://app.example.com',
@@ -296,7 +280,7 @@ export const SETTINGS = {
   PASSKEY_RP_ID: optional(
     setting(TEXT.refine(isPasskeyDomain, 'must be a domain in lower case, without a scheme and a port'), {
       description:
-        'Domain to which passkeys belong: that of PASSKEY_ORIGINS, or one above it. Users lose their passkeys when it changes.',
+        'Domain of the passkeys: that of `PASSKEY_ORIGINS`, or one above it. Users lose their passkeys when it changes.',
       default: {
         text: 'the host of the first of `PASSKEY_ORIGINS`',
         derive: ({ PASSKEY_ORIGINS: origins, ...environment }) =>
@@ -308,21 +292,19 @@ export const SETTINGS = {
 
   // Profile
   PROFILE_PROPERTIES: list(findPropertyNamesFault, {
-    description:
-      'Properties of a user that `/profile` shows, separated by commas; `*` shows all but internal ones.',
+    description: 'Properties of a user that `/profile` shows; `*` shows all but internal ones.',
     default: 'picture',
     example: 'picture,department',
   }),
   // The specification's behaviour; each settings.env that ships sets confirmed.
   EMAIL_CHANGE: oneOf(['immediate', 'confirmed'], {
     description:
-      'How `PUT /profile` changes the e-mail: at once, or by the current password and a code to the new address.',
+      'How `PUT /profile` changes the e-mail: `immediate`, or `confirmed` by the current password and a code to the new address.',
     default: 'immediate',
     example: 'confirmed',
   }),
   ACCOUNT_DELETION: oneOf(['on', 'off'], {
-    description:
-      'Whether users may delete their own account by `POST /profile/delete`. An admin can restore it.',
+    description: 'Whether users may delete their account by `POST /profile/delete`.',
     default: 'off',
     example: 'on',
   }),
@@ -334,7 +316,7 @@ export const SETTINGS = {
     example: 'on',
   }),
   SIGN_UP_DOMAINS: list(findDomainsFault, {
-    description: 'Domains of the e-mails that may sign up, separated by commas; empty for any.',
+    description: 'Domains of the e-mails that may sign up; empty for any.',
     example: 'example.com,example.org',
   }),
 
@@ -347,19 +329,19 @@ export const SETTINGS = {
   AUTH_API_DATABASE_URL: optional(
     url(DATABASE_PROTOCOLS, {
       findFault: findDatabaseFault,
-      description: 'DATABASE_URL of auth-api, to whose login a migration gives its rights.',
+      description: 'Address for auth-api, to whose login a migration gives its rights.',
       example: 'postgres://latchkey_auth_api:password@db.example.com:5432/latchkey',
     }),
   ),
   MAILER_WORKER_DATABASE_URL: optional(
     url(DATABASE_PROTOCOLS, {
       findFault: findDatabaseFault,
-      description: 'DATABASE_URL of mailer-worker, to whose login a migration gives its rights.',
+      description: 'Address for mailer-worker, likewise.',
       example: 'postgres://latchkey_mailer_worker:password@db.example.com:5432/latchkey',
     }),
   ),
   DATABASE_POOL: wholeNumber({
-    description: 'Connections to the database, at most.',
+    description: 'Most connections to the database.',
     unit: 'connections',
     minimum: 1,
     default: 10,
@@ -367,8 +349,7 @@ export const SETTINGS = {
 
   // Mail
   QUEUE_URL: url(QUEUE_PROTOCOLS, {
-    description:
-      'Address of the mail queue: Redis or Valkey, one server, by Sentinels or a cluster, or PostgreSQL.',
+    description: 'Address of the mail queue: Redis, Valkey or PostgreSQL.',
     findFault: (given) => findRedisFault(given) ?? findDatabaseFault(given),
     default: {
       text: '`DATABASE_URL` where that is PostgreSQL',
@@ -386,7 +367,7 @@ export const SETTINGS = {
     }),
   ),
   MAIL_URL: url([], {
-    description: 'Sender of the mails, chosen by the scheme.',
+    description: 'How mail is sent, chosen by the scheme.',
     example: 'smtps://user:password@smtp.example.com',
   }),
   MAIL_FROM: setting(checked(TEXT, findSenderFault), {
@@ -399,7 +380,7 @@ export const SETTINGS = {
       'must be a name of at most 50 characters in one line',
     ),
     {
-      description: 'Name of your product, as the mails and the account pages say it.',
+      description: 'Name of your product in the mails and on the account pages.',
       default: 'Latchkey',
       example: 'Example',
     },
@@ -408,7 +389,7 @@ export const SETTINGS = {
     setting(
       TEXT.refine((given) => emailAddress().safeParse(given).success, 'must be one e-mail address'),
       {
-        description: 'Address at which your users get help, as the mails and the account pages say it.',
+        description: 'Address for help in the mails and on the account pages.',
         example: 'support@example.com',
       },
     ),
@@ -424,8 +405,7 @@ export const SETTINGS = {
     default: 'on',
   }),
   NOTICE_NEW_CLIENT: oneOf(['on', 'off'], {
-    description:
-      'Whether a user gets a mail about a login from a client that has not logged in before, at most one an hour.',
+    description: 'Whether a user gets a mail about a login from a new client, at most one an hour.',
     default: 'off',
     example: 'on',
   }),
@@ -435,7 +415,7 @@ export const SETTINGS = {
   }),
   INBOX_URL: optional(
     url(['http', 'https'], {
-      description: 'Page of the mail inbox, to which `GET /` links in dev and test.',
+      description: 'Page of the mail inbox, linked by `GET /` in dev and test.',
       example: 'http://localhost:1080',
     }),
   ),
@@ -448,14 +428,14 @@ export const SETTINGS = {
   BOARD_TOKEN: optional(
     setting(TEXT.min(24, 'must have at least 24 characters'), {
       description:
-        'Password of the page `/queue` of mailer-worker, for any user name. Without it the page exists only in dev and test, and asks for none.',
+        'Password of the page `/queue`, for any user name. Without it the page is open in dev and test, and absent elsewhere.',
       remedy: 'Generate one with `npm run secret 32`, or leave it empty.',
       unit: 'at least 24 characters',
       isSecret: true,
     }),
   ),
   MAIL_RATE: wholeNumber({
-    description: 'Mails that all mailer-workers together send, at most.',
+    description: 'Most mails that all mailer-workers together send.',
     unit: 'mails per second',
     minimum: 1,
     default: 50,
@@ -475,7 +455,7 @@ export const SETTINGS = {
         'must be a private key in PEM format',
       ),
       {
-        description: 'Private key of the DKIM signature in PEM format; line ends may be written `\\n`.',
+        description: 'Private key of the DKIM signature, in PEM.',
         remedy: 'Give the whole file, from `-----BEGIN PRIVATE KEY-----` on.',
         isSecret: true,
       },
@@ -484,19 +464,19 @@ export const SETTINGS = {
 
   // Limits
   RATE_LIMIT_REQUESTS: wholeNumber({
-    description: 'Requests from one address, at most; 0 sets no limit.',
+    description: 'Most requests from one address.',
     unit: 'requests per minute',
     default: 6000,
   }),
   RATE_LIMIT_LOGIN: wholeNumber({
     description:
-      'Failed logins, wrong current passwords, and refused changes of e-mail, per account and per address, at most; 0 sets no limit.',
+      'Most failed logins, wrong current passwords and refused changes of e-mail, per account and per address.',
     unit: 'logins per minute',
     default: 10,
   }),
   RATE_LIMIT_RESET: wholeNumber({
     description:
-      'Reset requests, requested changes of e-mail, and sign-ups, per account and hour, and per address and minute, at most; 0 sets no limit.',
+      'Most reset requests, requested changes of e-mail and sign-ups, per account and hour, and per address and minute.',
     unit: 'requests',
     default: 5,
   }),
@@ -514,13 +494,12 @@ export const SETTINGS = {
     default: 90,
   }),
   SHUTDOWN_DELAY: seconds({
-    description:
-      'Time after SIGTERM in which auth-api still takes requests while `/health/ready` answers 503.',
+    description: 'Time after SIGTERM in which auth-api takes requests and `/health/ready` answers 503.',
     maximum: LONGEST_TIMER_SECONDS,
     default: 0,
   }),
   SHUTDOWN_GRACE: seconds({
-    description: 'Time after that in which requests and mails in progress are completed.',
+    description: 'Time after that to complete requests and mails in progress.',
     minimum: 1,
     maximum: LONGEST_TIMER_SECONDS,
     default: 10,

@@ -10,7 +10,7 @@ const REMEDY =
 export const privateKey = (description: string): Setting<PrivateKey> =>
   setting(
     TEXT.transform((given, context) => read(given, context)),
-    { description, remedy: REMEDY, unit: 'PEM; line ends may be written `\\n`', isSecret: true },
+    { description, remedy: REMEDY, unit: 'PEM', isSecret: true },
   )
 
 /** The path of a file that contains a private key in PEM format. The value of the setting is the key. */
