@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
+import { OF_PAGE, serveFiles } from '../serve-files.ts'
 
 /** The page may load its own files only. No `upgrade-insecure-requests`, which would break it on plain HTTP. */
 const POLICY = {
@@ -17,21 +17,15 @@ const POLICY = {
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 
 /** Swagger UI's page and what it loads. */
-const FILES: Readonly<Record<string, string>> = {
-  '': 'index.html',
-  'index.css': 'index.css',
-  'swagger-ui.css': 'swagger-ui.css',
-  'swagger-ui-bundle.js': 'swagger-ui-bundle.js',
-  'swagger-ui-standalone-preset.js': 'swagger-ui-standalone-preset.js',
-  'favicon-16x16.png': 'favicon-16x16.png',
-  'favicon-32x32.png': 'favicon-32x32.png',
-}
-const TYPES: Readonly<Record<string, string>> = {
-  html: 'text/html; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  png: 'image/png',
-}
+const FILES = [
+  'index.html',
+  'index.css',
+  'swagger-ui.css',
+  'swagger-ui-bundle.js',
+  'swagger-ui-standalone-preset.js',
+  'favicon-16x16.png',
+  'favicon-32x32.png',
+]
 
 /** Loaded by Swagger UI's page. The layout has no bar that loads other documents. */
 const INITIALIZER = `window.ui = SwaggerUIBundle({
@@ -45,26 +39,16 @@ const INITIALIZER = `window.ui = SwaggerUIBundle({
 })
 `
 
-const HIDDEN = { schema: { hide: true }, config: { isCacheable: true } }
-
 /** A page to try the endpoints on: Swagger UI. Its links are relative, so that they work below the path prefix of a proxy. */
 export async function docsPage(app: FastifyInstance): Promise<void> {
   await app.register(helmet, { contentSecurityPolicy: { useDefaults: false, directives: POLICY } })
 
-  app.get('/docs', HIDDEN, (_request, reply) => reply.redirect('docs/'))
+  app.get('/docs', OF_PAGE, (_request, reply) => reply.redirect('docs/'))
   // The page may only call its own origin, which API_SERVER need not be: 127.0.0.1 for localhost, another port.
-  app.get('/docs/json', HIDDEN, async () => ({ ...app.swagger(), servers: [{ url: '../' }] }))
-  app.get('/docs/swagger-initializer.js', HIDDEN, (_request, reply) =>
-    reply.type(TYPES.js ?? '').send(INITIALIZER),
+  app.get('/docs/json', OF_PAGE, async () => ({ ...app.swagger(), servers: [{ url: '../' }] }))
+  app.get('/docs/swagger-initializer.js', OF_PAGE, (_request, reply) =>
+    reply.type('text/javascript; charset=utf-8').send(INITIALIZER),
   )
-  for (const [name, file] of Object.entries(FILES)) {
-    // Read once: an answer that nobody reads then has neither an open file nor a copy of it.
-    const content = await readFile(join(SWAGGER_UI, file))
-    app.get(`/docs/${name}`, HIDDEN, (_request, reply) =>
-      reply
-        .type(TYPES[file.split('.').at(-1) ?? ''] ?? '')
-        .header('cache-control', 'max-age=3600')
-        .send(content),
-    )
-  }
+  const urlOf = (file: string) => `/docs/${file === 'index.html' ? '' : file}`
+  await serveFiles(app, new Map(FILES.map((file) => [urlOf(file), join(SWAGGER_UI, file)])))
 }

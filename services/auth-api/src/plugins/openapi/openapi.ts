@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger'
 import { isHttpUrl } from '@latchkey/shared/settings/addresses.ts'
 import fp from 'fastify-plugin'
+import { OF_PAGE } from '../serve-files.ts'
 import { type ApiDescriptionOptions, createApiDescription } from './describe-api.ts'
 import { docsPage } from './docs-page.ts'
 
@@ -33,8 +34,6 @@ export interface OpenapiOptions extends ApiDescriptionOptions {
   algorithm: string
 }
 
-const HIDDEN = { schema: { hide: true }, config: { isCacheable: true } }
-
 /** Serves `/openapi.json`, from the schemas that validate, and where it is switched on `/docs`, a page to try requests. */
 export const openapi = fp<OpenapiOptions>(
   async (app, { publicUrl, hasPage, algorithm, ...options }) => {
@@ -50,7 +49,7 @@ export const openapi = fp<OpenapiOptions>(
       stripBasePath: false,
       ...createApiDescription(options),
     })
-    app.get('/openapi.json', HIDDEN, async () => app.swagger())
+    app.get('/openapi.json', OF_PAGE, async () => app.swagger())
     if (hasPage) await app.register(docsPage)
   },
   { name: 'openapi' },
