@@ -95,6 +95,7 @@ export function signTokens({ secret, issuer, userids, count }: TokenOrder): stri
     const userid = userids[index % userids.length] ?? ''
     const claims = {
       auth_time: now,
+      valid_from: now,
       sid: randomUUID(),
       data: { userid, name: 'User', role: 'user' },
       iss: issuer,

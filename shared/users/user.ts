@@ -54,12 +54,11 @@ export const validFromOf = (user: Pick<User, 'properties'>): number =>
 
 /**
  * Whether the user's valid-from time leaves a token valid. The token has the time that its user had: a comparison with `iat`
- * would leave a token valid that a replica with a fast clock has issued. Only a token of the version before, which has no such
- * time, is compared by `iat`: its replicas issue them during an update.
+ * would leave a token valid that a replica with a fast clock has issued.
  */
 export function isIssuedAfterValidFrom(
   user: Pick<User, 'properties'>,
-  { iat, valid_from = iat, jti }: { iat: number; valid_from?: number | undefined; jti: string },
+  { valid_from, jti }: { valid_from: number; jti: string },
 ): boolean {
   const validFrom = validFromOf(user)
   return valid_from >= validFrom || findProperty(user, EXEMPT_TOKEN_PROPERTY) === exemptionOf(validFrom, jti)

@@ -86,7 +86,7 @@ async function ping(token: string): Promise<number | undefined> {
 async function aLongToken(userid: string): Promise<string> {
   const now = Math.floor(Date.now() / 1000)
   const data = { userid, name: randomBytes(545).toString('hex'), role: 'user' }
-  return new SignJWT({ auth_time: now, sid: crypto.randomUUID(), data })
+  return new SignJWT({ auth_time: now, valid_from: now, sid: crypto.randomUUID(), data })
     .setProtectedHeader({ alg: 'HS512', typ: 'JWT' })
     .setIssuer(ISSUER)
     .setSubject(userid)

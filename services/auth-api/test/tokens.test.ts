@@ -161,6 +161,7 @@ const REFUSED: Record<string, () => Promise<string> | string> = {
     rawToken(HEADER, { ...goodClaims(), data: { userid: user.userid, role: 'user' } }),
   'no sid': () => rawToken(HEADER, without('sid')),
   'no auth_time': () => rawToken(HEADER, without('auth_time')),
+  'no valid_from': () => rawToken(HEADER, without('valid_from')),
   'a sid that is a number': () => rawToken(HEADER, { ...goodClaims(), sid: 1 }),
   'auth_time as text': () => rawToken(HEADER, { ...goodClaims(), auth_time: String(now()) }),
   'role as a list': () =>

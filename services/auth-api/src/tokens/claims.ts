@@ -18,8 +18,8 @@ export const Claims = z.object({
   amr: z.array(z.string()).optional(),
   /** The session: what the login and the refreshes after it have in common. */
   sid: z.string(),
-  /** The user's valid-from time when the token was issued. A later one ends the token. Tokens of the version before have none. */
-  valid_from: z.number().optional(),
+  /** The user's valid-from time when the token was issued. A later one ends the token. */
+  valid_from: z.number(),
   data: UserClaims,
 })
 

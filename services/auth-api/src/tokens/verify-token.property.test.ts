@@ -56,7 +56,7 @@ function shouldAccept(token: string): boolean {
   const parts = token.split('.')
   const [header = '', payload = '', signature = ''] = parts
   if (parts.length !== 3 || !isSignedBy([SECRET, PREVIOUS], `${header}.${payload}`, signature)) return false
-  const [{ alg, typ, ...others }, { iss, sub, iat, nbf, exp, jti, sid, auth_time, valid_from = 0, data }] = [
+  const [{ alg, typ, ...others }, { iss, sub, iat, nbf, exp, jti, sid, auth_time, valid_from, data }] = [
     decode(header),
     decode(payload),
   ]

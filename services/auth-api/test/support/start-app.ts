@@ -250,6 +250,7 @@ export function claimsFor(app: TestApp, user: TestUser) {
     jti: crypto.randomUUID(),
     sid: crypto.randomUUID(),
     auth_time: now,
+    valid_from: now,
     data: { userid: user.userid, name: 'Ada', role: user.role },
   }
 }

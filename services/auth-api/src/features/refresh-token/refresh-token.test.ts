@@ -119,14 +119,6 @@ describe('refreshing a token', () => {
   ])('is possible for a token $why', async ({ status }) => {
     expect((await refresh({ status })).outcome).toBe('new for admin')
   })
-
-  it.each([
-    { when: 'before', iat: 1_000, outcome: REVOKED },
-    { when: 'at', iat: 1_001, outcome: 'new for admin' },
-  ])('of the version before goes by its time of issue: $when the valid-from time', async (given) => {
-    const claims = { ...CLAIMS, iat: given.iat, valid_from: undefined }
-    expect((await refresh({ claims, status: { user: validFrom(1_001) } })).outcome).toBe(given.outcome)
-  })
 })
 
 describe('a new token', () => {

@@ -37,7 +37,7 @@ export function createUserSessions(dependencies: UserSessionsDependencies) {
         id: sessionIdOf(claims),
         userid: claims.sub,
         jti: claims.jti,
-        validFrom: claims.valid_from ?? 0,
+        validFrom: claims.valid_from,
         createdAt: new Date(claims.auth_time * 1000),
         refreshedAt: new Date(claims.iat * 1000),
         expiresAt: new Date(claims.exp * 1000),
@@ -74,4 +74,4 @@ export function createUserSessions(dependencies: UserSessionsDependencies) {
 
 /** Whether the user's valid-from time leaves the newest token of a session valid. */
 const isOpen = (user: User, { jti, validFrom }: UserSession): boolean =>
-  isIssuedAfterValidFrom(user, { iat: validFrom, valid_from: validFrom, jti })
+  isIssuedAfterValidFrom(user, { valid_from: validFrom, jti })
