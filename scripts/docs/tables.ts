@@ -22,22 +22,25 @@ const PROTOCOL_STATUSES = [400, 404, 405, 408, 413, 415, 417, 431, 500]
 const Operation = z.object({
   summary: z.string(),
   security: z.array(z.unknown()),
-  responses: z.record(z.string(), z.unknown()),
 })
 const OpenapiDocument = z.object({ paths: z.record(z.string(), z.record(z.string(), Operation)) })
 
-/** The table of the settings. */
+/** A table of the settings for each set of services that read them. */
 export function formatSettings(): string {
-  const rows = Object.entries<Setting<unknown>>(SETTINGS).map(([name, setting]) => [
-    code(name),
-    setting.description,
-    defaultOf(setting),
-    SERVICES.filter(({ names }) => names.some((known) => known === name))
-      .map(({ service }) => service)
-      .join(', '),
-  ])
-  return formatTable(['setting', 'meaning', 'default', 'services'], rows)
+  const groups = Map.groupBy(Object.entries<Setting<unknown>>(SETTINGS), ([name]) => readersOf(name))
+  return READERS.map((readers) => {
+    const settings = groups.get(readers) ?? []
+    const rows = settings.map(([name, setting]) => [code(name), setting.description, defaultOf(setting)])
+    return `## ${readers}\n\n${formatTable(['setting', 'meaning', 'default'], rows)}`
+  }).join('\n\n')
 }
+
+const READERS = ['auth-api and mailer-worker', 'auth-api', 'mailer-worker', 'Others']
+
+const readersOf = (name: string): string =>
+  SERVICES.filter(({ names }) => names.some((known) => known === name))
+    .map(({ service }) => service)
+    .join(' and ') || 'Others'
 
 /** The default, with its unit; an example where there is none. */
 function defaultOf({ default: fallback, schema, unit, example }: Setting<unknown>): string {
@@ -51,16 +54,13 @@ function defaultOf({ default: fallback, schema, unit, example }: Setting<unknown
 /** The table of the operations of an OpenAPI document. */
 export function formatOperations(openapi: unknown): string {
   const rows = Object.entries(OpenapiDocument.parse(openapi).paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, { summary, security, responses }]) => [
+    Object.entries(operations).map(([method, { summary, security }]) => [
       code(`${method.toUpperCase()} ${path}`),
       summary,
       security.length > 0 ? 'Bearer' : '',
-      Object.keys(responses)
-        .filter((status) => status < '400')
-        .join(', '),
     ]),
   )
-  return formatTable(['request', 'purpose', 'token', 'success'], rows)
+  return formatTable(['request', 'purpose', 'token'], rows)
 }
 
 /** The table of the problem types of Latchkey's own errors. */
@@ -106,12 +106,6 @@ function labelsOf(metric: object): string {
 /** The table of the alerts. */
 export const formatAlerts = (alerts: readonly Alert[]): string =>
   formatTable(
-    ['alert', 'severity', 'after', 'what it means', 'what to do'],
-    alerts.map(({ alert, labels, annotations, ...rule }) => [
-      code(alert),
-      labels.severity,
-      rule.for ?? 'at once',
-      annotations.summary,
-      annotations.action,
-    ]),
+    ['alert', 'severity', 'what it means'],
+    alerts.map(({ alert, labels, annotations }) => [code(alert), labels.severity, annotations.summary]),
   )

@@ -10,77 +10,75 @@ interface EventKind {
 export const AUDIT_EVENTS = {
   'login.succeeded': { description: 'A login.' },
   'login.refused': {
-    description:
-      'A login with an unknown name, of a deleted user, or with a wrong password; `reason` is `unknown_user`, `deleted_user` or `wrong_password`.',
+    description: 'A login; `reason` is `unknown_user`, `deleted_user` or `wrong_password`.',
     isOpen: true,
   },
   'second_factor.required': {
-    description: 'A login with the right password was answered with a challenge for a second factor.',
+    description: 'The password of a login was right, and a second factor is asked for.',
   },
-  'second_factor.refused': { description: 'A code of a second factor, or a recovery code, was refused.' },
+  'second_factor.refused': { description: 'A code of a second factor, or a recovery code.' },
   'token.stepped_up': { description: 'A token was raised by a second factor.' },
   'passkey.refused': {
-    description: 'A passkey was refused; the user is the one that it named, or that had sent the password.',
+    description: 'A passkey; the user is the one that it named, or that had sent the password.',
     isOpen: true,
   },
   'passkey.copied': {
-    description: 'The signature counter of a passkey went back: there may be a copy of it. It was refused.',
+    description: 'A passkey was refused: its signature counter went back, so there may be a copy of it.',
   },
-  'factor.added': { description: 'A second factor was added; `reason` is its kind.' },
-  'factor.removed': { description: 'A second factor was removed by its owner; `reason` is its kind.' },
+  'factor.added': { description: 'A second factor; `reason` is its kind.' },
+  'factor.removed': { description: 'The owner removed a second factor; `reason` is its kind.' },
   'factors.removed': {
-    description: 'An admin removed every second factor; `reason` is the reason that the admin gave.',
+    description: 'An admin removed every second factor, for this `reason`.',
   },
-  'recovery_code.used': { description: 'A recovery code was used in place of a second factor.' },
-  'recovery_codes.renewed': { description: 'The recovery codes were replaced by new ones.' },
+  'recovery_code.used': { description: 'A recovery code, in place of a second factor.' },
+  'recovery_codes.renewed': { description: 'New recovery codes replaced the old ones.' },
   'token.refreshed': { description: 'A token was exchanged for a new one.' },
   'token.reused': {
-    description: 'A token was used after it had been refreshed; the session has ended.',
+    description: 'A refreshed token was used, which ended the session.',
   },
   'session.logged_out': { description: 'A logout.' },
   'session.ended': { description: 'A user ended one of their sessions.' },
   'sessions.logged_out': {
-    description:
-      'A logout everywhere: every token of the user has ended. `reason` is `admin` if an admin did it.',
+    description: 'A logout everywhere; `reason` is `admin` if an admin did it.',
   },
   'reset.requested': {
-    description: 'A password reset was requested. Without a user if the e-mail is unknown.',
+    description: 'A password reset; without a user if the e-mail is unknown.',
     isOpen: true,
   },
-  'reset.confirmed': { description: 'The code of a password reset was confirmed.' },
+  'reset.confirmed': { description: 'The code of a password reset.' },
   'reset.refused': {
-    description: 'A code or a token of a password reset was refused; `reason` is `code` or `token`.',
+    description: 'A code or a token of a password reset; `reason` is `code` or `token`.',
     isOpen: true,
   },
   'password.reset': { description: 'The password was changed by a reset.' },
   'password.changed': {
-    description: 'The password was changed by its owner, or by an admin if `reason` is `admin`.',
+    description: 'The owner changed the password, or an admin if `reason` is `admin`.',
   },
-  'current_password.refused': { description: 'A logged-in client sent a wrong current password.' },
+  'current_password.refused': { description: 'The current password of a logged-in client was wrong.' },
   'email.change_requested': { description: 'A code to confirm a new e-mail was requested.' },
   'email.change_refused': { description: 'The code of a change of e-mail was refused.' },
   'email.changed': { description: 'The e-mail was changed.' },
   'role.changed': { description: 'An admin changed the role.' },
   'signup.requested': {
-    description: 'A sign-up was requested, with a free or a taken e-mail; without a user.',
+    description: 'A sign-up, with a free or a taken e-mail; without a user.',
     isOpen: true,
   },
-  'signup.refused': { description: 'The code of a sign-up was refused; without a user.', isOpen: true },
-  'signup.confirmed': { description: 'The code of a sign-up was confirmed: the user exists.' },
+  'signup.refused': { description: 'The code of a sign-up; without a user.', isOpen: true },
+  'signup.confirmed': { description: 'The code of a sign-up: the user exists.' },
   'account.created': { description: 'An admin created the user; an import of users is not recorded.' },
   'account.deleted': {
-    description: 'The account was deleted by its owner, or by an admin if `reason` is `admin`.',
+    description: 'The owner deleted the account, or an admin if `reason` is `admin`.',
   },
   'account.restored': { description: 'An admin reverted the deletion of the user.' },
   'new_client.noticed': { description: 'A mail told the user of a login from a new client.' },
   'failed_logins.noticed': {
     description:
-      'A mail told the user of many refused logins. For an unknown name: the mail was not sent, and the user does not exist.',
+      'A mail told the user of many refused logins; for an unknown name without a user and a mail.',
     isOpen: true,
   },
   'limit.reached': {
     description:
-      'A request was refused with 429; `reason` is its method and route, or `unmatched`. With a user only if the request had a valid token.',
+      'A request was refused with 429; `reason` is its method and route, or `unmatched`. The user is that of a valid token.',
     isOpen: true,
   },
 } as const satisfies Record<string, EventKind>
