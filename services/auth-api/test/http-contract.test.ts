@@ -351,7 +351,7 @@ describe('a broken HTTP request', () => {
 })
 
 describe('an internal failure', () => {
-  it('reveals nothing of itself', async () => {
+  it('reveals nothing of itself, and its line in the log has the id of the request', async () => {
     await using broken = await startApp()
     const user = await aUser(broken)
     const token = await aToken(broken, user)
@@ -359,6 +359,7 @@ describe('an internal failure', () => {
     const response = await broken.server.inject({ url: '/profile', headers: bearer(token) })
     expect(response.statusCode).toBe(500)
     expect(Object.keys(response.json()).sort()).toEqual(['instance', 'status', 'title', 'type'])
-    expect(broken.logLines.join('')).toContain('users_property')
+    const line = broken.logLines.find((each) => each.includes('users_property'))
+    expect(JSON.parse(line ?? '{}').reqId).toBe(response.json().instance)
   })
 })
