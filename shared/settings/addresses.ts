@@ -19,7 +19,9 @@ export function findDatabaseFault(text: string): Fault | undefined {
   const hosts = hostsOf(address)
   if (hosts.includes(',')) return { message: 'must name one host, which leads to the primary' }
   // A socket is an option of the query.
-  return hosts === '' && !/(^|&)(host|socketPath)=/.test(query) ? { message: 'must name a host' } : undefined
+  return /^(:\d*)?$/.test(hosts) && !/(^|&)(host|socketPath)=/.test(query)
+    ? { message: 'must name a host' }
+    : undefined
 }
 
 /** True for a URL that a browser can call. */

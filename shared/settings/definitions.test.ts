@@ -104,11 +104,13 @@ it.each<[SettingName, string, string]>([
     'must have at least 24 characters. Generate one with `npm run secret 32`, or leave it empty.',
   ],
   ['MAIL_URL', 'host', 'must be a URL. For example: MAIL_URL=smtps://user:password@smtp.example.com'],
-  ...['postgres:///latchkey', 'mysql://latchkey:x@/latchkey'].map((given): [SettingName, string, string] => [
-    'DATABASE_URL',
-    given,
-    'must name a host. For example: DATABASE_URL=postgres://latchkey:password@db.example.com:5432/latchkey',
-  ]),
+  ...['postgres:///latchkey', 'mysql://latchkey:x@/latchkey', 'mysql://:3306/latchkey'].map(
+    (given): [SettingName, string, string] => [
+      'DATABASE_URL',
+      given,
+      'must name a host. For example: DATABASE_URL=postgres://latchkey:password@db.example.com:5432/latchkey',
+    ],
+  ),
   [
     'DATABASE_URL',
     'postgres://postgres://db.example.com/latchkey',
