@@ -101,6 +101,29 @@ describe('a dependency that can be done without', () => {
       vi.useRealTimers()
     }
   })
+
+  it('has the reason that the check before it gave too late', async () => {
+    vi.useFakeTimers()
+    try {
+      const refusals = [Promise.withResolvers<string>(), Promise.withResolvers<string>()]
+      let checks = 0
+      const queue = () => refusals[checks++]?.promise ?? Promise.resolve('ok')
+      const readiness = createReadiness({}, { optional: { queue }, clock: Date.now })
+      const read = async () => {
+        const reading = readiness.read()
+        await vi.advanceTimersByTimeAsync(1_000)
+        const { checks, reasons } = await reading
+        return [checks.queue, reasons.queue]
+      }
+      expect(await read()).toEqual(['no answer', undefined])
+      refusals[0]?.reject(new Error('not a cluster'))
+      await vi.advanceTimersByTimeAsync(0)
+      expect(await read()).toEqual(['unreachable', 'not a cluster'])
+      expect(await read()).toEqual(['ok', undefined])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
 })
 
 describe('a dependency that passes its check while requests fail', () => {

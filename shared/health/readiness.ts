@@ -58,12 +58,13 @@ export function createReadiness(
   let phase: 'starting' | 'serving' | 'draining' = 'starting'
   let last: { at: number; results: Promise<Results> } | undefined
   const failedBefore = new Set<string>()
+  const failedLate = new Map<string, Result>()
   const recoveredAt: Record<string, number> = {}
 
   async function runChecks(): Promise<Results> {
     const results = await Promise.all([
-      runEach(required, CHECK_TIMEOUT_MS),
-      runEach(optional, optionalTimeoutMs),
+      runEach(required, CHECK_TIMEOUT_MS, failedLate),
+      runEach(optional, optionalTimeoutMs, failedLate),
     ])
     return Object.fromEntries(results.flat().map(([name, result]) => [name, addFailures(name, result)]))
   }
@@ -124,21 +125,34 @@ export function rememberingSuccess(check: Check, validMs: number, clock: Clock):
 /** Whether a time is less than `ms` ago. A clock that is set back keeps no old result: the time is then in the future. */
 const isRecent = (at: number, ms: number, clock: Clock): boolean => Math.abs(clock() - at) < ms
 
-const runEach = (checks: Readonly<Record<string, Check>>, timeoutMs: number): Promise<[string, Result][]> =>
+const runEach = (
+  checks: Readonly<Record<string, Check>>,
+  timeoutMs: number,
+  failedLate: Map<string, Result>,
+): Promise<[string, Result][]> =>
   Promise.all(
-    Object.entries(checks).map(
-      async ([name, check]): Promise<[string, Result]> => [name, await runCheck(check, timeoutMs)],
-    ),
+    Object.entries(checks).map(async ([name, check]): Promise<[string, Result]> => {
+      const { promise: late, resolve } = Promise.withResolvers<undefined>()
+      const timer = setTimeout(resolve, timeoutMs, undefined)
+      const ended = runCheck(check)
+      const inTime = await Promise.race([ended, late])
+      clearTimeout(timer)
+      if (inTime) {
+        failedLate.delete(name)
+        return [name, inTime]
+      }
+      // Why a check fails may be known after its time only: the next one that is late says it.
+      void ended.then((result) =>
+        result.outcome === 'ok' ? failedLate.delete(name) : failedLate.set(name, result),
+      )
+      return [name, failedLate.get(name) ?? { outcome: 'no answer' }]
+    }),
   )
 
-async function runCheck(check: Check, timeoutMs: number): Promise<Result> {
-  const { promise: tooLate, resolve } = Promise.withResolvers<string>()
-  const timer = setTimeout(() => resolve('no answer'), timeoutMs)
+async function runCheck(check: Check): Promise<Result> {
   try {
-    return { outcome: await Promise.race([check(), tooLate]) }
+    return { outcome: await check() }
   } catch (error) {
     return { outcome: 'unreachable', reason: rootReason(error) }
-  } finally {
-    clearTimeout(timer)
   }
 }
