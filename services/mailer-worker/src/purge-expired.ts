@@ -6,8 +6,10 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 const DAY_MS = 24 * 3_600_000
 /** How long admins can look up what was requested: a day. */
 const KEEP_REQUESTS_MS = DAY_MS
-/** How far the clock of another process may be behind: for it, a token lives on that long. */
+/** How far the clocks of processes may differ before a row is missed. */
 const CLOCK_LEEWAY_MS = 60_000
+/** The same for what has ended a token: without its row, a replica whose clock is behind accepts the token again. */
+const REVOCATION_LEEWAY_MS = 3_600_000
 /** Each statement stays far below its time limit, and other statements get their turn between two. */
 const BATCH_SIZE = 1_000
 
@@ -34,7 +36,7 @@ export function createPurge({ registry, auditDays, ...dependencies }: PurgeDepen
   const tables = [
     createTable(dependencies, 'password_reset', 'expires_at', KEEP_REQUESTS_MS),
     createTable(dependencies, 'email_change', 'expires_at', KEEP_REQUESTS_MS),
-    createTable(dependencies, 'token_revocation', 'expires_at', CLOCK_LEEWAY_MS),
+    createTable(dependencies, 'token_revocation', 'expires_at', REVOCATION_LEEWAY_MS),
     // A sign-up contains the hash of a password: it is not kept.
     createTable(dependencies, 'sign_up', 'expires_at', CLOCK_LEEWAY_MS),
     createTable(dependencies, 'user_session', 'expires_at', CLOCK_LEEWAY_MS),
