@@ -47,10 +47,10 @@ export interface App {
 export async function buildApp(config: Config, dependencies: AppDependencies): Promise<App> {
   const { extensions = [], traceRequests } = dependencies
   const core = await createCore(config, dependencies)
-  const { db, passwords, registry, failures, clock, limits, auditOf } = core
+  const { db, passwords, registry, failures, clock, databaseClock, limits, auditOf } = core
   const { verifier, validity, requireLogin, published } = core.tokens
   const { corsOrigins, publicUrl, trustedProxies, docsPage } = config.http
-  const readiness = createAppReadiness(config, { ...dependencies, failures, clock })
+  const readiness = createAppReadiness(config, { ...dependencies, failures, clock, databaseClock })
   // Gauges that query the database come last, or they count their own queries as waiting.
   registerServiceGauges(registry, {
     tokenChecks: validity.checks,

@@ -23,6 +23,7 @@ import {
   type RequestAudit,
 } from './audit/request-audit.ts'
 import type { Config } from './config.ts'
+import { createDatabaseClock } from './database-clock.ts'
 import { addressKey } from './limits/limit-keys.ts'
 import { createLimits } from './limits/limits.ts'
 import { createNewClientNotice, type NoticeLogin } from './notice-new-client.ts'
@@ -63,6 +64,7 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
   const { db, passwords, logger, limitStore, audit, dispatcher } = dependencies
   const { clock = Date.now, monotonic = monotonicClock, registry = new Registry() } = dependencies
   const { failures = createFailures(clock) } = dependencies
+  const databaseClock = createDatabaseClock(clock)
   const sealer = createSealer(config.mail.secret)
   const createMailsOf = <Templates extends MailTemplates>(templates: Templates) =>
     createMails({ templates, sealer, dispatcher, clock })
@@ -76,7 +78,14 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
       agent: describeAgent(request.headers['user-agent']),
       requestId: request.id,
     })
-  const tokens = await createTokens(config.tokens, { db, clock, monotonic, registry, logger })
+  const tokens = await createTokens(config.tokens, {
+    db,
+    clock,
+    databaseClock,
+    monotonic,
+    registry,
+    logger,
+  })
   const notify = createNotices(mails, clock)
   const usersIn = createUserRepository
   const noticeLogin: NoticeLogin =
@@ -95,6 +104,7 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
   const requireFreshFactor = (user: User, claims: Claims) => secondFactor?.requireFresh(user, claims)
   return {
     clock,
+    databaseClock,
     logger,
     registry,
     failures,

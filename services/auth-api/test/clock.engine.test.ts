@@ -1,29 +1,96 @@
 import { randomBytes } from 'node:crypto'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/support/test-database.ts'
-import { aToken, aUser, bearer, startApp } from './support/start-app.ts'
+import { aToken, aUser, bearer, codeTo, signToken, startApp, type TestApp } from './support/start-app.ts'
+
+const TWO_MINUTES_MS = 120_000
+
+const ping = async (app: TestApp, token: string) =>
+  (await app.server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })).statusCode
 
 it('a replica whose clock is two minutes off says so, and others refuse its tokens until then', async () => {
   await using database = await createTestDatabase()
   const settings = { JWT_SECRET: randomBytes(64).toString('base64') }
   await using right = await startApp({ database, settings })
-  const time = { now: Date.now() + 120_000, elapsed: 0 }
+  const time = { now: Date.now() + TWO_MINUTES_MS, elapsed: 0 }
   await using wrong = await startApp({ database, settings, time })
   const ready = async () => {
     time.now += 1_000
     return (await wrong.server.inject({ url: '/health/ready' })).json().checks
   }
-  await expect.poll(ready).toMatchObject({ service: 'degraded', clock: 'ahead of the clock of the database' })
+  const isAhead = 'ahead of the clock of the database; synchronise both (NTP)'
+  await expect.poll(ready).toMatchObject({ service: 'degraded', clock: isAhead })
   const token = await aToken(wrong, await aUser(wrong))
-  const ping = (app: typeof right) =>
-    app.server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })
-  expect((await ping(wrong)).statusCode).toBe(200)
-  expect((await ping(right)).statusCode).toBe(401)
+  expect(await ping(wrong, token)).toBe(200)
+  expect(await ping(right, token)).toBe(401)
   right.setClock(time.now)
-  expect((await ping(right)).statusCode).toBe(200)
+  expect(await ping(right, token)).toBe(200)
 
-  time.now = Date.now() - 120_000
-  await expect.poll(ready).toMatchObject({ service: 'degraded', clock: 'behind the clock of the database' })
+  time.now = Date.now() - TWO_MINUTES_MS
+  const isBehind = 'behind the clock of the database; synchronise both (NTP)'
+  await expect.poll(ready).toMatchObject({ service: 'degraded', clock: isBehind })
   time.now = Date.now()
   await expect.poll(ready).toMatchObject({ service: 'ok', clock: 'ok' })
+})
+
+describe.each([TWO_MINUTES_MS, -TWO_MINUTES_MS])('two replicas, one of which is off by %i ms', (offMs) => {
+  /** The replica with the right clock and the other one, and the same in the opposite order. */
+  async function startBoth() {
+    const database = await createTestDatabase()
+    const settings = { JWT_SECRET: randomBytes(64).toString('base64') }
+    const right = await startApp({ database, settings })
+    const time = {
+      get now() {
+        return Date.now() + offMs
+      },
+      get elapsed() {
+        return performance.now()
+      },
+    }
+    const wrong = await startApp({ database, settings, time })
+    // A replica gets no request before it was ready once.
+    await wrong.server.inject({ url: '/health/ready' })
+    return {
+      orders: [
+        [right, wrong],
+        [wrong, right],
+      ] as const,
+      async [Symbol.asyncDispose]() {
+        for (const each of [wrong, right, database]) await each[Symbol.asyncDispose]()
+      },
+    }
+  }
+
+  it('give a refreshed token its grace', async () => {
+    await using both = await startBoth()
+    for (const [one, other] of both.orders) {
+      const now = Math.floor(Date.now() / 1000)
+      const claims = { iat: now - 200, nbf: now - 200, exp: now + 150 }
+      const token = await signToken(one, await aUser(one), { claims })
+      const refreshed = await one.server.inject({
+        method: 'POST',
+        url: '/refreshtoken',
+        headers: bearer(token),
+      })
+      expect(refreshed.statusCode, refreshed.body).toBe(200)
+      expect(await ping(other, token), 'a request in flight').toBe(200)
+      expect(await ping(one, refreshed.json().token), 'the session').toBe(200)
+    }
+  })
+
+  it('accept the newest code of a password reset, and no earlier one', async () => {
+    await using both = await startBoth()
+    for (const [one, other] of both.orders) {
+      const { email } = await aUser(one)
+      const post = async (app: TestApp, url: string, payload: object) =>
+        app.server.inject({ method: 'POST', url, payload })
+      const request = async (app: TestApp) => {
+        const { token } = (await post(app, '/login/resetrequest', { email })).json()
+        return { email, token, code: await codeTo(app, email) }
+      }
+      const [earlier, newest] = [await request(one), await request(other)]
+      expect((await post(one, '/login/confirmcode', earlier)).statusCode).toBe(422)
+      expect((await post(one, '/login/confirmcode', newest)).statusCode).toBe(200)
+    }
+  })
 })

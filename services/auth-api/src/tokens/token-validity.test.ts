@@ -22,7 +22,7 @@ function aValidity(cacheSeconds: number) {
       revocations: { findStatus },
       endReused,
       cacheSeconds,
-      clock: () => now,
+      databaseTime: () => now,
       monotonic: () => now,
     }),
     findStatus,

@@ -14,7 +14,8 @@ export interface TokenValidityOptions {
   endReused: (caller: Caller) => Promise<void>
   /** How long a token's status is remembered, in seconds. 0 reads it for each request. */
   cacheSeconds: number
-  clock: Clock
+  /** The clock of the database, by which a replica has stored the end of a token. */
+  databaseTime: Clock
   /** Measures how old a remembered status is. The wall clock, set back, would prolong it. */
   monotonic: MonotonicClock
   /** Number of tokens that are remembered at most. */
@@ -47,7 +48,7 @@ export function createTokenValidity({
   revocations,
   endReused,
   cacheSeconds,
-  clock,
+  databaseTime,
   monotonic,
   maxTokens = 10_000,
 }: TokenValidityOptions) {
@@ -88,7 +89,7 @@ export function createTokenValidity({
     async check(claims: Claims, audit: RequestAudit): Promise<Claims> {
       const status = await find(claims)
       if (!status.isValid) throw revokedToken()
-      if (isReused(status, clock())) {
+      if (isReused(status, databaseTime())) {
         await endReused({ claims, audit })
         forget(claims)
         throw revokedToken()
@@ -125,15 +126,15 @@ export type RequireValid = (db: Queryable, claims: Claims) => Promise<User>
 
 export interface RequireValidDependencies {
   revocationsIn: (db: Queryable) => Pick<RevocationRepository, 'findStatus'>
-  clock: Clock
+  databaseTime: Clock
 }
 
 /** Creates the function that reads a token's status, within a transaction if it is given one. */
 export const createRequireValid =
-  ({ revocationsIn, clock }: RequireValidDependencies): RequireValid =>
+  ({ revocationsIn, databaseTime }: RequireValidDependencies): RequireValid =>
   async (db, claims) => {
     const status = await revocationsIn(db).findStatus(claims)
-    if (!isCurrent(status, claims) || isReused(status, clock())) throw revokedToken()
+    if (!isCurrent(status, claims) || isReused(status, databaseTime())) throw revokedToken()
     return status.user
   }
 

@@ -3,6 +3,7 @@ import type { Database } from '@latchkey/shared/database/database.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config.ts'
+import type { DatabaseClock } from '../database-clock.ts'
 import { createRequireLogin } from './authentication.ts'
 import type { Caller } from './claims.ts'
 import { type ClockSkewDependencies, createClockSkew } from './clock-skew.ts'
@@ -16,6 +17,7 @@ import { createTokenVerifier } from './verify-token.ts'
 export interface TokensDependencies {
   db: Database
   clock: Clock
+  databaseClock: Pick<DatabaseClock, 'now'>
   /** Measures how old a remembered status is. The wall clock, set back, would prolong it. */
   monotonic: MonotonicClock
   registry: Registry
@@ -27,12 +29,15 @@ export type Tokens = Awaited<ReturnType<typeof createTokens>>
 /** Creates what issues, verifies, checks and ends tokens. */
 export async function createTokens(
   settings: Config['tokens'],
-  { db, clock, monotonic, registry, logger }: TokensDependencies,
+  { db, clock, databaseClock, monotonic, registry, logger }: TokensDependencies,
 ) {
   const { issuer, lifetimeSeconds, revocationCacheSeconds: cacheSeconds } = settings
   const { current: key, accepted: keys, published } = await importSigningKeys(settings)
   const revocations = createRevocationRepository(db)
-  const requireValid = createRequireValid({ revocationsIn: createRevocationRepository, clock })
+  const requireValid = createRequireValid({
+    revocationsIn: createRevocationRepository,
+    databaseTime: databaseClock.now,
+  })
   const endSession = createEndSession({ revocations, lifetimeSeconds, clock })
   /** Ends the session of a token that is used after it was refreshed: two clients have it. */
   const endReused = async ({ claims, audit }: Caller): Promise<void> => {
@@ -49,7 +54,13 @@ export async function createTokens(
       clock,
       onFuture: createClockSkew({ registry, logger, clock }),
     }),
-    validity: createTokenValidity({ revocations, endReused, cacheSeconds, clock, monotonic }),
+    validity: createTokenValidity({
+      revocations,
+      endReused,
+      cacheSeconds,
+      databaseTime: databaseClock.now,
+      monotonic,
+    }),
     requireLogin: createRequireLogin(clock),
     requireValid,
     lockUser: createLockUser({ usersIn: createUserRepository, requireValid }),

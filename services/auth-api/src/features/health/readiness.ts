@@ -2,7 +2,6 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import { describeSharedAccounts } from '@latchkey/shared/database/adoption/describe-differences.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator, type Migrator } from '@latchkey/shared/database/migrations.ts'
-import { ping } from '@latchkey/shared/database/ping.ts'
 import type { Failures } from '@latchkey/shared/health/failures.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
@@ -14,6 +13,7 @@ import {
 } from '@latchkey/shared/users/published-password.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { Config } from '../../config.ts'
+import type { DatabaseClock } from '../../database-clock.ts'
 import { NOT_BEFORE_LEEWAY_SECONDS } from '../../tokens/verify-token.ts'
 
 export interface AppReadinessDependencies {
@@ -24,13 +24,14 @@ export interface AppReadinessDependencies {
   refuse?: ((reason: Error) => void) | undefined
   failures: Failures
   clock: Clock
+  databaseClock: Pick<DatabaseClock, 'compare'>
 }
 
 const QUEUE_CHECK_HOLDS_MS = 5_000
 
 /** What auth-api needs before it takes requests. */
 export function createAppReadiness(config: Config, dependencies: AppReadinessDependencies): Readiness {
-  const { db, queue, failures, clock } = dependencies
+  const { db, queue, failures, clock, databaseClock } = dependencies
   // Without it every login succeeds, and mail waits in the outbox.
   const checkQueue = async () => (await queue.ping()) ?? 'ok'
   const judgeDatabase = createDatabaseCheck(config, dependencies)
@@ -38,7 +39,7 @@ export function createAppReadiness(config: Config, dependencies: AppReadinessDep
   return createReadiness(
     {
       async database() {
-        clockOutcome = await compareClocks(db, clock)
+        clockOutcome = describeClock(await databaseClock.compare(db))
         return judgeDatabase()
       },
     },
@@ -54,12 +55,9 @@ export function createAppReadiness(config: Config, dependencies: AppReadinessDep
   )
 }
 
-/** Compares this clock with that of the database, which reads it while it is pinged; rejects as `ping` does. */
-async function compareClocks(db: Database, clock: Clock): Promise<string> {
-  const before = clock()
-  const time = (await ping(db)).getTime()
-  if (before - time > 1_000 * NOT_BEFORE_LEEWAY_SECONDS) return 'ahead of the clock of the database'
-  return time - clock() > 1_000 * NOT_BEFORE_LEEWAY_SECONDS ? 'behind the clock of the database' : 'ok'
+function describeClock(aheadMs: number): string {
+  if (Math.abs(aheadMs) <= 1_000 * NOT_BEFORE_LEEWAY_SECONDS) return 'ok'
+  return `${aheadMs > 0 ? 'ahead of' : 'behind'} the clock of the database; synchronise both (NTP)`
 }
 
 /** Passes when the database has every migration of this release and, asked once, is accepted. */

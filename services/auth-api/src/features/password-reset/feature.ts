@@ -13,7 +13,9 @@ import { createSetPassword } from './set-password.ts'
 
 /** Adds the three steps of a password reset. */
 export async function addPasswordReset(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { db, transaction, users, usersIn, passwords, mails, notify, clock, auditOf } = core
+  const { db, transaction, users, usersIn, passwords, mails, notify, auditOf } = core
+  // One replica stores when a code ends, and another one may check it.
+  const clock = core.databaseClock.now
   const { limitCodes, limitResets } = core.limits
   const { ttlSeconds, attempts } = config.reset
   const resets = createResetRepository(db)

@@ -16,7 +16,7 @@ import { createUpdateProfile } from './update-profile.ts'
 
 /** Adds the profile, its update, and the confirmation of a new e-mail. */
 export async function addProfile(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { db, transaction, usersIn, clock, callerOf, requireCurrentPassword } = core
+  const { db, transaction, usersIn, databaseClock, callerOf, requireCurrentPassword } = core
   const { limitCodes, limitEmailChanges, limitEmailChangesTo, limitTakenEmails } = core.limits
   const { requireValid } = core.tokens
   const { changeEmail, guardEmailChange, confirmEmailChange } = createEmailChange(config, core)
@@ -26,7 +26,7 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
     profilesIn: createProfileRepository,
     requireValid,
     changeEmail,
-    clock,
+    clock: databaseClock.now,
   })
 
   function update(
@@ -50,7 +50,7 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
 
   await app.register(profileRoutes, {
     freshFactorProblems: core.freshFactorProblems,
-    findProfile: (userid) => createProfileRepository(db).find(userid, new Date(clock())),
+    findProfile: (userid) => createProfileRepository(db).find(userid, new Date(databaseClock.now())),
     updateProfile: update,
     confirmEmailChange(request, code) {
       const caller = callerOf(request)
@@ -67,7 +67,9 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
 
 /** Creates what changes an e-mail: at once, or by the code of a mail to the new address where EMAIL_CHANGE says so. */
 function createEmailChange({ profile, reset }: Config, core: Core) {
-  const { db, transaction, usersIn, mails, notify, clock, requireFreshFactor } = core
+  const { db, transaction, usersIn, mails, notify, requireFreshFactor } = core
+  // One replica stores when a code ends, and another one may check it.
+  const clock = core.databaseClock.now
   const { ttlSeconds, attempts } = reset
   const { requireValid, lockUser } = core.tokens
   const changesIn = (queryable: Queryable) => createCodeRepository(queryable, EMAIL_CHANGES)

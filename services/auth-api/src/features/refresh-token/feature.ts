@@ -16,6 +16,7 @@ export async function addRefreshToken(app: FastifyInstance, config: Config, core
     refreshWindowSeconds,
     sessionLifetimeSeconds,
     clock: core.clock,
+    databaseTime: core.databaseClock.now,
   })
   await app.register(refreshTokenRoutes, { refreshToken: (request) => refreshToken(core.callerOf(request)) })
 }

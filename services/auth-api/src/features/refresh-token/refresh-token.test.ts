@@ -52,6 +52,7 @@ async function refresh({ claims = CLAIMS, status, sessionLifetimeSeconds = 0 }: 
     refreshWindowSeconds: 300,
     sessionLifetimeSeconds,
     clock: () => 4_500_000,
+    databaseTime: () => 4_600_000,
   })
   const audit = {
     address: '192.0.2.1',
@@ -67,7 +68,7 @@ async function refresh({ claims = CLAIMS, status, sessionLifetimeSeconds = 0 }: 
   return { outcome, steps }
 }
 
-const ENDED = ['end one at 4510000', 'forget one']
+const ENDED = ['end one at 4610000', 'forget one']
 const REPORTED = `report token.refreshed of ${ADA.userid}`
 const REVOKED = 'invalid_token: The token was revoked'
 
@@ -102,7 +103,7 @@ describe('refreshing a token', () => {
     { why: 'issued before the valid-from time', status: { user: validFrom(1_001) } },
     {
       why: 'after its grace',
-      status: { refreshedUntil: new Date(4_500_000) },
+      status: { refreshedUntil: new Date(4_600_000) },
       steps: ['end the session of one'],
     },
   ])('is refused for a token $why', async ({ status, steps = [] }) => {
@@ -115,7 +116,7 @@ describe('refreshing a token', () => {
       why: 'that the valid-from time exempts',
       status: { user: validFrom(2_000, exemptionOf(2_000, 'one')) },
     },
-    { why: 'in its grace', status: { refreshedUntil: new Date(4_500_001) } },
+    { why: 'in its grace', status: { refreshedUntil: new Date(4_600_001) } },
   ])('is possible for a token $why', async ({ status }) => {
     expect((await refresh({ status })).outcome).toBe('new for admin')
   })

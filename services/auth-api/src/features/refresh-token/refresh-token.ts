@@ -15,6 +15,8 @@ export interface RefreshTokenDependencies {
   /** Time after the login in which tokens are refreshed; 0 sets no limit. */
   sessionLifetimeSeconds: number
   clock: Clock
+  /** The clock of the database, by which other replicas compare the end of the grace. */
+  databaseTime: Clock
 }
 
 /** How long a refreshed token stays valid: for requests in flight, and for a second tab that refreshes it too. */
@@ -26,16 +28,16 @@ const GRACE_MS = 10_000
  * when the session is too old or has ended, when the user is deleted, or when the token was revoked.
  */
 export function createRefreshToken(dependencies: RefreshTokenDependencies) {
-  const { revocations, endReused, validity, issueToken, clock } = dependencies
+  const { revocations, endReused, validity, issueToken, clock, databaseTime } = dependencies
 
   return async (caller: Caller): Promise<IssuedToken> => {
     const { claims, audit } = caller
     const now = clock()
     requireInWindow(claims, now, dependencies)
-    const status = await revocations.endRefreshed(claims, new Date(now + GRACE_MS))
+    const status = await revocations.endRefreshed(claims, new Date(databaseTime() + GRACE_MS))
     validity.forget(claims)
     if (!isCurrent(status, claims)) throw revokedToken()
-    if (isReused(status, now)) {
+    if (isReused(status, databaseTime())) {
       await endReused(caller)
       throw revokedToken()
     }

@@ -16,6 +16,8 @@ export interface ConfirmSignUpDependencies {
   checkCode: CheckCode<SignUp>
   issueToken: IssueToken
   clock: Clock
+  /** The clock of the database, by which another replica may have stored when the code ends. */
+  databaseTime: Clock
 }
 
 export interface SignUpConfirmation {
@@ -33,12 +35,12 @@ export interface SignUpConfirmation {
  * every fault of the two, and `username_taken`, after which the sign-up can be confirmed under another username.
  */
 export function createConfirmSignUp(dependencies: ConfirmSignUpDependencies) {
-  const { transaction, usersIn, signUpsIn, checkCode, issueToken, clock } = dependencies
+  const { transaction, usersIn, signUpsIn, checkCode, issueToken, clock, databaseTime } = dependencies
 
   const createUser = (pending: SignUp, username: string, audit: Pick<RequestAudit, 'write'>) =>
     transaction(async (db): Promise<User> => {
       // Concurrent confirmations: the second finds no row.
-      if (!(await signUpsIn(db).use(pending.id, new Date(clock())))) throw signUpRefused()
+      if (!(await signUpsIn(db).use(pending.id, new Date(databaseTime())))) throw signUpRefused()
       const users = usersIn(db)
       const { name = null, email, passwordHash, language } = pending
       const userid = await users.insert({ name, email, username, passwordHash, role: null })

@@ -14,6 +14,7 @@ import { signUpRoutes } from './routes.ts'
 export async function addSignUp(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   if (config.signUp.isOpen !== 'on') return
   const { db, transaction, usersIn, passwords, mails, clock, auditOf } = core
+  const databaseTime = core.databaseClock.now
   const { ttlSeconds, attempts } = config.reset
   const signUpsIn = (queryable: Queryable) => createCodeRepository(queryable, SIGN_UPS)
   const secrets = core.codeSecretsFor('signup')
@@ -27,17 +28,25 @@ export async function addSignUp(app: FastifyInstance, config: Config, core: Core
     policy: config.policy,
     domains: config.signUp.domains,
     ttlSeconds,
-    clock,
+    clock: databaseTime,
   })
   const checkCode = createCodeCheck({
     codes: signUpsIn(db),
     secrets,
     attempts,
     refusal: signUpRefused,
-    clock,
+    clock: databaseTime,
   })
   const { issueToken } = core.tokens
-  const confirmSignUp = createConfirmSignUp({ transaction, usersIn, signUpsIn, checkCode, issueToken, clock })
+  const confirmSignUp = createConfirmSignUp({
+    transaction,
+    usersIn,
+    signUpsIn,
+    checkCode,
+    issueToken,
+    clock,
+    databaseTime,
+  })
 
   await app.register(signUpRoutes, {
     requestSignUp: (given, request) =>

@@ -1,0 +1,29 @@
+import type { Clock } from '@latchkey/shared/clock.ts'
+import type { Database } from '@latchkey/shared/database/database.ts'
+import { ping } from '@latchkey/shared/database/ping.ts'
+
+export type DatabaseClock = ReturnType<typeof createDatabaseClock>
+
+/**
+ * Creates the clock of the database, which all replicas have in common: for times that one replica stores and another one
+ * compares. By its own clock, a replica that is two minutes off would end sessions, and mail codes that are refused.
+ */
+export function createDatabaseClock(clock: Clock) {
+  let aheadMs = 0
+  return {
+    /** The time of the database, as far as `compare` has found it. */
+    now: (): number => clock() - aheadMs,
+
+    /**
+     * Returns by how many milliseconds the clock of this process is ahead of that of the database; less than 0 where it is
+     * behind. Rejects as `ping` does.
+     */
+    async compare(db: Pick<Database, 'transaction'>): Promise<number> {
+      const before = clock()
+      const time = (await ping(db)).getTime()
+      // The database read its clock while it was pinged.
+      aheadMs = Math.max(0, before - time) + Math.min(0, clock() - time)
+      return aheadMs
+    },
+  }
+}
