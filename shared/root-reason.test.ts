@@ -39,6 +39,16 @@ it.each([
     reason: 'the database only reads, as a replica does; the URL must lead to the primary',
   },
   {
+    error: coded('ER_UNKNOWN_COM_ERROR', 'WSREP has not yet prepared node for application use'),
+    reason:
+      'the node takes no part in its cluster, or that has no majority; start its other nodes (WSREP has not yet prepared node for application use)',
+  },
+  {
+    error: coded('ER_GRP_TRX_CONSISTENCY_NOT_ALLOWED', 'The option cannot be used'),
+    reason:
+      'the node takes no part in its cluster, or that has no majority; start its other nodes (The option cannot be used)',
+  },
+  {
     error: coded('42P05', 'prepared statement "token-status" already exists'),
     reason:
       'a prepared statement got lost; in PgBouncer (1.21 or later), set max_prepared_statements (prepared statement "token-status" already exists)',

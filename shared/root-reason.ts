@@ -36,6 +36,11 @@ const PLAIN: readonly Plain[] = [
     reason: 'the database only reads, as a replica does; the URL must lead to the primary',
   },
   {
+    of: /^(ER_GRP_TRX_CONSISTENCY_(BEFORE|NOT_ALLOWED)|ER_RUN_HOOK_ERROR)$|^WSREP has not yet prepared node/,
+    reason: 'the node takes no part in its cluster, or that has no majority; start its other nodes',
+    isDetailed: true,
+  },
+  {
     of: /^(26000|42P05)$/,
     reason: 'a prepared statement got lost; in PgBouncer (1.21 or later), set max_prepared_statements',
     isDetailed: true,

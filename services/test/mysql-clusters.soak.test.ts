@@ -18,6 +18,8 @@ import { waitFor } from './support/wait-for.ts'
 /** How often each fault happens. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
 const USERS = 10
+/** Longer than any time limit. */
+const GIVE_UP_MS = 30_000
 /** A node that is silent for this long is left out by the others. */
 const SILENCE_SECONDS = 3
 /** The load between two faults. */
@@ -186,6 +188,74 @@ describe.skipIf(!hasDocker()).each(CLUSTERS)('two replicas on two nodes of %s', 
     const kept = await nodes[2].query(
       "select lower(hex(userid)) as id, name from users where name like 'Ada %'",
     )
+    const changeOf = new Map(kept.map(({ id, name }) => [String(id), Number(String(name).slice(4))]))
+    const lost = [...acknowledged].filter(
+      ([userid, change]) => (changeOf.get(userid.replaceAll('-', '')) ?? 0) < change,
+    )
+    expect(lost).toEqual([])
+  })
+
+  it('answer 503 while their cluster has no majority, and lose no acknowledged change', async () => {
+    const users = await newUsers(USERS)
+    const tokens = await Promise.all(users.map(({ email }) => logIn(0, email)))
+    const acknowledged = new Map<string, number>()
+    const answers: { status: number; hasRetryAfter: boolean; seconds: number }[] = []
+    let isEnding = false
+    async function keepRenaming(userid: string, token: string): Promise<void> {
+      for (let change = 1; !isEnding; change++) {
+        const begunAt = Date.now()
+        const { status, headers, body } = await fetch(`${origins[change % 2]}/profile`, {
+          method: 'PUT',
+          headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+          body: JSON.stringify({ name: `Eve ${change}` }),
+          signal: AbortSignal.timeout(GIVE_UP_MS),
+        }).catch(() => Response.error())
+        await body?.cancel()
+        const seconds = Math.round((Date.now() - begunAt) / 1_000)
+        answers.push({ status, hasRetryAfter: headers.has('retry-after'), seconds })
+        if (status === 200) acknowledged.set(userid, change)
+        await wait(100)
+      }
+    }
+    const areReady = () =>
+      Promise.all(origins.map(async (origin) => (await fetch(`${origin}/health/ready`)).status === 200))
+    const running = users.map(({ userid }, index) => keepRenaming(userid, tokens[index] ?? ''))
+    const [first, second, third] = nodes
+    await wait(UNDISTURBED_MS)
+    // One after the other: what two nodes have acknowledged, the one that survives has.
+    await third.kill()
+    await waitFor(() => first.isOneOf(2))
+    await wait(UNDISTURBED_MS)
+    await second.kill()
+    await waitFor(async () => !(await first.isSynced()))
+    await waitFor(async () => !(await areReady()).includes(true))
+    // Those that were in flight may have been answered by both nodes.
+    const before = answers.length + USERS
+    await waitFor(() => answers.length >= before + 2 * USERS)
+    const unavailable = answers.slice(before)
+    expect(unavailable.filter(({ status, hasRetryAfter }) => status !== 503 || !hasRetryAfter)).toEqual([])
+    await waitFor(() => replicas[0]?.output().includes('no majority; start its other nodes') ?? false)
+
+    await first.becomeCluster()
+    await waitFor(first.isSynced)
+    await Promise.all([second.start(), third.start()])
+    await waitFor(() => first.isOneOf(3))
+    await waitFor(async () => !(await areReady()).includes(false))
+    const after = answers.length
+    await waitFor(() => answers.slice(after).filter(({ status }) => status === 200).length >= USERS)
+    isEnding = true
+    await Promise.all(running)
+    const counts = Map.groupBy(answers, ({ status }) => status)
+    const longest = Math.max(...answers.map(({ seconds }) => seconds))
+    console.log(
+      `${kind}: ${[...counts].map(([status, each]) => `${each.length} answered with ${status}`).join(', ')}; the longest answer took ${longest} s`,
+    )
+    expect(
+      answers.filter(({ status }) => ![200, 503].includes(status)),
+      errors().join('\n'),
+    ).toEqual([])
+    expect(acknowledged.size).toBe(USERS)
+    const kept = await third.query("select lower(hex(userid)) as id, name from users where name like 'Eve %'")
     const changeOf = new Map(kept.map(({ id, name }) => [String(id), Number(String(name).slice(4))]))
     const lost = [...acknowledged].filter(
       ([userid, change]) => (changeOf.get(userid.replaceAll('-', '')) ?? 0) < change,

@@ -23,6 +23,8 @@ export interface ClusterNode {
   unpause(): Promise<void>
   /** Starts a node that was killed, and lets it join the others. */
   start(): Promise<void>
+  /** Lets a node that has lost the majority of its cluster be the cluster, as an operator does. */
+  becomeCluster(): Promise<void>
   isSynced(): Promise<boolean>
   /** Whether the cluster, as this node sees it, has so many nodes. */
   isOneOf(nodes: number): Promise<boolean>
@@ -106,7 +108,7 @@ async function createNode(
   port: number,
   kind: ClusterKind,
 ): Promise<ClusterNode> {
-  const { synced, members } = KINDS[kind]
+  const { synced, members, becomeCluster } = KINDS[kind]
   const { container: engine } = await getContainerRuntimeClient()
   const handle = engine.getById(container.getId())
   const url = `mysql://root:${PASSWORD}@127.0.0.1:${port}/${DATABASE}`
@@ -136,6 +138,7 @@ async function createNode(
     pause: () => handle.pause(),
     unpause: () => handle.unpause(),
     start: () => handle.start(),
+    becomeCluster: async () => void (await query(becomeCluster)),
     isSynced: () => finds(synced),
     isOneOf: (nodes) => finds(members(nodes)),
   }
@@ -148,6 +151,7 @@ interface Kind {
   synced: string
   /** Finds one row where the cluster has so many nodes. */
   members(count: number): string
+  becomeCluster: string
   /** Lets a new node, or one that was killed, join the others. */
   join(node: Pick<ClusterNode, 'query'>, as: 'first' | 'new' | 'again'): Promise<unknown>
   /** Lets a node that was left out join the others by hand. */
@@ -173,6 +177,10 @@ fi`
 const receiveGalera =
   'mkdir -p /var/lib/mysql/mysql /run/mysqld && chown -R mysql:mysql /var/lib/mysql /run/mysqld'
 
+/** Begins a group, of Group Replication. */
+const BOOTSTRAP = `set global group_replication_bootstrap_group = on;
+  start group_replication; set global group_replication_bootstrap_group = off`
+
 const KINDS: Record<ClusterKind, Kind> = {
   galera: {
     image: 'mariadb:11.8',
@@ -180,6 +188,7 @@ const KINDS: Record<ClusterKind, Kind> = {
       `${index === 0 ? prepareGalera : receiveGalera}\nexec ${galera(name, silenceSeconds)} $NEW`,
     synced: "show status where variable_name = 'wsrep_local_state_comment' and value = 'Synced'",
     members: (count) => `show status where variable_name = 'wsrep_cluster_size' and value = ${count}`,
+    becomeCluster: 'set global wsrep_provider_pc_bootstrap = on',
     join: async () => undefined,
     rejoin: async () => undefined,
   },
@@ -201,13 +210,13 @@ const KINDS: Record<ClusterKind, Kind> = {
       where member_id = @@server_uuid and member_state = 'ONLINE'`,
     members: (count) =>
       `select count(*) from performance_schema.replication_group_members having count(*) = ${count}`,
+    becomeCluster: `stop group_replication; ${BOOTSTRAP}`,
     join: async (node, as) => {
       // What the set-up of each container has written would be changes that the group does not have.
       if (as !== 'again')
         await node.query(`reset binary logs and gtids; change replication source to source_user = 'root',
           source_password = '${PASSWORD}' for channel 'group_replication_recovery'`)
-      await node.query(`set global group_replication_bootstrap_group = ${as === 'first' ? 'on' : 'off'};
-        start group_replication; set global group_replication_bootstrap_group = off`)
+      await node.query(as === 'first' ? BOOTSTRAP : 'start group_replication')
     },
     // After a first attempt that failed, a node itself tries again only five minutes later.
     rejoin: (node) => node.query('stop group_replication; start group_replication'),
