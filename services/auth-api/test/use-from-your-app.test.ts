@@ -23,6 +23,8 @@ import {
 } from './support/start-app.ts'
 
 const PAGE = await readFile(join(import.meta.dirname, '../../../docs/how-to/use-from-your-app.md'), 'utf8')
+const readExample = (name: string): Promise<string> =>
+  readFile(join(import.meta.dirname, '../../../docs/examples/verify-tokens', name), 'utf8')
 /** Where Debian's golang-github-golang-jwt-jwt-dev has its source. */
 const GOPATH = '/usr/share/gocode'
 
@@ -87,7 +89,7 @@ interface Program {
   /** Where its file is: inside the project for what needs its packages. */
   parent: string
   file: string
-  source: () => string
+  source: () => Promise<string>
   commandOf: (file: string) => string[]
   /** Claims that it refuses beside those that all refuse. */
   refuses: Record<string, unknown>[]
@@ -108,41 +110,41 @@ function buildGo(file: string): string[] {
 /** Debian has v4, without modules. */
 const withDebianVersion = (source: string): string => source.replace('jwt/jwt/v5', 'jwt/jwt')
 
-/** How each program of the page is run on a token. */
+/** How each program is run on a token. */
 const PROGRAMS: Program[] = [
   {
     ...node,
     name: 'Node and jose',
     with: 'secret',
-    source: () => blockWith('js', 'JWT_SECRET'),
+    source: () => readExample('verify-by-secret.mjs'),
     commandOf: (file) => [process.execPath, file],
   },
   {
     ...php,
     name: 'PHP',
     with: 'secret',
-    source: () => blockWith('php', 'JWT_SECRET'),
+    source: () => readExample('verify-by-secret.php'),
     commandOf: (file) => ['php', file],
   },
   {
     ...node,
     name: 'Node and jose',
     with: 'keys',
-    source: () => blockWith('js', 'createRemoteJWKSet'),
+    source: async () => blockWith('js', 'createRemoteJWKSet'),
     commandOf: (file) => [process.execPath, file],
   },
   {
     ...php,
     name: 'PHP',
     with: 'keys',
-    source: () => blockWith('php', 'jwks.json'),
+    source: () => readExample('verify.php'),
     commandOf: (file) => ['php', file],
   },
   {
     ...go,
     name: 'Go and golang-jwt',
     with: 'keys',
-    source: () => withDebianVersion(blockWith('go', 'jwks.json')),
+    source: async () => withDebianVersion(await readExample('verify.go')),
     commandOf: buildGo,
   },
   {
@@ -151,7 +153,7 @@ const PROGRAMS: Program[] = [
     parent: tmpdir(),
     file: 'verify.py',
     with: 'keys',
-    source: () => blockWith('python', 'PyJWKClient'),
+    source: () => readExample('verify.py'),
     commandOf: (file) => [PYTHON, file],
     refuses: [AUDIENCE],
   },
@@ -197,7 +199,7 @@ describe.each(PROGRAMS)('the program that verifies a token with the $with, $name
     const { app, header, key, forge } = signerOf(program)
     await using folder = await mkdtempDisposable(join(program.parent, '.generated-'))
     const file = join(folder.path, program.file)
-    await writeFile(file, program.source())
+    await writeFile(file, await program.source())
     const { issuer, secret } = app.config.tokens
     const env = {
       PATH: process.env.PATH,
@@ -282,7 +284,7 @@ describe.each(['es256', 'rs256'] as const)('a key of the kind %s', (kind) => {
     const given = await aToken(own, user)
     await using folder = await mkdtempDisposable(join(program.parent, '.generated-'))
     const file = join(folder.path, program.file)
-    await writeFile(file, program.source())
+    await writeFile(file, await program.source())
     const [command = '', ...args] = program.commandOf(file)
     const env = { PATH: process.env.PATH, API_SERVER: own.config.tokens.issuer }
     const verify = (text: string) => runProgram(command, [...args, text], env)
@@ -305,7 +307,7 @@ it.runIf(hasHaproxy)('verifies at the edge with HAProxy', async () => {
   })
   await using folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-haproxy-'))
   const program = join(folder.path, 'keys.mjs')
-  await writeFile(program, blockWith('js', '.pem'))
+  await writeFile(program, await readExample('haproxy-keys.mjs'))
   const { issuer, secret } = own.config.tokens
   expect(await runProgram(process.execPath, [program, folder.path], { API_SERVER: issuer })).toBe('')
 
@@ -314,7 +316,7 @@ it.runIf(hasHaproxy)('verifies at the edge with HAProxy', async () => {
   ).listen(0, '127.0.0.1')
   await once(guarded, 'listening')
   const port = await findFreePort()
-  const config = (blocksOf('haproxy')[0] ?? '')
+  const config = (await readExample('haproxy.cfg'))
     .replace('127.0.0.1:8082', `127.0.0.1:${port}`)
     .replace('127.0.0.1:9000', `127.0.0.1:${(guarded.address() as AddressInfo).port}`)
     .replace('http://localhost:8080', issuer)
