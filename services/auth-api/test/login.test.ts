@@ -25,12 +25,15 @@ describe('POST /login', () => {
     expect(payload).toMatchObject({ iss: 'http://localhost:8080', sub: user.userid, data })
     expect(payload.exp - payload.iat).toBe(3600)
     expect(payload.nbf).toBe(payload.iat)
-    expect(payload.jti).toMatch(/^[0-9a-f-]{36}$/)
+    expect(payload).toMatchObject({ auth_time: payload.iat, valid_from: 0 })
+    for (const id of [payload.jti, payload.sid]) expect(id).toMatch(/^[0-9a-f-]{36}$/)
+    expect(payload.sid).not.toBe(payload.jti)
   })
 
-  it('gives a user without a role the role user', async () => {
+  it('gives a user without a name and a role the empty name and the role user', async () => {
     const user = await aUser(app, { role: '' })
-    expect((await logIn(app, user.email)).json().data.role).toBe('user')
+    await app.users.setName(user.userid, null)
+    expect((await logIn(app, user.email)).json().data).toMatchObject({ name: '', role: 'user' })
   })
 
   it('accepts a SHA-1 hash of bytes that were not normalised', async () => {

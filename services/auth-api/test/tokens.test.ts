@@ -1,6 +1,6 @@
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
-import { SignJWT } from 'jose'
+import { decodeJwt, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   aToken,
@@ -364,6 +364,38 @@ describe('POST /refreshtoken', () => {
     } finally {
       app.setClock(undefined)
     }
+  })
+
+  it('issues a token of the same session for the user as they now are', async () => {
+    const data = { userid: user.userid, name: 'Another', role: 'admin' }
+    const old = { ...goodClaims(), exp: now() + 200, auth_time: now() - 500, data }
+    const response = await refresh(await signToken(app, user, { claims: old }))
+    const current = { ...goodClaims().data, role: 'user' }
+    expect(response.json().data).toEqual(current)
+    expect(decodeJwt(response.json().token)).toMatchObject({
+      sid: old.sid,
+      auth_time: old.auth_time,
+      data: current,
+    })
+  })
+
+  it('is possible at any age of the session where SESSION_LIFETIME is 0', async () => {
+    await using own = await startApp({ database: app.database, settings: { SESSION_LIFETIME: '0' } })
+    const headers = bearer(await signToken(own, user, { claims: { exp: now() + 200, auth_time: 0 } }))
+    const response = await own.server.inject({ method: 'POST', url: '/refreshtoken', headers })
+    expect(response.statusCode).toBe(200)
+  })
+
+  it('ends the old token after its grace on the replica that remembers it', async () => {
+    await using own = await startApp({ database: app.database, settings: { REVOCATION_CACHE: '60' } })
+    const begin = Date.now()
+    const headers = bearer(await signToken(own, user, { claims: { exp: now() + 200 } }))
+    own.setClock(begin)
+    expect((await ping(headers, own)).statusCode).toBe(200)
+    const response = await own.server.inject({ method: 'POST', url: '/refreshtoken', headers })
+    expect(response.statusCode).toBe(200)
+    own.setClock(begin + 10_000)
+    expect((await ping(headers, own)).statusCode).toBe(401)
   })
 
   it('accepts an announced JSON body that is empty', async () => {

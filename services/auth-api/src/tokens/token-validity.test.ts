@@ -1,9 +1,14 @@
 import { ada } from '@latchkey/shared/users/test/ada.ts'
-import type { User } from '@latchkey/shared/users/user.ts'
+import {
+  EXEMPT_TOKEN_PROPERTY,
+  exemptionOf,
+  type User,
+  VALID_FROM_PROPERTY,
+} from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { someClaims } from '../../test/support/claims.ts'
 import type { TokenStatus } from './revocation-repository.ts'
-import { createTokenValidity } from './token-validity.ts'
+import { createTokenValidity, isCurrent } from './token-validity.ts'
 
 const CLAIMS = someClaims()
 
@@ -131,4 +136,28 @@ describe('the validity of a token', () => {
     await expect(validity.check(CLAIMS, audit)).rejects.toMatchObject(REVOKED)
     expect(findStatus).toHaveBeenCalledTimes(2)
   })
+})
+
+const validFrom = (time: number, exempt?: string): User =>
+  ada({
+    properties: [
+      { name: VALID_FROM_PROPERTY, value: String(time) },
+      ...(exempt === undefined ? [] : [{ name: EXEMPT_TOKEN_PROPERTY, value: exempt }]),
+    ],
+  })
+
+it.each<{ why: string; status: Partial<TokenStatus>; is?: true }>([
+  { why: 'of a user who is gone', status: { user: undefined } },
+  { why: 'of a deleted user', status: { user: ada({ deletedAt: new Date(0) }) } },
+  { why: 'of an ended session', status: { hasSessionEnded: true } },
+  { why: 'issued before the valid-from time', status: { user: validFrom(1_001) } },
+  { why: 'issued at the valid-from time', status: { user: validFrom(1_000) }, is: true },
+  {
+    why: 'that the valid-from time exempts',
+    status: { user: validFrom(2_000, exemptionOf(2_000, 'one')) },
+    is: true,
+  },
+])('a token $why is current: $is', ({ status, is = false }) => {
+  const found = { user: ada(), refreshedUntil: undefined, hasSessionEnded: false, ...status }
+  expect(isCurrent(found, CLAIMS)).toBe(is)
 })
