@@ -7,6 +7,7 @@ import { INIT_SYSTEMS } from '../init-systems.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
 import { crond } from '../systems/crond.ts'
 import { systemd } from '../systems/systemd.ts'
+import { upstart } from '../systems/upstart.ts'
 import { renderService } from './render-service.ts'
 
 /** What systemd can do depends on this machine, except for a service of another. */
@@ -29,26 +30,52 @@ const aService = (changes: Partial<ServiceDefinition> = {}): ServiceDefinition =
   ...changes,
 })
 
+/** Of these a user changes the launcher alone. */
+const LAUNCHED: readonly InitSystem[] = [upstart, crond]
+
 describe('renderService', () => {
   it.each(INIT_SYSTEMS)('writes the files of $name', async (system) => {
     await expect(await describeFiles(system)).toMatchFileSnapshot(`../../../test/golden/${system.name}.txt`)
   })
 
-  it.each(INIT_SYSTEMS)('writes the files of $name for a user', async (system) => {
-    await expect(
-      await describeFiles(system, { user: 'app', privateTmp: false, daemon: false }),
-    ).toMatchFileSnapshot(`../../../test/golden/${system.name}-user.txt`)
+  it.each(INIT_SYSTEMS.filter((system) => !LAUNCHED.includes(system)))(
+    'writes the files of $name for a user',
+    async (system) => {
+      await expect(
+        await describeFiles(system, { user: 'app', privateTmp: false, daemon: false }),
+      ).toMatchFileSnapshot(`../../../test/golden/${system.name}-user.txt`)
+    },
+  )
+
+  it.each(LAUNCHED)('has only the launcher of $name become a user', async (system) => {
+    const becomesUser = `# Only root may read the files used here, so just the program runs as the service's user.
+set -- "$(command -v setpriv)" --reuid='app' --regid="$(id -g 'app')" --init-groups -- "$@"
+HOME="$(getent passwd 'app' | cut -d: -f6)" USER='app' LOGNAME='app'
+export HOME USER LOGNAME
+`
+    const forRoot = withoutDigests(await describeFiles(system))
+    expect(withoutDigests(await describeFiles(system, { user: 'app', privateTmp: false }))).toBe(
+      forRoot.replace('export PATH\n', () => `export PATH\n${becomesUser}`),
+    )
   })
 
-  it.each(INIT_SYSTEMS)(
-    'writes the files of $name for a group, with no other limit than on memory',
+  it.each(INIT_SYSTEMS.filter((system) => system !== systemd))(
+    'has only the launcher of $name become a group, and sets no limit there',
     async (system) => {
+      const forUser = withoutDigests(await describeFiles(system, { user: 'app' }))
       const changes = { user: 'app', group: 'www-data', hardened: false, memoryMax: '512M' }
-      await expect(await describeFiles(system, changes)).toMatchFileSnapshot(
-        `../../../test/golden/${system.name}-group.txt`,
+      expect(withoutDigests(await describeFiles(system, changes))).toBe(
+        forUser.replace(`--regid="$(id -g 'app')"`, "--regid='www-data'"),
       )
     },
   )
+
+  it('writes the unit of systemd for a group, with no other limit than on memory', async () => {
+    const changes = { user: 'app', group: 'www-data', hardened: false, memoryMax: '512M' }
+    await expect(await describeFiles(systemd, changes)).toMatchFileSnapshot(
+      '../../../test/golden/systemd-group.txt',
+    )
+  })
 
   it('writes a timer of systemd', async () => {
     await expect(await describeFiles(systemd, { schedule: '0 0 13 * 5' })).toMatchFileSnapshot(
@@ -115,3 +142,6 @@ async function describeFiles(system: InitSystem, changes: Partial<ServiceDefinit
   const files = await renderService(aService({ schedule, ...changes }), { system, root: ELSEWHERE })
   return files.map(({ path, mode, content }) => `==> ${path} ${mode.toString(8)}\n${content}`).join('\n')
 }
+
+/** The digests of the files follow from these. */
+const withoutDigests = (files: string) => files.replace(/^# scriptify: installed with .*\n/m, '')
