@@ -21,12 +21,12 @@ const run = promisify(execFile)
 
 it('an extension is a folder, which no new version of Latchkey changes: it works without another change', async () => {
   await using clone = await aClone()
-  const { git, node } = clone
+  const { node } = clone
   await followPage('docs/how-to/extend.md', clone.path)
   await writeTo(clone.path, 'extensions/notes/config/test/settings.env', 'NOTES_MAX_LENGTH=8\n')
   await node('scripts/docs/write-pages.ts')
-  expect(await git('status', '--porcelain'), 'the reference of Latchkey has no extension of a team').toBe(
-    '?? extensions/notes/\n',
+  expect(await clone.changes(), 'the reference of Latchkey has no extension of a team').toBe(
+    'extensions/notes/\n',
   )
 
   await using database = await createEmptyDatabase()
@@ -42,18 +42,17 @@ async function aClone() {
   const listed = await run('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: ROOT })
   copyFiles(listed.stdout.split('\0').filter(isLatchkeys), path)
   await linkPackages(path)
-  const identity = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', '-c', 'core.compression=0']
-  const clone = {
+  const git = async (...args: string[]) => (await run('git', args, { cwd: path })).stdout
+  await git('init', '-q')
+  await git('-c', 'core.compression=0', 'add', '-A')
+  return {
     path,
-    git: async (...args: string[]) => (await run('git', [...identity, ...args], { cwd: path })).stdout,
+    /** The files that were changed or added since, and the folders that were. */
+    changes: () => git('ls-files', '--modified', '--others', '--exclude-standard', '--directory'),
     node: async (script: string, env: NodeJS.ProcessEnv = {}) =>
       (await run(process.execPath, [script], { cwd: path, env: { ...process.env, ...env } })).stdout,
     [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
   }
-  await clone.git('init', '-q')
-  await clone.git('add', '-A')
-  await clone.git('commit', '-q', '-m', 'version 1')
-  return clone
 }
 
 /**
@@ -61,7 +60,7 @@ async function aClone() {
  * belongs to this checkout, of which the clone is a copy.
  */
 async function createFolder(): Promise<string> {
-  const usual = join(tmpdir(), `latchkey-upgrade-${hash('sha1', ROOT).slice(0, 8)}`)
+  const usual = join(tmpdir(), `latchkey-extension-${hash('sha1', ROOT).slice(0, 8)}`)
   const created = await mkdir(usual, { mode: 0o700 }).then(
     () => usual,
     () => undefined,
