@@ -102,10 +102,10 @@ describe('a dependency that can be done without', () => {
     }
   })
 
-  it('has the reason that the check before it gave too late', async () => {
+  it('has the reason for which the check before it failed', async () => {
     vi.useFakeTimers()
     try {
-      const refusals = [Promise.withResolvers<string>(), Promise.withResolvers<string>()]
+      const refusals = Array.from({ length: 4 }, () => Promise.withResolvers<string>())
       let checks = 0
       const queue = () => refusals[checks++]?.promise ?? Promise.resolve('ok')
       const readiness = createReadiness({}, { optional: { queue }, clock: Date.now })
@@ -119,6 +119,10 @@ describe('a dependency that can be done without', () => {
       refusals[0]?.reject(new Error('not a cluster'))
       await vi.advanceTimersByTimeAsync(0)
       expect(await read()).toEqual(['unreachable', 'not a cluster'])
+      const reading = read()
+      refusals[2]?.reject(new Error('not a cluster either'))
+      expect(await reading).toEqual(['unreachable', 'not a cluster either'])
+      expect(await read()).toEqual(['unreachable', 'not a cluster either'])
       expect(await read()).toEqual(['ok', undefined])
     } finally {
       vi.useRealTimers()

@@ -58,13 +58,13 @@ export function createReadiness(
   let phase: 'starting' | 'serving' | 'draining' = 'starting'
   let last: { at: number; results: Promise<Results> } | undefined
   const failedBefore = new Set<string>()
-  const failedLate = new Map<string, Result>()
+  const lastFailures = new Map<string, Result>()
   const recoveredAt: Record<string, number> = {}
 
   async function runChecks(): Promise<Results> {
     const results = await Promise.all([
-      runEach(required, CHECK_TIMEOUT_MS, failedLate),
-      runEach(optional, optionalTimeoutMs, failedLate),
+      runEach(required, CHECK_TIMEOUT_MS, lastFailures),
+      runEach(optional, optionalTimeoutMs, lastFailures),
     ])
     return Object.fromEntries(results.flat().map(([name, result]) => [name, addFailures(name, result)]))
   }
@@ -128,24 +128,20 @@ const isRecent = (at: number, ms: number, clock: Clock): boolean => Math.abs(clo
 const runEach = (
   checks: Readonly<Record<string, Check>>,
   timeoutMs: number,
-  failedLate: Map<string, Result>,
+  lastFailures: Map<string, Result>,
 ): Promise<[string, Result][]> =>
   Promise.all(
     Object.entries(checks).map(async ([name, check]): Promise<[string, Result]> => {
       const { promise: late, resolve } = Promise.withResolvers<undefined>()
       const timer = setTimeout(resolve, timeoutMs, undefined)
       const ended = runCheck(check)
+      void ended.then((result) =>
+        result.outcome === 'ok' ? lastFailures.delete(name) : lastFailures.set(name, result),
+      )
       const inTime = await Promise.race([ended, late])
       clearTimeout(timer)
-      if (inTime) {
-        failedLate.delete(name)
-        return [name, inTime]
-      }
-      // Why a check fails may be known after its time only: the next one that is late says it.
-      void ended.then((result) =>
-        result.outcome === 'ok' ? failedLate.delete(name) : failedLate.set(name, result),
-      )
-      return [name, failedLate.get(name) ?? { outcome: 'no answer' }]
+      // Why a slow check fails is known after its time: the next one that is late says it.
+      return [name, inTime ?? lastFailures.get(name) ?? { outcome: 'no answer' }]
     }),
   )
 
