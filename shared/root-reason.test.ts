@@ -18,6 +18,12 @@ it.each([
     error: new Error('ERR This instance has cluster support disabled'),
     reason: 'the server is not part of a cluster; write redis:// in QUEUE_URL',
   },
+  {
+    error: new Error(
+      'All sentinels are unreachable. Retrying from scratch after 100ms. Last error: ERR No such master with that name',
+    ),
+    reason: 'the Sentinels know no server of that name; correct what follows # in QUEUE_URL',
+  },
   { error: coded('53100'), reason: 'the disk of the database is full' },
   { error: coded('ER_RECORD_FILE_FULL'), reason: 'the disk of the database is full' },
   {

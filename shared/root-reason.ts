@@ -13,6 +13,10 @@ const PLAIN: readonly Plain[] = [
     reason: 'Redis is unavailable',
   },
   {
+    of: /No such master with that name/,
+    reason: 'the Sentinels know no server of that name; correct what follows # in QUEUE_URL',
+  },
+  {
     of: /^All sentinels are unreachable/,
     reason: 'no Sentinel names the server',
     isDetailed: true,

@@ -92,7 +92,7 @@ describe.each(EACH)('a $topology of $image', ({ image, topology }) => {
       /is a Sentinel; write/,
     )
     const other = servers.url.replace('#mymaster', '#other')
-    expect(await reasonOf(other)).toMatch(/no Sentinel names the server/)
+    expect(await reasonOf(other)).toMatch(/know no server of that name; correct/)
   })
 })
 
