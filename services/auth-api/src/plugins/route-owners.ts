@@ -5,6 +5,8 @@ interface OwnedRoute {
   owner: string
   method: string
   url: string
+  /** Whether the pattern of the route matches another one, taken as a path: a parameter then counts as any other segment. */
+  matches: (path: string) => boolean
 }
 
 export interface RouteOwners {
@@ -21,7 +23,8 @@ export function trackRouteOwners(app: FastifyInstance, first: string): RouteOwne
   let owner = first
   app.addHook('onRoute', (route) => {
     const methods = [route.method].flat().filter((method) => !isPreflight(method, route.url))
-    const added = methods.map((method) => ({ owner, method, url: route.url }))
+    const matches = createMatcher(route.url)
+    const added = methods.map((method) => ({ owner, method, url: route.url, matches }))
     for (const each of added) requireNoOverlap(each, known)
     known.push(...added)
   })
@@ -42,7 +45,7 @@ const isPreflight = (method: string, url: string): boolean => method === 'OPTION
 
 function requireNoOverlap(added: OwnedRoute, known: readonly OwnedRoute[]): void {
   const other = known.find(
-    ({ owner, url }) => owner !== added.owner && (matches(url, added.url) || matches(added.url, url)),
+    ({ owner, url, matches }) => owner !== added.owner && (matches(added.url) || added.matches(url)),
   )
   if (other)
     throw new Error(
@@ -50,9 +53,8 @@ function requireNoOverlap(added: OwnedRoute, known: readonly OwnedRoute[]): void
     )
 }
 
-/** Whether one pattern matches another, taken as a path: a parameter then counts as any other segment. */
-function matches(pattern: string, path: string): boolean {
+function createMatcher(pattern: string): OwnedRoute['matches'] {
   const router = findMyWay()
   router.on('GET', pattern, () => undefined)
-  return router.find('GET', path) !== null
+  return (path) => router.find('GET', path) !== null
 }
