@@ -40,10 +40,7 @@ async function placeInSystem(root: string, home: string): Promise<void> {
   await symlink(`../share/scriptify/${BIN}`, join(root, '/usr/bin/scriptify'))
   // The node of the package's dependency, whatever the PATH of a user says.
   const launcher = join(home, BIN)
-  await writeFile(
-    launcher,
-    (await readFile(launcher, 'utf8')).replace('#!/usr/bin/env node', '#!/usr/bin/node'),
-  )
+  await writeFile(launcher, (await readFile(launcher, 'utf8')).replace('exec node', 'exec /usr/bin/node'))
   await create('/usr/share/man/man1')
   await rename(join(home, 'man', 'scriptify.1'), join(root, '/usr/share/man/man1/scriptify.1'))
   await run('gzip', ['--best', '--no-name', join(root, '/usr/share/man/man1/scriptify.1')])

@@ -124,6 +124,11 @@ describe.runIf(await hasDocker())('the packages of scriptify', () => {
       expect(await sh(machine, `find ${home} -name '*.ts' -o -path '*/@latchkey/shared'`)).toBe('')
     })
 
+    it.runIf(manager === 'deb')('runs by the node of its dependency, whatever the PATH says', async () => {
+      await sh(machine, 'mkdir /tmp/other && ln -s /bin/false /tmp/other/node')
+      expect(await sh(machine, 'PATH=/tmp/other:$PATH scriptify --version')).toBe(`${VERSION}\n`)
+    })
+
     it.each(languages)('does in %s what the README and the tutorial say', async (language) => {
       await followPage(machine, README, language)
       await followPage(machine, TUTORIAL, language)
