@@ -33,8 +33,8 @@ export class SealedForAnotherMail extends Error {
 }
 
 /**
- * Seals the variables of a mail, such as its code. Who reads the queue or the database does not see them, and who writes to
- * either cannot have them mailed to an address of theirs. `secret` is MAIL_SECRET, of which the first 32 bytes are used;
+ * Seals the variables of a mail, such as its code. A reader of the queue or the database does not see them, and somebody who
+ * can write there cannot have them mailed to another address. `secret` is MAIL_SECRET, of which the first 32 bytes are used;
  * what `previous` has sealed opens as well.
  */
 export function createSealer(secret: Uint8Array, previous?: Uint8Array): Sealer {

@@ -122,7 +122,7 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     freshFactorProblems: secondFactor ? (['insufficient_user_authentication'] as const) : [],
     limits,
     noticeLogin,
-    /** Throws for a user with a second factor whose token was not won by it just now. */
+    /** Throws for a user with a second factor who has not logged in with it recently. */
     requireFreshFactor,
     requireCurrentPassword: createRequireCurrentPassword({
       passwords,

@@ -9,7 +9,7 @@ export interface CurrentPasswordDependencies {
   passwords: Pick<PasswordHasher, 'verify'>
   limitLogin: LimitLogin
   field: LoginField
-  /** Throws for a user with a second factor whose token was not won by it just now. */
+  /** Throws for a user with a second factor who has not logged in with it recently. */
   requireFreshFactor: (user: User, claims: Claims) => void
 }
 
@@ -20,7 +20,7 @@ interface Client extends Pick<Caller, 'claims'> {
 }
 
 /**
- * Requires the user's current password, and of a user with a second factor a token that was just won by it. Throws
+ * Requires the user's current password, and a token of a recent login with the second factor if the user has one. Throws
  * `insufficient_user_authentication`, `wrong_password`, which counts as a failed login of the account and of the
  * client's address, and `rate_limited` after too many of them.
  */

@@ -42,7 +42,7 @@ export type ConfirmFactor = (
   user: User,
 ) => Promise<{ kind: FactorKind; amr: readonly string[] }>
 
-/** A token that was won by a new factor. */
+/** What a user gets for a new factor: a token of a login with it. */
 export interface Enrolled extends IssuedToken {
   /** Empty where the user has some already. */
   recoveryCodes: string[]
@@ -88,7 +88,7 @@ export function createSecondFactor(
       )
     },
 
-    /** Throws `insufficient_user_authentication` for a user with a second factor whose token was not won by it just now. */
+    /** Throws `insufficient_user_authentication` for a user with a second factor who has not logged in with it recently. */
     requireFresh(user: User, claims: Claims): void {
       if (factorKindsOf(user).length > 0) requireLogin(claims, FRESH)
     },
@@ -134,7 +134,7 @@ export function createSecondFactor(
     },
 
     /**
-     * Adds the factor that `confirm` confirms inside a transaction that has locked the user. Returns a token that was won by it,
+     * Adds the factor that `confirm` confirms inside a transaction that has locked the user. Returns a token of a login with it,
      * and recovery codes unless the user has some. Throws `invalid_token` and what `confirm` throws.
      */
     async add({ claims, audit }: Caller, confirm: ConfirmFactor): Promise<Enrolled> {

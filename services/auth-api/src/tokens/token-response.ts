@@ -30,5 +30,5 @@ export const EnrolledFactor = TokenResponse.extend({
     .describe('Shown this once, and each valid once; empty where the user has some already.'),
 }).meta({
   id: 'EnrolledFactor',
-  description: 'Recovery codes, and a token that was won by the new factor.',
+  description: 'Recovery codes, and a token of a login with the new factor.',
 })

@@ -153,7 +153,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
         operationId: 'stepUp',
         summary: 'Raise the token by a second factor, or by the password',
         description:
-          'The response has a token of the same session with a new `auth_time`, and in `amr` how it was won. For a user without a second factor, the password renews `auth_time`.',
+          'The response has a token of the same session with a new `auth_time`, and in `amr` how the user has logged in. For a user without a second factor, the password renews `auth_time`.',
         tags: ['login'],
         body: StepUpBody,
         response: { 200: TokenResponse },
@@ -196,7 +196,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
         operationId: 'addTotp',
         summary: 'Begin to add an authenticator app',
         description:
-          'The app counts once a first code confirms it, within 15 minutes. A further request replaces the secret. A user with a second factor needs a token that was won by it within the last five minutes.',
+          'The app counts once a first code confirms it, within 15 minutes. A further request replaces the secret. A user with a second factor must have used it within the last five minutes.',
         tags: TAGS,
         body: TotpEnrolment,
         response: { 200: TotpSecret },
@@ -229,7 +229,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
       schema: {
         operationId: 'renewRecoveryCodes',
         summary: 'Replace the recovery codes by new ones',
-        description: 'Needs a token that was won by a second factor within the last five minutes.',
+        description: 'The user must have used a second factor within the last five minutes.',
         tags: TAGS,
         response: { 200: RecoveryCodesResponse },
       },
@@ -267,7 +267,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
         operationId: 'removeFactor',
         summary: 'Remove a second factor',
         description:
-          'Needs a token that was won by a second factor within the last five minutes. The last one takes the recovery codes with it.',
+          'The user must have used a second factor within the last five minutes. The last one takes the recovery codes with it.',
         tags: TAGS,
         params: FactorId,
         response: { 204: z.undefined().describe('The factor is removed.') },

@@ -21,7 +21,7 @@ import { createProvePasskey } from './prove-passkey.ts'
 import { createRegisterPasskey } from './register-passkey.ts'
 import { type PasskeyRoutesOptions, passkeyRoutes } from './routes.ts'
 
-/** Adds passkeys, as a second factor and alone, where SECOND_FACTOR is `on` and PASSKEY_ORIGINS names a page. */
+/** Adds passkeys, as a second factor and in place of a password, if SECOND_FACTOR is `on` and PASSKEY_ORIGINS names a page. */
 export async function addPasskeys(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { secondFactor, db, clock, callerOf, requireCurrentPassword } = core
   const { rpId, origins } = config.passkeys
@@ -56,7 +56,7 @@ function createPasskeyLogins(
   const { challenges } = secondFactor
   const provePasskey = createProvePasskey({ party, clock })
 
-  /** Options for the passkeys of a user; of nobody, for any passkey, which has to verify its user. */
+  /** The options of a login by one of the user's passkeys. Without a user: by any passkey that verifies its owner. */
   async function toOptions(challenge: string, userid?: string): Promise<object> {
     const passkeys = userid ? passkeysOf(await createFactorRepository(db).find(userid)) : []
     if (userid && passkeys.length === 0) throw passkeyRefused('You have no passkey; use another factor')
@@ -87,14 +87,14 @@ function createPasskeyLogins(
         'latchkey-second-factor',
         'latchkey-passkey',
       )
-      const isAlone = challenge.aud === 'latchkey-passkey'
-      // Of a passkey alone, its authenticator says whose it is; the signature then shows it.
-      const userid = isAlone ? fromUserHandle(credential.response.userHandle) : challenge.sub
+      const isOnlyFactor = challenge.aud === 'latchkey-passkey'
+      // In a login without a password, the authenticator names the user; the signature is checked afterwards.
+      const userid = isOnlyFactor ? fromUserHandle(credential.response.userHandle) : challenge.sub
       if (userid === undefined) throw passkeyRefused(INVALID)
       return guard.logIn(request, { userid, challenge: challenge.jti, kind: 'passkey' }, () =>
-        secondFactor.answer(challenge, provePasskey({ credential, isAlone }, audit), audit, {
+        secondFactor.answer(challenge, provePasskey({ credential, isOnlyFactor }, audit), audit, {
           userid,
-          ...(isAlone ? { unknown: unknownPasskey } : {}),
+          ...(isOnlyFactor ? { unknown: unknownPasskey } : {}),
         }),
       )
     },
@@ -107,7 +107,7 @@ function createPasskeyLogins(
     async stepUp(credential, request) {
       const caller = callerOf(request)
       const challenge = await challenges.read(readSigned(credential), 'latchkey-passkey-stepup')
-      const prove = provePasskey({ credential, isAlone: false }, caller.audit)
+      const prove = provePasskey({ credential, isOnlyFactor: false }, caller.audit)
       const attempt = { userid: caller.claims.sub, challenge: challenge.jti, kind: 'passkey' } as const
       return guard.run(request, attempt, () =>
         secondFactor.stepUp(caller, async (transaction, user) => {

@@ -21,8 +21,8 @@ export interface ProvePasskeyDependencies {
 
 export interface UsedPasskey {
   credential: AuthenticationResponseJSON
-  /** Whether the passkey is all that the user shows, so that it has to verify the user. */
-  isAlone: boolean
+  /** Whether the user logs in by the passkey only. It must then verify the user, by a PIN or a fingerprint. */
+  isOnlyFactor: boolean
 }
 
 export type ProvePasskey = (used: UsedPasskey, audit: Pick<RequestAudit, 'report'>) => Prove
@@ -32,7 +32,7 @@ export type ProvePasskey = (used: UsedPasskey, audit: Pick<RequestAudit, 'report
  * counter that went back: two authenticators have the key, one of them a copy (WebAuthn §6.1.1).
  */
 export function createProvePasskey({ party, clock }: ProvePasskeyDependencies): ProvePasskey {
-  async function verify(passkey: Passkey, { credential, isAlone }: UsedPasskey) {
+  async function verify(passkey: Passkey, { credential, isOnlyFactor }: UsedPasskey) {
     const { verifyAuthenticationResponse } = await loadWebAuthn()
     const { id, publicKey, transports } = passkey
     const { verified, authenticationInfo } = await verifying(
@@ -53,7 +53,7 @@ export function createProvePasskey({ party, clock }: ProvePasskeyDependencies): 
       }),
     )
     if (!verified) throw passkeyRefused(INVALID)
-    if (isAlone && !authenticationInfo.userVerified)
+    if (isOnlyFactor && !authenticationInfo.userVerified)
       throw passkeyRefused(
         'This passkey does not verify who uses it, by a PIN or a fingerprint; log in with the password, and use it then',
       )

@@ -179,7 +179,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
         operationId: 'addPasskey',
         summary: 'Begin to add a passkey',
         description:
-          'A user with a second factor needs a token that was won by it within the last five minutes. The options live five minutes, and are for one passkey.',
+          'A user with a second factor must have used it within the last five minutes. The options live five minutes, and are for one passkey.',
         tags: ['second factor'],
         body: PasskeyEnrolment,
         response: { 200: PasskeyOptions },

@@ -12,7 +12,7 @@ export interface ChangeEmailDependencies {
   isConfirmed: boolean
   db: Queryable
   requireValid: RequireValid
-  /** Throws for a user with a second factor whose token was not won by it just now. */
+  /** Throws for a user with a second factor who has not logged in with it recently. */
   requireFreshFactor: (user: User, claims: Claims) => void
   requestEmailChange: RequestEmailChange
   applyEmailChange: ApplyEmailChange

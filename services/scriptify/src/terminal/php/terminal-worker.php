@@ -5,7 +5,7 @@
 
 declare(strict_types=0);
 
-// Who started it finds out why it ended.
+// The process that started this one reports the reason.
 if (PHP_VERSION_ID < 80300) {
     exit(255);
 }

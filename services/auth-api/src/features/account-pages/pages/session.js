@@ -45,7 +45,7 @@ export function createSession({ refresh, onEnd }) {
     const token = load()?.token
     if (!token) return
     const next = await refresh().catch(() => undefined)
-    // A login or a logout meanwhile wins.
+    // There was a login or a logout in the meantime, in this tab or in another one.
     if (load()?.token !== token) return
     if (next) return replace(next)
     // The server is unavailable or busy, or its clock is behind: try again while the token is valid.

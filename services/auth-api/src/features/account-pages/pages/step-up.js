@@ -16,7 +16,7 @@ export function startStepUp() {
   }
 }
 
-/** Resolves once the session has a token that a second factor has won; rejects where the user has none, or cancels. */
+/** Resolves when a second factor has given the session a new token; rejects if the user has no factor, or cancels. */
 async function raiseToken() {
   const { factors } = (await api.GET('/profile/factors')).data
   if (factors.length === 0) throw Object.assign(new Error(), { slug: 'no-second-factor' })

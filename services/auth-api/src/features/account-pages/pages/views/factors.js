@@ -132,7 +132,7 @@ function confirmForm({ secret, uri }) {
   })
 }
 
-/** Goes on with the token that the new factor has won, and with the recovery codes of the first one. */
+/** Uses the token that the new factor was answered with, and shows the recovery codes that come with the first factor. */
 async function finishEnrolment({ token, recoveryCodes }) {
   session.replace(token)
   if (recoveryCodes.length > 0) showRecoveryCodes(recoveryCodes)
