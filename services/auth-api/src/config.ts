@@ -36,7 +36,7 @@ export const parseConfig = declareConfig('auth-api', {
     revocationCacheSeconds: 'REVOCATION_CACHE',
   },
   login: { field: 'LOGIN_FIELD' },
-  sessions: { areListed: 'SESSIONS' },
+  sessions: { mode: 'SESSIONS' },
   secondFactor: {
     mode: 'SECOND_FACTOR',
     roles: 'SECOND_FACTOR_ROLES',
@@ -69,12 +69,12 @@ export const parseConfig = declareConfig('auth-api', {
   },
   reset: { ttlSeconds: 'RESET_TTL', attempts: 'RESET_ATTEMPTS' },
   accountPages: {
-    isOn: 'ACCOUNT_PAGES',
+    mode: 'ACCOUNT_PAGES',
     product: 'PRODUCT_NAME',
     support: 'SUPPORT_ADDRESS',
     colour: 'MAIL_COLOUR',
   },
-  signUp: { isOpen: 'SIGN_UP', domains: 'SIGN_UP_DOMAINS' },
+  signUp: { mode: 'SIGN_UP', domains: 'SIGN_UP_DOMAINS' },
   notices: { failedLogins: 'NOTICE_FAILED_LOGINS', newClient: 'NOTICE_NEW_CLIENT' },
   mail: { secret: 'MAIL_SECRET', queueUrl: 'QUEUE_URL', inboxUrl: 'INBOX_URL' },
   database: { url: 'DATABASE_URL', poolSize: 'DATABASE_POOL' },

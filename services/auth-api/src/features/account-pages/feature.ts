@@ -28,7 +28,7 @@ const LIBRARIES: Readonly<Record<string, string>> = { 'openapi-fetch.mjs': 'open
 
 /** Adds `/account/`, where ACCOUNT_PAGES is `on`: the pages on which users log in and manage their account. */
 export async function addAccountPages(app: FastifyInstance, config: Config): Promise<void> {
-  if (config.accountPages.isOn !== 'on') return
+  if (config.accountPages.mode !== 'on') return
   await app.register(async (pages) => {
     await pages.register(helmet, { contentSecurityPolicy: { useDefaults: false, directives: POLICY } })
     // The links of the pages are relative, so that they work below the path prefix of a proxy.

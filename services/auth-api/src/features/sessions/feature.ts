@@ -13,7 +13,7 @@ import { createUserSessions } from './user-sessions.ts'
  * with a token then stores the session of that token.
  */
 export async function addSessions(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  if (config.sessions.areListed !== 'on') return
+  if (config.sessions.mode !== 'on') return
   const { db, clock, failures, auditOf, callerOf } = core
   const { requireValid, endSession, validity } = core.tokens
   const sessions = createUserSessions({

@@ -12,7 +12,7 @@ import { signUpRoutes } from './routes.ts'
 
 /** Adds the two steps of a sign-up, where SIGN_UP is `on`. */
 export async function addSignUp(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  if (config.signUp.isOpen !== 'on') return
+  if (config.signUp.mode !== 'on') return
   const { db, transaction, usersIn, passwords, mails, clock, auditOf } = core
   const databaseTime = core.databaseClock.now
   const { ttlSeconds, attempts } = config.reset

@@ -26,7 +26,7 @@ export function addStartPage(
     const page = renderStartPage({
       environment,
       hasDocs,
-      hasAccountPages: accountPages.isOn === 'on',
+      hasAccountPages: accountPages.mode === 'on',
       url: `${request.protocol}://${request.host}`,
       inboxUrl: mail.inboxUrl,
       metricsPort: http.metricsPort,
