@@ -4,7 +4,7 @@ const COLUMNS = `u.userid, u.name, u.email, u.username, u.password, u.role, u.cr
     p.id as property_id, p.name as property_name, p.value as property_value`
 const TABLES = 'users u left join users_property p on p.userid = u.userid'
 
-const SELECT_STANDING = `select ${COLUMNS},
+const SELECT_STATUS = `select ${COLUMNS},
     (select revoked_from from token_revocation where id = $2) as token_revoked_from,
     (select revoked_from from token_revocation where id = $3) as session_revoked_from
   from ${TABLES} where u.userid = $1 order by p.id`
@@ -19,7 +19,7 @@ export const REFRESH = `with refreshed as (
     insert into token_revocation (id, revoked_from, expires_at)
       select $2, now() + interval '10 s', now() + interval '1 h' from users where userid = $1 and deleted_at is null
       on conflict (id) do nothing)
-  ${SELECT_STANDING}`
+  ${SELECT_STATUS}`
 export const INSERT_RESET = `insert into password_reset (id, userid, email, token_hash, code_hash, created_at, expires_at)
   values ($1, $2, $3, $4, $5, now(), now() + interval '10 min')`
 

@@ -13,9 +13,9 @@ interface Counts {
 }
 
 /**
- * Counts equal events of a window: of the same name, user, address and reason. Different ones are limited, and what one
- * client causes does not hide who does something else. So an open event of an address with many keeps its name and address,
- * for which half of the room is reserved. An event keeps nothing but its name where all clients together cause too many.
+ * Counts equal events of a window: of the same name, user, address and reason. The number of different ones is limited. Beyond
+ * the limit of its address an open event keeps its name and address, for which half of the room is reserved, so that a client
+ * with many events hides no other client. Beyond the limit of all clients an event keeps its name only.
  */
 export function createEventCounts() {
   const anonymous: Counts = { max: MAX_ANONYMOUS, byKey: new Map() }

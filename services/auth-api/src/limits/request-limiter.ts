@@ -6,7 +6,7 @@ import { addressKey, type LimitedRequest } from './limit-keys.ts'
 /** Counts a request; throws `rate_limited` beyond the limit of its address. */
 export type LimitRequest = (request: Pick<LimitedRequest, 'ip'>) => Promise<void>
 
-/** A command of Redis for each request would take longer than the rest of many: a replica reports this share of the limit at once. */
+/** A replica adds its requests in Redis by this share of the limit: a command for each would often take longer than the rest. */
 const REPORTS_PER_LIMIT = 20
 
 /**

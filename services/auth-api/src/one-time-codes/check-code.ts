@@ -23,7 +23,7 @@ export interface GivenCode {
 
 export type CheckCode<Code> = (key: string, given: GivenCode) => Promise<Code>
 
-/** Creates the function that checks a mailed code, and returns its row. The caller has still to use the row. */
+/** Creates the function that checks a mailed code, and returns its row. The caller then marks the row as used. */
 export function createCodeCheck<Code extends StoredCode & { tokenHash?: string }>({
   codes,
   secrets,

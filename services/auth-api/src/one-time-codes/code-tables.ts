@@ -136,7 +136,7 @@ export const SIGN_UPS: CodeTable<SignUp, SignUpRow> = {
       text: `update sign_up set attempts = attempts + 1
         where id = $1 and attempts < $2 and expires_at > $3`,
     },
-    // Its row contains the hash of a password, so that it is deleted.
+    // Deleted, because the row contains the hash of a password.
     use: { name: 'sign_up-use', text: 'delete from sign_up where id = $1 and expires_at > $2' },
   },
   toKey: fold,

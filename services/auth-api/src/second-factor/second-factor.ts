@@ -130,7 +130,7 @@ export function createSecondFactor(
         return [user, await prove(db, user)] as const
       })
       audit.report({ name: 'token.stepped_up', userid: user.userid })
-      return issueToken(user, readAt, raise(claims, readAt, amr))
+      return issueToken(user, readAt, withFactor(claims, readAt, amr))
     },
 
     /**
@@ -151,7 +151,7 @@ export function createSecondFactor(
         await notify(db, user, { template: 'factor-added', kind }, audit.address)
         return { user, amr, codes }
       })
-      return { recoveryCodes: codes, ...(await issueToken(user, readAt, raise(claims, readAt, amr))) }
+      return { recoveryCodes: codes, ...(await issueToken(user, readAt, withFactor(claims, readAt, amr))) }
     },
 
     /**
@@ -174,7 +174,7 @@ export function createSecondFactor(
 }
 
 /** The session of a token after its user has shown a factor. */
-const raise = ({ sid, amr = ['pwd'] }: Claims, readAt: number, by: readonly string[]) => ({
+const withFactor = ({ sid, amr = ['pwd'] }: Claims, readAt: number, by: readonly string[]) => ({
   sid,
   authTime: readAt,
   amr: [...new Set([...amr, ...by, MULTI_FACTOR])],

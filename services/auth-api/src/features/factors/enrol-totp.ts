@@ -54,7 +54,7 @@ export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
         return { secret, uri: totpUri(secret, { issuer: productName, label }) }
       }),
 
-    /** Confirms the enrolment by a code, and raises the token; throws `second_factor_refused`. */
+    /** Confirms the enrolment by a code; returns a token of a login with it. Throws `second_factor_refused`. */
     confirm: (caller: Caller, code: string): Promise<Enrolled> =>
       secondFactor.add(caller, async (db, user) => {
         const factors = createFactorRepository(db)

@@ -14,16 +14,17 @@ import { type FactorRoutesOptions, factorRoutes, type StepUp } from './routes.ts
 
 /** Adds second factors, the second step of a login, and the step-up of a token, where SECOND_FACTOR is `on`. */
 export async function addFactors(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { secondFactor } = core
+  const { secondFactor, limits, auditOf, noticeLogin } = core
   if (!secondFactor) return
-  const given = { secondFactor, guard: createFactorGuard({ ...core, ...secondFactor, ...config.login }) }
+  const { field } = config.login
+  const guard = createFactorGuard({ limits, auditOf, noticeLogin, count: secondFactor.count, field })
   await app.register(factorRoutes, {
-    ...createLoginSteps(core, given),
-    ...createFactorChanges(config, core, given),
+    ...createLoginSteps(core, { secondFactor, guard }),
+    ...createFactorChanges(config, core, { secondFactor, guard }),
   })
 }
 
-interface Given {
+interface GuardedFactor {
   secondFactor: SecondFactor
   guard: FactorGuard
 }
@@ -33,18 +34,17 @@ const kindOf = (code: string) => (isTotpCode(code) ? 'totp' : 'recovery_code')
 /** Creates what exchanges a code for a token. */
 function createLoginSteps(
   core: Core,
-  { secondFactor, guard }: Given,
+  { secondFactor, guard }: GuardedFactor,
 ): Pick<FactorRoutesOptions, 'answer' | 'stepUp'> {
   const { db, notify, clock, auditOf, callerOf, requireCurrentPassword } = core
   const { requireValid, issueToken } = core.tokens
   const proveCode = createProveCode({ ...secondFactor, notify, clock })
 
   async function answer(
-    given: { challenge: string; code: string },
+    { challenge: text, code }: { challenge: string; code: string },
     request: FastifyRequest,
   ): Promise<IssuedToken> {
-    const { code } = given
-    const challenge = await secondFactor.challenges.read(given.challenge, 'latchkey-second-factor')
+    const challenge = await secondFactor.challenges.read(text, 'latchkey-second-factor')
     const audit = auditOf(request)
     const attempt = { userid: challenge.sub, challenge: challenge.jti, kind: kindOf(code) } as const
     return guard.logIn(request, attempt, () => secondFactor.answer(challenge, proveCode(code, audit), audit))
@@ -72,7 +72,7 @@ function createLoginSteps(
 function createFactorChanges(
   { secondFactor: { productName } }: Config,
   core: Core,
-  { secondFactor, guard }: Given,
+  { secondFactor, guard }: GuardedFactor,
 ): Omit<FactorRoutesOptions, 'answer' | 'stepUp'> {
   const { db, transaction, clock, callerOf, requireCurrentPassword } = core
   const { requireValid, lockUser } = core.tokens

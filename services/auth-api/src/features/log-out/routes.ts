@@ -24,7 +24,7 @@ export const logOutRoutes: FastifyPluginAsyncZod<LogOutRoutesOptions> = async (a
     '/logout',
     {
       auth: ENROLLING,
-      // Most clients send no body.
+      // Most clients send no body, which Fastify validates as null.
       preValidation: (request, _reply, done) => {
         request.body ??= {}
         done()

@@ -23,13 +23,14 @@ import { type PasskeyRoutesOptions, passkeyRoutes } from './routes.ts'
 
 /** Adds passkeys, as a second factor and in place of a password, if SECOND_FACTOR is `on` and PASSKEY_ORIGINS names a page. */
 export async function addPasskeys(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { secondFactor, db, clock, callerOf, requireCurrentPassword } = core
+  const { secondFactor, db, clock, limits, auditOf, noticeLogin, callerOf, requireCurrentPassword } = core
   const { rpId, origins } = config.passkeys
   if (!secondFactor || rpId === undefined || origins.length === 0) return
   const { requireValid } = core.tokens
   const party = { id: rpId, name: config.secondFactor.productName, origins }
   const register = createRegisterPasskey({ party, db, secondFactor, clock })
-  const guard = createFactorGuard({ ...core, ...secondFactor, ...config.login })
+  const { field } = config.login
+  const guard = createFactorGuard({ limits, auditOf, noticeLogin, count: secondFactor.count, field })
   await app.register(passkeyRoutes, {
     ...createPasskeyLogins(core, { secondFactor, party, guard }),
     async begin(currentPassword, request) {

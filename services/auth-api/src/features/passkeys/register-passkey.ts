@@ -67,7 +67,7 @@ export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies)
       })
     },
 
-    /** Adds the passkey, and raises the token; throws `passkey_refused`, `challenge_refused` and `too_many_factors`. */
+    /** Adds the passkey; returns a token of a login with it. Throws `passkey_refused`, `challenge_refused`, `too_many_factors`. */
     async confirm(caller: Caller, { name, credential }: Registration): Promise<Enrolled> {
       const text = readChallenge(credential.response.clientDataJSON, 'webauthn.create', party)
       const challenge = await challenges.read(text, 'latchkey-passkey-registration')

@@ -144,7 +144,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
       problems: ['passkey_refused'],
       schema: {
         operationId: 'getPasskeyStepUpOptions',
-        summary: 'What the browser needs to raise the token by a passkey',
+        summary: 'What the browser needs to confirm the login by a passkey',
         description: 'The options live five minutes, and are for one use.',
         tags: ['login'],
         response: { 200: PasskeyOptions },

@@ -97,7 +97,7 @@ export const systemd: InitSystem = {
   },
   async stop(name, { isGone }) {
     if (!runsSystemd()) return []
-    // It goes on with a unit whose file is gone, until that is stopped.
+    // systemd keeps running a unit whose file is gone.
     if (isGone) return stopGoneUnit(name)
     const units = [
       ...(hasTimer(name) ? [`${name}.timer`] : []),
@@ -337,7 +337,7 @@ async function state(name: string): Promise<ServiceState> {
   const facts = factsIn(properties)
   return {
     state: state === 'inactive' && stateIn(timer) === 'active' ? 'scheduled' : state,
-    // A user whom it does not answer gets no word.
+    // systemd does not answer every user.
     startsAtBoot: enabled.stdout.trim() === '' ? 'unknown' : enabled.code === 0,
     ...(state === 'active' ? facts : { restarts: facts.restarts }),
     ...lastRunIn(properties, timer),

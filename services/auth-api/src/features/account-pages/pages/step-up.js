@@ -9,7 +9,7 @@ let pending
 /** Lets calls that need a second factor ask for it, once for all that wait. */
 export function startStepUp() {
   stepUp.ask = () => {
-    pending ??= raiseToken().finally(() => {
+    pending ??= renewToken().finally(() => {
       pending = undefined
     })
     return pending
@@ -17,7 +17,7 @@ export function startStepUp() {
 }
 
 /** Resolves when a second factor has given the session a new token; rejects if the user has no factor, or cancels. */
-async function raiseToken() {
+async function renewToken() {
   const { factors } = (await api.GET('/profile/factors')).data
   if (factors.length === 0) throw Object.assign(new Error(), { slug: 'no-second-factor' })
   const { promise, resolve, reject } = Promise.withResolvers()
