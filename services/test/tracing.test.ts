@@ -119,7 +119,9 @@ describe.skipIf(!hasDocker()).each(COMBINATION)('traces on %s', (combination) =>
     // The sweep and the search for jobs of dead workers have run since the start.
     await waitFor(() => collector.bodies.length > 0)
     expect(
-      names().filter((name) => /getNextJob|moveStalledJobsToWait|startStalledCheck|outbox-due/.test(name)),
+      names().filter((name) =>
+        /getNextJob|moveStalledJobsToWait|startStalledCheck|outbox-left-behind/.test(name),
+      ),
     ).toEqual([])
   })
 

@@ -5,11 +5,19 @@ const INSERT: Statement = {
   name: 'outbox-insert',
   text: 'insert into mail_outbox (id, payload, created_at, expires_at) values ($1, $2, $3, $4)',
 }
-const FIND_DUE: Statement = {
-  name: 'outbox-due',
+/**
+ * Both sort by `dispatched_at` first, though it is null in each row of the one: in that order the index has the rows, and
+ * each statement reads no more of them than its limit.
+ */
+const FIND_LEFT_BEHIND: Statement = {
+  name: 'outbox-left-behind',
   text: `select id, payload, created_at, expires_at, dispatched_at from mail_outbox
-    where (dispatched_at is null and created_at < $1) or dispatched_at < $2
-    order by created_at, id limit $3 offset $4`,
+    where dispatched_at is null and created_at < $1 order by dispatched_at, created_at limit $2 offset $3`,
+}
+const FIND_TO_RECHECK: Statement = {
+  name: 'outbox-to-recheck',
+  text: `select id, payload, created_at, expires_at, dispatched_at from mail_outbox
+    where dispatched_at < $1 order by dispatched_at, created_at limit $2 offset $3`,
 }
 const FIND: Statement = { name: 'outbox-find', text: 'select 1 as found from mail_outbox where id = $1' }
 const REMOVE: Statement = { name: 'outbox-remove', text: 'delete from mail_outbox where id = $1' }
@@ -21,7 +29,7 @@ const FIND_OLDEST: Statement = {
 const FIND_OLDEST_UNDISPATCHED: Statement = {
   name: 'outbox-oldest-undispatched',
   text: `select created_at from mail_outbox where dispatched_at is null and expires_at > created_at
-    order by created_at limit 1`,
+    order by dispatched_at, created_at limit 1`,
 }
 
 const MARK_DISPATCHED: Statement = {
@@ -52,10 +60,8 @@ export interface OutboxEntry {
 }
 
 export interface DueQuery {
-  /** Rows that were never dispatched are due if they were written before this moment. */
-  writtenBefore: Date
-  /** Dispatched rows are due if they were last dispatched before this moment. */
-  dispatchedBefore: Date
+  /** Rows are due if they were written, or last dispatched, before this moment. */
+  before: Date
   limit: number
   /** How many due rows to skip, from the oldest. */
   offset: number
@@ -73,25 +79,29 @@ export function createOutboxRepository(db: Queryable) {
     return row?.created_at
   }
 
+  async function findDue(statement: Statement, { before, limit, offset }: DueQuery): Promise<OutboxEntry[]> {
+    // As text: MySQL refuses the number type that mysql2 sends for a limit.
+    const rows = await db.query<OutboxRow>(statement, [before, String(limit), String(offset)])
+    return rows.map((row) => ({
+      id: db.fromUuidValue(row.id),
+      payload: row.payload,
+      createdAt: row.created_at,
+      expiresAt: row.expires_at,
+      dispatchedAt: row.dispatched_at ?? undefined,
+    }))
+  }
+
   return {
     /** Stores the job under an id, which becomes the job's id in the queue. */
     async insert(id: string, job: MailJob, now: Date): Promise<void> {
       await db.execute(INSERT, [db.toUuidValue(id), JSON.stringify(job), now, new Date(job.expiresAt)])
     },
 
-    /** The rows that are due, oldest first. */
-    async findDue({ writtenBefore, dispatchedBefore, limit, offset }: DueQuery): Promise<OutboxEntry[]> {
-      // As text: MySQL refuses the number type that mysql2 sends for a limit.
-      const page = [String(limit), String(offset)]
-      const rows = await db.query<OutboxRow>(FIND_DUE, [writtenBefore, dispatchedBefore, ...page])
-      return rows.map((row) => ({
-        id: db.fromUuidValue(row.id),
-        payload: row.payload,
-        createdAt: row.created_at,
-        expiresAt: row.expires_at,
-        dispatchedAt: row.dispatched_at ?? undefined,
-      }))
-    },
+    /** Rows that were never dispatched and were written before the given moment, oldest first. */
+    findLeftBehind: (query: DueQuery): Promise<OutboxEntry[]> => findDue(FIND_LEFT_BEHIND, query),
+
+    /** Rows that were last dispatched before the given moment, oldest dispatch first. */
+    findToRecheck: (query: DueQuery): Promise<OutboxEntry[]> => findDue(FIND_TO_RECHECK, query),
 
     /** Records that the queue has the mails. */
     markDispatched: (ids: readonly string[], now: Date): Promise<number> =>

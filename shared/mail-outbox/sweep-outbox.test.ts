@@ -15,19 +15,20 @@ const aRow = (id: string, changes: Partial<OutboxEntry> = {}): OutboxEntry => ({
   ...changes,
 })
 
-function aSweep(rows: OutboxEntry[], add = vi.fn(async (_id: string) => undefined)) {
+function aSweep(rows: OutboxEntry[], add = vi.fn(async (_id: string): Promise<void> => undefined)) {
   const logger = { error: vi.fn(), warn: vi.fn() }
   const queued = new Set<string>()
-  let searches = 0
+  const has = vi.fn(async (id: string) => queued.has(id))
+  const state = { now: NOW, searches: 0 }
+  const find = async (lastSeen: (row: OutboxEntry) => Date | undefined, query: DueQuery) => {
+    if (++state.searches > 20) throw new Error('The sweep does not end')
+    const isDue = (row: OutboxEntry) => (lastSeen(row) ?? new Date(Infinity)) < query.before
+    return rows.filter(isDue).slice(query.offset, query.offset + query.limit)
+  }
   const outbox = {
-    async findDue({ writtenBefore, dispatchedBefore, limit, offset }: DueQuery) {
-      if (++searches > 10) throw new Error('The sweep does not end')
-      return rows
-        .filter(({ createdAt, dispatchedAt }) =>
-          dispatchedAt ? dispatchedAt < dispatchedBefore : createdAt < writtenBefore,
-        )
-        .slice(offset, offset + limit)
-    },
+    findLeftBehind: (query: DueQuery) =>
+      find(({ createdAt, dispatchedAt }) => (dispatchedAt ? undefined : createdAt), query),
+    findToRecheck: (query: DueQuery) => find(({ dispatchedAt }) => dispatchedAt, query),
     markDispatched: async (ids: readonly string[], now: Date) => {
       for (const row of rows) if (ids.includes(row.id)) row.dispatchedAt = now
       return ids.length
@@ -40,28 +41,30 @@ function aSweep(rows: OutboxEntry[], add = vi.fn(async (_id: string) => undefine
   }
   const counter = (name: string) => new Counter({ name, help: name, registers: [] })
   const metrics = { expired: counter('expired'), swept: counter('swept'), restored: counter('restored') }
-  const sweep = createOutboxSweep({
+  const sweepOnce = createOutboxSweep({
     outbox,
-    queue: { add, has: async (id) => queued.has(id) },
+    queue: { add, has },
     metrics,
     logger,
-    clock: () => NOW,
+    clock: () => state.now,
     minimumAgeMs: 5_000,
     recheckMs: 30_000,
   })
   const count = async (name: 'expired' | 'swept' | 'restored') =>
     (await metrics[name].get()).values[0]?.value ?? 0
-  return { sweep, add, logger, queued, count }
+  const sweep = (signal = new AbortController().signal) => sweepOnce(signal)
+  return { sweep, add, has, state, logger, queued, count }
 }
 
 describe('sweeping the outbox', () => {
   it('adds every mail that was left behind, in several batches', async () => {
     const rows = Array.from({ length: 250 }, (_, index) => aRow(`row-${index}`))
     const { sweep, add, logger } = aSweep(rows)
-    expect(await sweep()).toBe(250)
+    await sweep()
     expect(add).toHaveBeenCalledTimes(250)
     expect(logger.warn).not.toHaveBeenCalled()
-    expect(await sweep()).toBe(0)
+    await sweep()
+    expect(add).toHaveBeenCalledTimes(250)
     expect(rows).toHaveLength(250)
   })
 
@@ -95,17 +98,53 @@ describe('sweeping the outbox', () => {
     ]
     const { sweep, add, queued, count, logger } = aSweep([...rows, ...others])
     queued.add('queued')
-    expect(await sweep()).toBe(2)
+    await sweep()
     expect(logger.warn).toHaveBeenCalledExactlyOnceWith({ mailId: 'lost' }, expect.any(String))
     expect(add.mock.calls.map(([id]) => id)).toEqual(['lost'])
     expect([await count('restored'), await count('swept')]).toEqual([1, 0])
     expect(rows.map(({ dispatchedAt }) => dispatchedAt?.getTime())).toEqual([NOW, NOW])
   })
 
+  it('ends, though what it checked first is due again before the last', async () => {
+    const before = new Date(NOW - 30_001)
+    const rows = Array.from({ length: 250 }, (_, index) => aRow(`row-${index}`, { dispatchedAt: before }))
+    const { sweep, has, state, queued } = aSweep(rows)
+    for (const { id } of rows) queued.add(id)
+    has.mockImplementation(async () => {
+      state.now += 1_000
+      for (const row of rows) row.expiresAt = new Date(state.now + 1)
+      return true
+    })
+    await sweep()
+    expect(has).toHaveBeenCalledTimes(250)
+  })
+
+  it('adds mail that the queue never had between two batches of other mail', async () => {
+    const before = new Date(NOW - 30_001)
+    const rows = Array.from({ length: 250 }, (_, index) => aRow(`row-${index}`, { dispatchedAt: before }))
+    const { sweep, add, has } = aSweep(rows)
+    has.mockImplementation(async (id) => {
+      if (id === 'row-0') rows.push(aRow('new'))
+      return true
+    })
+    add.mockImplementation(async () => void expect(has).toHaveBeenCalledTimes(100))
+    await sweep()
+    expect(add.mock.calls.map(([id]) => id)).toEqual(['new'])
+    expect(has).toHaveBeenCalledTimes(250)
+  })
+
+  it('ends after the batch in which it is told to stop', async () => {
+    const { sweep, add } = aSweep(Array.from({ length: 250 }, (_, index) => aRow(`row-${index}`)))
+    const stopping = new AbortController()
+    add.mockImplementationOnce(async () => stopping.abort())
+    await sweep(stopping.signal)
+    expect(add).toHaveBeenCalledTimes(100)
+  })
+
   it.each([1, 100, 250])('is not stopped by unreadable rows before the readable ones: %i', async (count) => {
     const broken = Array.from({ length: count }, (_, index) => aRow(`broken-${index}`, { payload: '{' }))
     const { sweep, add, logger } = aSweep([...broken, aRow('good')])
-    expect(await sweep()).toBe(1)
+    await sweep()
     expect(add).toHaveBeenCalledExactlyOnceWith('good', job, new Date(0))
     expect(logger.error).toHaveBeenCalledExactlyOnceWith(
       { count, mailIds: broken.slice(0, 10).map(({ id }) => id) },
@@ -117,7 +156,7 @@ describe('sweeping the outbox', () => {
     const rows = Array.from({ length: 200 }, (_, index) =>
       aRow(`${index}`, { payload: '{', expiresAt: new Date(NOW) }),
     )
-    expect(await aSweep(rows).sweep()).toBe(200)
+    await aSweep(rows).sweep()
     expect(rows).toEqual([])
   })
 })

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts'
 import { MailJob } from '../mail-queue/mail-job.ts'
 import type { MailQueue } from '../mail-queue/mail-queue.ts'
-import type { OutboxEntry, OutboxRepository } from './outbox-repository.ts'
+import type { DueQuery, OutboxEntry, OutboxRepository } from './outbox-repository.ts'
 
 export interface SweepDependencies {
-  outbox: Pick<OutboxRepository, 'findDue' | 'markDispatched' | 'remove'>
+  outbox: Pick<OutboxRepository, 'findLeftBehind' | 'findToRecheck' | 'markDispatched' | 'remove'>
   queue: Pick<MailQueue, 'add' | 'has'>
   metrics: Readonly<Record<'swept' | 'restored' | 'expired', { inc(): void }>>
   logger: { error(details: object, message: string): void; warn(details: object, message: string): void }
@@ -27,10 +27,19 @@ export function createOutboxSweep(dependencies: SweepDependencies) {
   const { outbox, logger, clock, minimumAgeMs, recheckMs } = dependencies
   const sweepRow = createRowSweep(dependencies)
 
-  function findDue(offset: number): Promise<OutboxEntry[]> {
-    const writtenBefore = new Date(clock() - minimumAgeMs)
-    const dispatchedBefore = new Date(clock() - recheckMs)
-    return outbox.findDue({ writtenBefore, dispatchedBefore, limit: BATCH_SIZE, offset })
+  /** Returns a function that sweeps the next batch, and resolves with the number of its rows. */
+  function createBatchSweep(find: (query: DueQuery) => Promise<OutboxEntry[]>, unreadable: string[]) {
+    // Rows that were swept are no longer due; the unreadable ones still are, and come first.
+    let offset = 0
+    return async (before: number): Promise<number> => {
+      const rows = await find({ before: new Date(before), limit: BATCH_SIZE, offset })
+      for (const row of rows) {
+        if (await sweepRow(row)) continue
+        unreadable.push(row.id)
+        offset++
+      }
+      return rows.length
+    }
   }
 
   function reportUnreadable(ids: readonly string[]): void {
@@ -39,21 +48,21 @@ export function createOutboxSweep(dependencies: SweepDependencies) {
     logger.error(details, 'outbox rows are unreadable; they stay until they expire')
   }
 
-  /** Returns how many rows it swept. */
-  return async (): Promise<number> => {
-    let swept = 0
+  /** Ends early when `signal` is aborted. */
+  return async (signal: AbortSignal): Promise<void> => {
     const unreadable: string[] = []
-    let rows: OutboxEntry[]
+    const sweepLeftBehind = createBatchSweep(outbox.findLeftBehind, unreadable)
+    const recheck = createBatchSweep(outbox.findToRecheck, unreadable)
+    // Fixed: a million mails take longer than `recheckMs`, and the first would be due again before the last.
+    const recheckBefore = clock() - recheckMs
+    let leftBehind: number
+    let rechecked: number
     do {
-      // Rows that were swept are no longer due; the unreadable ones still are, and come first.
-      rows = await findDue(unreadable.length)
-      for (const row of rows) {
-        if (await sweepRow(row)) swept++
-        else unreadable.push(row.id)
-      }
-    } while (rows.length === BATCH_SIZE)
+      // In turns: mail that the queue never had does not wait until all others are checked.
+      leftBehind = await sweepLeftBehind(clock() - minimumAgeMs)
+      rechecked = await recheck(recheckBefore)
+    } while ((leftBehind === BATCH_SIZE || rechecked === BATCH_SIZE) && !signal.aborted)
     reportUnreadable(unreadable)
-    return swept
   }
 }
 

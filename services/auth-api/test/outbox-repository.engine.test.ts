@@ -29,9 +29,12 @@ async function insert(mail: MailJob, now: Date): Promise<string> {
   return id
 }
 
-const ALL_DUE = { writtenBefore: at(1), dispatchedBefore: at(1), limit: 10, offset: 0 }
-const findIds = async (query: Partial<typeof ALL_DUE> = {}) =>
-  (await outbox.findDue({ ...ALL_DUE, ...query })).map(({ id }) => id)
+const ALL_DUE = { before: at(1), limit: 10, offset: 0 }
+const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id)
+const findLeftBehind = async (query: Partial<typeof ALL_DUE> = {}) =>
+  idsOf(await outbox.findLeftBehind({ ...ALL_DUE, ...query }))
+const findToRecheck = async (query: Partial<typeof ALL_DUE> = {}) =>
+  idsOf(await outbox.findToRecheck({ ...ALL_DUE, ...query }))
 
 describe('a mail in the outbox', () => {
   it('is found as it was stored', async () => {
@@ -43,9 +46,9 @@ describe('a mail in the outbox', () => {
       expiresAt: at(600),
       dispatchedAt: undefined,
     }
-    expect(await outbox.findDue(ALL_DUE)).toEqual([row])
+    expect(await outbox.findLeftBehind(ALL_DUE)).toEqual([row])
     await outbox.markDispatched([id], at(0.5))
-    expect(await outbox.findDue(ALL_DUE)).toEqual([{ ...row, dispatchedAt: at(0.5) }])
+    expect(await outbox.findToRecheck(ALL_DUE)).toEqual([{ ...row, dispatchedAt: at(0.5) }])
   })
 
   it('is there until it is removed, once', async () => {
@@ -61,29 +64,38 @@ it('removes one mail, then several, and no other', async () => {
   const ids = []
   for (const second of [1, 2, 3, 4]) ids.push(await insert(job, at(second)))
   await outbox.removeAll(ids.slice(0, 1))
-  expect(await findIds({ writtenBefore: at(10) })).toEqual(ids.slice(1))
+  expect(await findLeftBehind({ before: at(10) })).toEqual(ids.slice(1))
   await outbox.removeAll(ids.slice(1, 3))
-  expect(await findIds({ writtenBefore: at(10) })).toEqual(ids.slice(3))
+  expect(await findLeftBehind({ before: at(10) })).toEqual(ids.slice(3))
 })
 
 describe('what is due', () => {
-  it('was written, or dispatched, before the given moments', async () => {
+  it('was written before the given moment, and was never dispatched', async () => {
     const [written, dispatched] = [await insert(job, at(0)), await insert(job, at(0))]
+    await outbox.markDispatched([dispatched], at(0))
+    expect(await findLeftBehind({ before: at(0) })).toEqual([])
+    expect(await findLeftBehind({ before: at(0.001) })).toEqual([written])
+  })
+
+  it('or was last dispatched before the given moment', async () => {
+    const [, dispatched] = [await insert(job, at(0)), await insert(job, at(0))]
     await outbox.markDispatched([dispatched], at(10))
-    expect(await findIds({ writtenBefore: at(0), dispatchedBefore: at(10) })).toEqual([])
-    expect(await findIds({ writtenBefore: at(0.001), dispatchedBefore: at(10) })).toEqual([written])
-    expect(await findIds({ writtenBefore: at(0), dispatchedBefore: at(10.001) })).toEqual([dispatched])
-    await outbox.markDispatched([written, dispatched], at(20))
-    expect(await findIds({ writtenBefore: at(1), dispatchedBefore: at(20) })).toEqual([])
-    expect(await findIds({ dispatchedBefore: at(20.001) })).toHaveLength(2)
+    expect(await findToRecheck({ before: at(10) })).toEqual([])
+    expect(await findToRecheck({ before: at(10.001) })).toEqual([dispatched])
+    await outbox.markDispatched([dispatched], at(20))
+    expect(await findToRecheck({ before: at(20) })).toEqual([])
   })
 
   it('comes oldest first, in pages', async () => {
     const ids = []
     for (const second of [-1, -3, -2]) ids.push(await insert(job, at(second)))
-    const [third, first, second] = ids
-    expect(await findIds()).toEqual([first, second, third])
-    expect(await findIds({ limit: 1, offset: 1 })).toEqual([second])
+    const [third = '', first = '', second = ''] = ids
+    expect(await findLeftBehind()).toEqual([first, second, third])
+    expect(await findLeftBehind({ limit: 1, offset: 1 })).toEqual([second])
+    await outbox.markDispatched([first], at(0.2))
+    await outbox.markDispatched([second, third], at(0.1))
+    expect(await findToRecheck()).toEqual([second, third, first])
+    expect(await findToRecheck({ limit: 1, offset: 1 })).toEqual([third])
   })
 })
 

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Statement } from '@latchkey/shared/database/database.ts'
 import { insertRows } from '@latchkey/shared/database/insert-rows.ts'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import {
+  createOutboxRepository,
+  type OutboxRepository,
+} from '@latchkey/shared/mail-outbox/outbox-repository.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/support/test-database.ts'
 import { answer, challengeOf, enrolUser, factorSettings } from './support/factors.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
@@ -17,6 +21,7 @@ import {
 } from './support/start-app.ts'
 
 const USERS = 2_048
+const MAILS = 2_048
 const NEW_PASSWORD = 'An0ther-Horse!'
 
 type Sent = RecordingDatabase['sent'][number]
@@ -40,7 +45,7 @@ beforeAll(async () => {
       'user',
     ]),
   )
-  await db.runScript(db.dialect.name === 'postgres' ? 'vacuum analyze users' : 'analyze table users')
+  await analyze('users')
   const settings = factorSettings({
     EMAIL_CHANGE: 'confirmed',
     SIGN_UP: 'on',
@@ -65,6 +70,42 @@ it('reads no table as a whole for a request', async () => {
   for (const each of plans) if (await readsAll(each)) scans.push(textOf(each.statement))
   expect(scans).toEqual([])
 })
+
+describe('of the mail in the outbox', () => {
+  const now = Date.now()
+  beforeAll(async () => {
+    const { db } = database
+    const mails = Array.from({ length: MAILS }, (_, index) => {
+      const isLeftBehind = index >= MAILS - 3
+      return [
+        db.toUuidValue(randomUUID()),
+        '{}',
+        new Date(now - 60_000 + index),
+        new Date(now + 600_000),
+        isLeftBehind ? null : new Date(now - 10_000 + index),
+      ]
+    })
+    await insertRows(db, 'mail_outbox', ['id', 'payload', 'created_at', 'expires_at', 'dispatched_at'], mails)
+    await analyze('mail_outbox')
+  })
+
+  const before = new Date(now - 9_995)
+  it.each<[string, (outbox: OutboxRepository) => Promise<unknown>]>([
+    ['what was left behind', (outbox) => outbox.findLeftBehind({ before, limit: 100, offset: 0 })],
+    ['what is to be checked', (outbox) => outbox.findToRecheck({ before, limit: 100, offset: 0 })],
+    ['the oldest one that was left behind', (outbox) => outbox.findOldestUndispatched()],
+  ])('reads only %s', async (_, find) => {
+    await find(createOutboxRepository(database.db))
+    const last = database.sent.at(-1)
+    if (!last) throw new Error('Nothing was sent')
+    expect(await rowsRead(last)).toBeLessThanOrEqual(5)
+  })
+})
+
+const analyze = (table: string): Promise<void> =>
+  database.db.runScript(
+    database.db.dialect.name === 'postgres' ? `vacuum analyze ${table}` : `analyze table ${table}`,
+  )
 
 const TABLES =
   /\b(users|users_property|password_reset|email_change|token_revocation|sign_up|audit_event|user_session|user_factor|recovery_code)\b/
@@ -139,20 +180,34 @@ async function request(
 const readsAll = (sent: Sent): Promise<boolean> =>
   database.db.dialect.name === 'postgres' ? scansInPostgres(sent) : scansInMysql(sent)
 
+/** The rows that a statement reads; in MySQL those that it is expected to read. */
+async function rowsRead(sent: Sent): Promise<number> {
+  if (database.db.dialect.name === 'postgres')
+    return (await explain(sent, { options: 'analyze, ' })).reduce((sum, node) => sum + countRows(node), 0)
+  return (await explainInMysql(sent)).reduce((sum, { rows }) => sum + Number(rows), 0)
+}
+
+function countRows({ Plans = [], ...node }: PostgresNode): number {
+  if (Plans.length > 0) return Plans.reduce((sum, each) => sum + countRows(each), 0)
+  return (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)
+}
+
 interface PostgresNode {
   'Node Type': string
   'Index Cond'?: string
+  'Actual Rows'?: number
+  'Rows Removed by Filter'?: number
   Plans?: PostgresNode[]
 }
 
 /** Whether a statement reads a whole table: with `enable_seqscan` off that happens only where no index fits, however small the table is. */
 const scansInPostgres = async (sent: Sent): Promise<boolean> => (await explain(sent)).some(hasScan)
 
-const explain = ({ statement, values }: Sent, { mayScan = false } = {}): Promise<PostgresNode[]> =>
+const explain = ({ statement, values }: Sent, { options = '' } = {}): Promise<PostgresNode[]> =>
   database.db.transaction(async (transaction) => {
-    await transaction.execute({ name: `test-scan-${mayScan}`, text: `set local enable_seqscan = ${mayScan}` })
+    await transaction.execute({ name: 'test-no-scan', text: 'set local enable_seqscan = off' })
     const [row] = await transaction.query<{ 'QUERY PLAN': { Plan: PostgresNode }[] }>(
-      { name: `explain-${statement.name}`, text: `explain (format json) ${textOf(statement)}` },
+      { name: `explain-${statement.name}`, text: `explain (${options}format json) ${textOf(statement)}` },
       values,
     )
     return (row?.['QUERY PLAN'] ?? []).map(({ Plan }) => Plan)
@@ -171,15 +226,17 @@ interface MysqlRow {
 }
 
 /** A small table may be read as a whole though an index fits; that of the users is not small. */
-async function scansInMysql({ statement, values }: Sent): Promise<boolean> {
-  const rows = await database.db.query<MysqlRow>(
-    { name: `explain-${statement.name}`, text: `explain format=traditional ${textOf(statement)}` },
-    values,
-  )
-  return rows.some(
+async function scansInMysql(sent: Sent): Promise<boolean> {
+  return (await explainInMysql(sent)).some(
     ({ select_type, type, possible_keys, rows: count }) =>
       select_type !== 'INSERT' &&
       ['ALL', 'index'].includes(type ?? '') &&
       (possible_keys === null || Number(count) > 100),
   )
 }
+
+const explainInMysql = ({ statement, values }: Sent): Promise<MysqlRow[]> =>
+  database.db.query<MysqlRow>(
+    { name: `explain-${statement.name}`, text: `explain format=traditional ${textOf(statement)}` },
+    values,
+  )

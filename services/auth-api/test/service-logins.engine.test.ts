@@ -87,9 +87,9 @@ it('mailer-worker does its work with its own rights', async () => {
   const now = new Date()
   await createOutboxRepository(database.db).insert(id, aMailJob(), now)
   const outbox = createOutboxRepository(db)
-  const later = new Date(Date.now() + 1_000)
-  const due = { writtenBefore: later, dispatchedBefore: later, limit: 10, offset: 0 }
-  expect(await outbox.findDue(due)).toMatchObject([{ id }])
+  const due = { before: new Date(Date.now() + 1_000), limit: 10, offset: 0 }
+  expect(await outbox.findLeftBehind(due)).toMatchObject([{ id }])
+  expect(await outbox.findToRecheck(due)).toEqual([])
   await outbox.findOldest()
   await outbox.findOldestUndispatched()
   expect(await outbox.markDispatched([id], now)).toBe(1)

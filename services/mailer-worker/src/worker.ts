@@ -101,9 +101,9 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
   const sweep = createRepeatedTask({
     name: 'sweeping the outbox',
     pauseMs: sweepPauseMs,
-    work: async () => {
+    work: async (signal) => {
       await settlement.settlePending()
-      await sweepOutbox()
+      await sweepOutbox(signal)
     },
     logger,
   })

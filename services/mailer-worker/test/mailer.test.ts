@@ -63,8 +63,8 @@ describe.skipIf(!hasDocker()).each(inject('combinations'))('mail on %s', (combin
       const { producer } = system
       // auth-api added it to the queue, and died before it could record that.
       const id = await producer.requestAndDie(address)
-      const due = { writtenBefore: new Date(Date.now() + 60_000), dispatchedBefore: new Date(0) }
-      const [row] = await producer.outbox.findDue({ ...due, limit: 1, offset: 0 })
+      const due = { before: new Date(Date.now() + 60_000), limit: 1, offset: 0 }
+      const [row] = await producer.outbox.findLeftBehind(due)
       await producer.queue.add(id, JSON.parse(row?.payload ?? '{}'))
       await waitFor(() => system.areSettled(id))
       await system.expectOneEach([address])
