@@ -89,6 +89,17 @@ describe('sweeping the outbox', () => {
     expect(rows).toMatchObject([{ id: 'kept', dispatchedAt: undefined }])
   })
 
+  it('marks what the queue took of a batch before it was unavailable', async () => {
+    const rows = [aRow('taken'), aRow('refused')]
+    const add = vi.fn(async (id: string) => {
+      if (id === 'refused') throw new Error('unavailable')
+    })
+    const { sweep, count } = aSweep(rows, add)
+    await expect(sweep()).rejects.toThrow('unavailable')
+    expect(rows.map(({ dispatchedAt }) => dispatchedAt?.getTime())).toEqual([NOW, undefined])
+    expect(await count('swept')).toBe(1)
+  })
+
   it('adds again what the queue has lost, and nothing that it has', async () => {
     const before = new Date(NOW - 30_001)
     const rows = [aRow('lost', { dispatchedAt: before }), aRow('queued', { dispatchedAt: before })]

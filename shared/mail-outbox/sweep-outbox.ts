@@ -25,7 +25,7 @@ const LOGGED_IDS = 10
  */
 export function createOutboxSweep(dependencies: SweepDependencies) {
   const { outbox, logger, clock, minimumAgeMs, recheckMs } = dependencies
-  const sweepRow = createRowSweep(dependencies)
+  const sweepRows = createRowsSweep(dependencies)
 
   /** Returns a function that sweeps the next batch, and resolves with the number of its rows. */
   function createBatchSweep(find: (query: DueQuery) => Promise<OutboxEntry[]>, unreadable: string[]) {
@@ -33,11 +33,9 @@ export function createOutboxSweep(dependencies: SweepDependencies) {
     let offset = 0
     return async (before: number): Promise<number> => {
       const rows = await find({ before: new Date(before), limit: BATCH_SIZE, offset })
-      for (const row of rows) {
-        if (await sweepRow(row)) continue
-        unreadable.push(row.id)
-        offset++
-      }
+      const skipped = await sweepRows(rows)
+      unreadable.push(...skipped)
+      offset += skipped.length
       return rows.length
     }
   }
@@ -66,8 +64,8 @@ export function createOutboxSweep(dependencies: SweepDependencies) {
   }
 }
 
-/** Sweeps one row; false when it is unreadable. */
-function createRowSweep({ outbox, queue, metrics, logger, clock }: SweepDependencies) {
+/** Sweeps some rows; resolves with the ids of those that are unreadable. */
+function createRowsSweep({ outbox, queue, metrics, logger, clock }: SweepDependencies) {
   async function expire({ id }: OutboxEntry): Promise<void> {
     // Two workers may find the same row; the one that deletes it counts it.
     if (!(await outbox.remove(id))) return
@@ -82,17 +80,39 @@ function createRowSweep({ outbox, queue, metrics, logger, clock }: SweepDependen
     metrics[dispatchedAt ? 'restored' : 'swept'].inc()
   }
 
-  return async (row: OutboxEntry): Promise<boolean> => {
-    if (row.expiresAt.getTime() <= clock()) {
-      await expire(row)
-      return true
+  /** They are marked together: each commit waits for the disk. */
+  async function queueAll(mails: readonly ReadableRow[]): Promise<void> {
+    const queued: string[] = []
+    try {
+      for (const { row, job } of mails) {
+        await ensureQueued(row, job)
+        queued.push(row.id)
+      }
+    } finally {
+      if (queued.length > 0) await outbox.markDispatched(queued, new Date(clock()))
     }
-    const job = readPayload(row.payload)
-    if (!job) return false
-    await ensureQueued(row, job)
-    await outbox.markDispatched([row.id], new Date(clock()))
-    return true
   }
+
+  return async (rows: readonly OutboxEntry[]): Promise<string[]> => {
+    const readable: ReadableRow[] = []
+    const unreadable: string[] = []
+    for (const row of rows) {
+      if (row.expiresAt.getTime() <= clock()) {
+        await expire(row)
+        continue
+      }
+      const job = readPayload(row.payload)
+      if (job) readable.push({ row, job })
+      else unreadable.push(row.id)
+    }
+    await queueAll(readable)
+    return unreadable
+  }
+}
+
+interface ReadableRow {
+  row: OutboxEntry
+  job: MailJob
 }
 
 function readPayload(payload: string): MailJob | undefined {
