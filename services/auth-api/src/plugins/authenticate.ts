@@ -70,16 +70,11 @@ export const authenticate = fp<AuthenticateOptions>(
     const { verifier, validity, auditOf, requireLogin, secondFactorRoles } = options
     app.decorateRequest('jwt', null as unknown as Claims)
 
-    const guards = new WeakSet<onRequestAsyncHookHandler>()
-
     app.addHook('onRoute', (route) => {
       if (!requiresToken(route.auth)) return
       const hooks = [route.onRequest ?? []].flat() as onRequestAsyncHookHandler[]
-      // The HEAD route that Fastify adds to a GET arrives here with the guard in place.
-      if (hooks[0] && guards.has(hooks[0])) return
-      const guard = createGuard(route.auth, route.url)
-      guards.add(guard)
-      route.onRequest = [guard, ...hooks]
+      // The HEAD route that Fastify adds to a GET has its guard already. Checking a token twice changes nothing.
+      route.onRequest = [createGuard(route.auth, route.url), ...hooks]
       route.config = { ...route.config, isProtected: true }
     })
 

@@ -26,9 +26,8 @@ export type TokenValidity = ReturnType<typeof createTokenValidity>
 
 /** What is remembered of a token. */
 interface Remembered extends Pick<TokenStatus, 'refreshedUntil'> {
-  /** True while its user exists, its session has not ended, and the user's valid-from time leaves it valid. */
-  isValid: boolean
-  role: string
+  /** The role of its user; undefined where the user is gone, its session has ended, or the user's valid-from time ends it. */
+  role: string | undefined
 }
 
 /** A read of a token's status, in progress or ended. */
@@ -58,7 +57,7 @@ export function createTokenValidity({
   const remembered = new LRUCache<string, Reading>({ max: maxTokens })
 
   async function find(claims: Claims): Promise<Remembered> {
-    const known = cacheMs > 0 ? remembered.get(claims.jti) : undefined
+    const known = remembered.get(claims.jti)
     if (known && monotonic() - known.begunAt <= cacheMs) {
       checks.memory++
       return known.status
@@ -88,13 +87,13 @@ export function createTokenValidity({
     /** Resolves with the current claims; throws `invalid_token` when the token was revoked. */
     async check(claims: Claims, audit: RequestAudit): Promise<Claims> {
       const status = await find(claims)
-      if (!status.isValid) throw revokedToken()
+      const { role } = status
+      if (role === undefined) throw revokedToken()
       if (isReused(status, databaseTime())) {
         await endReused({ claims, audit })
         forget(claims)
         throw revokedToken()
       }
-      const { role } = status
       return claims.data.role === role ? claims : { ...claims, data: { ...claims.data, role } }
     },
 
@@ -158,7 +157,6 @@ export const createLockUser =
   }
 
 const toRemembered = (status: TokenStatus, claims: Claims): Remembered => ({
-  isValid: isCurrent(status, claims),
-  role: status.user ? roleOf(status.user) : '',
+  role: isCurrent(status, claims) ? roleOf(status.user) : undefined,
   refreshedUntil: status.refreshedUntil,
 })
