@@ -1,14 +1,21 @@
-import { inspect } from 'node:util'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { importSecret } from '../tokens/signing-keys.ts'
-import { createTokenVerifier } from '../tokens/verify-token.ts'
-import { authenticate, type RouteGuard } from './authenticate.ts'
+import { someClaims } from '../../test/support/claims.ts'
+import { type AuthenticateOptions, authenticate, type RouteGuard } from './authenticate.ts'
 
-async function addAuthenticate(app: FastifyInstance): Promise<void> {
-  const key = await importSecret(new Uint8Array(64))
+/** The claims of a token that names a role. */
+const claimsOf = (role: string) => {
+  const claims = someClaims()
+  return { ...claims, data: { ...claims.data, role } }
+}
+
+/** Adds the plugin, for which the text of a token is the role of its user. */
+async function addAuthenticate(
+  app: FastifyInstance,
+  options: Partial<AuthenticateOptions> = {},
+): Promise<void> {
   await app.register(authenticate, {
-    verifier: createTokenVerifier({ keys: [key], issuer: 'latchkey', clock: Date.now }),
+    verifier: { verify: async (token) => claimsOf(token) },
     validity: { check: async (claims) => claims },
     auditOf: () => ({
       address: '192.0.2.1',
@@ -20,6 +27,7 @@ async function addAuthenticate(app: FastifyInstance): Promise<void> {
     requireLogin: () => undefined,
     secondFactorRoles: [],
     hasSecondFactor: false,
+    ...options,
   })
 }
 
@@ -29,7 +37,7 @@ async function routeWith(auth: unknown): Promise<void> {
   await addAuthenticate(app)
   app.get('/notes', { auth: auth as RouteGuard }, () => 'open')
   const response = await app.inject('/notes')
-  expect(response.statusCode).toBe(500)
+  expect(response.json().message).toBe('Send a token as Authorization: Bearer <token>')
 }
 
 describe('a route', () => {
@@ -66,16 +74,97 @@ describe('a route', () => {
     },
   )
 
-  it.each([['authenticated'], ['signed'], [{ role: 'user' }], [{ role: ['user', 'admin'] }]])(
-    'is closed with the auth option %j',
-    async (auth) => {
-      await expect(routeWith(auth)).resolves.toBeUndefined()
-    },
-  )
+  it.each([
+    ['authenticated'],
+    ['signed'],
+    [{ role: 'user' }],
+    [{ role: ['user', 'admin'] }],
+    [{ maxAgeSeconds: 300 }],
+  ])('is closed with the auth option %j', async (auth) => {
+    await expect(routeWith(auth)).resolves.toBeUndefined()
+  })
 })
 
-it('keeps the signing key from being read', async () => {
-  const { signing: key } = await importSecret(Buffer.from('a secret of 64 bytes'.padEnd(64)))
-  expect(key).toMatchObject({ extractable: false, usages: ['sign', 'verify'] })
-  expect(inspect(key, { depth: 9, showHidden: true }) + JSON.stringify(key)).not.toContain('secret of')
+describe('the header Authorization', () => {
+  const NO_TOKEN = 'The Authorization header holds no bearer token'
+
+  it.each([
+    ['Bearer abc', 'abc'],
+    ['bearer abc', 'abc'],
+    ['Bearer   a.b-c_d~e+f/g==', 'a.b-c_d~e+f/g=='],
+    ['Basic YTpi', NO_TOKEN],
+    ['XBearer abc', NO_TOKEN],
+    ['BearerX abc', NO_TOKEN],
+    ['Bearerabc', NO_TOKEN],
+    ['Bearer ', NO_TOKEN],
+    ['Bearer a b', NO_TOKEN],
+    ['Bearer a=b', NO_TOKEN],
+    ['Bearer a,b', NO_TOKEN],
+  ])('%j holds %s', async (authorization, found) => {
+    await using app = Fastify()
+    await addAuthenticate(app)
+    app.get('/token', { auth: 'authenticated' }, (request) => ({ message: request.jwt.data.role }))
+    const response = await app.inject({ url: '/token', headers: { authorization } })
+    expect(response.json()).toMatchObject({
+      message: found,
+      ...(found === NO_TOKEN ? { code: 'invalid_token' } : {}),
+    })
+  })
+})
+
+describe('the token of a request', () => {
+  /** What a route answers to a user who has a role now: a status, the role that it sees, and what the login had to be. */
+  async function ask(auth: RouteGuard, role: string, options: Partial<AuthenticateOptions> = {}) {
+    await using app = Fastify()
+    let required: unknown
+    await addAuthenticate(app, {
+      validity: { check: async () => claimsOf(role) },
+      requireLogin: (_claims, given) => {
+        required = given
+      },
+      hasSecondFactor: true,
+      ...options,
+    })
+    app.get('/notes', { auth, config: { url: '/kept' } }, ({ jwt, routeOptions: { config } }) => {
+      return { role: jwt?.data.role ?? jwt, isProtected: config.isProtected ?? false, url: config.url }
+    })
+    const response = await app.inject({ url: '/notes', headers: { authorization: 'Bearer signed' } })
+    return { ...response.json(), required }
+  }
+
+  it('is ignored by a public route', async () => {
+    expect(await ask('public', 'user')).toEqual({ role: null, isProtected: false, url: '/notes' })
+  })
+
+  it('is checked for its revocation, but by the handler of a signed route', async () => {
+    const required = { secondFactor: false, maxAgeSeconds: undefined }
+    expect(await ask('authenticated', 'user')).toMatchObject({ role: 'user', isProtected: true, required })
+    expect(await ask('signed', 'user')).toMatchObject({ role: 'signed', isProtected: true, required })
+  })
+
+  it('is refused where the user has not the role now', async () => {
+    expect(await ask({ role: 'admin' }, 'admin')).toMatchObject({ role: 'admin' })
+    expect(await ask({ role: ['user', 'admin'] }, 'admin')).toMatchObject({ role: 'admin' })
+    for (const role of ['admin', ['admin']])
+      expect(await ask({ role }, 'user')).toMatchObject({
+        code: 'forbidden',
+        message: expect.stringContaining('admin'),
+      })
+  })
+
+  it.each<{ auth: RouteGuard; role: string; secondFactor: boolean; maxAgeSeconds?: number }>([
+    { auth: 'authenticated', role: 'user', secondFactor: false },
+    { auth: 'authenticated', role: 'admin', secondFactor: true },
+    { auth: { secondFactor: true }, role: 'user', secondFactor: true },
+    { auth: { secondFactor: 'enrolling' }, role: 'admin', secondFactor: false },
+    { auth: { maxAgeSeconds: 300 }, role: 'user', secondFactor: false, maxAgeSeconds: 300 },
+  ])('needs a login by $auth of the role $role', async ({ auth, role, secondFactor, maxAgeSeconds }) => {
+    const { required } = await ask(auth, role, { secondFactorRoles: ['admin'] })
+    expect(required).toEqual({ secondFactor, maxAgeSeconds })
+  })
+
+  it('needs no second factor on a signed route, whose handler checks the login', async () => {
+    const { required } = await ask('signed', 'admin', { secondFactorRoles: ['signed'] })
+    expect(required).toMatchObject({ secondFactor: false })
+  })
 })

@@ -7,7 +7,7 @@ import {
 } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { someClaims } from '../../test/support/claims.ts'
-import type { TokenStatus } from './revocation-repository.ts'
+import { sessionIdOf, type TokenStatus } from './revocation-repository.ts'
 import { createTokenValidity, isCurrent } from './token-validity.ts'
 
 const CLAIMS = someClaims()
@@ -82,6 +82,33 @@ describe('the validity of a token', () => {
     await expect(earlier).rejects.toMatchObject(REVOKED)
     expect(await validity.check(CLAIMS, audit), 'as it was read last').toBe(CLAIMS)
     expect(findStatus).toHaveBeenCalledTimes(2)
+  })
+
+  it('stays remembered where a read fails that began before it was forgotten', async () => {
+    const { validity, findStatus } = aValidity(5)
+    const { promise: isDown, reject: end } = Promise.withResolvers<never>()
+    findStatus.mockImplementationOnce(() => isDown)
+    const earlier = validity.check(CLAIMS, audit)
+    validity.forget(CLAIMS)
+    await validity.check(CLAIMS, audit)
+    end(new Error('down'))
+    await expect(earlier).rejects.toThrow('down')
+    await validity.check(CLAIMS, audit)
+    expect(findStatus).toHaveBeenCalledTimes(2)
+  })
+
+  it('is forgotten with its session, and that of another session is not', async () => {
+    const { validity, endSession } = aValidity(5)
+    const [later, elsewhere] = [
+      { ...CLAIMS, jti: 'two' },
+      { ...CLAIMS, jti: 'three', sid: 'another' },
+    ]
+    for (const claims of [CLAIMS, later, elsewhere]) await validity.check(claims, audit)
+    endSession()
+    validity.forgetSession(sessionIdOf(CLAIMS))
+    for (const claims of [CLAIMS, later])
+      await expect(validity.check(claims, audit)).rejects.toMatchObject(REVOKED)
+    expect(await validity.check(elsewhere, audit)).toBe(elsewhere)
   })
 
   it('is read again after a read that failed', async () => {
