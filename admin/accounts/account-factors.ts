@@ -31,7 +31,7 @@ export async function removeAccountFactors(
       throw new Error(`${printable(user.username)} has no second factor`)
     await factors.deleteAll(userid)
     await users.setProperty(userid, FACTORS_PROPERTY, null)
-    await endTokens(users, userid, clock())
+    await endTokens(users, user, clock())
     await recordEvent(transaction, 'factors.removed', userid, clock(), reason.trim())
     await notify(transaction, user, { template: 'factor-removed' }, undefined)
   })

@@ -18,6 +18,5 @@ export const endEmailChanges = (db: Queryable, userid: string, now: Date): Promi
  * takes an account back calls it: a thief who has read the mailbox would otherwise set the next password.
  */
 export async function endCodes(db: Queryable, userid: string, now: Date): Promise<void> {
-  await db.execute(END_RESETS, [db.toUuidValue(userid), now])
-  await endEmailChanges(db, userid, now)
+  await Promise.all([db.execute(END_RESETS, [db.toUuidValue(userid), now]), endEmailChanges(db, userid, now)])
 }

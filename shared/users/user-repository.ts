@@ -107,9 +107,24 @@ export function createUserRepository(db: Queryable) {
     return toUsers(db, await db.query<UserRow>(statement, value))
   }
 
+  async function findById(userid: string): Promise<User | undefined> {
+    const [user] = await find(FIND_BY_ID, [db.toUuidValue(userid)])
+    return user
+  }
+
+  /** Locks the user's row until the transaction ends; false when the user does not exist. */
+  async function lock(userid: string): Promise<boolean> {
+    return (await db.query(LOCK, [db.toUuidValue(userid)])).length > 0
+  }
+
   return {
-    async findById(userid: string): Promise<User | undefined> {
-      const [user] = await find(FIND_BY_ID, [db.toUuidValue(userid)])
+    findById,
+
+    lock,
+
+    /** Locks the user's row until the transaction ends, and then reads it; both statements are sent together. */
+    async lockAndFind(userid: string): Promise<User | undefined> {
+      const [, user] = await Promise.all([lock(userid), findById(userid)])
       return user
     },
 
@@ -117,11 +132,6 @@ export function createUserRepository(db: Queryable) {
     async findByLogin(field: LoginField, login: string): Promise<User | undefined> {
       const users = await find(FIND_BY[field], [login.normalize('NFC')])
       return users.find((user) => fold(user[field] ?? '') === fold(login))
-    },
-
-    /** Locks the user's row until the transaction ends; false when the user does not exist. */
-    async lock(userid: string): Promise<boolean> {
-      return (await db.query(LOCK, [db.toUuidValue(userid)])).length > 0
     },
 
     /** Stores a user and returns its new id; throws `email_taken` or `username_taken`. */

@@ -1,22 +1,23 @@
 import { expect, it } from 'vitest'
 import { ada } from './test/ada.ts'
-import { validFromOf } from './user.ts'
+import { languageOf, validFromOf } from './user.ts'
 import { endTokens } from './valid-from.ts'
 
 /** A user whose tokens were ended at each of these moments, in milliseconds. */
 async function timesAfter(...moments: number[]): Promise<number[]> {
-  let user = ada()
+  let user = ada({ properties: [{ name: 'language', value: 'fr' }] })
+  const stored: number[] = []
   const users = {
-    findById: async () => user,
-    setProperty: async (_userid: string, name: string, value: string | null) => {
-      user = { ...user, properties: [{ name, value }] }
-    },
+    setProperty: async (_userid: string, _name: string, value: string | null) =>
+      void stored.push(Number(value)),
   }
   const times: number[] = []
   for (const now of moments) {
-    await endTokens(users, user.userid, now)
+    user = await endTokens(users, user, now)
     times.push(validFromOf(user))
   }
+  expect(stored).toEqual(times)
+  expect(languageOf(user)).toBe('fr')
   return times
 }
 

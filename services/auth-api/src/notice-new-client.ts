@@ -10,7 +10,7 @@ import type { RequestAudit } from './audit/request-audit.ts'
 
 export interface NewClientNoticeDependencies {
   transaction: Database['transaction']
-  usersIn: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById' | 'setProperty'>
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'lockAndFind' | 'setProperty'>
   notify: SendNotice
   logger: Pick<Logger, 'warn'>
   clock: Clock
@@ -36,8 +36,7 @@ export function createNewClientNotice(dependencies: NewClientNoticeDependencies)
     transaction(async (db) => {
       const users = usersIn(db)
       // Concurrent logins take turns: the second finds what the first has stored.
-      await users.lock(userid)
-      const user = await users.findById(userid)
+      const user = await users.lockAndFind(userid)
       const known = user ? knownClientsOf(user) : []
       if (!user || known.includes(client)) return
       const hourAgo = new Date(clock() - HOUR_MS)

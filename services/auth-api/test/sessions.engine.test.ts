@@ -174,7 +174,11 @@ describe('GET /sessions', () => {
     {
       by: 'an admin who ends every token',
       async endSome(_, user) {
-        await database.db.transaction((db) => endTokens(createUserRepository(db), user.userid, Date.now()))
+        await database.db.transaction(async (db) => {
+          const users = createUserRepository(db)
+          const found = await users.lockAndFind(user.userid)
+          if (found) await endTokens(users, found, Date.now())
+        })
         return aToken(user)
       },
     },

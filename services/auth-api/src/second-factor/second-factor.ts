@@ -108,9 +108,7 @@ export function createSecondFactor(
     ): Promise<{ user: User; issued: IssuedToken }> {
       const readAt = toNumericDate(clock())
       const [user, amr] = await transaction(async (db) => {
-        const users = usersIn(db)
-        await users.lock(userid)
-        const user = await users.findById(userid)
+        const user = await usersIn(db).lockAndFind(userid)
         if (!user || user.deletedAt) throw unknown()
         // A refused factor rolls this back, and the challenge can be answered again.
         await challenges.use(db, user, challenge)
@@ -146,9 +144,12 @@ export function createSecondFactor(
         const { userid } = user
         const hasCodes = (await factors.findCodes(userid)).length > 0
         const codes = hasCodes ? [] : await recoveryCodes.renew(factors, userid, new Date(clock()))
-        await storeFactorKinds(factors, usersIn(db), userid)
-        await audit.write(db, { name: 'factor.added', userid, reason: kind })
-        await notify(db, user, { template: 'factor-added', kind }, audit.address)
+        // Sent together.
+        await Promise.all([
+          storeFactorKinds(factors, usersIn(db), userid),
+          audit.write(db, { name: 'factor.added', userid, reason: kind }),
+          notify(db, user, { template: 'factor-added', kind }, audit.address),
+        ])
         return { user, amr, codes }
       })
       return { recoveryCodes: codes, ...(await issueToken(user, readAt, withFactor(claims, readAt, amr))) }
@@ -165,9 +166,12 @@ export function createSecondFactor(
       const removed = confirmed.find((factor) => factor.id === id)
       if (!removed || !(await factors.delete(id, userid))) return false
       if (confirmed.length === 1 && roles.includes(roleOf(user))) throw lastFactor()
-      await storeFactorKinds(factors, usersIn(db), userid)
-      await audit.write(db, { name: 'factor.removed', userid, reason: removed.kind })
-      await notify(db, user, { template: 'factor-removed' }, audit.address)
+      // Sent together.
+      await Promise.all([
+        storeFactorKinds(factors, usersIn(db), userid),
+        audit.write(db, { name: 'factor.removed', userid, reason: removed.kind }),
+        notify(db, user, { template: 'factor-removed' }, audit.address),
+      ])
       return true
     },
   }

@@ -15,6 +15,9 @@ export interface IssuedToken {
   data: UserClaims
 }
 
+/** What a token says about its user. */
+export type TokenUser = Pick<User, 'userid' | 'name' | 'role' | 'properties'>
+
 export type IssueToken = ReturnType<typeof createTokenIssuer>
 
 /**
@@ -22,7 +25,7 @@ export type IssueToken = ReturnType<typeof createTokenIssuer>
  * the epoch). What is not given of the session begins with the token.
  */
 export function createTokenIssuer({ key, issuer, lifetimeSeconds }: IssueTokenOptions) {
-  return async (user: User, readAt: number, session: Partial<Session> = {}): Promise<IssuedToken> => {
+  return async (user: TokenUser, readAt: number, session: Partial<Session> = {}): Promise<IssuedToken> => {
     const { sid = randomUUID(), authTime = readAt, amr } = session
     const data = { userid: user.userid, name: user.name ?? '', role: roleOf(user) }
     const token = await new SignJWT({ auth_time: authTime, amr, sid, valid_from: validFromOf(user), data })

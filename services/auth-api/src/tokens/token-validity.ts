@@ -152,8 +152,10 @@ export interface LockUserDependencies {
 export const createLockUser =
   ({ usersIn, requireValid }: LockUserDependencies): LockUser =>
   async (transaction, claims) => {
-    await usersIn(transaction).lock(claims.sub)
-    return requireValid(transaction, claims)
+    // Sent together, in this order: the status is read once the row is locked.
+    const locked = usersIn(transaction).lock(claims.sub)
+    const [user] = await Promise.all([requireValid(transaction, claims), locked])
+    return user
   }
 
 const toRemembered = (status: TokenStatus, claims: Claims): Remembered => ({

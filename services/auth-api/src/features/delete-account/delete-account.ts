@@ -32,11 +32,15 @@ export function createDeleteAccount(dependencies: DeleteAccountDependencies) {
       const users = usersIn(transaction)
       const user = await lockUser(transaction, claims)
       const { userid } = user
-      await users.softDelete(userid)
-      await endTokens(users, userid, clock())
-      await endCodes(transaction, userid, new Date(clock()))
-      await audit.write(transaction, { name: 'account.deleted', userid })
-      await notify(transaction, user, { template: 'account-deleted' }, audit.address)
+      const now = clock()
+      // Sent together.
+      await Promise.all([
+        users.softDelete(userid),
+        endTokens(users, user, now),
+        endCodes(transaction, userid, new Date(now)),
+        audit.write(transaction, { name: 'account.deleted', userid }),
+        notify(transaction, user, { template: 'account-deleted' }, audit.address),
+      ])
     })
     validity.forget(claims)
   }

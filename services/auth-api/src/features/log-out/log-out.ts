@@ -11,7 +11,7 @@ export interface LogOutDependencies {
   endSession: EndSession
   validity: Pick<TokenValidity, 'forget'>
   transaction: Database['transaction']
-  usersIn: (transaction: Queryable) => Pick<UserRepository, 'findById' | 'setProperty'>
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'setProperty'>
   lockUser: LockUser
   clock: Clock
 }
@@ -31,9 +31,12 @@ export function createLogOut(dependencies: LogOutDependencies) {
   /** A token that has ended ends no other, although this replica may remember it as valid. */
   const endAllSessions = ({ claims, audit }: Caller): Promise<void> =>
     transaction(async (db) => {
-      const { userid } = await lockUser(db, claims)
-      await endTokens(usersIn(db), userid, clock())
-      await audit.write(db, { name: 'sessions.logged_out', userid })
+      const user = await lockUser(db, claims)
+      // Sent together.
+      await Promise.all([
+        endTokens(usersIn(db), user, clock()),
+        audit.write(db, { name: 'sessions.logged_out', userid: user.userid }),
+      ])
     })
 
   return async (caller: Caller, { everywhere }: { everywhere: boolean }): Promise<void> => {

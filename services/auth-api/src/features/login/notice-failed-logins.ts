@@ -11,7 +11,7 @@ import type { Logger } from 'pino'
 
 export interface FailedLoginNoticeDependencies {
   transaction: Database['transaction']
-  usersIn: (transaction: Queryable) => Pick<UserRepository, 'lock' | 'findById'>
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'lockAndFind'>
   notify: SendNotice
   mails: Pick<Mails, 'acceptDecoy'>
   logger: Pick<Logger, 'warn'>
@@ -47,10 +47,8 @@ export function createFailedLoginNotice(dependencies: FailedLoginNoticeDependenc
   const notice = (failed: FailedLogin): Promise<void> =>
     transaction(async (db) => {
       const userid = failed.userid ?? randomUUID()
-      const users = usersIn(db)
       // Replicas take turns, and the second of them finds the event of the first.
-      await users.lock(userid)
-      const user = await users.findById(userid)
+      const user = await usersIn(db).lockAndFind(userid)
       await noticeOnceADay(db, { ...failed, userid }, user?.deletedAt ? undefined : user, dependencies)
     })
 

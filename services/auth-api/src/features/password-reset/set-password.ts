@@ -81,7 +81,8 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
 
   /** Returns the user whose reset it is. */
   async function useReset(db: Queryable, reset: Reset, now: Date): Promise<User> {
-    const user = await usersIn(db).findById(reset.userid)
+    // Always the user's row first: two resets of one user then wait for each other instead of deadlocking.
+    const user = await usersIn(db).lockAndFind(reset.userid)
     if (!belongsTo(reset, user) || !(await resetsIn(db).use(reset.id, now))) throw resetRefused()
     return user
   }
@@ -95,16 +96,17 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     requirePolicy(password, policy)
     const passwordHash = await hashCounted(reset, password, audit.address)
     await transaction(async (db) => {
-      const users = usersIn(db)
-      // Always the user's row first: two resets of one user then wait for each other instead of deadlocking.
-      if (!(await users.lock(userid))) throw resetRefused()
       const now = clock()
       const user = await useReset(db, reset, new Date(now))
-      await users.setPassword(userid, passwordHash)
-      await endTokens(users, userid, now)
-      await endCodes(db, userid, new Date(now))
-      await audit.write(db, { name: 'password.reset', userid })
-      await notify(db, user, { template: 'password-changed' }, audit.address)
+      const users = usersIn(db)
+      // Sent together.
+      await Promise.all([
+        users.setPassword(userid, passwordHash),
+        endTokens(users, user, now),
+        endCodes(db, userid, new Date(now)),
+        audit.write(db, { name: 'password.reset', userid }),
+        notify(db, user, { template: 'password-changed' }, audit.address),
+      ])
     })
     return token
   }

@@ -8,7 +8,7 @@ import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { Caller } from '../../tokens/claims.ts'
 
 export interface ApplyEmailChangeDependencies {
-  usersIn: (transaction: Queryable) => Pick<UserRepository, 'findById' | 'setEmail' | 'setProperty'>
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'setEmail' | 'setProperty'>
   notify: SendNotice
   clock: Clock
 }
@@ -35,10 +35,13 @@ export function createApplyEmailChange({
     await users.setEmail(user.userid, email)
     if (isSameMailbox(user, email)) return
     const now = clock()
-    await endCodes(transaction, user.userid, new Date(now))
-    await endTokens(users, user.userid, now, { except: claims.jti })
-    await notify(transaction, user, { template: 'email-changed' }, audit.address)
-    await audit.write(transaction, { name: 'email.changed', userid: user.userid })
+    // Sent together, but not with the new e-mail: of those, any could be the one that reports a taken e-mail.
+    await Promise.all([
+      endCodes(transaction, user.userid, new Date(now)),
+      endTokens(users, user, now, { except: claims.jti }),
+      notify(transaction, user, { template: 'email-changed' }, audit.address),
+      audit.write(transaction, { name: 'email.changed', userid: user.userid }),
+    ])
   }
 }
 

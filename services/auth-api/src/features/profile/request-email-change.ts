@@ -57,9 +57,12 @@ export function createRequestEmailChange(dependencies: RequestEmailChangeDepende
     const owner = await usersIn(transaction).findByLogin('email', email)
     const now = new Date(clock())
     const { code, stored } = issueCode(secrets, { isDecoy: owner !== undefined, now, ttlSeconds })
-    await endEmailChanges(transaction, user.userid, now)
-    await changesIn(transaction).insert({ ...stored, userid: user.userid, email }, now)
-    await acceptMail(transaction, { user, owner, email }, { code, expiresAt: stored.expiresAt })
-    await audit.write(transaction, { name: 'email.change_requested', userid: user.userid })
+    // Sent together, in this order: the earlier changes end before there is the new one.
+    await Promise.all([
+      endEmailChanges(transaction, user.userid, now),
+      changesIn(transaction).insert({ ...stored, userid: user.userid, email }, now),
+      acceptMail(transaction, { user, owner, email }, { code, expiresAt: stored.expiresAt }),
+      audit.write(transaction, { name: 'email.change_requested', userid: user.userid }),
+    ])
   }
 }

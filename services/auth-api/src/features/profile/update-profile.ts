@@ -46,10 +46,8 @@ export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
       }
       const [, user] = await Promise.all([locked, valid])
       if (email !== undefined) await changeEmail(db, user, email, caller)
-      if (language !== undefined) {
-        await users.setProperty(userid, LANGUAGE_PROPERTY, language)
-        await users.touch(userid)
-      }
+      if (language !== undefined)
+        await Promise.all([users.setProperty(userid, LANGUAGE_PROPERTY, language), users.touch(userid)])
       return find()
     })
 }

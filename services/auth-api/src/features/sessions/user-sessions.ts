@@ -48,9 +48,12 @@ export function createUserSessions(dependencies: UserSessionsDependencies) {
 
     /** Lists the sessions of a token's user that have not ended; throws `invalid_token` when that of the token has. */
     async list({ claims }: Caller): Promise<ListedSession[]> {
-      const user = await requireValid(db, claims)
       const currentId = sessionIdOf(claims)
-      const found = await sessions.list(user.userid, currentId, new Date(clock()))
+      // Sent together.
+      const [user, found] = await Promise.all([
+        requireValid(db, claims),
+        sessions.list(claims.sub, currentId, new Date(clock())),
+      ])
       return found
         .filter((session) => isOpen(user, session))
         .map((session) => ({ ...session, isCurrent: session.id === currentId }))
@@ -61,8 +64,11 @@ export function createUserSessions(dependencies: UserSessionsDependencies) {
      * has ended or that somebody else has.
      */
     async end({ claims, audit }: Caller, id: string): Promise<void> {
-      const user = await requireValid(db, claims)
-      const session = await sessions.find(user.userid, id, new Date(clock()))
+      // Sent together.
+      const [user, session] = await Promise.all([
+        requireValid(db, claims),
+        sessions.find(claims.sub, id, new Date(clock())),
+      ])
       if (!session || !isOpen(user, session))
         throw new AppError('session_not_found', 'You have no such session, or it has ended')
       await endSession(id, toNumericDate(session.expiresAt.getTime()))

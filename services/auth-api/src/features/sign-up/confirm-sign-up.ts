@@ -1,17 +1,17 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
-import { LANGUAGE_PROPERTY, type User } from '@latchkey/shared/users/user.ts'
+import { LANGUAGE_PROPERTY } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { CheckCode } from '../../one-time-codes/check-code.ts'
 import type { CodeRepository } from '../../one-time-codes/code-repository.ts'
 import type { SignUp } from '../../one-time-codes/code-tables.ts'
-import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
+import type { IssuedToken, IssueToken, TokenUser } from '../../tokens/issue-token.ts'
 
 export interface ConfirmSignUpDependencies {
   transaction: Database['transaction']
-  usersIn: (transaction: Queryable) => Pick<UserRepository, 'insert' | 'setProperty' | 'findById'>
+  usersIn: (transaction: Queryable) => Pick<UserRepository, 'insert' | 'setProperty'>
   signUpsIn: (transaction: Queryable) => Pick<CodeRepository<SignUp>, 'use'>
   checkCode: CheckCode<SignUp>
   issueToken: IssueToken
@@ -38,17 +38,18 @@ export function createConfirmSignUp(dependencies: ConfirmSignUpDependencies) {
   const { transaction, usersIn, signUpsIn, checkCode, issueToken, clock, databaseTime } = dependencies
 
   const createUser = (pending: SignUp, username: string, audit: Pick<RequestAudit, 'write'>) =>
-    transaction(async (db): Promise<User> => {
+    transaction(async (db): Promise<TokenUser> => {
       // Concurrent confirmations: the second finds no row.
       if (!(await signUpsIn(db).use(pending.id, new Date(databaseTime())))) throw signUpRefused()
       const users = usersIn(db)
       const { name = null, email, passwordHash, language } = pending
       const userid = await users.insert({ name, email, username, passwordHash, role: null })
-      await users.setProperty(userid, LANGUAGE_PROPERTY, language)
-      await audit.write(db, { name: 'signup.confirmed', userid })
-      const user = await users.findById(userid)
-      if (!user) throw new Error('The user of a sign-up was not stored')
-      return user
+      // Sent together.
+      await Promise.all([
+        users.setProperty(userid, LANGUAGE_PROPERTY, language),
+        audit.write(db, { name: 'signup.confirmed', userid }),
+      ])
+      return { userid, name, role: null, properties: [] }
     })
 
   return async (given: SignUpConfirmation, audit: Pick<RequestAudit, 'write'>): Promise<IssuedToken> => {

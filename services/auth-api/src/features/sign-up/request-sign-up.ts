@@ -54,19 +54,12 @@ export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
     await transaction(async (db) => {
       const owner = await usersIn(db).findByLogin('email', email)
       const { code, stored } = issueCode(secrets, { isDecoy: owner !== undefined, now, ttlSeconds })
-      await signUpsIn(db).insert(
-        {
-          ...stored,
-          name,
-          email,
-          username,
-          language,
-          passwordHash,
-          tokenHash: secrets.hash(stored.id, token),
-        },
-        now,
-      )
-      await acceptMail(db, { email, language }, owner, { code, expiresAt: stored.expiresAt })
+      const tokenHash = secrets.hash(stored.id, token)
+      // Sent together.
+      await Promise.all([
+        signUpsIn(db).insert({ ...stored, name, email, username, language, passwordHash, tokenHash }, now),
+        acceptMail(db, { email, language }, owner, { code, expiresAt: stored.expiresAt }),
+      ])
     })
     return token
   }
