@@ -1,120 +1,111 @@
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import type { Line } from './bench.ts'
-import { HTTP_ROWS, type HttpRow } from './rows.ts'
-import { startNamedHost } from './run/hosts.ts'
-import { median, signTokens } from './run/load.ts'
-import { PASSWORD, type Target } from './run/target.ts'
+import { createRoundTripRows, type RoundTripRow, type Send } from './round-trip-rows.ts'
+import { type HostName, startNamedHost } from './run/hosts.ts'
+import { median } from './run/load.ts'
+import type { Target } from './run/target.ts'
 
 /** Between two regions of one continent or two. */
 const ROUND_TRIP_MS = 80
-const REQUESTS = 15
-const SETTLE_MS = 3 * ROUND_TRIP_MS
+const REQUESTS = 7
+/** What a request writes later is in the database within a second: its mail is queued, and its events are recorded. */
+const SETTLE_MS = 1_100
 /** Requests before the measurement, which open the connections and prepare the statements. */
-const WARM_REQUESTS = 5
-
-const ROUTES: readonly Pick<HttpRow, 'name' | 'path' | 'order'>[] = [
-  ...HTTP_ROWS.filter(({ name }) =>
-    [
-      'ping, remembered token',
-      'ping, fresh tokens',
-      'profile, read',
-      'profile, write',
-      'login, sha1',
-      'refresh',
-      'reset request',
-    ].includes(name),
-  ),
-  {
-    name: 'log-out',
-    path: '/logout',
-    order: (target) => ({ ...withTokens(target), method: 'POST', status: 204 }),
-  },
-  {
-    name: 'change of the password',
-    path: '/profile/password',
-    order: (target) => ({
-      ...withTokens(target),
-      method: 'PUT',
-      status: 200,
-      bodies: [JSON.stringify({ currentPassword: PASSWORD, password: 'An0ther-Horse!' })],
-    }),
-  },
-]
-
-const withTokens = ({ jwtSecret, issuer, users }: Target) => ({
-  connections: 1,
-  tokens: { secret: jwtSecret, issuer, userids: users.sha1.map(({ userid }) => userid), count: 256 },
-})
+const WARM_REQUESTS = 3
 
 /**
- * Counts how often each route waits for the database and for the queue's server, and measures its latency, one request at
- * a time, without a delay and where each round trip to the database takes 80 ms longer.
+ * Counts how often a request of each row waits for the database and for the queue's server, and measures its latency, one at a
+ * time, without a delay and where each round trip to the database takes 80 ms longer.
  */
 export async function measureRoundTrips(target: Target): Promise<Line[]> {
   await using database = await startCounter(target.databaseUrl)
   await using queue = await startCounter(target.queueUrl)
-  await using host = await startNamedHost('latchkey, PASSWORD_HASH=sha1', {
-    ...target,
-    databaseUrl: database.url,
-    queueUrl: queue.url,
-  })
-  const lines: Line[] = []
-  for (const row of ROUTES) {
-    const send = requestsOf(row, target, host.url)
-    for (let index = 0; index < WARM_REQUESTS; index++) await send()
-    const samples = { near: [] as number[], far: [] as number[] }
-    const counts = { database: [] as number[], queue: [] as number[] }
-    for (const [distance, delayMs] of [
-      ['near', 0],
-      ['far', ROUND_TRIP_MS],
-    ] as const) {
-      database.delayMs = delayMs
-      for (let index = 0; index < REQUESTS; index++) {
-        const before = { database: database.count, queue: queue.count }
-        const begun = performance.now()
-        await send()
-        samples[distance].push(performance.now() - begun)
-        counts.database.push(database.count - before.database)
-        counts.queue.push(queue.count - before.queue)
-        // For what a request has written and not waited for.
-        await wait(SETTLE_MS)
-      }
+  const db = await openDatabase(target.databaseUrl)
+  try {
+    const lines: Line[] = []
+    for (const [name, rows = []] of Object.entries(
+      Object.groupBy(createRoundTripRows(db, target), ({ host }) => host),
+    )) {
+      const urls = { databaseUrl: database.url, queueUrl: queue.url }
+      await using host = await startNamedHost(name as HostName, { ...target, ...urls })
+      const send = createSend(host.url)
+      for (const row of rows) lines.push(await measureRow(row, send, { database, queue }))
     }
-    database.delayMs = 0
-    const trips = median(counts.database)
-    lines.push({
-      host: row.name,
-      'to the database': trips,
-      'to the queue': median(counts.queue),
-      'ms near': median(samples.near),
-      'ms far': median(samples.far),
-      'expected ms': median(samples.near) + trips * ROUND_TRIP_MS,
-    })
+    return lines
+  } finally {
+    await db.close()
   }
-  return lines
 }
 
-/** Returns what sends the next request of a row, and throws at another status than that of the row. */
-function requestsOf({ path, order }: (typeof ROUTES)[number], target: Target, url: string) {
-  const { method, bodies = [], tokens, status } = order(target, 1)
-  const authorizations = tokens ? signTokens({ ...tokens, count: Math.min(tokens.count, 256) }) : []
-  let next = 0
-  return async (): Promise<void> => {
-    const index = next++
-    const body = bodies[index % bodies.length]
+interface Servers {
+  database: Counter
+  queue: Counter
+}
+
+async function measureRow(row: RoundTripRow, send: Send, servers: Servers): Promise<Line> {
+  for (let index = 0; index < WARM_REQUESTS; index++) await send(await row.prepare(send))
+  const near = await measureRequests(row, send, servers, 0)
+  const far = await measureRequests(row, send, servers, ROUND_TRIP_MS)
+  return {
+    host: row.name,
+    // Counted with the delay: without it, an answer can come before all is sent that is sent together.
+    'to the database': far.database,
+    'to the queue': far.queue,
+    'ms near': near.ms,
+    'ms far': far.ms,
+    'expected ms': near.ms + far.database * ROUND_TRIP_MS,
+  }
+}
+
+/** Returns the medians of some requests, with a delay of the database that only the measured requests have. */
+async function measureRequests(
+  { prepare }: RoundTripRow,
+  send: Send,
+  { database, queue }: Servers,
+  delayMs: number,
+) {
+  const measured: { ms: number; database: number; queue: number }[] = []
+  for (let index = 0; index < REQUESTS; index++) {
+    const request = await prepare(send)
+    await wait(SETTLE_MS)
+    database.delayMs = delayMs
+    const before = { database: database.count, queue: queue.count }
+    const begun = performance.now()
+    await send(request)
+    measured.push({
+      ms: performance.now() - begun,
+      database: database.count - before.database,
+      queue: queue.count - before.queue,
+    })
+    database.delayMs = 0
+  }
+  return {
+    ms: median(measured.map(({ ms }) => ms)),
+    database: median(measured.map((each) => each.database)),
+    queue: median(measured.map((each) => each.queue)),
+  }
+}
+
+/** Returns what sends a request, and throws at another status than that of the request. */
+const createSend =
+  (url: string): Send =>
+  async ({ method, path, status, body, authorization }) => {
     const response = await fetch(`${url}${path}`, {
       method,
       headers: {
         ...(body ? { 'content-type': 'application/json' } : {}),
-        ...(tokens ? { authorization: authorizations[index % authorizations.length] ?? '' } : {}),
+        ...(authorization ? { authorization } : {}),
       },
       ...(body ? { body } : {}),
     })
-    await response.text()
-    if (response.status !== status) throw new Error(`${path} was answered ${response.status}`)
+    const text = await response.text()
+    if (response.status !== status) throw new Error(`${path} was answered ${response.status}: ${text}`)
+    return text ? JSON.parse(text) : {}
   }
-}
+
+type Counter = Awaited<ReturnType<typeof startCounter>>
 
 /** A proxy to the server of `url`, which counts how often its client waits for an answer, and delays each of them. */
 async function startCounter(url: string) {
