@@ -89,8 +89,6 @@ select format('drop owned by %I; drop role %I;', rolname, rolname)
   from pg_roles where rolname ~ '$pattern' and rolname not in ($current) \\gexec
 SQL
   else
-    # Every service was latchkey once.
-    pattern="$pattern|^latchkey\$"
     docker compose exec -T mysql sh -c '
       export MYSQL_PWD=$(cat /run/secrets/password)
       mysql -uroot --skip-column-names | mysql -uroot' <<SQL
