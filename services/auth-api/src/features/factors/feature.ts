@@ -1,7 +1,5 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
-import { toNumericDate } from '@latchkey/shared/clock.ts'
 import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
-import { factorKindsOf } from '@latchkey/shared/factors/user-factors.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
@@ -11,6 +9,7 @@ import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { createEnrolTotp } from './enrol-totp.ts'
 import { createProveCode, isTotpCode } from './prove-code.ts'
 import { type FactorRoutesOptions, factorRoutes, type StepUp } from './routes.ts'
+import { createStepUpByPassword } from './step-up-by-password.ts'
 
 /** Adds second factors, the second step of a login, and the step-up of a token, where SECOND_FACTOR is `on`. */
 export async function addFactors(app: FastifyInstance, config: Config, core: Core): Promise<void> {
@@ -39,6 +38,7 @@ function createLoginSteps(
   const { db, notify, clock, auditOf, callerOf, requireCurrentPassword } = core
   const { requireValid, issueToken } = core.tokens
   const proveCode = createProveCode({ ...secondFactor, notify, clock })
+  const stepUpByPassword = createStepUpByPassword({ requireCurrentPassword, issueToken, clock })
 
   async function answer(
     { challenge: text, code }: { challenge: string; code: string },
@@ -58,11 +58,7 @@ function createLoginSteps(
       return guard.run(request, { userid: claims.sub, kind: kindOf(code) }, () =>
         secondFactor.stepUp(caller, proveCode(code, audit)),
       )
-    if (factorKindsOf(user).length > 0)
-      throw new AppError('second_factor_refused', 'Send a code of your second factor, or a recovery code')
-    const readAt = toNumericDate(clock())
-    await requireCurrentPassword(user, currentPassword ?? '', { request, ...caller })
-    return issueToken(user, readAt, { sid: claims.sid, authTime: readAt, amr: claims.amr })
+    return stepUpByPassword(user, currentPassword ?? '', { request, ...caller })
   }
 
   return { answer, stepUp }
