@@ -37,7 +37,10 @@ async function routeWith(auth: unknown): Promise<void> {
   await addAuthenticate(app)
   app.get('/notes', { auth: auth as RouteGuard }, () => 'open')
   const response = await app.inject('/notes')
-  expect(response.json().message).toBe('Send a token as Authorization: Bearer <token>')
+  expect(response.json()).toMatchObject({
+    code: 'invalid_token',
+    message: 'Send a token as Authorization: Bearer <token>',
+  })
 }
 
 describe('a route', () => {
