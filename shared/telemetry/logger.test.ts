@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../app-error.ts'
-import { createLogger, createRequestLogger } from './logger.ts'
+import { createLogger } from './logger.ts'
 
 /** What one call of the logger writes. */
 function logged(details: object) {
@@ -100,23 +100,5 @@ describe('a secret in the log', () => {
     ]),
   ])('is redacted: %j', (details) => {
     expect(JSON.stringify(logged(details))).not.toContain('123456')
-  })
-})
-
-describe('the logger of a request', () => {
-  it('adds its fields to each line, also of its children, and redacts the secrets in them', () => {
-    const lines: string[] = []
-    const logger = createLogger('test', 'info', { write: (line) => void lines.push(line) })
-    const requestLogger = createRequestLogger(logger, { reqId: 'a"b', body: { password: '123456' } })
-    requestLogger.info({ userid: 7 }, 'asked')
-    requestLogger.child({ token: '123456' }).warn('asked by a child')
-    requestLogger.debug('below the level')
-    logger.info('of no request')
-    const body = { password: '[redacted]' }
-    expect(lines.map((line) => JSON.parse(line))).toEqual([
-      expect.objectContaining({ reqId: 'a"b', body, userid: 7, msg: 'asked' }),
-      expect.objectContaining({ reqId: 'a"b', body, token: '[redacted]', msg: 'asked by a child' }),
-      { level: 'info', time: expect.any(String), service: 'test', msg: 'of no request' },
-    ])
   })
 })

@@ -1,4 +1,4 @@
-import { type ChildLoggerOptions, type DestinationStream, type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
 import { AppError } from '../app-error.ts'
 import { rootReason } from '../root-reason.ts'
 
@@ -36,32 +36,10 @@ export function createLogger(
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: (error: unknown) => describeError(error) },
     redact: { paths: REDACTED_PATHS, censor: '[redacted]' },
-    mixin: (_line: object, _level: number, { requestFields }: Logger & RequestLogger) => ({
-      ...mixin?.(),
-      ...requestFields,
-    }),
+    ...(mixin ? { mixin } : {}),
   }
   return destination ? pino(options, destination) : pino(options)
 }
-
-interface ParentLogger {
-  child(bindings: object, options: ChildLoggerOptions): this
-}
-
-interface RequestLogger {
-  /** Fields of each line of the logger of a request. */
-  requestFields?: object
-}
-
-/**
- * Creates the logger of a request, whose lines have these fields. They are no bindings of the child: pino redacts and serializes
- * those also for a request that logs nothing, which takes a tenth of the row "ping, remembered token".
- */
-export const createRequestLogger = <Parent extends ParentLogger>(
-  parent: Parent,
-  requestFields: object,
-  options: ChildLoggerOptions = {},
-): Parent => Object.assign(parent.child({}, options), { requestFields })
 
 /**
  * The fields of an error that are logged, and no others: libraries attach the whole command (ioredis), the statement with

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
-import { createRequestLogger } from '@latchkey/shared/telemetry/logger.ts'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -48,7 +47,6 @@ export function createServer({
 }: ServerOptions): FastifyInstance {
   const server = Fastify({
     loggerInstance: logger,
-    childLoggerFactory: createRequestLogger,
     // An ingress logs each request; here a request is a line at the level debug only.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MAX_BODY_BYTES,
