@@ -1,6 +1,5 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
-import { ping } from '@latchkey/shared/database/ping.ts'
 import { configureExtensions } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import { createFailures, type Failures } from '@latchkey/shared/health/failures.ts'
@@ -50,8 +49,6 @@ export async function openService(lifecycle: Lifecycle, environment: NodeJS.Proc
     () => openAuditTrail({ db: clients.db, logger, registry, clock: Date.now }),
     (audit) => audit.close(),
   )
-  // Connections are opened while the app is built. The readiness reports a server that does not answer.
-  void Promise.allSettled([ping(clients.db), clients.queue.ping()])
   const { server, readiness } = await buildApp(config, {
     ...clients,
     audit,

@@ -65,9 +65,7 @@ export function openCounters(redis: RedisClient | undefined, logger: LimitLogger
 /** Returns a function that is told each key a limiter counts, and deletes the oldest of too many. */
 export function boundKeys(limiter: RateLimiterMemory): (key: string) => void {
   const keys = new LRUCache<string, true>({
-    // Not `max`, which reserves the memory of all keys at the start.
-    maxSize: KEYS_IN_MEMORY,
-    sizeCalculation: () => 1,
+    max: KEYS_IN_MEMORY,
     // Not for a key that is counted again: its value is the same.
     dispose: (_value, key) => void limiter.delete(key),
   })
