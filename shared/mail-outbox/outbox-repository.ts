@@ -6,8 +6,8 @@ const INSERT: Statement = {
   text: 'insert into mail_outbox (id, payload, created_at, expires_at) values ($1, $2, $3, $4)',
 }
 /**
- * Both sort by `dispatched_at` first, though it is null in each row of the one: in that order the index has the rows, and
- * each statement reads no more of them than its limit.
+ * Both sort in the order of the index, so that each reads no more rows than its limit. `dispatched_at` comes first also where
+ * it is always null.
  */
 const FIND_LEFT_BEHIND: Statement = {
   name: 'outbox-left-behind',

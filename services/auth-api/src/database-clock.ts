@@ -5,8 +5,8 @@ import { ping } from '@latchkey/shared/database/ping.ts'
 export type DatabaseClock = ReturnType<typeof createDatabaseClock>
 
 /**
- * Creates the clock of the database, which all replicas have in common: for times that one replica stores and another one
- * compares. By its own clock, a replica that is two minutes off would end sessions, and mail codes that are refused.
+ * Creates the clock of the database, which all replicas share. It is for times that one replica stores and another one
+ * compares: with its own clock, a replica that is two minutes off would end sessions and mail codes that others refuse.
  */
 export function createDatabaseClock(clock: Clock) {
   let aheadMs = 0

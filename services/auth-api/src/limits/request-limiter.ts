@@ -6,7 +6,7 @@ import { addressKey, type LimitedRequest } from './limit-keys.ts'
 /** Counts a request; throws `rate_limited` beyond the limit of its address. */
 export type LimitRequest = (request: Pick<LimitedRequest, 'ip'>) => Promise<void>
 
-/** A replica adds its requests in Redis by this share of the limit: a command for each would often take longer than the rest. */
+/** A replica counts this share of a limit by one command of Redis: one for each request would often take longer than the request. */
 const REPORTS_PER_LIMIT = 20
 
 /**

@@ -12,16 +12,16 @@ const TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 }
 
-/** The options of a route that belongs to a page: it is no endpoint, and a cache may keep it. */
-export const OF_PAGE = { schema: { hide: true }, config: { isCacheable: true } }
+/** The options of a route that serves a file. The description of the API leaves it out, and a cache may keep it. */
+export const HIDDEN = { schema: { hide: true }, config: { isCacheable: true } }
 
-/** Serves files, by their URL. Reads each once: an answer that nobody reads then has neither an open file nor a copy of it. */
+/** Serves files, by their URL. Each is read once, so that a slow client holds neither an open file nor a copy of it. */
 export async function serveFiles(app: FastifyInstance, files: ReadonlyMap<string, string>): Promise<void> {
   for (const [url, path] of files) {
     const content = await readFile(path)
     const type = TYPES[extname(path)] ?? ''
     const tag = `"${hash('sha256', content, 'base64url')}"`
-    app.get(url, OF_PAGE, (request, reply) => {
+    app.get(url, HIDDEN, (request, reply) => {
       // Asked for each time, because the files of two versions do not fit together.
       reply.header('cache-control', 'no-cache').header('etag', tag)
       // A proxy that compresses makes the tag a weak one.

@@ -144,7 +144,6 @@ export function createSecondFactor(
         const { userid } = user
         const hasCodes = (await factors.findCodes(userid)).length > 0
         const codes = hasCodes ? [] : await recoveryCodes.renew(factors, userid, new Date(clock()))
-        // Sent together.
         await Promise.all([
           storeFactorKinds(factors, usersIn(db), userid),
           audit.write(db, { name: 'factor.added', userid, reason: kind }),
@@ -166,7 +165,6 @@ export function createSecondFactor(
       const removed = confirmed.find((factor) => factor.id === id)
       if (!removed || !(await factors.delete(id, userid))) return false
       if (confirmed.length === 1 && roles.includes(roleOf(user))) throw lastFactor()
-      // Sent together.
       await Promise.all([
         storeFactorKinds(factors, usersIn(db), userid),
         audit.write(db, { name: 'factor.removed', userid, reason: removed.kind }),

@@ -152,7 +152,7 @@ export interface LockUserDependencies {
 export const createLockUser =
   ({ usersIn, requireValid }: LockUserDependencies): LockUser =>
   async (transaction, claims) => {
-    // Sent together, in this order: the status is read once the row is locked.
+    // In this order: the status is read after the row is locked.
     const locked = usersIn(transaction).lock(claims.sub)
     const [user] = await Promise.all([requireValid(transaction, claims), locked])
     return user

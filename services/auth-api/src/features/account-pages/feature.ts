@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
-import { OF_PAGE, serveFiles } from '../../plugins/serve-files.ts'
+import { HIDDEN, serveFiles } from '../../plugins/serve-files.ts'
 
 /** The pages load scripts and styles of their own origin, and talk to no other one. */
 const POLICY = {
@@ -32,7 +32,7 @@ export async function addAccountPages(app: FastifyInstance, config: Config): Pro
   await app.register(async (pages) => {
     await pages.register(helmet, { contentSecurityPolicy: { useDefaults: false, directives: POLICY } })
     // The links of the pages are relative, so that they work below the path prefix of a proxy.
-    pages.get('/account', OF_PAGE, (_request, reply) => reply.redirect('account/'))
+    pages.get('/account', HIDDEN, (_request, reply) => reply.redirect('account/'))
     pages.get('/account/settings.json', { schema: { hide: true } }, async () => describeSettings(app, config))
     await serveFiles(pages, await findFiles())
   })

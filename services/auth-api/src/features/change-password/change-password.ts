@@ -44,7 +44,7 @@ export function createChangePassword(dependencies: ChangePasswordDependencies) {
       const user = await lockUser(transaction, claims)
       const { userid } = user
       const now = clock()
-      // Sent together, as all statements of a transaction that need no answer of another one.
+      // One round trip: none of them needs the answer of another one.
       const [changed] = await Promise.all([
         endTokens(users, user, now),
         users.setPassword(userid, passwordHash),

@@ -33,7 +33,6 @@ export function createDeleteAccount(dependencies: DeleteAccountDependencies) {
       const user = await lockUser(transaction, claims)
       const { userid } = user
       const now = clock()
-      // Sent together.
       await Promise.all([
         users.softDelete(userid),
         endTokens(users, user, now),

@@ -32,7 +32,6 @@ export function createLogOut(dependencies: LogOutDependencies) {
   const endAllSessions = ({ claims, audit }: Caller): Promise<void> =>
     transaction(async (db) => {
       const user = await lockUser(db, claims)
-      // Sent together.
       await Promise.all([
         endTokens(usersIn(db), user, clock()),
         audit.write(db, { name: 'sessions.logged_out', userid: user.userid }),

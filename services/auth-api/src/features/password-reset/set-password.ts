@@ -99,7 +99,6 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
       const now = clock()
       const user = await useReset(db, reset, new Date(now))
       const users = usersIn(db)
-      // Sent together.
       await Promise.all([
         users.setPassword(userid, passwordHash),
         endTokens(users, user, now),

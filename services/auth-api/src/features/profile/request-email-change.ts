@@ -57,7 +57,7 @@ export function createRequestEmailChange(dependencies: RequestEmailChangeDepende
     const owner = await usersIn(transaction).findByLogin('email', email)
     const now = new Date(clock())
     const { code, stored } = issueCode(secrets, { isDecoy: owner !== undefined, now, ttlSeconds })
-    // Sent together, in this order: the earlier changes end before there is the new one.
+    // In this order: the earlier changes end before the new one is stored.
     await Promise.all([
       endEmailChanges(transaction, user.userid, now),
       changesIn(transaction).insert({ ...stored, userid: user.userid, email }, now),

@@ -49,7 +49,6 @@ export function createUserSessions(dependencies: UserSessionsDependencies) {
     /** Lists the sessions of a token's user that have not ended; throws `invalid_token` when that of the token has. */
     async list({ claims }: Caller): Promise<ListedSession[]> {
       const currentId = sessionIdOf(claims)
-      // Sent together.
       const [user, found] = await Promise.all([
         requireValid(db, claims),
         sessions.list(claims.sub, currentId, new Date(clock())),
@@ -64,7 +63,6 @@ export function createUserSessions(dependencies: UserSessionsDependencies) {
      * has ended or that somebody else has.
      */
     async end({ claims, audit }: Caller, id: string): Promise<void> {
-      // Sent together.
       const [user, session] = await Promise.all([
         requireValid(db, claims),
         sessions.find(claims.sub, id, new Date(clock())),

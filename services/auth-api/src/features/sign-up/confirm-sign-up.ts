@@ -44,7 +44,6 @@ export function createConfirmSignUp(dependencies: ConfirmSignUpDependencies) {
       const users = usersIn(db)
       const { name = null, email, passwordHash, language } = pending
       const userid = await users.insert({ name, email, username, passwordHash, role: null })
-      // Sent together.
       await Promise.all([
         users.setProperty(userid, LANGUAGE_PROPERTY, language),
         audit.write(db, { name: 'signup.confirmed', userid }),

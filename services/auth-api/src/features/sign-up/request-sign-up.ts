@@ -55,7 +55,6 @@ export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
       const owner = await usersIn(db).findByLogin('email', email)
       const { code, stored } = issueCode(secrets, { isDecoy: owner !== undefined, now, ttlSeconds })
       const tokenHash = secrets.hash(stored.id, token)
-      // Sent together.
       await Promise.all([
         signUpsIn(db).insert({ ...stored, name, email, username, language, passwordHash, tokenHash }, now),
         acceptMail(db, { email, language }, owner, { code, expiresAt: stored.expiresAt }),

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
-import { OF_PAGE, serveFiles } from '../serve-files.ts'
+import { HIDDEN, serveFiles } from '../serve-files.ts'
 
 /** The page may load its own files only. No `upgrade-insecure-requests`, which would break it on plain HTTP. */
 const POLICY = {
@@ -43,10 +43,10 @@ const INITIALIZER = `window.ui = SwaggerUIBundle({
 export async function docsPage(app: FastifyInstance): Promise<void> {
   await app.register(helmet, { contentSecurityPolicy: { useDefaults: false, directives: POLICY } })
 
-  app.get('/docs', OF_PAGE, (_request, reply) => reply.redirect('docs/'))
+  app.get('/docs', HIDDEN, (_request, reply) => reply.redirect('docs/'))
   // The page may only call its own origin, which API_SERVER need not be: 127.0.0.1 for localhost, another port.
-  app.get('/docs/json', OF_PAGE, async () => ({ ...app.swagger(), servers: [{ url: '../' }] }))
-  app.get('/docs/swagger-initializer.js', OF_PAGE, (_request, reply) =>
+  app.get('/docs/json', HIDDEN, async () => ({ ...app.swagger(), servers: [{ url: '../' }] }))
+  app.get('/docs/swagger-initializer.js', HIDDEN, (_request, reply) =>
     reply.type('text/javascript; charset=utf-8').send(INITIALIZER),
   )
   const urlOf = (file: string) => `/docs/${file === 'index.html' ? '' : file}`

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger'
 import { isHttpUrl } from '@latchkey/shared/settings/addresses.ts'
 import fp from 'fastify-plugin'
-import { OF_PAGE } from '../serve-files.ts'
+import { HIDDEN } from '../serve-files.ts'
 import { type ApiDescriptionOptions, createApiDescription } from './describe-api.ts'
 import { docsPage } from './docs-page.ts'
 
@@ -49,7 +49,7 @@ export const openapi = fp<OpenapiOptions>(
       stripBasePath: false,
       ...createApiDescription(options),
     })
-    app.get('/openapi.json', OF_PAGE, async () => app.swagger())
+    app.get('/openapi.json', HIDDEN, async () => app.swagger())
     if (hasPage) await app.register(docsPage)
   },
   { name: 'openapi' },
