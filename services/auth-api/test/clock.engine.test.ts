@@ -1,7 +1,16 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/support/test-database.ts'
-import { aToken, aUser, bearer, codeTo, signToken, startApp, type TestApp } from './support/start-app.ts'
+import {
+  aToken,
+  aUser,
+  bearer,
+  codeTo,
+  PASSWORD,
+  signToken,
+  startApp,
+  type TestApp,
+} from './support/start-app.ts'
 
 const TWO_MINUTES_MS = 120_000
 
@@ -37,7 +46,13 @@ describe.each([TWO_MINUTES_MS, -TWO_MINUTES_MS])('two replicas, one of which is 
   /** The replica with the right clock and the other one, and the same in the opposite order. */
   async function startBoth() {
     const database = await createTestDatabase()
-    const settings = { JWT_SECRET: randomBytes(64).toString('base64') }
+    const settings = {
+      JWT_SECRET: randomBytes(64).toString('base64'),
+      SIGN_UP: 'on',
+      EMAIL_CHANGE: 'confirmed',
+      // A code that ends by the other clock has ended at once, or lives three times as long.
+      RESET_TTL: '60',
+    }
     let passedMs = 0
     const clockOff = (ms: number) => ({
       get now() {
@@ -99,5 +114,40 @@ describe.each([TWO_MINUTES_MS, -TWO_MINUTES_MS])('two replicas, one of which is 
       expect((await post(one, '/login/confirmcode', earlier)).statusCode).toBe(422)
       expect((await post(one, '/login/confirmcode', newest)).statusCode).toBe(200)
     }
+  })
+
+  it('accept the codes that the other one has mailed, until they end', async () => {
+    await using both = await startBoth()
+    for (const [one, other] of both.orders)
+      for (const [passedMs, status] of [
+        [0, 200],
+        [61_000, 422],
+      ] as const) {
+        const [email, fresh] = [`${randomUUID()}@example.com`, `${randomUUID()}@example.com`]
+        const wanted = { email: fresh, username: randomUUID().slice(0, 8), password: 'An0ther-Horse!' }
+        const signedUp = await one.server.inject({ method: 'POST', url: '/signup', payload: wanted })
+        const user = await aUser(one)
+        const payload = { email, currentPassword: PASSWORD }
+        const headers = bearer(await aToken(one, user))
+        await one.server.inject({ method: 'PUT', url: '/profile', headers, payload })
+        const codes = { signUp: await codeTo(one, fresh), email: await codeTo(one, email) }
+        both.pass(passedMs)
+        const confirmed = await other.server.inject({
+          method: 'POST',
+          url: '/signup/confirm',
+          payload: { email: fresh, token: signedUp.json().token, code: codes.signUp },
+        })
+        expect(confirmed.statusCode, confirmed.body).toBe(status)
+        const elsewhere = bearer(await aToken(other, user))
+        const profile = await other.server.inject({ url: '/profile', headers: elsewhere })
+        expect(profile.json().pendingEmail).toBe(status === 200 ? email : undefined)
+        const changed = await other.server.inject({
+          method: 'POST',
+          url: '/profile/confirmemail',
+          headers: elsewhere,
+          payload: { code: codes.email },
+        })
+        expect(changed.statusCode, changed.body).toBe(status)
+      }
   })
 })
