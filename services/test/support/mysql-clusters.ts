@@ -202,7 +202,9 @@ const KINDS: Record<ClusterKind, Kind> = {
         `--loose-group-replication-local-address=${name}:33061`,
         `--loose-group-replication-group-seeds=${NAMES.map((each) => `${each}:33061`).join(',')}`,
         '--loose-group-replication-single-primary-mode=OFF --loose-group-replication-enforce-update-everywhere-checks=ON',
-        '--loose-group-replication-recovery-get-public-key=ON --loose-group-replication-consistency=BEFORE --loose-group-replication-unreachable-majority-timeout=5',
+        '--loose-group-replication-recovery-get-public-key=ON --loose-group-replication-consistency=BEFORE',
+        // A node that leaves its group this way answers from what it had: it must not happen for want of a processor.
+        `--loose-group-replication-unreachable-majority-timeout=${silenceSeconds + 2}`,
         `--loose-group-replication-member-expel-timeout=${silenceSeconds}`,
         '--innodb-flush-log-at-trx-commit=0 --sync-binlog=0 --innodb-buffer-pool-size=64M',
       ].join(' '),

@@ -165,11 +165,15 @@ function openHasher({ passwords }: Config, settings: Record<string, string>): Pa
 function showErrorsIfTestFails(logLines: readonly string[]): void {
   // A hook has no test.
   if (!TestRunner.getCurrentTest()) return
-  onTestFailed(() => {
-    for (const { level, msg, err } of logLines.map((line) => JSON.parse(line)))
-      if (level === 'error') console.error(`auth-api logged: ${msg}`, err?.stack ?? '')
-  })
+  onTestFailed(() => console.error(loggedErrors(logLines)))
 }
+
+const loggedErrors = (logLines: readonly string[]): string =>
+  logLines
+    .map((line) => JSON.parse(line))
+    .filter(({ level }) => level === 'error')
+    .map(({ msg, err }) => `auth-api logged: ${msg} ${err?.stack ?? ''}`)
+    .join('\n')
 
 /** The mails that auth-api has put into the queue, with their variables. */
 export const queuedMails = ({ queued, config }: Pick<TestApp, 'queued' | 'config'>) =>
@@ -232,7 +236,9 @@ export const logIn = ({ server }: Pick<TestApp, 'server'>, username: string, pas
 export async function aToken(app: TestApp, user: TestUser): Promise<string> {
   const response = await logIn(app, user.email)
   if (response.statusCode !== 200)
-    throw new Error(`The login was answered ${response.statusCode}: ${response.body}`)
+    throw new Error(
+      `The login was answered ${response.statusCode}: ${response.body}\n${loggedErrors(app.logLines)}`,
+    )
   return response.json().token
 }
 
