@@ -22,12 +22,12 @@ export interface LineEditorOptions {
 }
 
 export interface LineEditor {
-  /** Shows a prompt, and takes the keyboard back if it was lent. */
+  /** Shows a prompt, and takes the keyboard back if it was released. */
   prompt(text: string): void
   /** Prints text above the line that is being typed. */
   printAbove(text: string): void
   /** Gives the keyboard to the code that runs, until the next prompt. */
-  lendKeyboard(): void
+  releaseKeyboard(): void
   /** Whether Ctrl-C is a signal at present, and not a key. */
   sendsSignals(): boolean
   isEmpty(): boolean
@@ -55,7 +55,7 @@ function createDumbEditor({ onEntry, onClose }: LineEditorOptions): LineEditor {
       output.write(`\n${text}\n`)
       rl.prompt()
     },
-    lendKeyboard: () => void rl.pause(),
+    releaseKeyboard: () => void rl.pause(),
     sendsSignals: () => true,
     isEmpty: () => true,
     // The terminal has shown ^C.
@@ -71,7 +71,7 @@ function createKeyEditor(options: LineEditorOptions): LineEditor {
   const search = createHistorySearch({ rl, entries: options.history.entries, recall })
   const paste = readKeys(keys, rl, search)
   const line = createHideableLine(rl)
-  let isLent = false
+  let isReleased = false
   let isDiscarding = false
   const prompt = (text: string) => {
     refill()
@@ -88,8 +88,8 @@ function createKeyEditor(options: LineEditorOptions): LineEditor {
   setPasteMode(true)
   return {
     prompt(text) {
-      if (isLent) {
-        isLent = false
+      if (isReleased) {
+        isReleased = false
         input.setRawMode(true)
         setPasteMode(true)
         input.resume()
@@ -102,16 +102,16 @@ function createKeyEditor(options: LineEditorOptions): LineEditor {
       output.write(`${text}\n`)
       line.show()
     },
-    lendKeyboard() {
-      if (isLent) return
-      isLent = true
+    releaseKeyboard() {
+      if (isReleased) return
+      isReleased = true
       if (rl.line !== '') line.hide()
       rl.pause()
       input.pause()
       setPasteMode(false)
       input.setRawMode(false)
     },
-    sendsSignals: () => isLent,
+    sendsSignals: () => isReleased,
     isEmpty: () => rl.line === '' && !paste.isStarted(),
     discard(suffix) {
       paste.drop()

@@ -38,7 +38,7 @@ export function createPrompt(session: Session, options: PromptOptions): Prompt {
     ...options,
     session,
     leave,
-    onEvaluate: () => editor.lendKeyboard(),
+    onEvaluate: () => editor.releaseKeyboard(),
   })
   const showPrompt = () => editor.prompt(reader.isStarted() ? continuation : first)
   const add = async (added: string) => {

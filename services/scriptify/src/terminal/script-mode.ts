@@ -42,7 +42,7 @@ export async function runScriptMode(
 }
 
 interface Failures {
-  notify(text: string, news?: { isFailure: boolean }): void
+  notify(text: string, options?: { isFailure: boolean }): void
   add(): void
   any(): boolean
   /** Resolves with the exit code at the first failure, without keepGoing. */

@@ -9,9 +9,9 @@ import {
   type WorkerRequest,
 } from './protocol.ts'
 
-const NEWS = ['log', 'opening', 'exiting', 'dying', 'protected', 'restored'] as const
+const NOTIFICATIONS = ['log', 'opening', 'exiting', 'dying', 'protected', 'restored'] as const
 /** A message that answers no request. */
-export type WorkerNews = Extract<WorkerMessage, { type: (typeof NEWS)[number] }>
+export type WorkerNotification = Extract<WorkerMessage, { type: (typeof NOTIFICATIONS)[number] }>
 
 /** What is known about the death of a worker's process. */
 export interface CrashReport {
@@ -45,7 +45,7 @@ export interface WorkerChannel {
     request: Extract<WorkerRequest, { type: T }>,
   ): Promise<Answer<AnswerOf[T]>>
   /** Asks the worker to end, at once or when nothing is pending; it does not answer. */
-  say(type: EndRequest['type']): void
+  notify(type: EndRequest['type']): void
   /** Fails every request that has no answer yet. */
   rejectAll(error: WorkerDied): void
   close(): void
@@ -57,12 +57,15 @@ interface Pending {
 }
 
 /** Speaks the terminal protocol on a socket: one JSON object per line, answers by the id of their request. */
-export function openChannel(socket: Duplex, onNews: (news: WorkerNews) => void): WorkerChannel {
+export function openChannel(
+  socket: Duplex,
+  onNotification: (notification: WorkerNotification) => void,
+): WorkerChannel {
   const pending = new Map<number, Pending>()
   let lastId = 0
   let isClosed = false
   onMessage(socket, (message) => {
-    if (isNews(message)) return onNews(message)
+    if (isNotification(message)) return onNotification(message)
     pending.get(message.id)?.resolve(message)
     pending.delete(message.id)
   })
@@ -76,7 +79,7 @@ export function openChannel(socket: Duplex, onNews: (news: WorkerNews) => void):
         socket.write(`${JSON.stringify({ id, ...request })}\n`)
       })
     },
-    say: (type) => void socket.write(`${JSON.stringify({ id: 0, type })}\n`),
+    notify: (type) => void socket.write(`${JSON.stringify({ id: 0, type })}\n`),
     rejectAll(error) {
       for (const { reject } of pending.values()) reject(error)
       pending.clear()
@@ -88,7 +91,8 @@ export function openChannel(socket: Duplex, onNews: (news: WorkerNews) => void):
   }
 }
 
-const isNews = (message: WorkerMessage): message is WorkerNews => NEWS.some((type) => type === message.type)
+const isNotification = (message: WorkerMessage): message is WorkerNotification =>
+  NOTIFICATIONS.some((type) => type === message.type)
 
 function onMessage(socket: Duplex, listener: (message: WorkerMessage) => void): void {
   // A worker that dies with unread input resets the socket; readline emits that error as its own.

@@ -3,7 +3,13 @@ import { existsSync } from 'node:fs'
 import { Duplex, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkerCommand } from '../backend.ts'
-import { type CrashReport, openChannel, type WorkerChannel, WorkerDied, type WorkerNews } from './channel.ts'
+import {
+  type CrashReport,
+  openChannel,
+  type WorkerChannel,
+  WorkerDied,
+  type WorkerNotification,
+} from './channel.ts'
 
 /** How often a copy is checked: it is not a child of this process. */
 const CHECK_MS = 100
@@ -35,7 +41,7 @@ export interface WorkerOptions {
   cwd: string
   env: NodeJS.ProcessEnv
   stdin: 'inherit' | 'ignore'
-  onNews(news: Extract<WorkerNews, { type: 'log' | 'opening' | 'exiting' }>): void
+  onNotification(notification: Extract<WorkerNotification, { type: 'log' | 'opening' | 'exiting' }>): void
   /** Called when the process that evaluates is dead and its copy has taken over, or nothing is left. */
   onDeath(crash: CrashReport): void
 }
@@ -56,24 +62,24 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
     announced = {}
     options.onDeath({ status, signal: undefined, restored: undefined, ...crash, reason, snapshot })
   }
-  const channel = openChannel(socket, (news) => {
-    switch (news.type) {
+  const channel = openChannel(socket, (notification) => {
+    switch (notification.type) {
       case 'protected':
-        copy = news.pid
+        copy = notification.pid
         return
       case 'dying':
-        announced = { reason: news.reason, snapshot: news.snapshot }
+        announced = { reason: notification.reason, snapshot: notification.snapshot }
         return
       case 'restored':
-        pid = news.pid
+        pid = notification.pid
         copy = undefined
-        return report({ restored: news.notes })
+        return report({ restored: notification.notes })
       case 'exiting':
-        announced = { status: news.code }
+        announced = { status: notification.code }
         letEnd()
-        return options.onNews(news)
+        return options.onNotification(notification)
       default:
-        return options.onNews(news)
+        return options.onNotification(notification)
     }
   })
   /** A thread of the worker that still waits for Ctrl-C would keep the process from ending. */
@@ -113,12 +119,12 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
     interrupt: () => void interruptPipe?.write('c'),
     kill: () => killQuietly(pid),
     finish() {
-      channel.say('finish')
+      channel.notify('finish')
       letEnd()
     },
     async close() {
       if (isOver) return
-      channel.say('bye')
+      channel.notify('bye')
       isOver = true
       await Promise.race([untilDead(pid), sleep(GRACE_MS)])
       killQuietly(pid)

@@ -46,7 +46,7 @@ interface Log {
   isFailure?: boolean | undefined
 }
 
-/** What a worker sends: the answer to the request with the same id, or news (id 0). */
+/** What a worker sends: the answer to the request with the same id, or a notification (id 0). */
 export type WorkerMessage = { id: number } & (
   | Ready
   | Done

@@ -30,16 +30,16 @@ export type Action =
   /** Rejects what waits for an answer, and goes on with the copy. */
   | 'resume'
   /** The same, and the user learns that the process died although no statement ran. */
-  | 'resumeAndTell'
+  | 'resumeAndNotify'
   /** Rejects what waits for an answer, and launches another worker with what the session remembers. */
   | 'recover'
   /** The same, and the user learns of its failure: no statement waits for it. */
-  | 'recoverAndTell'
+  | 'recoverAndNotify'
   | 'finish'
   /** Resolves `ended` with the exit status. Nothing is rejected: a script that ends waits for no answer. */
   | 'end'
   /** Tells the worker, which stops what it runs. */
-  | 'tell'
+  | 'interrupt'
   | 'kill'
   /** Kills after START_PATIENCE_MS: pressed again and again, Ctrl-C would kill each new process. */
   | 'killIfSlow'
@@ -68,9 +68,9 @@ export const STATES: Record<State, Partial<Record<WorkerEvent, readonly [next: S
     evaluate: ['running'],
     finish: ['ending', 'finish'],
     exit: ['ending'],
-    replaced: ['ready', 'resumeAndTell'],
-    died: ['starting', 'recoverAndTell'],
-    interrupt: ['ready', 'tell'],
+    replaced: ['ready', 'resumeAndNotify'],
+    died: ['starting', 'recoverAndNotify'],
+    interrupt: ['ready', 'interrupt'],
     kill: ['ready', 'kill'],
     close: ['closed'],
   },
@@ -79,7 +79,7 @@ export const STATES: Record<State, Partial<Record<WorkerEvent, readonly [next: S
     exit: ['ending'],
     replaced: ['ready', 'resume'],
     died: ['starting', 'recover'],
-    interrupt: ['running', 'tell'],
+    interrupt: ['running', 'interrupt'],
     kill: ['running', 'kill'],
     close: ['closed'],
   },

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import type { TerminalBackend } from '../backend.ts'
-import { type CrashReport, hasCrashed, WorkerDied, type WorkerNews } from './channel.ts'
+import { type CrashReport, hasCrashed, WorkerDied, type WorkerNotification } from './channel.ts'
 import { startWorker, type WorkerProcess } from './process.ts'
 import type { Answer, AnswerOf, OpeningStep, WorkerRequest } from './protocol.ts'
 import type { SessionMemory } from './session-memory.ts'
@@ -23,7 +23,7 @@ export interface SessionOptions extends SessionSetup {
   /** Ends a start that is in progress, with its process; a session that is open ignores it. */
   signal: AbortSignal
   /** Receives everything that is not the answer to a statement. */
-  notify(text: string, news?: { isFailure: boolean }): void
+  notify(text: string, options?: { isFailure: boolean }): void
 }
 
 /** What a worker reports when it is ready. */
@@ -96,22 +96,22 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
       for (const note of crash?.restored ?? []) notify(note)
       actions.reject(crash)
     },
-    resumeAndTell(crash) {
+    resumeAndNotify(crash) {
       notify('The session was restored after its process died')
       actions.resume(crash)
     },
     recover(crash) {
       actions.reject(crash)
       actions.launch(crash)
-      recovered = tellOfRecovery()
+      recovered = notifyOfRecovery()
     },
-    recoverAndTell(crash) {
+    recoverAndNotify(crash) {
       actions.recover(crash)
       recovered.catch((error: Error) => notify(error.message))
     },
     finish: () => getWorker().finish(),
     end: (crash) => ended.resolve(crash?.status),
-    tell: () => getWorker().interrupt(),
+    interrupt: () => getWorker().interrupt(),
     kill: () => getWorker().kill(),
     killIfSlow(crash) {
       if (performance.now() - startedAt > START_PATIENCE_MS) actions.kill(crash)
@@ -121,7 +121,7 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
     for (;;) {
       startedAt = performance.now()
       step = undefined
-      worker = launchWorker(options, { onNews, onDeath })
+      worker = launchWorker(options, { onNotification, onDeath })
       try {
         const ready = await worker.ask(startRequest(options, memory))
         handle('opened')
@@ -138,15 +138,17 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
       }
     }
   }
-  const tellOfRecovery = async () => {
+  const notifyOfRecovery = async () => {
     const opened = await whenStarted()
     notify('The session was started again with its imports, declarations and plain variables')
     for (const note of notesOf(opened)) notify(note)
   }
-  const onNews = (news: Extract<WorkerNews, { type: 'log' | 'opening' | 'exiting' }>) => {
-    if (news.type === 'log') notify(news.text, { isFailure: news.isFailure === true })
-    if (news.type === 'opening') step = news.step
-    if (news.type === 'exiting') handle('exit')
+  const onNotification = (
+    notification: Extract<WorkerNotification, { type: 'log' | 'opening' | 'exiting' }>,
+  ) => {
+    if (notification.type === 'log') notify(notification.text, { isFailure: notification.isFailure === true })
+    if (notification.type === 'opening') step = notification.step
+    if (notification.type === 'exiting') handle('exit')
   }
   const onDeath = (crash: CrashReport) => {
     memory.setSnapshot(crash.snapshot)
@@ -218,7 +220,7 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
 
 const launchWorker = (
   { backend, rootdir, env, stdin }: SessionOptions,
-  events: Pick<Parameters<typeof startWorker>[0], 'onNews' | 'onDeath'>,
+  events: Pick<Parameters<typeof startWorker>[0], 'onNotification' | 'onDeath'>,
 ): WorkerProcess => startWorker({ command: backend.worker, cwd: rootdir, env, stdin, ...events })
 
 const startRequest = (
