@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, it } from 'vitest'
+import { sharedServer } from './servers/shared-server.ts'
 import { type ComposeProject, startProject } from './support/compose-project.ts'
 import { type Answer, PASSWORD, startLoad } from './support/failover-load.ts'
 import { findFreePort } from './support/free-port.ts'
-import { docker, VERSION } from './support/images.ts'
+import { docker } from './support/images.ts'
 import { openMailbox } from './support/mailbox.ts'
 
 /** How often each fault occurs; raised by hand for a longer soak. */
@@ -19,14 +20,7 @@ const LONGEST_ANSWER_MS = 18_000
 it('loses nothing that was acknowledged while PostgreSQL fails over', async () => {
   await using mailbox = await openMailbox('0.0.0.0')
   const stats = await findFreePort()
-  await docker(
-    'build',
-    '--tag',
-    `latchkey/patroni:${VERSION}`,
-    '--file',
-    `${EXAMPLE}/patroni.Dockerfile`,
-    EXAMPLE,
-  )
+  await sharedServer('patroni-image')
   const project = await startProject({
     base: `${EXAMPLE}/compose.yml`,
     files: ['services/test/support/faults.compose.yml'],

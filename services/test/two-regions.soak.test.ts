@@ -2,10 +2,11 @@ import { hash, randomUUID } from 'node:crypto'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
+import { sharedServer } from './servers/shared-server.ts'
 import { type ComposeProject, startProject } from './support/compose-project.ts'
 import { type Answer, type Load, PASSWORD, startLoad } from './support/failover-load.ts'
 import { findFreePort } from './support/free-port.ts'
-import { docker, logsOf, VERSION } from './support/images.ts'
+import { docker, logsOf } from './support/images.ts'
 import { openMailbox } from './support/mailbox.ts'
 
 const EXAMPLE = 'docs/examples/high-availability'
@@ -28,8 +29,7 @@ it('switches to the other region without a loss, and loses what was not yet ther
     await docker('network', 'rm', regions)
     await docker('volume', 'rm', regions)
   })
-  const patroni = `latchkey/patroni:${VERSION}`
-  await docker('build', '--tag', patroni, '--file', `${EXAMPLE}/patroni.Dockerfile`, EXAMPLE)
+  await sharedServer('patroni-image')
   const environment = { REGIONS: regions, MAIL_URL: `smtp://host.docker.internal:${mailbox.port}` }
   const a = await startRegion('a', { ...environment, DATABASE_ROLE: 'primary', COMPOSE_PROFILES: 'active' })
   const b = await startRegion('b', { ...environment, DATABASE_ROLE: 'standby', COMPOSE_PROFILES: '' })

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
-import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { StartedTestContainer } from 'testcontainers'
+import { sharedServer } from '../../test/servers/shared-server.ts'
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
 export const MAIN = `${ROOT}/services/scriptify/src/main.ts`
@@ -33,14 +33,7 @@ export const HOST = 'host.docker.internal'
 /** A machine with Node 24 and php 8.4, this project at its own path, and nothing running. */
 export async function startPhpMachine(): Promise<StartedTestContainer> {
   const { GenericContainer } = await import('testcontainers')
-  const here = dirname(fileURLToPath(import.meta.url))
-  const image = await GenericContainer.fromDockerfile(here, 'terminal-php.Dockerfile').build(
-    'latchkey-test/php:8.4',
-    {
-      deleteOnExit: false,
-    },
-  )
-  return image
+  return new GenericContainer(await sharedServer('php-image'))
     .withBindMounts([{ source: ROOT, target: ROOT, mode: 'ro' }])
     .withEnvironment(COMPILED_ONCE)
     .withWorkingDir(ROOT)

@@ -21,6 +21,10 @@ const SERVERS = {
   redis: () => import('./redis.ts'),
   'service-images': () => import('./service-images.ts'),
   'scriptify-image': () => import('./scriptify-image.ts'),
+  'patroni-image': () => import('./patroni-image.ts'),
+  'php-image': async () => (await import('./machine-images.ts')).php,
+  'systemd-php-image': async () => (await import('./machine-images.ts')).systemdPhp,
+  'systemd-node-image': async () => (await import('./machine-images.ts')).systemdNode,
 } satisfies Record<string, () => Promise<{ start(find: FindServer): Promise<StartedServer> }>>
 
 export type SharedServer = keyof typeof SERVERS

@@ -1,15 +1,13 @@
 import { existsSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import type { GenericContainer, StartedTestContainer } from 'testcontainers'
+import { sharedServer } from '../../../test/servers/shared-server.ts'
 import { COMPILED_ONCE, ROOT } from '../terminal-docker.ts'
 import { type Ended, openMachineShell, type RunOnMachine } from './machine-shell.ts'
 
 /** The repository on a machine; not below /tmp, which a service with its own /tmp cannot see. */
 export const HOME = '/opt/latchkey'
 
-const HERE = dirname(fileURLToPath(import.meta.url))
 const CGROUPS = '/sys/fs/cgroup'
 
 declare module 'vitest' {
@@ -129,6 +127,5 @@ const controlGroups = () =>
 /** The image of a machine, without this repository. */
 export async function buildMachine(kind: 'php' | 'node'): Promise<GenericContainer> {
   const { GenericContainer } = await import('testcontainers')
-  const image = GenericContainer.fromDockerfile(HERE, `systemd-${kind}.Dockerfile`)
-  return image.build(`latchkey-test/systemd-${kind}:1`, { deleteOnExit: false })
+  return new GenericContainer(await sharedServer(`systemd-${kind}-image`))
 }
