@@ -185,8 +185,13 @@ describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
             stderr: expect.stringMatching(/: use sudo\n$/),
           })
         }
+        // The service is restarted until the log is followed, and each time gets the time to write its line.
         const follow = `${SCRIPTIFY} logs worded --follow --lines 0 > /tmp/followed &
-          until grep -q recorded /tmp/followed; do systemctl restart worded; done; kill $!; wait $!; echo $?`
+          until grep -q recorded /tmp/followed; do
+            systemctl restart worded
+            timeout 10 sh -c 'until grep -q recorded /tmp/followed; do sleep 0.1; done'
+          done
+          kill $!; wait $!; echo $?`
         expect(await succeed(machine, 'timeout', '120', 'sh', '-c', follow)).toBe('143\n')
         expect((await word('start', 'wordde')).stderr).toContain('(did you mean worded?)')
         const cache = '/var/cache/scriptify'
