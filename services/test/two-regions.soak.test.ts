@@ -117,7 +117,7 @@ it('switches to the other region without a loss, and loses what was not yet ther
   await expect.poll(() => rolesOf(a), TIMEOUT).toEqual(['Replica', 'Replica', 'Standby Leader'])
   await expect.poll(() => usersIn(a), TIMEOUT).toBe(await usersIn(b))
   await expect.poll(() => rolesOf(b), TIMEOUT).toEqual(['Leader', 'Replica', 'Sync Standby'])
-}, 1_200_000)
+}, 1_800_000)
 
 /** The steps of docs/how-to/run-in-two-regions.md. */
 async function switchOver(from: ComposeProject, to: ComposeProject, region: string): Promise<void> {
