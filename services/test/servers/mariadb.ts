@@ -1,9 +1,11 @@
 import { MariaDbContainer } from '@testcontainers/mariadb'
 import type { StartedServer } from './shared-servers.ts'
+import { STARTUP_TIMEOUT_MS } from './startup-timeout.ts'
 
 export async function start(): Promise<StartedServer> {
   const container = await new MariaDbContainer('mariadb:11.8')
     .withRootPassword('root')
+    .withStartupTimeout(STARTUP_TIMEOUT_MS)
     .withTmpFs({ '/var/lib/mysql': 'rw' })
     .withCommand(['--innodb-flush-log-at-trx-commit=0', '--innodb-doublewrite=0'])
     .start()

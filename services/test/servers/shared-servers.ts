@@ -41,7 +41,7 @@ export default async function shareServers(
 ): Promise<() => Promise<void>> {
   const started = new Map<SharedServer, Promise<StartedServer>>()
   const find: FindServer = (name) => {
-    const server = started.get(name) ?? SERVERS[name]().then(({ start }) => start(find))
+    const server = started.get(name) ?? startTwice(name, find)
     started.set(name, server)
     return server
   }
@@ -63,6 +63,15 @@ export default async function shareServers(
     const servers = await Promise.allSettled(started.values())
     await Promise.all(servers.map((server) => server.status === 'fulfilled' && server.value.stop()))
   }
+}
+
+/** Half of the files of a run wait for one server: a start that fails is named and repeated once. */
+async function startTwice(name: SharedServer, find: FindServer): Promise<StartedServer> {
+  const { start } = await SERVERS[name]()
+  return start(find).catch((error: unknown) => {
+    process.stderr.write(`The shared ${name} did not start, and is started again: ${inspect(error)}\n`)
+    return start(find)
+  })
 }
 
 const isShared = (name: string): name is SharedServer => name in SERVERS
