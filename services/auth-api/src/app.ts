@@ -91,13 +91,12 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   })
 
   await server.register(healthRoutes, { readiness })
-  // Before the features whose tokens begin and refresh sessions.
-  await addSessions(server, config, core)
   await addLogin(server, config, core)
   await addFactors(server, config, core)
   await addPasskeys(server, config, core)
   await addRefreshToken(server, config, core)
   await addLogOut(server, core)
+  await addSessions(server, config, core)
   await server.register(keySetRoutes, { published })
   await addProfile(server, config, core)
   await addChangePassword(server, config, core)

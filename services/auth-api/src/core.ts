@@ -31,7 +31,9 @@ import { type CodePurpose, createCodeSecrets } from './one-time-codes/code-secre
 import { createRequireCurrentPassword } from './require-current-password.ts'
 import { createSecondFactor } from './second-factor/second-factor.ts'
 import type { Caller, Claims } from './tokens/claims.ts'
+import { createSessionRepository } from './tokens/session-repository.ts'
 import { secretsOf } from './tokens/signing-keys.ts'
+import { createStoreSession, type StoreSession } from './tokens/store-session.ts'
 import { createTokens } from './tokens/tokens.ts'
 
 /** What the app is given. The caller has opened it, and closes it. */
@@ -78,11 +80,16 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
       agent: describeAgent(request.headers['user-agent']),
       requestId: request.id,
     })
+  const storeSession: StoreSession =
+    config.sessions.mode === 'on'
+      ? createStoreSession({ sessions: createSessionRepository(db), failures, logger })
+      : async () => undefined
   const tokens = await createTokens(config.tokens, {
     db,
     clock,
     databaseClock,
     monotonic,
+    storeSession,
     registry,
     logger,
   })

@@ -100,7 +100,7 @@ export function createSecondFactor(
     async answer(
       challenge: Challenge,
       prove: Prove,
-      audit: Pick<RequestAudit, 'report'>,
+      audit: RequestAudit,
       {
         userid = challenge.sub,
         unknown = challengeRefused,
@@ -116,7 +116,7 @@ export function createSecondFactor(
       })
       audit.report({ name: 'login.succeeded', userid: user.userid })
       const first = challenge.aud === 'latchkey-passkey' ? [] : ['pwd']
-      const issued = await issueToken(user, readAt, { amr: [...first, ...amr, MULTI_FACTOR] })
+      const issued = await issueToken(user, readAt, audit, { amr: [...first, ...amr, MULTI_FACTOR] })
       return { user, issued }
     },
 
@@ -128,7 +128,7 @@ export function createSecondFactor(
         return [user, await prove(db, user)] as const
       })
       audit.report({ name: 'token.stepped_up', userid: user.userid })
-      return issueToken(user, readAt, withFactor(claims, readAt, amr))
+      return issueToken(user, readAt, audit, withFactor(claims, readAt, amr))
     },
 
     /**
@@ -151,7 +151,8 @@ export function createSecondFactor(
         ])
         return { user, amr, codes }
       })
-      return { recoveryCodes: codes, ...(await issueToken(user, readAt, withFactor(claims, readAt, amr))) }
+      const issued = await issueToken(user, readAt, audit, withFactor(claims, readAt, amr))
+      return { recoveryCodes: codes, ...issued }
     },
 
     /**

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
 import { SignJWT } from 'jose'
-import type { Session, UserClaims } from './claims.ts'
+import type { Claims, Session, UserClaims } from './claims.ts'
 import type { TokenKey } from './signing-keys.ts'
+import type { StoreSession, TokenOrigin } from './store-session.ts'
 
 export interface IssueTokenOptions {
   key: Pick<TokenKey, 'header' | 'signing'>
   issuer: string
   lifetimeSeconds: number
+  storeSession: StoreSession
 }
 
 export interface IssuedToken {
@@ -22,21 +24,32 @@ export type IssueToken = ReturnType<typeof createTokenIssuer>
 
 /**
  * Creates the function that signs a token for `user`, as read from the database at `readAt` (whole seconds since
- * the epoch). What is not given of the session begins with the token.
+ * the epoch), and stores its session. Without `session` a new one begins.
  */
-export function createTokenIssuer({ key, issuer, lifetimeSeconds }: IssueTokenOptions) {
-  return async (user: TokenUser, readAt: number, session: Partial<Session> = {}): Promise<IssuedToken> => {
+export function createTokenIssuer({ key, issuer, lifetimeSeconds, storeSession }: IssueTokenOptions) {
+  return async (
+    user: TokenUser,
+    readAt: number,
+    origin: TokenOrigin,
+    session: Partial<Session> = {},
+  ): Promise<IssuedToken> => {
     const { sid = randomUUID(), authTime = readAt, amr } = session
     const data = { userid: user.userid, name: user.name ?? '', role: roleOf(user) }
-    const token = await new SignJWT({ auth_time: authTime, amr, sid, valid_from: validFromOf(user), data })
-      .setProtectedHeader(key.header)
-      .setIssuer(issuer)
-      .setSubject(user.userid)
-      .setIssuedAt(readAt)
-      .setNotBefore(readAt)
-      .setExpirationTime(readAt + lifetimeSeconds)
-      .setJti(randomUUID())
-      .sign(key.signing)
+    const claims: Claims = {
+      iss: issuer,
+      sub: user.userid,
+      iat: readAt,
+      nbf: readAt,
+      exp: readAt + lifetimeSeconds,
+      jti: randomUUID(),
+      auth_time: authTime,
+      amr: amr && [...amr],
+      sid,
+      valid_from: validFromOf(user),
+      data,
+    }
+    const token = await new SignJWT(claims).setProtectedHeader(key.header).sign(key.signing)
+    await storeSession(claims, origin)
     return { token, data }
   }
 }

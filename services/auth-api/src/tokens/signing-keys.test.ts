@@ -98,8 +98,13 @@ describe.each([
 
   it('is verified among other keys, and its header names its key', async () => {
     const { current, verifier } = await open()
-    const issue = createTokenIssuer({ key: current, issuer: iss, lifetimeSeconds: 60 })
-    const { token } = await issue(ada(), NOW)
+    const issue = createTokenIssuer({
+      key: current,
+      issuer: iss,
+      lifetimeSeconds: 60,
+      storeSession: async () => undefined,
+    })
+    const { token } = await issue(ada(), NOW, { address: '192.0.2.7', agent: '' })
     const kid = current.header.kid ? { kid: current.header.kid } : {}
     expect(decodeProtectedHeader(token)).toEqual({ alg: algorithm, typ: 'JWT', ...kid })
     expect(await verifier.verify(token)).toMatchObject({ sub: claims.sub })

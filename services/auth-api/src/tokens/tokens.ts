@@ -11,6 +11,7 @@ import { createEndSession } from './end-session.ts'
 import { createTokenIssuer } from './issue-token.ts'
 import { createRevocationRepository, sessionIdOf } from './revocation-repository.ts'
 import { importSigningKeys } from './signing-keys.ts'
+import type { StoreSession } from './store-session.ts'
 import { createLockUser, createRequireValid, createTokenValidity } from './token-validity.ts'
 import { createTokenVerifier } from './verify-token.ts'
 
@@ -20,6 +21,7 @@ export interface TokensDependencies {
   databaseClock: Pick<DatabaseClock, 'now'>
   /** Measures how old a remembered status is. The wall clock, set back, would prolong it. */
   monotonic: MonotonicClock
+  storeSession: StoreSession
   registry: Registry
   logger: ClockSkewDependencies['logger']
 }
@@ -29,7 +31,7 @@ export type Tokens = Awaited<ReturnType<typeof createTokens>>
 /** Creates what issues, verifies, checks and ends tokens. */
 export async function createTokens(
   settings: Config['tokens'],
-  { db, clock, databaseClock, monotonic, registry, logger }: TokensDependencies,
+  { db, clock, databaseClock, monotonic, storeSession, registry, logger }: TokensDependencies,
 ) {
   const { issuer, lifetimeSeconds, revocationCacheSeconds: cacheSeconds } = settings
   const { current: key, accepted: keys, published } = await importSigningKeys(settings)
@@ -47,7 +49,7 @@ export async function createTokens(
   return {
     /** The public keys of the tokens; none where only a secret signs. */
     published,
-    issueToken: createTokenIssuer({ key, issuer, lifetimeSeconds }),
+    issueToken: createTokenIssuer({ key, issuer, lifetimeSeconds, storeSession }),
     verifier: createTokenVerifier({
       keys,
       issuer,

@@ -26,8 +26,13 @@ describe('a token that was never seen', () => {
 
   it('is verified if Latchkey issued it, with the current secret or the previous one', async () => {
     const key = await importSecret(new Uint8Array(64))
-    const issue = createTokenIssuer({ key, issuer: CLAIMS.iss, lifetimeSeconds: 60 })
-    const issued = await issue(ada(), NOW)
+    const issue = createTokenIssuer({
+      key,
+      issuer: CLAIMS.iss,
+      lifetimeSeconds: 60,
+      storeSession: async () => undefined,
+    })
+    const issued = await issue(ada(), NOW, { address: '192.0.2.7', agent: '' })
     expect(await verify(issued.token)).toMatchObject({ sub: CLAIMS.sub, data: { name: 'Ada', role: 'user' } })
     expect(await verify(sign(CLAIMS))).toEqual(CLAIMS)
   })

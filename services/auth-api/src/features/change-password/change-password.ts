@@ -69,6 +69,6 @@ export function createChangePassword(dependencies: ChangePasswordDependencies) {
     const readAt = toNumericDate(clock())
     const user = await store(caller, passwordHash)
     validity.forget(caller.claims)
-    return issueToken(user, readAt, { amr: caller.claims.amr })
+    return issueToken(user, readAt, caller.audit, { amr: caller.claims.amr })
   }
 }

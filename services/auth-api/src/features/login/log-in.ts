@@ -70,7 +70,7 @@ export function createLogIn({
     await requireSecondFactor(user, audit)
     audit.report({ name: 'login.succeeded', userid: user.userid })
     await noticeLogin(user, audit)
-    return issueToken(user, readAt)
+    return issueToken(user, readAt, audit)
   }
 }
 

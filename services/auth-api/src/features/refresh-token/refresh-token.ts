@@ -43,7 +43,7 @@ export function createRefreshToken(dependencies: RefreshTokenDependencies) {
     }
     audit.report({ name: 'token.refreshed', userid: status.user.userid })
     const session = { sid: claims.sid, authTime: claims.auth_time, amr: claims.amr }
-    return issueToken(status.user, toNumericDate(now), session)
+    return issueToken(status.user, toNumericDate(now), audit, session)
   }
 }
 

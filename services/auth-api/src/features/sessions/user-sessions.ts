@@ -2,17 +2,15 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { isIssuedAfterValidFrom, type User } from '@latchkey/shared/users/user.ts'
-import { decodeJwt } from 'jose'
-import type { RequestAudit } from '../../audit/request-audit.ts'
-import { type Caller, Claims } from '../../tokens/claims.ts'
+import type { Caller } from '../../tokens/claims.ts'
 import type { EndSession } from '../../tokens/end-session.ts'
 import { sessionIdOf } from '../../tokens/revocation-repository.ts'
+import type { SessionRepository, UserSession } from '../../tokens/session-repository.ts'
 import type { RequireValid, TokenValidity } from '../../tokens/token-validity.ts'
-import type { SessionRepository, UserSession } from './session-repository.ts'
 
 export interface UserSessionsDependencies {
   db: Queryable
-  sessions: SessionRepository
+  sessions: Pick<SessionRepository, 'list' | 'find'>
   requireValid: RequireValid
   endSession: EndSession
   validity: Pick<TokenValidity, 'forgetSession'>
@@ -25,27 +23,11 @@ export interface ListedSession extends UserSession {
   isCurrent: boolean
 }
 
-/** Creates what stores the sessions of users, lists them to their owners and ends one of them. */
+/** Creates what lists the sessions of a user to their owner, and ends one of them. */
 export function createUserSessions(dependencies: UserSessionsDependencies) {
   const { db, sessions, requireValid, endSession, validity, clock } = dependencies
 
   return {
-    /** Stores the session of a token that was issued just now, with one statement. */
-    async store(token: string, { address, agent }: Pick<RequestAudit, 'address' | 'agent'>): Promise<void> {
-      const claims = Claims.parse(decodeJwt(token))
-      await sessions.store({
-        id: sessionIdOf(claims),
-        userid: claims.sub,
-        jti: claims.jti,
-        validFrom: claims.valid_from,
-        createdAt: new Date(claims.auth_time * 1000),
-        refreshedAt: new Date(claims.iat * 1000),
-        expiresAt: new Date(claims.exp * 1000),
-        address,
-        agent,
-      })
-    },
-
     /** Lists the sessions of a token's user that have not ended; throws `invalid_token` when that of the token has. */
     async list({ claims }: Caller): Promise<ListedSession[]> {
       const currentId = sessionIdOf(claims)

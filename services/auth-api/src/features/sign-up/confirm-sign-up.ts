@@ -51,11 +51,12 @@ export function createConfirmSignUp(dependencies: ConfirmSignUpDependencies) {
       return { userid, name, role: null, properties: [] }
     })
 
-  return async (given: SignUpConfirmation, audit: Pick<RequestAudit, 'write'>): Promise<IssuedToken> => {
+  return async (given: SignUpConfirmation, audit: RequestAudit): Promise<IssuedToken> => {
     const pending = await checkCode(given.email, given)
     const readAt = toNumericDate(clock())
     const username = given.username ?? pending.username
-    return issueToken(await createUser(pending, username, audit).catch(asRefusal), readAt)
+    const user = await createUser(pending, username, audit).catch(asRefusal)
+    return issueToken(user, readAt, audit)
   }
 }
 

@@ -1,0 +1,42 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import type { Failures } from '@latchkey/shared/health/failures.ts'
+import type { Logger } from 'pino'
+import type { RequestAudit } from '../audit/request-audit.ts'
+import type { Claims } from './claims.ts'
+import { sessionIdOf } from './revocation-repository.ts'
+import type { SessionRepository } from './session-repository.ts'
+
+export interface StoreSessionDependencies {
+  sessions: Pick<SessionRepository, 'store'>
+  failures: Pick<Failures, 'report'>
+  logger: Pick<Logger, 'warn'>
+}
+
+/** Where a token was requested. */
+export type TokenOrigin = Pick<RequestAudit, 'address' | 'agent'>
+
+/** Stores the session of a token that was issued just now. Never throws. */
+export type StoreSession = (claims: Claims, origin: TokenOrigin) => Promise<void>
+
+/** Creates the function that stores the session of a new token, with one statement. */
+export const createStoreSession =
+  ({ sessions, failures, logger }: StoreSessionDependencies): StoreSession =>
+  async (claims, { address, agent }) => {
+    try {
+      await sessions.store({
+        id: sessionIdOf(claims),
+        userid: claims.sub,
+        jti: claims.jti,
+        validFrom: claims.valid_from,
+        createdAt: new Date(claims.auth_time * 1000),
+        refreshedAt: new Date(claims.iat * 1000),
+        expiresAt: new Date(claims.exp * 1000),
+        address,
+        agent,
+      })
+    } catch (error) {
+      // Without its row a session works, and its next refresh stores the row: a database that cannot be written refuses no login.
+      if (error instanceof AppError && error.dependency) failures.report(error.dependency, error)
+      else logger.warn({ err: error }, 'a session could not be stored; its next refresh will try again')
+    }
+  }
