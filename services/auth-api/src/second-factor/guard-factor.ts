@@ -1,18 +1,26 @@
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoginField } from '@latchkey/shared/users/user-repository.ts'
-import { type AuditedRequest, type RequestAudit, reportRefusal } from '../audit/request-audit.ts'
+import { type RequestAudit, reportRefusal } from '../audit/request-audit.ts'
 import type { LimitFactors } from '../limits/factor-limiter.ts'
 import type { KnownClients } from '../limits/known-clients.ts'
 import type { LimitedRequest } from '../limits/limit-keys.ts'
 import type { NoticeLogin } from '../notice-new-client.ts'
+import type { Caller } from '../tokens/claims.ts'
 import type { IssuedToken } from '../tokens/issue-token.ts'
 import type { SecondFactor } from './second-factor.ts'
 
-type GuardedRequest = AuditedRequest & LimitedRequest
+/** The sender of a factor. */
+export interface FactorClient {
+  /** What the limits read of the request. */
+  request: LimitedRequest
+  audit: RequestAudit
+}
+
+/** The same with a token. */
+export type LoggedInClient = FactorClient & Caller
 
 export interface FactorGuardDependencies {
   limits: { limitFactors: LimitFactors; knownClients: Pick<KnownClients, 'remember'> }
-  auditOf: (request: GuardedRequest) => RequestAudit
   noticeLogin: NoticeLogin
   count: SecondFactor['count']
   field: LoginField
@@ -30,11 +38,11 @@ export type FactorGuard = ReturnType<typeof createFactorGuard>
 
 /** Creates what every attempt to show a factor passes, whatever its kind. */
 export function createFactorGuard(dependencies: FactorGuardDependencies) {
-  const { limits, auditOf, noticeLogin, count, field } = dependencies
+  const { limits, noticeLogin, count, field } = dependencies
 
   /** Runs `work` within the limits; counts and reports its refusal. */
   function run<Result>(
-    request: GuardedRequest,
+    { request, audit }: FactorClient,
     { kind, userid, challenge }: FactorAttempt,
     work: () => Promise<Result>,
   ): Promise<Result> {
@@ -42,7 +50,7 @@ export function createFactorGuard(dependencies: FactorGuardDependencies) {
       kind === 'passkey'
         ? ({ code: 'passkey_refused', name: 'passkey.refused' } as const)
         : ({ code: 'second_factor_refused', name: 'second_factor.refused' } as const)
-    const reported = () => reportRefusal(auditOf(request), { ...refusal, userid }, work)
+    const reported = () => reportRefusal(audit, { ...refusal, userid }, work)
     const attempt = { userid, challenge, isGuessable: kind === 'totp' }
     return count(kind, limits.limitFactors(request, attempt, reported))
   }
@@ -52,13 +60,13 @@ export function createFactorGuard(dependencies: FactorGuardDependencies) {
 
     /** Runs a login by a factor: notices it, and remembers the client for logins by the password. */
     async logIn(
-      request: GuardedRequest,
+      client: FactorClient,
       attempt: FactorAttempt,
       answer: () => Promise<{ user: User; issued: IssuedToken }>,
     ): Promise<IssuedToken> {
-      const { user, issued } = await run(request, attempt, answer)
-      await noticeLogin(user, auditOf(request))
-      await limits.knownClients.remember(request, user[field] ?? user.userid)
+      const { user, issued } = await run(client, attempt, answer)
+      await noticeLogin(user, client.audit)
+      await limits.knownClients.remember(client.request, user[field] ?? user.userid)
       return issued
     },
   }

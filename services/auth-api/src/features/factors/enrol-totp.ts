@@ -1,21 +1,33 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
-import type { Database } from '@latchkey/shared/database/database.ts'
+import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
+import type { RequireCurrentPassword } from '../../require-current-password.ts'
+import type { FactorGuard, LoggedInClient } from '../../second-factor/guard-factor.ts'
 import type { Enrolled, SecondFactor } from '../../second-factor/second-factor.ts'
 import { findStep, newTotpSecret, totpUri } from '../../second-factor/totp.ts'
-import type { Caller } from '../../tokens/claims.ts'
-import type { LockUser } from '../../tokens/token-validity.ts'
+import type { LockUser, RequireValid } from '../../tokens/token-validity.ts'
 import { codeRefused } from './prove-code.ts'
 
 export interface EnrolTotpDependencies {
+  db: Queryable
   transaction: Database['transaction']
+  requireValid: RequireValid
   lockUser: LockUser
+  requireCurrentPassword: RequireCurrentPassword
   secondFactor: Pick<SecondFactor, 'add' | 'secrets'>
+  guard: Pick<FactorGuard, 'run'>
   /** What an authenticator app shows beside the name of the user. */
   productName: string
   clock: Clock
+}
+
+/** A request to add an authenticator app. */
+export interface TotpRequest {
+  currentPassword: string
+  /** What the user calls the device. */
+  name?: string | undefined
 }
 
 /** A secret that a client can show as a QR code. */
@@ -32,14 +44,19 @@ const MAX_APPS = 3
 
 /** Creates what adds an authenticator app: a secret, and its confirmation by the first code. */
 export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
-  const { transaction, lockUser, secondFactor, productName, clock } = dependencies
+  const { db, transaction, requireValid, lockUser, requireCurrentPassword } = dependencies
+  const { secondFactor, guard, productName, clock } = dependencies
   const { secrets } = secondFactor
 
   return {
-    /** Begins an enrolment, which replaces one that is not confirmed; throws `too_many_factors`. */
-    begin: (caller: Caller, name: string | undefined): Promise<Enrolment> =>
-      transaction(async (db) => {
-        const user = await lockUser(db, caller.claims)
+    /**
+     * Begins an enrolment, which replaces one that is not confirmed. Throws `too_many_factors`, and what
+     * `requireCurrentPassword` throws.
+     */
+    async begin({ currentPassword, name }: TotpRequest, client: LoggedInClient): Promise<Enrolment> {
+      await requireCurrentPassword(await requireValid(db, client.claims), currentPassword, client)
+      return transaction(async (db) => {
+        const user = await lockUser(db, client.claims)
         const factors = createFactorRepository(db)
         const { userid } = user
         const apps = (await factors.find(userid)).filter(
@@ -52,23 +69,26 @@ export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
         await factors.insert({ id: randomUUID(), userid, kind: 'totp', name, data }, new Date(clock()))
         const label = user.email ?? user.username
         return { secret, uri: totpUri(secret, { issuer: productName, label }) }
-      }),
+      })
+    },
 
     /** Confirms the enrolment by a code; returns a token of a login with it. Throws `second_factor_refused`. */
-    confirm: (caller: Caller, code: string): Promise<Enrolled> =>
-      secondFactor.add(caller, async (db, user) => {
-        const factors = createFactorRepository(db)
-        const now = clock()
-        const pending = (await factors.find(user.userid)).find(
-          ({ kind, confirmedAt, createdAt }) =>
-            kind === 'totp' && !confirmedAt && now - createdAt.getTime() < ENROLMENT_MS,
-        )
-        if (!pending) throw noEnrolment()
-        const step = findStep(await secrets.openTotp(user.userid, pending.data), code, now)
-        if (step === undefined) throw codeRefused()
-        await factors.confirm(pending.id, step, new Date(now))
-        return { kind: 'totp', amr: ['otp'] }
-      }),
+    confirm: (code: string, client: LoggedInClient): Promise<Enrolled> =>
+      guard.run(client, { userid: client.claims.sub, kind: 'totp' }, () =>
+        secondFactor.add(client, async (db, user) => {
+          const factors = createFactorRepository(db)
+          const now = clock()
+          const pending = (await factors.find(user.userid)).find(
+            ({ kind, confirmedAt, createdAt }) =>
+              kind === 'totp' && !confirmedAt && now - createdAt.getTime() < ENROLMENT_MS,
+          )
+          if (!pending) throw noEnrolment()
+          const step = findStep(await secrets.openTotp(user.userid, pending.data), code, now)
+          if (step === undefined) throw codeRefused()
+          await factors.confirm(pending.id, step, new Date(now))
+          return { kind: 'totp', amr: ['otp'] }
+        }),
+      ),
   }
 }
 

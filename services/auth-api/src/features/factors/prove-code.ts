@@ -32,7 +32,7 @@ export function createProveCode({ secrets, recoveryCodes, notify, clock }: Prove
 
   return (code, audit) => async (db, user) => {
     const factors = createFactorRepository(db)
-    if (isTotpCode(code)) {
+    if (codeKindOf(code) === 'totp') {
       if (await useTotp(factors, user, code)) return ['otp']
       throw codeRefused()
     }
@@ -44,8 +44,9 @@ export function createProveCode({ secrets, recoveryCodes, notify, clock }: Prove
   }
 }
 
-/** Whether a code is one of an authenticator app; any other can only be a recovery code. */
-export const isTotpCode = (code: string): boolean => /^[0-9]{6}$/.test(code)
+/** The kind of a code: six digits are of an authenticator app, and any other can only be a recovery code. */
+export const codeKindOf = (code: string): 'totp' | 'recovery_code' =>
+  /^[0-9]{6}$/.test(code) ? 'totp' : 'recovery_code'
 
 export const codeRefused = () =>
   new AppError(

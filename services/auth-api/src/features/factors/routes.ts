@@ -11,7 +11,9 @@ import { challengeText } from '../../second-factor/challenges.ts'
 import { type Enrolled, FRESH } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { EnrolledFactor, TokenResponse } from '../../tokens/token-response.ts'
-import type { Enrolment } from './enrol-totp.ts'
+import type { ChallengeAnswer } from './answer-challenge.ts'
+import type { Enrolment, TotpRequest } from './enrol-totp.ts'
+import type { StepUp } from './step-up.ts'
 
 const SECRET = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 const RECOVERY_CODE = '7k3m-q2xw-9dfr'
@@ -51,8 +53,6 @@ const StepUpBody = z
     'must have either code or currentPassword',
   )
   .meta({ id: 'StepUp', examples: [{ code: '042711' }] })
-
-export type StepUp = z.output<typeof StepUpBody>
 
 const TotpEnrolment = z
   .object(
@@ -113,13 +113,10 @@ const FactorName = z
 const TAGS = ['second factor']
 
 export interface FactorRoutesOptions {
-  answer: (given: { challenge: string; code: string }, request: FastifyRequest) => Promise<IssuedToken>
+  answer: (given: ChallengeAnswer, request: FastifyRequest) => Promise<IssuedToken>
   stepUp: (given: StepUp, request: FastifyRequest) => Promise<IssuedToken>
   list: (request: FastifyRequest) => Promise<{ factors: Factor[]; recoveryCodes: number }>
-  beginTotp: (
-    given: { currentPassword: string; name?: string | undefined },
-    request: FastifyRequest,
-  ) => Promise<Enrolment>
+  beginTotp: (given: TotpRequest, request: FastifyRequest) => Promise<Enrolment>
   confirmTotp: (code: string, request: FastifyRequest) => Promise<Enrolled>
   rename: (id: string, name: string, request: FastifyRequest) => Promise<void>
   remove: (id: string, request: FastifyRequest) => Promise<void>

@@ -1,5 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Factor } from '@latchkey/shared/factors/factor-repository.ts'
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
 
 /** What is known of a passkey, in the column `data` of its factor. None of it is secret. */
@@ -76,6 +77,12 @@ export function readChallenge(
     )
   return Buffer.from(challenge, 'base64url').toString()
 }
+
+/** Reads the challenge that a passkey has signed. */
+export const readSignedChallenge = (
+  { response }: AuthenticationResponseJSON,
+  party: Pick<RelyingParty, 'origins'>,
+): string => readChallenge(response.clientDataJSON, 'webauthn.get', party)
 
 function parseJson(text: string): unknown {
   try {

@@ -3,11 +3,12 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
-import type { User } from '@latchkey/shared/users/user.ts'
 import type { PublicKeyCredentialCreationOptionsJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import type { RequireCurrentPassword } from '../../require-current-password.ts'
 import { CHALLENGE_SECONDS } from '../../second-factor/challenges.ts'
+import type { FactorGuard, LoggedInClient } from '../../second-factor/guard-factor.ts'
 import type { Enrolled, SecondFactor } from '../../second-factor/second-factor.ts'
-import type { Caller } from '../../tokens/claims.ts'
+import type { RequireValid } from '../../tokens/token-validity.ts'
 import {
   INVALID,
   loadWebAuthn,
@@ -24,7 +25,10 @@ import {
 export interface RegisterPasskeyDependencies {
   party: RelyingParty
   db: Queryable
+  requireValid: RequireValid
+  requireCurrentPassword: RequireCurrentPassword
   secondFactor: Pick<SecondFactor, 'challenges' | 'add'>
+  guard: Pick<FactorGuard, 'run'>
   clock: Clock
 }
 
@@ -41,12 +45,39 @@ const MAX_KEY_BYTES = 1_100
 
 /** Creates what adds a passkey: the options for the browser, and the check of what its authenticator answers. */
 export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies) {
-  const { party, db, secondFactor, clock } = dependencies
+  const { party, db, requireValid, requireCurrentPassword, secondFactor, guard, clock } = dependencies
   const { challenges } = secondFactor
 
+  async function add({ name, credential }: Registration, client: LoggedInClient): Promise<Enrolled> {
+    const text = readChallenge(credential.response.clientDataJSON, 'webauthn.create', party)
+    const challenge = await challenges.read(text, 'latchkey-passkey-registration')
+    const { data, counter } = await verify(credential, party)
+    return secondFactor.add(client, async (transaction, user) => {
+      await challenges.use(transaction, user, challenge)
+      const factors = createFactorRepository(transaction)
+      const passkeys = passkeysOf(await factors.find(user.userid))
+      if (passkeys.length >= MAX_PASSKEYS) throw tooManyPasskeys()
+      if (passkeys.some(({ id }) => id === data.id)) throw passkeyRefused('You have this passkey already')
+      const now = new Date(clock())
+      const id = randomUUID()
+      const factor = { id, userid: user.userid, kind: 'passkey', name, data: JSON.stringify(data) } as const
+      await factors.insert(factor, now)
+      await factors.confirm(id, counter, now)
+      return { kind: 'passkey', amr: [data.isSynced ? 'swk' : 'hwk', 'user'] }
+    })
+  }
+
   return {
-    /** Returns the options of `navigator.credentials.create`; throws `too_many_factors`. */
-    async begin(user: User): Promise<PublicKeyCredentialCreationOptionsJSON> {
+    /**
+     * Returns the options of `navigator.credentials.create`. Throws `too_many_factors`, and what `requireCurrentPassword`
+     * throws.
+     */
+    async begin(
+      currentPassword: string,
+      client: LoggedInClient,
+    ): Promise<PublicKeyCredentialCreationOptionsJSON> {
+      const user = await requireValid(db, client.claims)
+      await requireCurrentPassword(user, currentPassword, client)
       const passkeys = passkeysOf(await createFactorRepository(db).find(user.userid))
       if (passkeys.length >= MAX_PASSKEYS) throw tooManyPasskeys()
       const { generateRegistrationOptions } = await loadWebAuthn()
@@ -68,24 +99,8 @@ export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies)
     },
 
     /** Adds the passkey; returns a token of a login with it. Throws `passkey_refused`, `challenge_refused`, `too_many_factors`. */
-    async confirm(caller: Caller, { name, credential }: Registration): Promise<Enrolled> {
-      const text = readChallenge(credential.response.clientDataJSON, 'webauthn.create', party)
-      const challenge = await challenges.read(text, 'latchkey-passkey-registration')
-      const { data, counter } = await verify(credential, party)
-      return secondFactor.add(caller, async (transaction, user) => {
-        await challenges.use(transaction, user, challenge)
-        const factors = createFactorRepository(transaction)
-        const passkeys = passkeysOf(await factors.find(user.userid))
-        if (passkeys.length >= MAX_PASSKEYS) throw tooManyPasskeys()
-        if (passkeys.some(({ id }) => id === data.id)) throw passkeyRefused('You have this passkey already')
-        const now = new Date(clock())
-        const id = randomUUID()
-        const factor = { id, userid: user.userid, kind: 'passkey', name, data: JSON.stringify(data) } as const
-        await factors.insert(factor, now)
-        await factors.confirm(id, counter, now)
-        return { kind: 'passkey', amr: [data.isSynced ? 'swk' : 'hwk', 'user'] }
-      })
-    },
+    confirm: (registration: Registration, client: LoggedInClient): Promise<Enrolled> =>
+      guard.run(client, { userid: client.claims.sub, kind: 'passkey' }, () => add(registration, client)),
   }
 }
 

@@ -1,0 +1,27 @@
+import type { FactorClient, FactorGuard } from '../../second-factor/guard-factor.ts'
+import type { SecondFactor } from '../../second-factor/second-factor.ts'
+import type { IssuedToken } from '../../tokens/issue-token.ts'
+import { codeKindOf, type ProveCode } from './prove-code.ts'
+
+export interface AnswerChallengeDependencies {
+  secondFactor: Pick<SecondFactor, 'challenges' | 'answer'>
+  guard: Pick<FactorGuard, 'logIn'>
+  proveCode: ProveCode
+}
+
+/** The second step of a login. */
+export interface ChallengeAnswer {
+  challenge: string
+  code: string
+}
+
+/** Creates the function that exchanges the challenge of a login and a code for a token. Throws `challenge_refused` and `second_factor_refused`. */
+export const createAnswerChallenge =
+  ({ secondFactor, guard, proveCode }: AnswerChallengeDependencies) =>
+  async (given: ChallengeAnswer, client: FactorClient): Promise<IssuedToken> => {
+    const { code } = given
+    const { audit } = client
+    const challenge = await secondFactor.challenges.read(given.challenge, 'latchkey-second-factor')
+    const attempt = { userid: challenge.sub, challenge: challenge.jti, kind: codeKindOf(code) }
+    return guard.logIn(client, attempt, () => secondFactor.answer(challenge, proveCode(code, audit), audit))
+  }

@@ -1,0 +1,52 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import type { Clock } from '@latchkey/shared/clock.ts'
+import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
+import { createFactorRepository, type Factor } from '@latchkey/shared/factors/factor-repository.ts'
+import type { SecondFactor } from '../../second-factor/second-factor.ts'
+import type { Caller } from '../../tokens/claims.ts'
+import type { LockUser, RequireValid } from '../../tokens/token-validity.ts'
+
+export interface ManageFactorsDependencies {
+  db: Queryable
+  transaction: Database['transaction']
+  requireValid: RequireValid
+  lockUser: LockUser
+  secondFactor: Pick<SecondFactor, 'remove' | 'recoveryCodes'>
+  clock: Clock
+}
+
+/** Creates what lists, names and removes the factors of a user. All of it throws `invalid_token` when the token has ended. */
+export function createManageFactors(dependencies: ManageFactorsDependencies) {
+  const { db, transaction, requireValid, lockUser, secondFactor, clock } = dependencies
+
+  return {
+    /** Lists the confirmed factors of a user, and counts the recovery codes that are left. */
+    async list(userid: string): Promise<{ factors: Factor[]; recoveryCodes: number }> {
+      const factors = createFactorRepository(db)
+      const [found, codes] = await Promise.all([factors.find(userid), factors.findCodes(userid)])
+      return { factors: found.filter(({ confirmedAt }) => confirmedAt), recoveryCodes: codes.length }
+    },
+
+    /** Throws `factor_not_found`. */
+    async rename({ claims }: Caller, id: string, name: string): Promise<void> {
+      const { userid } = await requireValid(db, claims)
+      if (!(await createFactorRepository(db).rename(id, userid, name))) throw noSuchFactor()
+    },
+
+    /** Throws `factor_not_found`, and `last_factor` where the role needs one. */
+    remove: ({ claims, audit }: Caller, id: string): Promise<void> =>
+      transaction(async (db) => {
+        if (!(await secondFactor.remove(db, await lockUser(db, claims), id, audit))) throw noSuchFactor()
+      }),
+
+    /** Replaces the recovery codes; returns the new ones. */
+    renewRecoveryCodes: ({ claims, audit }: Caller): Promise<string[]> =>
+      transaction(async (db) => {
+        const { userid } = await lockUser(db, claims)
+        await audit.write(db, { name: 'recovery_codes.renewed', userid })
+        return secondFactor.recoveryCodes.renew(createFactorRepository(db), userid, new Date(clock()))
+      }),
+  }
+}
+
+const noSuchFactor = () => new AppError('factor_not_found', 'You have no such factor')

@@ -1,0 +1,54 @@
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
+import type { FactorClient, FactorGuard } from '../../second-factor/guard-factor.ts'
+import type { SecondFactor } from '../../second-factor/second-factor.ts'
+import type { IssuedToken } from '../../tokens/issue-token.ts'
+import {
+  fromUserHandle,
+  INVALID,
+  passkeyRefused,
+  type RelyingParty,
+  readSignedChallenge,
+  unknownPasskey,
+} from './passkey.ts'
+import type { PasskeyOptions } from './passkey-options.ts'
+import type { ProvePasskey } from './prove-passkey.ts'
+
+export interface LogInByPasskeyDependencies {
+  party: RelyingParty
+  secondFactor: Pick<SecondFactor, 'challenges' | 'answer'>
+  toOptions: PasskeyOptions
+  provePasskey: ProvePasskey
+  guard: Pick<FactorGuard, 'logIn'>
+}
+
+/** Creates the login by a passkey: as its second step, or without a password. */
+export function createLogInByPasskey(dependencies: LogInByPasskeyDependencies) {
+  const { party, secondFactor, toOptions, provePasskey, guard } = dependencies
+  const { challenges } = secondFactor
+
+  return {
+    /** Returns the options for the challenge of a login; without one, for a login without a password. Throws `challenge_refused`. */
+    async begin(challenge: string | undefined) {
+      if (challenge === undefined) return toOptions(await challenges.issue(undefined, 'latchkey-passkey'))
+      const { sub } = await challenges.read(challenge, 'latchkey-second-factor')
+      return toOptions(challenge, sub)
+    },
+
+    /** Exchanges a signature for a token. Throws `passkey_refused` and `challenge_refused`. */
+    async logIn(credential: AuthenticationResponseJSON, client: FactorClient): Promise<IssuedToken> {
+      const { audit } = client
+      const text = readSignedChallenge(credential, party)
+      const challenge = await challenges.read(text, 'latchkey-second-factor', 'latchkey-passkey')
+      const isOnlyFactor = challenge.aud === 'latchkey-passkey'
+      // In a login without a password, the authenticator names the user; the signature is checked afterwards.
+      const userid = isOnlyFactor ? fromUserHandle(credential.response.userHandle) : challenge.sub
+      if (userid === undefined) throw passkeyRefused(INVALID)
+      return guard.logIn(client, { userid, challenge: challenge.jti, kind: 'passkey' }, () =>
+        secondFactor.answer(challenge, provePasskey({ credential, isOnlyFactor }, audit), audit, {
+          userid,
+          ...(isOnlyFactor ? { unknown: unknownPasskey } : {}),
+        }),
+      )
+    },
+  }
+}
