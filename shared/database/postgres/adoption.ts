@@ -1,4 +1,5 @@
 import { type Adoption, alter, type Column, type SpecifiedColumn } from '../adoption/adoption.ts'
+import { folded } from './folded.ts'
 
 const IN_SCHEMA = 'current_schema()::regnamespace'
 const TEXTS = ['character varying', 'text', 'citext']
@@ -28,9 +29,6 @@ function redefine(column: SpecifiedColumn, found: Column): string {
     )
   return changes.join('\n')
 }
-
-/** The expression of the unique indexes: `fold` of shared/users/user.ts in SQL. */
-export const folded = (expression: string): string => `replace(lower(${expression}), 'ς', 'σ')`
 
 /** How PostgreSQL takes over tables that another program created. */
 export const postgresAdoption: Adoption = {

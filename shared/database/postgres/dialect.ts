@@ -1,6 +1,7 @@
 import type { Dialect } from '../database.ts'
-import { folded, postgresAdoption } from './adoption.ts'
+import { postgresAdoption } from './adoption.ts'
 import { postgresErrors } from './errors.ts'
+import { folded } from './folded.ts'
 import { postgresLogins } from './logins.ts'
 
 /** PostgreSQL, by pg-promise. */
