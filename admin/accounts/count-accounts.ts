@@ -8,8 +8,12 @@ export interface AccountCount {
 
 const FIND_COLUMNS: Statement = {
   name: 'count-accounts-columns',
-  text: ({ columns }) => `select column_name from (${columns}) as columns_of_schema
-    where table_name = 'users' and column_name in ('password', 'email')`,
+  text: {
+    postgres: `select column_name from information_schema.columns
+      where table_schema = current_schema() and table_name = 'users' and column_name in ('password', 'email')`,
+    mysql: `select column_name from information_schema.columns
+      where table_schema = database() and table_name = 'users' and column_name in ('password', 'email')`,
+  },
 }
 
 const COUNT: Statement = {

@@ -1,5 +1,6 @@
 import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
 import { insertRows } from '@latchkey/shared/database/insert-rows.ts'
+import { folded } from '@latchkey/shared/database/postgres/folded.ts'
 import type { UserProperty } from '@latchkey/shared/users/user.ts'
 
 /** A user with its future id; the hash is stored as it is. Texts are NFC. */
@@ -29,10 +30,15 @@ interface HolderRow {
   is_deleted: boolean | number
 }
 
+const SELECT_HOLDERS = 'select userid, username, email, deleted_at is not null as is_deleted from users'
+
 const findHolders = (field: 'username' | 'email'): Statement => ({
   name: `user-holders-${field}`,
-  text: ({ caselessIn }) =>
-    `select userid, username, email, deleted_at is not null as is_deleted from users where ${caselessIn(field, '$1')}`,
+  text: {
+    postgres: `${SELECT_HOLDERS}
+      where ${folded(field)} in (select ${folded('listed')} from unnest($1::text[]) as listed)`,
+    mysql: `${SELECT_HOLDERS} where ${field} in ($1)`,
+  },
 })
 const FIND_HOLDERS = { username: findHolders('username'), email: findHolders('email') }
 

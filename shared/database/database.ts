@@ -1,48 +1,25 @@
 import type { Adoption } from './adoption/adoption.ts'
 
+/** The name of a dialect, which is also the name of its folder below `migrations/`. */
+export type DialectName = 'postgres' | 'mysql'
+
 /** One prepared statement. */
 export interface Statement {
   /** Identifies the statement on the server and in traces. */
   readonly name: string
-  /** SQL with the placeholders `$1`, `$2` …; a function of the dialect where databases differ. */
-  readonly text: string | ((sql: SqlFragments) => string)
+  /** SQL with the placeholders `$1`, `$2` …; one text for each dialect where databases differ. */
+  readonly text: string | Readonly<Record<DialectName, string>>
 }
 
 export type SqlValue = string | number | boolean | Date | Uint8Array | null
-/** One value, or a list for a statement with `isIn` or `caselessIn`, or rows for one with `insertRows`. */
+/** One value; or a list, for `= any($1)` of PostgreSQL and `in ($1)` of MySQL; or the rows of `insertRows`. */
 export type SqlParameter = SqlValue | readonly SqlValue[] | readonly (readonly SqlValue[])[]
-
-/** The pieces of SQL in which databases differ. */
-export interface SqlFragments {
-  /** A column or value in the form in which the database compares it by index, without regard to case. */
-  caseless(expression: string): string
-  /** Whether a column has one of the values of a list. */
-  isIn(column: string, placeholder: string): string
-  /** The same without regard to case, by the index of `caseless(column)`. */
-  caselessIn(column: string, placeholder: string): string
-  /** The end of an `insert` of many rows, from `values` on; `toRows` gives its parameter. */
-  rowsOf(table: string, columns: readonly string[], placeholder: string): string
-  /** Ends a `select` that locks its rows until the transaction ends. */
-  readonly forUpdate: string
-  /** Ends an `insert` that leaves a row with the same `key`, its primary key, as it is. */
-  keepExisting(key: string): string
-  /** Ends an `insert` that updates a row with the same `key`, its primary key; the assignments follow. */
-  updateExisting(key: string): string
-  /** How an update of `users` keeps `updated_at`: a statement before it in its transaction, and a piece of its `set`. */
-  readonly keepUpdatedAt: { readonly statement: string; readonly assignment: string }
-  /** A query for `table_name` and `column_name` of all columns in the connection's schema. */
-  readonly columns: string
-  /** Whether the server refuses every change, as a replica does. */
-  readonly isReadOnly: string
-}
 
 /** One kind of database. Its folder has everything that is specific to it, its migrations excepted. */
 export interface Dialect {
-  /** The name, also of its folder below `migrations/`. */
-  readonly name: string
+  readonly name: DialectName
   /** Schemes of its URLs, without the colon. */
   readonly protocols: readonly string[]
-  readonly sql: SqlFragments
   /** How it takes over tables that another program created; without it they are refused. */
   readonly adoption?: Adoption
   readonly errors: DriverErrors
@@ -52,7 +29,7 @@ export interface Dialect {
   toUuidValue(uuid: string): SqlValue
   /** The canonical lower-case text of a UUID that a query returned. */
   fromUuidValue(value: unknown): string
-  /** The parameter for `rowsOf`. */
+  /** Many rows as the parameter of the statement of `insertRows`. */
   toRows(columns: readonly string[], rows: readonly (readonly SqlValue[])[]): SqlParameter
   /** Loads the driver and opens a pool; connects at the first statement, and again after any loss. */
   open(url: string, options: DatabaseOptions): Promise<Database>

@@ -2,7 +2,7 @@ import type { Database, DatabaseOptions, Dialect } from './database.ts'
 import { mysql } from './mysql/dialect.ts'
 import { postgres } from './postgres/dialect.ts'
 
-/** The databases that Latchkey runs on. A new one is a folder, a folder of migrations and a line here. */
+/** The databases that Latchkey runs on. A new one is a line here; docs/how-to/add-a-database.md says what else. */
 export const DIALECTS: readonly Dialect[] = [postgres, mysql]
 
 /** The protocols of all database URLs, without the colon. */

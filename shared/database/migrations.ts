@@ -38,10 +38,14 @@ const RECORD = {
   text: 'insert into latchkey_migrations (name, checksum, adopted) values ($1, $2, $3)',
 }
 const FORGET = { name: 'migrations-forget', text: 'delete from latchkey_migrations where name = $1' }
-const FIND_RECORD_TABLE: Statement = {
+const FIND_TABLE: Statement = {
   name: 'migrations-table',
-  text: ({ columns }) => `select 1 as found from (${columns}) as columns_of_schema
-    where table_name = 'latchkey_migrations' limit 1`,
+  text: {
+    postgres: `select 1 as found from information_schema.tables
+      where table_schema = current_schema() and table_name = $1`,
+    mysql: `select 1 as found from information_schema.tables
+      where table_schema = database() and table_name = $1`,
+  },
 }
 
 export type Migrator = ReturnType<typeof createMigrator>
@@ -69,7 +73,8 @@ export function createMigrator(
      */
     up: ({ adopt = false } = {}) =>
       withLock(async (applied) => {
-        const isAdopting = applied.length === 0 && (await hasUsersTable(db))
+        // The table `users` of another program.
+        const isAdopting = applied.length === 0 && (await hasTable(db, 'users'))
         if (isAdopting && !db.dialect.adoption) throw new Error(NO_ADOPTION)
         await makeUsable(db, applied, { adopt, isAdopting })
         await db.runScript(CREATE_RECORD)
@@ -103,9 +108,11 @@ export function createMigrator(
 const NO_ADOPTION = 'The database has a table users already, and this kind of database cannot adopt it.'
 
 async function readApplied(db: Queryable): Promise<Applied[]> {
-  const [found] = await db.query(FIND_RECORD_TABLE)
-  return found ? db.query<Applied>(LIST_APPLIED) : []
+  return (await hasTable(db, 'latchkey_migrations')) ? db.query<Applied>(LIST_APPLIED) : []
 }
+
+const hasTable = async (db: Queryable, table: string): Promise<boolean> =>
+  (await db.query(FIND_TABLE, [table])).length > 0
 
 const namesOf = (applied: readonly Applied[]): Set<string> => new Set(applied.map(({ name }) => name))
 
@@ -166,15 +173,6 @@ async function createUmzug(
     logger: undefined,
   })
 }
-
-const FIND_USERS_TABLE: Statement = {
-  name: 'migrations-users-table',
-  text: ({ columns }) =>
-    `select 1 as found from (${columns}) as columns_of_schema where table_name = 'users' limit 1`,
-}
-
-/** Whether the database has a table `users`, Latchkey's or another. */
-const hasUsersTable = async (db: Queryable): Promise<boolean> => (await db.query(FIND_USERS_TABLE)).length > 0
 
 function requireUnchanged(migrations: readonly Migration[], applied: readonly Applied[]): void {
   const checksums = new Map(migrations.map(({ name, checksum }) => [name, checksum]))

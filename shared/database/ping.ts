@@ -1,8 +1,13 @@
 import type { Database, Statement } from './database.ts'
+import { IS_READ_ONLY } from './postgres/start-up.ts'
 
 const PING: Statement = {
   name: 'database-ping',
-  text: ({ isReadOnly }) => `select ${isReadOnly} as is_read_only, current_timestamp(3) as now`,
+  text: {
+    postgres: `select ${IS_READ_ONLY} as is_read_only, current_timestamp(3) as now`,
+    mysql: `select @@global.read_only = 1 or @@global.innodb_read_only = 1 as is_read_only,
+      current_timestamp(3) as now`,
+  },
 }
 
 /**

@@ -33,7 +33,7 @@ export function createQueryable(
   }
 }
 
-const textOf = ({ sql }: Dialect, { name, text }: Statement): SqlText => ({
+const textOf = (dialect: Dialect, { name, text }: Statement): SqlText => ({
   name,
-  text: typeof text === 'string' ? text : text(sql),
+  text: typeof text === 'string' ? text : text[dialect.name],
 })

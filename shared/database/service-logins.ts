@@ -103,13 +103,18 @@ function readLogin(setting: string, url: string): Login {
 
 const LIST_TABLES: Statement = {
   name: 'logins-tables',
-  text: ({ columns }) => `select distinct table_name from (${columns}) as columns_of_schema`,
+  text: {
+    postgres: `select table_name as name from information_schema.tables
+      where table_schema = current_schema()`,
+    mysql: `select table_name as name from information_schema.tables
+      where table_schema = database()`,
+  },
 }
 
 /** The tables that migrations have created, and none has dropped. */
 async function findTables(db: Database, migrations: readonly Migration[]): Promise<string[]> {
-  const rows = await db.query<{ table_name: string }>(LIST_TABLES)
-  const existing = new Set(rows.map(({ table_name }) => table_name.toLowerCase()))
+  const rows = await db.query<{ name: string }>(LIST_TABLES)
+  const existing = new Set(rows.map(({ name }) => name.toLowerCase()))
   return migrations
     .flatMap(({ upSql }) => [...upSql.matchAll(/^\s*create table (?:if not exists )?["`]?(\w+)["`]?/gim)])
     .map(([, table = '']) => table)

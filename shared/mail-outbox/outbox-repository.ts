@@ -34,11 +34,17 @@ const FIND_OLDEST_UNDISPATCHED: Statement = {
 
 const MARK_DISPATCHED: Statement = {
   name: 'outbox-mark-dispatched',
-  text: ({ isIn }) => `update mail_outbox set dispatched_at = $1 where ${isIn('id', '$2')}`,
+  text: {
+    postgres: 'update mail_outbox set dispatched_at = $1 where id = any($2)',
+    mysql: 'update mail_outbox set dispatched_at = $1 where id in ($2)',
+  },
 }
 const REMOVE_ALL: Statement = {
   name: 'outbox-remove-all',
-  text: ({ isIn }) => `delete from mail_outbox where ${isIn('id', '$1')}`,
+  text: {
+    postgres: 'delete from mail_outbox where id = any($1)',
+    mysql: 'delete from mail_outbox where id in ($1)',
+  },
 }
 
 interface OutboxRow {

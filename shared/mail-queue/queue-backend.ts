@@ -11,8 +11,7 @@ import {
 import pg from 'pg'
 import { serverTimeoutMs } from '../database/database.ts'
 import { readOnlyServer } from '../database/ping.ts'
-import { postgres } from '../database/postgres/dialect.ts'
-import { isDirect, withStartUp } from '../database/postgres/start-up.ts'
+import { IS_READ_ONLY, isDirect, withStartUp } from '../database/postgres/start-up.ts'
 import { openRedis, type RedisClient, requireExpectedKind } from '../redis/open-redis.ts'
 import { rootReason } from '../root-reason.ts'
 import { MAIL_QUEUE } from './mail-job.ts'
@@ -198,7 +197,7 @@ function openPool(
 /** Refuses a replica, and a pooler: BullMQ waits for jobs by `listen`, whose notices a pooler gives to any client. */
 async function requirePrimary(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query(
-    `select ${isDirect(client)} as is_direct, ${postgres.sql.isReadOnly} as is_read_only`,
+    `select ${isDirect(client)} as is_direct, ${IS_READ_ONLY} as is_read_only`,
   )
   if (rows[0].is_read_only) throw readOnlyServer()
   if (!rows[0].is_direct)

@@ -1,5 +1,6 @@
 import { AppError } from '../app-error.ts'
 import { type Queryable, type Statement, violatedIndex } from '../database/database.ts'
+import { folded } from '../database/postgres/folded.ts'
 import { fold, type User, type UserProperty } from './user.ts'
 
 export type LoginField = 'email' | 'username'
@@ -37,14 +38,17 @@ const FIND_BY_ID: Statement = { name: 'user-by-id', text: `${SELECT_USER} where 
 
 const findBy = (field: LoginField): Statement => ({
   name: `user-by-${field}`,
-  text: ({ caseless }) =>
-    `${SELECT_USER} where ${caseless(`u.${field}`)} = ${caseless('$1')} order by u.userid, p.id`,
+  text: {
+    postgres: `${SELECT_USER} where ${folded(`u.${field}`)} = ${folded('$1')} order by u.userid, p.id`,
+    // The collation of the column ignores case; lower() would keep the index from being used.
+    mysql: `${SELECT_USER} where u.${field} = $1 order by u.userid, p.id`,
+  },
 })
 const FIND_BY: Record<LoginField, Statement> = { email: findBy('email'), username: findBy('username') }
 
 const LOCK: Statement = {
   name: 'user-lock',
-  text: ({ forUpdate }) => `select userid from users where userid = $1 ${forUpdate}`,
+  text: 'select userid from users where userid = $1 for update',
 }
 
 const INSERT: Statement = {
@@ -67,14 +71,18 @@ const SET_PASSWORD: Statement = {
   text: 'update users set password = $2 where userid = $1',
 }
 
+/** The trigger on `users` reads it. */
 const KEEP_UPDATED_AT: Statement = {
   name: 'user-keep-updated-at',
-  text: ({ keepUpdatedAt }) => keepUpdatedAt.statement,
+  text: { postgres: "select set_config('latchkey.keep_updated_at', 'on', true)", mysql: 'select 1' },
 }
 const REPLACE_HASH: Statement = {
   name: 'user-replace-hash',
-  text: ({ keepUpdatedAt }) =>
-    `update users set password = $2${keepUpdatedAt.assignment} where userid = $1 and password = $3`,
+  text: {
+    postgres: 'update users set password = $2 where userid = $1 and password = $3',
+    // Assigned to itself, the column is not set to the current time.
+    mysql: 'update users set password = $2, updated_at = updated_at where userid = $1 and password = $3',
+  },
 }
 
 const SET_PROPERTY: Statement = {

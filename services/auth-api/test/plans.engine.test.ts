@@ -112,7 +112,7 @@ const TABLES =
   /\b(users|users_property|password_reset|email_change|token_revocation|sign_up|audit_event|user_session|user_factor|recovery_code)\b/
 const isOfRequest = (text: string): boolean => TABLES.test(text) && !text.startsWith('insert into users ')
 const textOf = ({ text }: Statement): string =>
-  typeof text === 'string' ? text : text(database.db.dialect.sql)
+  typeof text === 'string' ? text : text[database.db.dialect.name]
 
 /** Every kind of request, each once. */
 async function useEverything(): Promise<void> {

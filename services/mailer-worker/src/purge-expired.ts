@@ -83,7 +83,10 @@ function createTable(
   }
   const deleteAll: Statement = {
     name: `${table}-purge`,
-    text: ({ isIn }) => `delete from ${table} where ${isIn('id', '$1')}`,
+    text: {
+      postgres: `delete from ${table} where id = any($1)`,
+      mysql: `delete from ${table} where id in ($1)`,
+    },
   }
   const findOldest = { name: `${table}-oldest`, text: `select min(${column}) as oldest from ${table}` }
   return {

@@ -65,7 +65,12 @@ export const listFunctions = async (db: Database): Promise<string[]> =>
 
 const TABLES: Statement = {
   name: 'given-tables',
-  text: ({ columns }) => `select distinct table_name as name from (${columns}) as found order by name`,
+  text: {
+    postgres: `select table_name as name from information_schema.tables
+      where table_schema = current_schema() order by name`,
+    mysql: `select table_name as name from information_schema.tables
+      where table_schema = database() order by name`,
+  },
 }
 
 export const listTables = async (db: Database): Promise<string[]> =>

@@ -15,23 +15,6 @@ const mysqlLogins: LoginSql = {
 export const mysql: Dialect = {
   name: 'mysql',
   protocols: ['mysql', 'mariadb'],
-  sql: {
-    // The collation of the columns ignores case; lower() would keep the index from being used.
-    caseless: (expression) => expression,
-    isIn: (column, placeholder) => `${column} in (${placeholder})`,
-    caselessIn: (column, placeholder) => `${column} in (${placeholder})`,
-    rowsOf: (_, __, placeholder) => `values ${placeholder}`,
-    forUpdate: 'for update',
-    // Not `insert ignore`, which ignores other faults too.
-    keepExisting: (key) => `on duplicate key update ${key} = ${key}`,
-    updateExisting: () => 'on duplicate key update',
-    // Assigned to itself, the column is not set to the current time.
-    keepUpdatedAt: { statement: 'select 1', assignment: ', updated_at = updated_at' },
-    // MySQL names the columns in capitals unless they are named here.
-    columns: `select table_name as table_name, column_name as column_name
-      from information_schema.columns where table_schema = database()`,
-    isReadOnly: '@@global.read_only = 1 or @@global.innodb_read_only = 1',
-  },
   adoption: mysqlAdoption,
   errors: mysqlErrors,
   logins: mysqlLogins,

@@ -12,7 +12,7 @@ import { createQueryable, type Driver } from '../queryable.ts'
 import { createRefusal, repeatingStatements, runTransaction, transactionEnd } from '../run-transaction.ts'
 import { endsConnection, toAppError, toFinalError, translating } from '../to-app-error.ts'
 import { postgresErrors } from './errors.ts'
-import { isDirect, withStartUp } from './start-up.ts'
+import { IS_READ_ONLY, isDirect, withStartUp } from './start-up.ts'
 
 /** `timestamp` columns of an adopted database contain UTC, as ours do; `pg` would read them as local time. */
 const TIMESTAMP_OID = 1114
@@ -42,7 +42,7 @@ type Send = (query: Prepared) => Promise<IResultExt>
 
 export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptions): Database {
   const options: Options = { ...DEFAULT_OPTIONS, ...given }
-  const { pool, unlimited } = openPools(dialect, url, options)
+  const { pool, unlimited } = openPools(url, options)
   const withFinalErrors = <Result>(work: () => Promise<Result>) =>
     translating(work, (error) => toFinalError(error, dialect.errors))
   return {
@@ -97,7 +97,6 @@ const BEGIN_LOCK = `begin isolation level read committed;
  * used.
  */
 function openPools(
-  dialect: Dialect,
   url: string,
   { poolSize, statementTimeoutMs, connectTimeoutMs, onConnectionError }: Options,
 ) {
@@ -118,7 +117,7 @@ function openPools(
     client.on('error', (error) => onConnectionError?.(error))
     // Behind a pooler the server has its own time limit, since what is set here would stay with another client.
     const { rows } = await client.query(
-      `select ${dialect.sql.isReadOnly} as is_read_only, current_setting('TimeZone') as time_zone,
+      `select ${IS_READ_ONLY} as is_read_only, current_setting('TimeZone') as time_zone,
         case when ${isDirect(client)} then set_config('statement_timeout', '${timeLimitMs}', false) end`,
     )
     const { is_read_only: isReadOnly = true, time_zone: timeZone = '' } = rows[0] ?? {}

@@ -19,6 +19,9 @@ export function withStartUp(
   return { connectionString: connection.href, options: `${defaults} ${ofUrl} ${fixed}`.trim() }
 }
 
+/** SQL for whether the server refuses every change, as a replica does. */
+export const IS_READ_ONLY = "current_setting('transaction_read_only') = 'on'"
+
 /** SQL for whether a client of pg speaks to the server itself: a pooler gives its clients other process ids. */
 export const isDirect = (client: object): string =>
   `pg_backend_pid() = ${Number(Reflect.get(client, 'processID'))}`

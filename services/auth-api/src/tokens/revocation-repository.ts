@@ -31,16 +31,27 @@ const FIND_STATUS: Statement = {
   from ${USER_TABLES} where u.userid = $1 order by p.id`,
 }
 
+// Both keep a row that exists. On MySQL they are not `insert ignore`, which ignores other faults too.
 const END_REFRESHED: Statement = {
   name: 'token-end-refreshed',
-  text: ({ keepExisting }) => `insert into token_revocation (id, revoked_from, expires_at)
-    select $2, $3, $4 from users where userid = $1 and deleted_at is null ${keepExisting('id')}`,
+  text: {
+    postgres: `insert into token_revocation (id, revoked_from, expires_at)
+      select $2, $3, $4 from users where userid = $1 and deleted_at is null
+      on conflict (id) do nothing`,
+    mysql: `insert into token_revocation (id, revoked_from, expires_at)
+      select $2, $3, $4 from users where userid = $1 and deleted_at is null
+      on duplicate key update id = id`,
+  },
 }
 
 const END_SESSION: Statement = {
   name: 'session-end',
-  text: ({ keepExisting }) =>
-    `insert into token_revocation (id, revoked_from, expires_at) values ($1, $2, $3) ${keepExisting('id')}`,
+  text: {
+    postgres: `insert into token_revocation (id, revoked_from, expires_at) values ($1, $2, $3)
+      on conflict (id) do nothing`,
+    mysql: `insert into token_revocation (id, revoked_from, expires_at) values ($1, $2, $3)
+      on duplicate key update id = id`,
+  },
 }
 
 const USE_ONCE: Statement = {

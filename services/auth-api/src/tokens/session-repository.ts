@@ -22,10 +22,18 @@ type SessionRow = Record<'id' | 'jti' | 'address' | 'agent', string> &
 
 const STORE: Statement = {
   name: 'user_session-store',
-  text: ({ updateExisting }) => `insert into user_session
-    (id, userid, created_at, jti, valid_from, refreshed_at, expires_at, address, agent)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-    ${updateExisting('id')} jti = $4, valid_from = $5, refreshed_at = $6, expires_at = $7, address = $8, agent = $9`,
+  text: {
+    postgres: `insert into user_session
+        (id, userid, created_at, jti, valid_from, refreshed_at, expires_at, address, agent)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+      on conflict (id) do update set
+        jti = $4, valid_from = $5, refreshed_at = $6, expires_at = $7, address = $8, agent = $9`,
+    mysql: `insert into user_session
+        (id, userid, created_at, jti, valid_from, refreshed_at, expires_at, address, agent)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+      on duplicate key update
+        jti = $4, valid_from = $5, refreshed_at = $6, expires_at = $7, address = $8, agent = $9`,
+  },
 }
 
 // The subquery reads one row by its key; a join could read the whole table of revocations.
