@@ -32,7 +32,7 @@ export async function changeAccount(
   const { userid } = await getAccount(createUserRepository(db), login)
   return db.transaction(async (transaction) => {
     const users = createUserRepository(transaction)
-    // Before any read: MySQL answers a transaction's later reads from the moment of its first one.
+    // The lock comes before any read: MySQL answers a transaction's later reads from the moment of its first one.
     await users.lock(userid)
     const user = await getAccount(users, login)
     if (user.userid !== userid) throw new Error(`${JSON.stringify(login)} now names another user; try again`)

@@ -28,7 +28,7 @@ const { values } = parseArgs({
 if (values.help) {
   process.stdout.write(USAGE)
 } else {
-  // Before signals are handled: until here Ctrl-C ends the process by itself, and nothing has to be stopped.
+  // Signals are handled from here on. Until now Ctrl-C ended the process by itself, and nothing had to be stopped.
   const settings = await readSettings()
   const nodeOptions = values.watch ? ['--watch', '--watch-preserve-output'] : []
   await runService(settings, async () => {

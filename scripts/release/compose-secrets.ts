@@ -125,14 +125,14 @@ async function publish(environment: string, engine: Engine): Promise<void> {
     JWT_SECRET: await find('jwt_secret'),
     JWT_SECRET_PREVIOUS: await findOther('jwt_secret'),
   })
-  // Without a key of tokens: an admin's class signs no token.
+  // It gets no key of tokens: an admin's class signs no token.
   await publishTo('scriptify', ofApi)
   await publishTo('mailer-worker', {
     ...shared,
     MAIL_SECRET,
     MAIL_SECRET_PREVIOUS: await findOther('mail_secret'),
     DATABASE_URL: databaseUrl(engine, await find('mailer_worker_login')),
-    // Without one, mailer-worker says what is missing.
+    // Where none is given, mailer-worker says what is missing.
     MAIL_URL: (await find(MAIL_URL)) || (hasDemoUsers(environment) ? INBOX : ''),
   })
   await publishTo('migrate', {

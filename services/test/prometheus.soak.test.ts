@@ -258,7 +258,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
       why: 'the database locks a table again and again',
       alerts: ['LatchkeyConnectionsExhausted'],
       cause: async () => {
-        // Not for longer: a scrape, which waits for a connection too, has two seconds.
+        // It lasts no longer: a scrape, which waits for a connection too, has two seconds.
         const locks = startLoad(1, () =>
           services.store.db.transaction(async (transaction) => {
             await transaction.execute({

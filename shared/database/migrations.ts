@@ -116,7 +116,7 @@ const hasTable = async (db: Queryable, table: string): Promise<boolean> =>
 
 const namesOf = (applied: readonly Applied[]): Set<string> => new Set(applied.map(({ name }) => name))
 
-/** With `adopt`, removes all differences; throws, before anything is changed, where one is left. */
+/** Removes all differences if `adopt` is set. Throws, before anything is changed, where one is left. */
 async function makeUsable(
   db: Database,
   applied: readonly Applied[],

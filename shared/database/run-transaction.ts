@@ -3,7 +3,7 @@ import type { DriverErrors, Transaction } from './database.ts'
 import type { Driver } from './queryable.ts'
 import { isConflict, toFinalError, translating } from './to-app-error.ts'
 
-/** With these pauses, forty changes of one account at once succeed under serializable isolation; they last 4 s at most. */
+/** The pauses between attempts last 4 s together. Then forty changes of one account at once succeed under serializable isolation. */
 const MAX_ATTEMPTS = 15
 const FIRST_BACKOFF_MS = 10
 const LONGEST_BACKOFF_MS = 400

@@ -68,7 +68,7 @@ async function prepareLogin(
     await db.runScript(logins.grant(login, grants))
   } catch (error) {
     const reasons = [refusal, error].filter((each) => each !== undefined).map(rootReason)
-    // Not as its cause: mysql2's errors contain the statement, with the password.
+    // The error is not passed on as the cause: errors of mysql2 contain the statement, with the password.
     throw new Error(
       `The login ${login.user} of ${setting} cannot be prepared: ${[...new Set(reasons)].join('; ')}. Let the user of DATABASE_URL create logins and grant rights, or create this login by hand`,
     )

@@ -1,6 +1,6 @@
 import { findProperty, INTERNAL_PROPERTY_PREFIX, type User } from '../users/user.ts'
 
-/** What a user can log in with beside the password. */
+/** The kinds of factors with which a user can log in beside the password. */
 export const FACTOR_KINDS = ['totp', 'passkey'] as const
 export type FactorKind = (typeof FACTOR_KINDS)[number]
 

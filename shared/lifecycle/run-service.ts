@@ -111,7 +111,7 @@ function limitStop(reason: unknown, options: StopOptions | undefined): void {
  * process that spawned this one over IPC is gone, as `npm start` may be.
  */
 function onStopRequest(stop: (reason: string) => void): void {
-  // Not `once`: without a listener a second signal ends the process in the middle of its stop.
+  // It is not `once`: without a listener a second signal ends the process in the middle of its stop.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop(signal))
   process.on('disconnect', () => stop('disconnect'))
   // The parent process may be gone already. Without IPC `connected` is undefined.

@@ -125,7 +125,7 @@ export function createOutboxRepository(db: Queryable) {
     /** The moment at which the oldest mail that is to be sent was accepted; undefined when there is none. */
     findOldest: (): Promise<Date | undefined> => findCreatedAt(FIND_OLDEST),
 
-    /** The same of the mails that the queue never had. */
+    /** The moment at which the oldest of the mails that the queue never had was accepted. */
     findOldestUndispatched: (): Promise<Date | undefined> => findCreatedAt(FIND_OLDEST_UNDISPATCHED),
   }
 }

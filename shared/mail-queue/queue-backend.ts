@@ -188,7 +188,7 @@ function openPool(
     application_name: 'latchkey-mail',
   })
   pool.on('error', onError)
-  // Without a listener on each client, one that breaks while it is checked out ends the process.
+  // Each client has a listener: without it, a client that breaks while it is checked out ends the process.
   pool.on('connect', (client) => client.on('error', onError))
   // BullMQ's description of a pool and @types/pg's differ in details that do not matter here.
   return pool as unknown as PostgresConnectionOptions & pg.Pool

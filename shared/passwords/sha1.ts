@@ -6,7 +6,7 @@ const DECOY = '0'.repeat(40)
 
 /**
  * The specification's default: SHA-1 of the password as 40 lower-case hexadecimal digits.
- * For databases that have such hashes; choose argon2id for new ones.
+ * The scheme is for databases that have such hashes. Choose argon2id for new ones.
  */
 export const sha1 = {
   form: 'SHA-1 as 40 hexadecimal digits',

@@ -48,7 +48,7 @@ export const RULES: readonly Rule[] = [
             remedy: 'Set it to one of them; after the switch, remove PASSWORD_HASH_SHARED instead',
           }),
   ),
-  // For libuv's pool, DNS, files and WebCrypto would wait behind the hashes.
+  // In libuv's pool, DNS, files and WebCrypto would wait behind the hashes.
   rule(['HASH_CONCURRENCY'], ({ HASH_CONCURRENCY: hashes }, { UV_THREADPOOL_SIZE: threads }) =>
     threads === undefined || hashes < Number(threads)
       ? []

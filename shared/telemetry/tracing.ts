@@ -55,7 +55,7 @@ export async function startTracing(
   )
   const sdk = new NodeSDK({
     serviceName: environment.OTEL_SERVICE_NAME ?? service,
-    // Without the process detector, which would send the command line and the user.
+    // The process detector is left out: it would send the command line and the user.
     resourceDetectors: [resources.envDetector, resources.hostDetector],
     instrumentations: [],
     // Metrics go to Prometheus, logs to standard output.

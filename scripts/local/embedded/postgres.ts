@@ -64,7 +64,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 export function createDataDir(dataDir: string): string {
   const path = resolve(dataDir)
   try {
-    // Not Node's mkdir: below /proc its recursive form never returns.
+    // Node's mkdir is not used: below /proc its recursive form never returns.
     execFileSync('mkdir', ['-p', '--', path], { stdio: 'pipe' })
     // The owner of an existing cluster is checked with the cluster.
     if (!existsSync(join(path, 'postgres'))) accessSync(path, constants.W_OK)

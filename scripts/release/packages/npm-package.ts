@@ -68,7 +68,7 @@ async function copyFiles(root: string, folder: string): Promise<void> {
   await writeFile(launcher, source.replace('../src/main.ts', '../src/main.js'))
 }
 
-/** Without source maps and declarations, and what Handlebars has for browsers. */
+/** Source maps, declarations and the browser files of Handlebars are left out. */
 const UNUSED = /\.(map|[cm]?ts|md|flow)$|\/handlebars\/(dist\/(amd|[^/]+\.js)|docs|types)$/
 
 async function copyPackages(root: string, folder: string): Promise<void> {

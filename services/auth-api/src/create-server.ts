@@ -11,7 +11,7 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import { createClientErrorHandler } from './plugins/client-errors.ts'
 import { fromStatus, sendProblem } from './plugins/problem-details.ts'
 
-// Not imported, for the memory that problem-details.ts names.
+// It is not imported, to save the memory that problem-details.ts names.
 const { createServer: createHttpServer } = process.getBuiltinModule('node:http')
 
 const MAX_BODY_BYTES = 16 * 1024

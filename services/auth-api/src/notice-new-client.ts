@@ -20,7 +20,7 @@ export interface NewClientNoticeDependencies {
 export type NoticeLogin = (user: User, audit: RequestAudit) => Promise<void>
 
 const KNOWN_CLIENTS_PROPERTY = `${INTERNAL_PROPERTY_PREFIX}known_clients`
-/** As many as a property has room for. The one that was added first is forgotten first. */
+/** A property has room for this many. The one that was added first is forgotten first. */
 const MAX_CLIENTS = 25
 const HOUR_MS = 60 * 60 * 1000
 

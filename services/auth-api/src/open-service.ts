@@ -59,7 +59,7 @@ export async function openService(lifecycle: Lifecycle, environment: NodeJS.Proc
     failures,
     refuse: lifecycle.fail,
   })
-  // Before the port is open: where the database answers, nobody can log in to a refused one.
+  // This comes before the port is open, so that nobody can log in to a database that is refused.
   await readiness.read()
 
   const { host, port, metricsPort } = config.http
@@ -73,7 +73,7 @@ export async function openService(lifecycle: Lifecycle, environment: NodeJS.Proc
     logger,
     address: () => server.listeningOrigin,
   })
-  // Not before: the libraries take time and memory, and the first hash loads them otherwise.
+  // They are loaded now and not earlier: they take time and memory. Otherwise the first hash would load them.
   await clients.passwords.start()
 }
 

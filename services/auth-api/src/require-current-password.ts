@@ -35,7 +35,7 @@ export const createRequireCurrentPassword =
     requireFreshFactor,
   }: CurrentPasswordDependencies): RequireCurrentPassword =>
   async (user, password, { request, claims, audit }) => {
-    // Before the password: a thief of a token learns nothing about it.
+    // This comes before the password, so that a stolen token tells nothing about it.
     requireFreshFactor(user, claims)
     // The account is what a login of this user contains: guesses here and there are counted together.
     await limitLogin(request, user[field] ?? user.userid, async (client) => {

@@ -98,7 +98,7 @@ describe('of the mail in the outbox', () => {
     await find(createOutboxRepository(database.db))
     const last = database.sent.at(-1)
     if (!last) throw new Error('Nothing was sent')
-    // Of the three that are due and the mails of the requests above, which MySQL estimates; not the 2,048.
+    // MySQL estimates the three that are due and the mails of the requests above, and not the 2,048.
     expect(await rowsRead(last)).toBeLessThan(50)
   })
 })

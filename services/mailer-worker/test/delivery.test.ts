@@ -4,7 +4,7 @@ import type { WorkerProcess } from '../../test/support/worker-process.ts'
 import { anAddress, type MailSystem, openMailSystem } from './support/mail-system.ts'
 import { createOwnServers } from './support/own-servers.ts'
 
-// What knows no database and no queue: once, on PostgreSQL.
+// These cases depend on no database and no queue. They run once, on PostgreSQL.
 describe('delivering mail', () => {
   let servers: Awaited<ReturnType<typeof createOwnServers>>
   let system: MailSystem

@@ -122,7 +122,7 @@ describe.concurrent('a node script', () => {
 
   it.each([
     { why: 'its own exit code', script: 'process.exit(7)', code: 7 },
-    // By then the thread that waits for Ctrl-C waits.
+    // By then the thread that waits for Ctrl-C has begun to wait.
     {
       why: 'an exit after a wait',
       script: 'await new Promise((r) => setTimeout(r, 500))\nprocess.exit(8)',
@@ -465,7 +465,7 @@ describe.skipIf(!(await hasDocker())).concurrent('a php script', () => {
       for look in $(seq 100); do isAlive $1 >/dev/null || exit; sleep 0.1; done
       isAlive $1`
     const words = ['exec', '-w', '/tmp', machine.getId(), 'sh', '-c', script, 'sh', signal]
-    // Of its process nothing is there soon, or what nobody has reaped.
+    // Soon its process is gone, or is a zombie that nobody has reaped.
     expect(await run('docker', words, '')).toMatchObject({ stdout: `${code}\n`, stderr: '' })
   })
 

@@ -79,7 +79,7 @@ async function versionOfPrepared(): Promise<string> {
 const copy = (from: string, to: string): void =>
   cpSync(from, to, { recursive: true, mode: constants.COPYFILE_FICLONE })
 
-// As the container has it: many files at once, and nothing that outlives the run.
+// These are the settings of the container: many files run at once, and nothing outlives the run.
 const startServer = (dataDir: string): Promise<EmbeddedServer> =>
   startEmbeddedPostgres({
     dataDir,

@@ -27,7 +27,7 @@ export const postgresLogins: LoginSql = {
 
 const ITERATIONS = 4_096
 
-/** What PostgreSQL stores (RFC 5803). A server logs the text of a statement that fails, so none has the password. */
+/** The form in which PostgreSQL stores passwords (RFC 5803). A server logs the text of a failed statement, so none contains the password. */
 function scramVerifier(password: string): string {
   const salt = randomBytes(16)
   const salted = pbkdf2Sync(password.normalize('NFKC'), salt, ITERATIONS, 32, 'sha256')

@@ -22,7 +22,7 @@ const TIMESTAMP_OID = 1114
  * connection of each transaction; what a statement sets would stay with another client.
  */
 const UTC = '-c TimeZone=UTC'
-/** Also the zones in which a server may be by itself, behind a pooler that ignores the option. */
+/** The time zones that are UTC. A server may have any of them by itself, behind a pooler that ignores the option. */
 const IS_UTC = /^(Etc\/)?(UTC|GMT)$/i
 
 /** Statements of one connection at a time. More would gain little, and wait for one another. */

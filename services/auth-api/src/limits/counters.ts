@@ -66,7 +66,7 @@ export function openCounters(redis: RedisClient | undefined, logger: LimitLogger
 export function boundKeys(limiter: RateLimiterMemory): (key: string) => void {
   const keys = new LRUCache<string, true>({
     max: KEYS_IN_MEMORY,
-    // Not for a key that is counted again: its value is the same.
+    // A key that is counted again keeps its value.
     dispose: (_value, key) => void limiter.delete(key),
   })
   return (key) => void keys.set(key, true)

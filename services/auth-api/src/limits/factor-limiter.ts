@@ -35,8 +35,8 @@ const MAX_CODES_A_DAY = 100
 
 /**
  * Limits refused factors like failed logins, and the guessable codes of an account in a day: of all clients together that
- * have never succeeded, and of each one that has. So an attacker who knows the password does not lock the owner out, who gets
- * in where they have been before, and anywhere by a recovery code.
+ * have never succeeded, and of each one that has. So an attacker who knows the password does not lock the owner out: the owner
+ * can log in from a known address, and from anywhere by a recovery code.
  */
 export function createFactorLimiter({ knownClients, ...options }: FactorLimiterOptions): LimitFactors {
   const { accountKey, createCounter } = options

@@ -26,7 +26,7 @@ export type LimitFailures = <Result>(
   attempt: () => Promise<Result>,
 ) => Promise<Result>
 
-/** What failures are counted by. */
+/** The keys by which failures are counted. */
 interface Keys {
   address: string
   account: string
@@ -72,7 +72,7 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
     const keys = { address, account, pair: pairKey(address, account) }
     return queueByAddress(address, async (allow) => {
       const addressCount = await addresses.read(address)
-      // As many at once as may still fail: forty concurrent guesses gain nothing over forty sequential ones.
+      // No more run at once than may still fail: forty concurrent guesses gain nothing over forty sequential ones.
       allow(limit - addressCount.count)
       // Guesses from many addresses at once then fail less often than twice the account's limit, and once for each address.
       return queueByPair(keys.pair, async () => {
@@ -81,7 +81,7 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
         try {
           return await attempt()
         } catch (error) {
-          // Before the attempt ends, and the next one begins.
+          // It is counted before the attempt ends and the next one begins.
           if (error instanceof AppError && failures.includes(error.code)) allow(limit - (await count(keys)))
           throw error
         }

@@ -12,7 +12,7 @@ import { createResetLimiter } from './reset-limiter.ts'
 export interface LimitsDependencies {
   /** Keys the names of accounts; the same for all replicas. */
   secret: Uint8Array
-  /** Where all replicas count together; without it each counts for itself. */
+  /** The Redis in which all replicas count together. Without it, each counts for itself. */
   limitStore: RedisClient | undefined
   logger: LimitLogger
 }

@@ -29,7 +29,7 @@ export function createLoginLimiter({ knownClients, ...options }: LoginLimiterOpt
         address: addressKey(request),
         account: accountKey(account),
         trust: (await knownClients.has(request, account)) ? 'known' : 'other',
-        // Under an overload clients give up and come back. What nobody waits for delays the others.
+        // Under an overload clients give up and come back. A hash for a client that has left delays the others.
         hasLeft: () => request.raw.socket.destroyed,
       })
       await knownClients.remember(request, account)

@@ -20,7 +20,7 @@ export function createClientErrorHandler(logger: Pick<FastifyBaseLogger, 'debug'
     if (code === 'ECONNRESET') return void socket.destroy()
     const id = randomUUID()
     const problem = fromStatus(STATUS[code] ?? 400, code)
-    // Not the error itself: it contains the bytes that were sent, which may include a token.
+    // The error itself is not logged: it contains the bytes that were sent, which may include a token.
     logger.debug({ reqId: id, errorCode: code, status: problem.status }, 'refused an invalid HTTP request')
     if (socket.writable && socket.bytesWritten === 0) socket.write(toResponse(problem, id))
     socket.destroySoon()

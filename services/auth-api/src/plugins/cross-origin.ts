@@ -1,7 +1,7 @@
 import cors from '@fastify/cors'
 import fp from 'fastify-plugin'
 
-/** What a page of another origin may send and read. Which methods a path has, its routes say. */
+/** The headers that a page of another origin may send and read. The routes of a path say which methods it has. */
 const RULES = {
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
   exposedHeaders: ['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],

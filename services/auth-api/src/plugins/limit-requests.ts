@@ -33,7 +33,7 @@ function warnOfProxy(app: FastifyInstance): void {
   let hasWarned = false
   app.addHook('onRequest', (request, _reply, done) => {
     const peer = request.socket.remoteAddress
-    // Without a trusted peer `ips` is absent or holds only the peer. A peer that has disconnected has no address.
+    // Where no peer is trusted, `ips` is absent or contains only the peer. A peer that has disconnected has no address.
     if (!hasWarned && peer && request.headers['x-forwarded-for'] && (request.ips?.length ?? 1) < 2) {
       hasWarned = true
       request.log.warn(

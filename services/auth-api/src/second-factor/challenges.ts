@@ -11,7 +11,7 @@ import { createRevocationRepository } from '../tokens/revocation-repository.ts'
 export const CHALLENGE_SECONDS = 300
 
 /**
- * What a challenge is good for; one for another purpose is refused. `latchkey-passkey` is for a login by a passkey alone, before
+ * The purposes of challenges; a challenge for another purpose is refused. `latchkey-passkey` is for a login by a passkey alone, before
  * which nobody knows the user.
  */
 const PURPOSES = [
@@ -75,7 +75,7 @@ export function createChallenges({ secret, previousSecret, clock }: ChallengesDe
   }
 
   return {
-    /** Without a user, the challenge is for any. */
+    /** Issues a challenge for a user, or for any user. */
     issue: (user: User | undefined, purpose: ChallengePurpose): Promise<string> =>
       new SignJWT({ valid_from: user ? validFromOf(user) : 0 })
         .setProtectedHeader({ alg: 'HS256', typ: TYPE })

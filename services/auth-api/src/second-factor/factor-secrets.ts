@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { createFactorSealer } from '@latchkey/shared/factors/factor-sealer.ts'
 import { z } from 'zod'
 
-/** What a sealed text is bound to: moved to the row of another user, it opens no more. */
+/** The content of a sealed text. It names its user: a text that was moved to the row of another user is refused. */
 const Sealed = z.object({ userid: z.string(), purpose: z.string(), value: z.string() })
 
 export type FactorSecrets = ReturnType<typeof createFactorSecrets>

@@ -16,7 +16,7 @@ export interface FactorClient {
   audit: RequestAudit
 }
 
-/** The same with a token. */
+/** The sender of a factor who has a token. */
 export type LoggedInClient = FactorClient & Caller
 
 export interface FactorGuardDependencies {

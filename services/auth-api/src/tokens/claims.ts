@@ -23,7 +23,7 @@ export const Claims = z.object({
   data: UserClaims,
 })
 
-/** What a refresh passes on to the next token. */
+/** The session of a token, which a refresh passes on to the next token. */
 export interface Session {
   sid: string
   /** The time of the login, in seconds since the epoch. */

@@ -18,7 +18,7 @@ export interface TokenKey {
  */
 export interface SigningKeys {
   current: TokenKey
-  /** Those whose tokens are accepted, in the order in which they are tried. */
+  /** The keys whose tokens are accepted, in the order in which they are tried. */
   accepted: readonly TokenKey[]
   /** The public keys (RFC 7517 §5): current, next and previous. */
   published: readonly PublishedKey[]
@@ -61,7 +61,7 @@ export type Secrets = readonly [current: Uint8Array, ...others: Uint8Array[]]
 export const secretsOf = (settings: TokenSettings): Secrets =>
   signingFirst(settings, secretsIn(settings), privateKeysIn(settings).map(privatePartOf))
 
-/** What belongs to the algorithm that signs, and then what belongs to the other ones. */
+/** Joins secrets and private keys: first those of the algorithm that signs, then the others. */
 function signingFirst<Key>(
   { algorithm }: TokenSettings,
   secrets: readonly Key[],
@@ -97,7 +97,7 @@ export async function importSecret(secret: Uint8Array): Promise<TokenKey> {
   return { header: { alg: 'HS512', typ: 'JWT' }, signing: key, verifying: key }
 }
 
-/** How WebCrypto names the algorithms. */
+/** The names of the algorithms in WebCrypto. */
 const IMPORTED_AS = {
   EdDSA: { name: 'Ed25519' },
   ES256: { name: 'ECDSA', namedCurve: 'P-256' },

@@ -24,7 +24,7 @@ export interface TokenValidityOptions {
 
 export type TokenValidity = ReturnType<typeof createTokenValidity>
 
-/** What is remembered of a token. */
+/** A remembered status of a token. */
 interface Remembered extends Pick<TokenStatus, 'refreshedUntil'> {
   /** The role of its user; undefined where the user is gone, its session has ended, or the user's valid-from time ends it. */
   role: string | undefined
@@ -63,7 +63,7 @@ export function createTokenValidity({
       return known.status
     }
     checks.database++
-    // What is remembered is as old as the beginning of its read.
+    // A remembered status is as old as the beginning of its read.
     const reading = { begunAt: monotonic(), sessionId: sessionIdOf(claims), status: read(claims) }
     if (cacheMs > 0) remember(claims, reading)
     return reading.status

@@ -89,7 +89,7 @@ async function verifyWith(
     issuer,
     typ: 'JWT',
     currentDate: new Date(now),
-    // For `nbf`. jose applies it to `exp` too, which `requireInTime` checks again.
+    // The tolerance is for `nbf`. jose applies it to `exp` too, so `requireInTime` checks `exp` again.
     clockTolerance: NOT_BEFORE_LEEWAY_SECONDS,
   })
   // jose checks a time that is there; `Claims` requires all of them.

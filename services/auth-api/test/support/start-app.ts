@@ -30,7 +30,7 @@ export interface TestApp extends AsyncDisposable {
   database: TestDatabase
   users: UserRepository
   passwords: PasswordHasher
-  /** With the JWT_SECRET of the tests; an empty one where a test has none. */
+  /** `tokens.secret` is the JWT_SECRET of the tests; it is empty where a test has none. */
   config: Config & { tokens: { secret: Uint8Array } }
   registry: Registry
   /** Everything that was logged, one JSON line each. */
@@ -71,7 +71,7 @@ export async function startApp({
 }: StartAppOptions = {}): Promise<TestApp> {
   const loaded = await loadExtensions(extensions.map((name) => getExtension(name, extensionsDir)))
   const ownDatabase = database ?? (await createTestDatabase())
-  // With a database of the test, on what that has: it may record, delay or refuse.
+  // The database of a test may record, delay or refuse statements, so its own connections are used.
   const db = database?.db ?? (await openDatabase(serviceUrl(ownDatabase, 'auth-api'), { poolSize: 12 }))
   const environment = {
     APP_ENV: 'test',
@@ -82,7 +82,7 @@ export async function startApp({
     PASSWORD_HASH: 'sha1',
     // Each refusal does the work of every accepted scheme.
     PASSWORD_HASH_ACCEPTED: 'sha1',
-    // Of the apps that start their own threads.
+    // One thread is enough for an app that starts its own.
     HASH_CONCURRENCY: '1',
     DATABASE_URL: ownDatabase.url,
     // Never connected to: jobs go to `queued`.

@@ -7,7 +7,7 @@ export interface Envelope {
   text: string
 }
 
-/** What makes the mails the operator's own. */
+/** The operator's own layout of the mails. */
 export interface Brand {
   /** PRODUCT_NAME. */
   product: string

@@ -21,7 +21,7 @@ export async function expectMailToSurviveKills(
   const before = mailbox.mails.length
   const ids: string[] = []
   const messageIds = () => new Set<string | undefined>(ids.map((id) => `<${id}@example.com>`))
-  // What an earlier test left to be retried may arrive too.
+  // A mail that an earlier test left to be retried may arrive too.
   const received = () => {
     const own = messageIds()
     return mailbox.mails.slice(before).filter(({ messageId }) => own.has(messageId))

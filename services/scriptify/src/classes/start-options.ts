@@ -46,7 +46,7 @@ export const COMPILE_CACHE = [
   fileURLToPath(new URL('../../bin/compile-cache.cjs', import.meta.url)),
 ]
 
-/** What the project's code prints goes to stdout, php's own messages to stderr. */
+/** Output of the project's code goes to stdout, php's own messages go to stderr. */
 const SETTINGS = ['display_errors=stderr', 'log_errors=0', 'html_errors=0']
 
 /** php's options for our ini settings and these, each `name=value`. */

@@ -82,7 +82,7 @@ function classNotFound(className: string, lookedFor: string[], options: Referenc
       EXIT.notFound,
     )
   }
-  // With --runtime node the project may well have a composer.json.
+  // A project with --runtime node may have a composer.json too.
   const missing =
     options.runtime === undefined
       ? 'no composer.json, and no scriptify.namespaces'

@@ -2,7 +2,7 @@ import type { Session } from './session.ts'
 
 const STILL_RUNNING_MS = 700
 
-/** What Ctrl-C does while an entry is handled. */
+/** The effect of Ctrl-C while an entry is handled. */
 export interface Interrupter {
   /** The signal that the first Ctrl-C aborts: a statement that does not run yet must not run. */
   signal: AbortSignal

@@ -13,7 +13,7 @@ export interface Paste {
   add(line: string): string | undefined
 }
 
-/** What readline reads instead of the terminal: the keys that `readKeys` hands on. */
+/** The input of readline in place of the terminal: the keys that `readKeys` passes on. */
 export function createKeys(): PassThrough {
   // readline sets the mode of its input, also after Ctrl-Z and `fg`.
   return Object.assign(new PassThrough(), { setRawMode: (mode: boolean) => process.stdin.setRawMode(mode) })
@@ -73,5 +73,5 @@ export function readKeys(keys: PassThrough, rl: Interface, search: HistorySearch
   }
 }
 
-/** What a terminal would obey must not be shown; code has no use for it. */
+/** Control characters are not shown: a terminal would obey them, and code has no use for them. */
 const withoutControls = (text: string): string => text.replaceAll(/[^\P{Cc}\t\n\r]/gu, '')

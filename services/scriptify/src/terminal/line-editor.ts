@@ -6,7 +6,7 @@ import { createKeys, type Paste, readKeys, setPasteMode } from './keys.ts'
 const HISTORY_SIZE = 1000
 
 export interface LineEditorOptions {
-  /** What Up and Ctrl-R find: whole statements, and never a secret. */
+  /** The entries that Up and Ctrl-R find: whole statements, and never a secret. */
   history: Pick<History, 'entries'>
   /** A terminal that moves no cursor, such as the shell of Emacs: nothing but text and line ends may be written. */
   isDumb: boolean
@@ -81,7 +81,7 @@ function createKeyEditor(options: LineEditorOptions): LineEditor {
   }
   rl.on('line', (typed) => {
     if (isDiscarding) return
-    // What is typed until the next prompt is shown without one.
+    // Text that is typed before the next prompt is shown without a prompt.
     rl.setPrompt('')
     readEntry(typed, paste, { ...options, onPart: () => prompt(options.continuation) })
   })

@@ -31,7 +31,7 @@ export function createPrompt(session: Session, options: PromptOptions): Prompt {
   const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>()
   const [first, continuation] = promptTexts(options)
   const waiting: string[] = []
-  /** What Ctrl-C is for; undefined while no entry is handled. */
+  /** The handler of Ctrl-C; undefined while no entry is handled. */
   let running: Interrupter | undefined
   let isOver = false
   const reader = createStatementReader({

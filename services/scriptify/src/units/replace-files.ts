@@ -79,7 +79,7 @@ async function stage(
   try {
     await file.writeFile(content)
     if (existing) await file.chown(existing.uid, existing.gid)
-    // After chown, which may clear bits; open applies the umask.
+    // The mode is set after chown, which may clear bits. The umask applies to open only.
     await file.chmod(mode)
     await file.sync()
   } finally {

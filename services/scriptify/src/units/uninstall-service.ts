@@ -38,7 +38,7 @@ export interface UninstallOptions {
 }
 
 interface Removal {
-  /** What has to be removed, or nothing is stopped. */
+  /** These files must be removable, or nothing is stopped. */
   readonly traces: readonly string[]
   readonly before: readonly ControlCommand[]
   readonly files: readonly string[]
@@ -86,7 +86,7 @@ async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): P
       ...[...units, ...supporting].map(({ path }) => path),
       ...(await findTraces(name, root, owners)),
     ],
-    // Also without a unit: a killed uninstall may not have come this far.
+    // This runs also where no unit is left: a killed uninstall may not have come this far.
     after: isHere ? owners.flatMap((system) => system.forget(name)) : [],
     folders: [...new Set(owners.flatMap((system) => ownFolders(system, name)))].map((folder) =>
       join(root, folder),

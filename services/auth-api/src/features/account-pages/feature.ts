@@ -48,7 +48,7 @@ async function findFiles(): Promise<Map<string, string>> {
   return files
 }
 
-/** What the pages have to know of this installation: they offer nothing that has no route here. */
+/** The options of this installation that the pages read: they offer nothing that has no route here. */
 function describeSettings(app: FastifyInstance, { accountPages, login, profile }: Config) {
   const { product, support, colour } = accountPages
   const has = (method: 'GET' | 'POST', url: string) => app.hasRoute({ method, url })

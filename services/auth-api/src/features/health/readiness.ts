@@ -32,7 +32,7 @@ const QUEUE_CHECK_HOLDS_MS = 5_000
 /** What auth-api needs before it takes requests. */
 export function createAppReadiness(config: Config, dependencies: AppReadinessDependencies): Readiness {
   const { db, queue, failures, clock, databaseClock } = dependencies
-  // Without it every login succeeds, and mail waits in the outbox.
+  // Logins succeed without the queue, and mail waits in the outbox.
   const checkQueue = async () => (await queue.ping()) ?? 'ok'
   const judgeDatabase = createDatabaseCheck(config, dependencies)
   let clockOutcome = 'ok'

@@ -15,7 +15,7 @@ const KeySet = z.object({ keys: z.array(PublishedKey) }).meta({
           kty: 'OKP',
           use: 'sig',
           alg: 'EdDSA',
-          // Of RFC 8037, appendix A.
+          // This key is from RFC 8037, appendix A.
           kid: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
           crv: 'Ed25519',
           x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',

@@ -53,7 +53,7 @@ export function createLogIn({
     client: HashClient,
     audit: RequestAudit,
   ): Promise<IssuedToken> => {
-    // Before the database is asked: under an overload most logins end here.
+    // This comes before the database is asked: under an overload most logins end here.
     passwords.requireRoom(client)
     const readAt = toNumericDate(clock())
     const user = await users.findByLogin(field, username)

@@ -3,7 +3,7 @@ import type { Factor } from '@latchkey/shared/factors/factor-repository.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
 
-/** What is known of a passkey, in the column `data` of its factor. None of it is secret. */
+/** The column `data` of a passkey's factor. Nothing in it is secret. */
 const StoredPasskey = z.object({
   /** The credential id, in base64url. */
   id: z.string(),
@@ -43,7 +43,7 @@ export function fromUserHandle(userHandle = ''): string | undefined {
     : undefined
 }
 
-/** Where passkeys are used. */
+/** The pages on which passkeys are used (WebAuthn §4). */
 export interface RelyingParty {
   /** A domain. */
   id: string

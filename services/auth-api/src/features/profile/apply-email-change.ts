@@ -35,7 +35,7 @@ export function createApplyEmailChange({
     await users.setEmail(user.userid, email)
     if (isSameMailbox(user, email)) return
     const now = clock()
-    // After the new e-mail: sent with it, any of them could fail in its place, and hide that the e-mail is taken.
+    // These follow the new e-mail. Sent with it, one of them could fail first and hide that the e-mail is taken.
     await Promise.all([
       endCodes(transaction, user.userid, new Date(now)),
       endTokens(users, user, now, { except: claims.jti }),

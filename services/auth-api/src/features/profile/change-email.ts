@@ -18,7 +18,7 @@ export interface ChangeEmailDependencies {
   applyEmailChange: ApplyEmailChange
 }
 
-/** What a request for another e-mail must pass. Each throws beyond its limit. */
+/** The limits of requests for another e-mail. Each throws when it is exceeded. */
 export interface EmailChangeGuards {
   requirePassword: (user: User, password: string) => Promise<void>
   /** Counts a mail that a user causes, and that an address receives. */

@@ -36,7 +36,7 @@ export function createRequestEmailChange(dependencies: RequestEmailChangeDepende
     { code, expiresAt }: { code: string; expiresAt: Date },
   ): Promise<string> {
     if (owner) return tellOwner(mails, transaction, owner, { template: 'email-in-use', expiresAt })
-    // Without the name: its owner chose it, and the address may be somebody else's.
+    // The mail does not contain the name: the user chose it, and the address may be somebody else's.
     const variables = { code, ...lifetimeOf(ttlSeconds), ...accountOf({ ...user, name: null }) }
     return mails.accept(transaction, {
       template: 'email-change',

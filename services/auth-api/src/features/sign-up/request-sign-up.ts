@@ -71,7 +71,7 @@ export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
   ): Promise<string> {
     const { mails } = dependencies
     if (owner) return tellOwner(mails, db, owner, { template: 'sign-up-taken', expiresAt })
-    // Without the name: a stranger chose it, and the address may be somebody else's.
+    // The mail does not contain the name: a stranger chose it, and the address may be somebody else's.
     const variables = { code, ...lifetimeOf(ttlSeconds), ...accountOf({ name: null, email }) }
     return mails.accept(db, { template: 'sign-up', to: email, language, variables, expiresAt })
   }
@@ -82,7 +82,7 @@ export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
     audit: Pick<RequestAudit, 'report' | 'address'>,
     limit: (email: string) => Promise<void>,
   ): Promise<string> => {
-    // What can be refused cheaply is refused before anything is counted or hashed.
+    // Cheap checks come before anything is counted or hashed.
     if (!isAllowed(signUp.email, domains)) throw domainRefused()
     requirePolicy(signUp.password, policy)
     await limit(signUp.email)

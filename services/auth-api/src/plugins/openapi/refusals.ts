@@ -18,7 +18,7 @@ declare module 'fastify' {
   }
 }
 
-/** What the example of a code has beside its type and title, where clients read more of its problem. */
+/** Further members in the examples of those problems of which clients read more than type and title. */
 const MEMBERS: Partial<Record<ErrorCode, Record<string, unknown>>> = {
   invalid_input: {
     detail: 'The body is not valid',

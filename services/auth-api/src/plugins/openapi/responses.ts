@@ -82,7 +82,7 @@ function describeSuccesses({ schema }: RouteOptions, schemas: NamedSchemas): Rec
   const declared = Object.entries(schema?.response ?? {}).flatMap(([status, body]) =>
     body instanceof z.ZodType ? [[status, describeSuccess(status, body, schemas)]] : [],
   )
-  // What Fastify answers with unless a handler sets another status.
+  // Fastify answers with this status unless a handler sets another one.
   return declared.length > 0
     ? Object.fromEntries(declared)
     : { 200: { description: 'OK', headers: REQUEST_ID } }

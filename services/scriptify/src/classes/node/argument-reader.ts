@@ -103,7 +103,7 @@ const BY_NAME: Record<string, ArgumentReader> = {
   Uint8Array: readNothing,
 }
 
-/** What reads the arguments of a parameter: by its type, else by that of its default. */
+/** Returns the reader for a parameter's arguments: by its type, else by the type of its default. */
 export function readerOf(parameter: Node, declared: DeclaredTypes): ArgumentReader {
   const { type, left, right, typeAnnotation } = parameter
   if (type === 'AssignmentPattern' && left !== undefined) {

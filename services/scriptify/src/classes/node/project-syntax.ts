@@ -107,7 +107,7 @@ const resolveOrAdvise: ResolveHookSync = (specifier, context, next) => {
   }
 }
 
-/** What Node resolves instead of a path without extension, or that of the compiled file, and of an alias of tsconfig.json. */
+/** Advice on an import that Node does not resolve: a path without extension or to a compiled file, or an alias of tsconfig.json. */
 function adviceOnImport(specifier: string, importer: string): string | undefined {
   const isTyped = importer === import.meta.filename || importer.endsWith('[terminal]')
   if (!isTyped && !/\.[cm]?ts$/.test(importer)) return undefined

@@ -9,7 +9,7 @@ export interface Candidate {
   readonly description: string
 }
 
-/** What a line may go on with; undefined for the name of a file, which the shell itself completes. */
+/** The words that may follow in a line; undefined for the name of a file, which the shell itself completes. */
 export type Candidates = readonly Candidate[] | undefined
 
 /** What the shell's script reads: `:files`, or a line for each candidate; for zsh and fish with its description. */

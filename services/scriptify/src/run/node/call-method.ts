@@ -2,5 +2,5 @@
 import { parseCallerOptions } from '../method-call.ts'
 import { runTask } from './run-task.ts'
 
-// Not awaited: a method that never settles would end the process with Node's own exit code and message.
+// It is not awaited: a method that never settles would end the process with Node's own exit code and message.
 void runTask(parseCallerOptions(process.argv.slice(2)), Boolean(process.env.SCRIPTIFY_DEBUG))

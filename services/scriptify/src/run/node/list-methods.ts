@@ -6,7 +6,7 @@ import { findTarget, namesOfMethods } from './target.ts'
 export async function listMethods(exports: Record<string, unknown>, options: CallerOptions): Promise<string> {
   const listed: [reference: string, summary: string][] = []
   for (const method of namesOfMethods(exports, options)) {
-    // Those that are not public throw.
+    // A method that is not public throws.
     const target = await findTarget(exports, { ...options, method }).catch(() => undefined)
     const [summary = ''] = target === undefined ? [] : readSignature(target).comment.split('\n')
     if (target !== undefined) listed.push([`${options.text}::${method}`, summary])

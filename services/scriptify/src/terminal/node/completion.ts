@@ -53,7 +53,7 @@ function pick(word: string, names: string[]): Completions {
   return { word, candidates: [...new Set(fitting)].toSorted().slice(0, MAX_CANDIDATES) }
 }
 
-/** What the members of the literal that ends the text are inherited from. */
+/** The prototype of the literal that ends the text: its members are completed. */
 function prototypeOfLiteral(text: string): object | undefined {
   if (/(["'`])(?:(?!\1)[^\\]|\\.)*\1$/.test(text)) return String.prototype
   if (/(?:^|[=(,:?&|[{;]|\breturn)\s*\/(?![*/])(?:[^\\/]|\\.)+\/[a-z]*$/.test(text)) return RegExp.prototype

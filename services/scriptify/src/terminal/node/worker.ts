@@ -43,7 +43,7 @@ socket.on('close', () => realExit(0))
 
 async function answer(request: Numbered): Promise<void> {
   if (request.type === 'finish') return finish()
-  // Only code of the session may be terminated: without its answer the terminal would wait for ever.
+  // Nothing but the session's code may be terminated: without an answer the terminal would wait for ever.
   evaluator.refuseInterrupts()
   const message = await toAnswer(request)
   if (message === undefined) return realExit(0)
@@ -201,7 +201,7 @@ const isPending = (value: unknown): boolean =>
   types.isPromise(value) ||
   (typeof value === 'object' && value !== null && !types.isProxy(value) && 'hasRef' in value)
 
-/** What a new worker would need; the snapshot only if it has changed. */
+/** The memory that a new worker needs, with the snapshot only if it has changed. */
 function remember({ declarations }: PreparedCode) {
   const snapshot = takeSnapshot(userVariables())
   const isNew = snapshot !== sentSnapshot

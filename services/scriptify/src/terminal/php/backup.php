@@ -75,7 +75,7 @@ final class Backup
             }
         }
         if (!self::isAlive($terminal)) {
-            // Not by its number once it is dead: another process may have that now.
+            // A dead process is not found by its number: another process may have that now.
             posix_getppid() === $worker && posix_kill($worker, SIGKILL);
             self::killSelf();
         }

@@ -124,7 +124,7 @@ final class Completion
         return $bracket === '(' ? rtrim(substr($line, 0, $position)) : null;
     }
 
-    /** What the text before a parenthesis calls; null for a declaration. Throws a ReflectionException for what does not exist. */
+    /** The function or method that the text before a parenthesis calls; null for a declaration. Throws a ReflectionException for one that does not exist. */
     private static function called(string $callee, Imports $imports): ?\ReflectionFunctionAbstract
     {
         [$before, $name] = self::lastWord($callee);

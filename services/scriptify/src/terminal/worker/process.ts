@@ -53,7 +53,7 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
   /** The process that evaluates: the child itself, or the copy that took over after its death. */
   let pid = child.pid ?? 0
   let copy: number | undefined
-  /** What the process that evaluates has announced about its end. */
+  /** The end that the evaluating process has announced. */
   let announced: Partial<CrashReport> = {}
   let isOver = false
 
@@ -136,7 +136,7 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
 
 function spawnWorker({ command, cwd, env, stdin }: WorkerOptions) {
   const [file = '', ...args] = [...END_WITH_PARENT, command.file, ...command.args]
-  // Not detached: the terminal must stay the session leader, or the death of a worker would hang it up.
+  // It is not detached: the terminal must stay the session leader, or the death of a worker would hang it up.
   const child = spawn(file, args, {
     cwd,
     env,

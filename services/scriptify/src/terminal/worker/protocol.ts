@@ -65,7 +65,7 @@ export type WorkerMessage = { id: number } & (
 )
 export type Answer<T extends WorkerMessage['type']> = Extract<WorkerMessage, { type: T }>
 
-/** What the session's code may have written to the socket is not a message. */
+/** Other data on the socket is not a message: the session's code may have written it. */
 export const isWorkerMessage = (value: unknown): value is WorkerMessage =>
   isRecord(value) && typeof value.id === 'number' && typeof value.type === 'string'
 

@@ -1,6 +1,6 @@
 import type { Answer } from './protocol.ts'
 
-/** What a session keeps outside its worker, so that a new worker can continue it. */
+/** The state of a session that is kept outside its worker, so that a new worker can continue it. */
 export interface SessionMemory {
   /** What a new worker receives. */
   carriedOver(): { declarations: string[]; snapshot: string | undefined }

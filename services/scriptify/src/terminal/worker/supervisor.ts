@@ -29,7 +29,7 @@ export interface SessionOptions extends SessionSetup {
 /** What a worker reports when it is ready. */
 export type Opened = Pick<Answer<'ready'>, 'version' | 'forks' | 'notes' | 'names' | 'failed' | 'sandboxed'>
 
-/** What a worker that continues a session has to say: the variables that it lacks, and the notes of its start. */
+/** The notes of a worker that continues a session: the variables that it lacks, and the notes of its start. */
 export const notesOf = ({ lost, notes }: Restarted): string[] => [
   ...(lost.length > 0 ? [`Could not be restored: ${lost.join(', ')}`] : []),
   ...notes,
@@ -77,7 +77,7 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
   /** Settles when the user knows what a new worker lacks. */
   let recovered = Promise.resolve()
   let startedAt = 0
-  /** What the worker that starts does at present. */
+  /** The present step of the start. */
   let step: OpeningStep | undefined
 
   const handle = (event: WorkerEvent, crash?: CrashReport) => {
@@ -88,7 +88,7 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
   const actions: Record<Action, (crash: CrashReport | undefined) => void> = {
     launch() {
       started = launch()
-      // What waits for it learns of the failure.
+      // Each caller that waits for the worker gets the error.
       started.catch(() => {})
     },
     reject: (crash) => getWorker().rejectAll(new WorkerDied(crash)),
@@ -133,7 +133,7 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
         const isEarlyInterrupt = step === undefined && error.crash?.signal === 'SIGINT'
         if (isEarlyInterrupt && state === 'starting' && !options.signal.aborted) continue
         if (step === undefined) await options.backend.describeCrash?.()
-        // Not started again: another process would fail the same way.
+        // The worker is not started again: another process would fail the same way.
         throw new CliError(`${describeFailure(step, options)} (${error.crash?.reason})`, EXIT.failed)
       }
     }

@@ -53,7 +53,7 @@ export async function claimFiles(
   return files
 }
 
-/** What started the service until now, such as a timer, would go on to start it. */
+/** Refuses to change the kind of a service: its old timer or cron job would continue to start it. */
 function requireExpectedKind(
   { name, root }: InstallRequest,
   { found, extras }: { found: FoundService; extras: readonly ExtraFile[] },

@@ -99,7 +99,7 @@ interface Values {
 async function renderTemplate(file: string, values: Values): Promise<string> {
   const path = resolve(TEMPLATES_DIR, file)
   const content = fillTemplate(path, await readFile(path, 'utf8'), values)
-  // Without it, scriptify would take the file for another program's and never replace or remove it.
+  // By this mark scriptify knows the file as its own. It never replaces or removes a file without it.
   if (!content.split('\n', 3).includes(values.mark))
     throw new Error(`${path} does not have {{mark}} in its first three lines; add it there`)
   return content

@@ -82,7 +82,7 @@ const hasUpdateRcD = (): boolean => existsSync('/usr/sbin/update-rc.d')
 
 /** The options of start-stop-daemon that tell the process from another one with its number. */
 function matchProcess({ command, user }: Pick<ServiceDefinition, 'command' | 'user'>): string {
-  // Without CAP_SYS_PTRACE, as in a container, root does not see which program another user's process executes.
+  // In a container root lacks CAP_SYS_PTRACE, and does not see which program another user's process executes.
   return user === undefined ? `--exec ${quoteShellWord(command[0])}` : `--user ${quoteShellWord(user)}`
 }
 

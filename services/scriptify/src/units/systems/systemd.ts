@@ -43,7 +43,7 @@ export const systemd: InitSystem = {
     read: ({ lines, follow }) => [
       ...(['journalctl', '--unit', `${name}.service`, '--lines', `${lines}`, '--no-pager'] as const),
       ...['--output', 'short-iso', '--no-hostname', '--quiet'],
-      // What systemd says about it is left out.
+      // The message of systemd about it is left out.
       ...['--identifier', name],
       ...(follow ? ['--follow'] : []),
     ],
@@ -89,7 +89,7 @@ export const systemd: InitSystem = {
     // An admin may have edited a file by hand.
     ...daemonReload(),
     command('systemctl', action, unitOf(name, isScheduled)),
-    // A run that goes on.
+    // The run has not ended.
     ...(isScheduled && action === 'stop' ? [command('systemctl', 'stop', `${name}.service`)] : []),
   ],
   async hasFailed(name) {

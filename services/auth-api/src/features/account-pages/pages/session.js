@@ -17,7 +17,7 @@ export function createSession({ refresh, onEnd }) {
 
   function start(token) {
     const { iat, exp } = readClaims(token)
-    // From the lifetime, not from `exp`: the clock of this machine may be wrong.
+    // The lifetime is used and not `exp`: the clock of this machine may be wrong.
     store({ token, expiresAt: Date.now() + (exp - iat) * 1000 })
     schedule(Math.random() * SPREAD_MS)
   }
@@ -72,7 +72,7 @@ export function createSession({ refresh, onEnd }) {
   }
 }
 
-/** Of this tab only, and gone with it. A script of another origin cannot read it; one on this page can. */
+/** The token is stored for this tab only, and ends with it. A script of another origin cannot read it; one on this page can. */
 const store = (session) => sessionStorage.setItem(STORAGE_KEY, JSON.stringify(session))
 const load = () => JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? 'null') ?? undefined
 
