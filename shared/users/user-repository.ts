@@ -71,15 +71,12 @@ const SET_PASSWORD: Statement = {
   text: 'update users set password = $2 where userid = $1',
 }
 
-/** The trigger on `users` reads it. */
-const KEEP_UPDATED_AT: Statement = {
-  name: 'user-keep-updated-at',
-  text: { postgres: "select set_config('latchkey.keep_updated_at', 'on', true)", mysql: 'select 1' },
-}
 const REPLACE_HASH: Statement = {
   name: 'user-replace-hash',
   text: {
-    postgres: 'update users set password = $2 where userid = $1 and password = $3',
+    // The last condition is always true: it tells the trigger on `users`, which runs after it, to keep `updated_at`.
+    postgres: `update users set password = $2 where userid = $1 and password = $3
+      and set_config('latchkey.keep_updated_at', 'on', true) = 'on'`,
     // Assigned to itself, the column is not set to the current time.
     mysql: 'update users set password = $2, updated_at = updated_at where userid = $1 and password = $3',
   },
@@ -173,10 +170,9 @@ export function createUserRepository(db: Queryable) {
 
     /**
      * Replaces `oldHash` by a better hash of the same password and keeps `updated_at`. Does nothing when the password
-     * has changed by then. Needs a transaction.
+     * has changed by then.
      */
     async replaceHash(userid: string, oldHash: string, newHash: string): Promise<void> {
-      await db.query(KEEP_UPDATED_AT)
       await db.execute(REPLACE_HASH, [db.toUuidValue(userid), newHash, oldHash])
     },
 

@@ -29,10 +29,17 @@ describe('the user repository', () => {
     await using store = await openUsers()
     const userid = await store.users.insert(ADA)
     await store.users.setPassword(userid, 'changed')
-    await store.db.transaction((transaction) =>
-      createUserRepository(transaction).replaceHash(userid, 'hash', 'better'),
-    )
+    await store.users.replaceHash(userid, 'hash', 'better')
     expect((await store.users.findById(userid))?.passwordHash).toBe('changed')
+  })
+
+  it('keeps the time of the last change when it replaces a hash, but not at the next change', async () => {
+    await using store = await openUsers()
+    const userid = await store.users.insert(ADA)
+    await store.users.replaceHash(userid, 'hash', 'better')
+    expect(await store.users.findById(userid)).toMatchObject({ passwordHash: 'better', updatedAt: null })
+    await store.users.setName(userid, 'Grace')
+    expect(await store.users.findById(userid)).toMatchObject({ name: 'Grace', updatedAt: expect.any(Date) })
   })
 
   it('sets, replaces and removes properties under the lock of the user', async () => {

@@ -17,8 +17,7 @@ export async function addLogin(app: FastifyInstance, config: Config, core: Core)
   const noticeFailedLogin = createFailedLoginNotice({ transaction, usersIn, notify, mails, logger, clock })
   const logIn = createLogIn({
     users,
-    replaceHash: (userid, oldHash, newHash) =>
-      transaction((db) => usersIn(db).replaceHash(userid, oldHash, newHash)),
+    replaceHash: users.replaceHash,
     passwords,
     reportUnusableHash: (userid, reason) =>
       logger.warn({ userid }, `stored hash cannot be verified: it ${reason}`),
