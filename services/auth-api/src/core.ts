@@ -26,7 +26,7 @@ import type { Config } from './config.ts'
 import { createDatabaseClock } from './database-clock.ts'
 import { addressKey } from './limits/limit-keys.ts'
 import { createLimits } from './limits/limits.ts'
-import { createNewClientNotice, type NoticeLogin } from './notice-new-client.ts'
+import { createNotifyNewClient, type NotifyNewClient } from './notify-new-client.ts'
 import { type CodePurpose, createCodeSecrets } from './one-time-codes/code-secrets.ts'
 import { createRequireCurrentPassword } from './require-current-password.ts'
 import { createSecondFactor } from './second-factor/second-factor.ts'
@@ -95,9 +95,9 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
   })
   const notify = createNotices(mails, clock)
   const usersIn = createUserRepository
-  const noticeLogin: NoticeLogin =
+  const notifyNewClient: NotifyNewClient =
     config.notices.newClient === 'on'
-      ? createNewClientNotice({ transaction, usersIn, notify, logger, clock })
+      ? createNotifyNewClient({ transaction, usersIn, notify, logger, clock })
       : async () => undefined
   const secondFactor = createSecondFactor(config.secondFactor, {
     ...tokens,
@@ -128,7 +128,7 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     /** The problems of a route that may require a fresh second factor. */
     freshFactorProblems: secondFactor ? (['insufficient_user_authentication'] as const) : [],
     limits,
-    noticeLogin,
+    notifyNewClient,
     /** Throws for a user with a second factor who has not logged in with it recently. */
     requireFreshFactor,
     requireCurrentPassword: createRequireCurrentPassword({

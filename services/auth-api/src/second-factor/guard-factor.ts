@@ -4,7 +4,7 @@ import { type RequestAudit, reportRefusal } from '../audit/request-audit.ts'
 import type { LimitFactors } from '../limits/factor-limiter.ts'
 import type { KnownClients } from '../limits/known-clients.ts'
 import type { LimitedRequest } from '../limits/limit-keys.ts'
-import type { NoticeLogin } from '../notice-new-client.ts'
+import type { NotifyNewClient } from '../notify-new-client.ts'
 import type { Caller } from '../tokens/claims.ts'
 import type { IssuedToken } from '../tokens/issue-token.ts'
 import type { SecondFactor } from './second-factor.ts'
@@ -21,7 +21,7 @@ export type LoggedInClient = FactorClient & Caller
 
 export interface FactorGuardDependencies {
   limits: { limitFactors: LimitFactors; knownClients: Pick<KnownClients, 'remember'> }
-  noticeLogin: NoticeLogin
+  notifyNewClient: NotifyNewClient
   count: SecondFactor['count']
   field: LoginField
 }
@@ -38,7 +38,7 @@ export type FactorGuard = ReturnType<typeof createFactorGuard>
 
 /** Creates what every attempt to show a factor passes, whatever its kind. */
 export function createFactorGuard(dependencies: FactorGuardDependencies) {
-  const { limits, noticeLogin, count, field } = dependencies
+  const { limits, notifyNewClient, count, field } = dependencies
 
   /** Runs `work` within the limits; counts and reports its refusal. */
   function run<Result>(
@@ -65,7 +65,7 @@ export function createFactorGuard(dependencies: FactorGuardDependencies) {
       answer: () => Promise<{ user: User; issued: IssuedToken }>,
     ): Promise<IssuedToken> {
       const { user, issued } = await run(client, attempt, answer)
-      await noticeLogin(user, client.audit)
+      await notifyNewClient(user, client.audit)
       await limits.knownClients.remember(client.request, user[field] ?? user.userid)
       return issued
     },

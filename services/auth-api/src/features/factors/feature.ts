@@ -11,12 +11,13 @@ import { createStepUp } from './step-up.ts'
 
 /** Adds second factors, the second step of a login, and the step-up of a token, where SECOND_FACTOR is `on`. */
 export async function addFactors(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { db, transaction, secondFactor, limits, notify, noticeLogin, requireCurrentPassword, clock } = core
+  const { db, transaction, secondFactor, limits, notify, notifyNewClient, requireCurrentPassword, clock } =
+    core
   const { auditOf, callerOf } = core
   const { requireValid, lockUser, issueToken } = core.tokens
   if (!secondFactor) return
   const { count } = secondFactor
-  const guard = createFactorGuard({ limits, noticeLogin, count, field: config.login.field })
+  const guard = createFactorGuard({ limits, notifyNewClient, count, field: config.login.field })
   const proveCode = createProveCode({ ...secondFactor, notify, clock })
   const answer = createAnswerChallenge({ secondFactor, guard, proveCode })
   const stepUp = createStepUp({

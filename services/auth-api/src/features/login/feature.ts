@@ -5,27 +5,27 @@ import type { Core } from '../../core.ts'
 import { roundUpRefusal } from '../../round-up-duration.ts'
 import { createLoginCounter } from '../../service-metrics.ts'
 import { type Credentials, createLogIn } from './log-in.ts'
-import { createFailedLoginNotice } from './notice-failed-logins.ts'
+import { createNotifyFailedLogins } from './notify-failed-logins.ts'
 import { loginRoutes } from './routes.ts'
 
 /** Adds `POST /login`. */
 export async function addLogin(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { transaction, users, usersIn, passwords, tokens, mails, notify, logger, registry, clock } = core
-  const { secondFactor, noticeLogin } = core
+  const { secondFactor, notifyNewClient } = core
   const { limitLogin, accountKey } = core.limits
   const count = createLoginCounter(registry)
-  const noticeFailedLogin = createFailedLoginNotice({ transaction, usersIn, notify, mails, logger, clock })
+  const notifyFailedLogins = createNotifyFailedLogins({ transaction, usersIn, notify, mails, logger, clock })
   const logIn = createLogIn({
     users,
     replaceHash: users.replaceHash,
     passwords,
     reportUnusableHash: (userid, reason) =>
       logger.warn({ userid }, `stored hash cannot be verified: it ${reason}`),
-    noticeFailedLogin(username, userid, address) {
+    notifyFailedLogins(username, userid, address) {
       if (config.notices.failedLogins === 'on')
-        noticeFailedLogin({ account: accountKey(username), userid, address })
+        notifyFailedLogins({ account: accountKey(username), userid, address })
     },
-    noticeLogin,
+    notifyNewClient,
     requireSecondFactor: async (user, audit) => secondFactor?.requireAtLogin(user, audit),
     issueToken: tokens.issueToken,
     field: config.login.field,

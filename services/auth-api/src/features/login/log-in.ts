@@ -5,7 +5,7 @@ import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoginField, UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
-import type { NoticeLogin } from '../../notice-new-client.ts'
+import type { NotifyNewClient } from '../../notify-new-client.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
 
 export interface LogInDependencies {
@@ -16,9 +16,9 @@ export interface LogInDependencies {
   /** Called where no password can match; `reason` is a predicate of the stored hash. */
   reportUnusableHash: (userid: string, reason: string) => void
   /** Called for every refused login; its user is undefined where the name is unknown. */
-  noticeFailedLogin: (username: string, userid: string | undefined, address: string) => void
+  notifyFailedLogins: (username: string, userid: string | undefined, address: string) => void
   /** Called for every login that succeeds, before its token is issued. */
-  noticeLogin: NoticeLogin
+  notifyNewClient: NotifyNewClient
   /** Throws `second_factor_required` for a user who has one. */
   requireSecondFactor: (user: User, audit: Pick<RequestAudit, 'report'>) => Promise<void>
   issueToken: IssueToken
@@ -41,8 +41,8 @@ export function createLogIn({
   replaceHash,
   passwords,
   reportUnusableHash,
-  noticeFailedLogin,
-  noticeLogin,
+  notifyFailedLogins,
+  notifyNewClient,
   requireSecondFactor,
   issueToken,
   field,
@@ -63,13 +63,13 @@ export function createLogIn({
       reportUnusableHash(user.userid, verification.unusable)
     if (!user || user.deletedAt || !verification.matches) {
       audit.report({ name: 'login.refused', userid: user?.userid, reason: reasonOf(user) })
-      noticeFailedLogin(username, user?.userid, client.address)
+      notifyFailedLogins(username, user?.userid, client.address)
       throw new AppError('invalid_credentials', 'The username or the password is wrong')
     }
     if (verification.rehashed) await replaceHash(user.userid, user.passwordHash, verification.rehashed)
     await requireSecondFactor(user, audit)
     audit.report({ name: 'login.succeeded', userid: user.userid })
-    await noticeLogin(user, audit)
+    await notifyNewClient(user, audit)
     return issueToken(user, readAt, audit)
   }
 }

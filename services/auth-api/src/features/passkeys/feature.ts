@@ -11,13 +11,13 @@ import { createStepUpByPasskey } from './step-up-by-passkey.ts'
 
 /** Adds passkeys, as a second factor and in place of a password, if SECOND_FACTOR is `on` and PASSKEY_ORIGINS names a page. */
 export async function addPasskeys(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { secondFactor, db, clock, limits, noticeLogin, requireCurrentPassword, auditOf, callerOf } = core
+  const { secondFactor, db, clock, limits, notifyNewClient, requireCurrentPassword, auditOf, callerOf } = core
   const { requireValid } = core.tokens
   const { rpId, origins } = config.passkeys
   if (!secondFactor || rpId === undefined || origins.length === 0) return
   const { count } = secondFactor
   const party = { id: rpId, name: config.secondFactor.productName, origins }
-  const guard = createFactorGuard({ limits, noticeLogin, count, field: config.login.field })
+  const guard = createFactorGuard({ limits, notifyNewClient, count, field: config.login.field })
   const toOptions = createPasskeyOptions({ db, party })
   const provePasskey = createProvePasskey({ party, clock })
   const logIn = createLogInByPasskey({ party, secondFactor, toOptions, provePasskey, guard })

@@ -8,7 +8,7 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { Logger } from 'pino'
 import type { RequestAudit } from './audit/request-audit.ts'
 
-export interface NewClientNoticeDependencies {
+export interface NotifyNewClientDependencies {
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'lockAndFind' | 'setProperty'>
   notify: SendNotice
@@ -17,7 +17,7 @@ export interface NewClientNoticeDependencies {
 }
 
 /** Receives a login that succeeds: the user, as read for it, and the request. Never throws. */
-export type NoticeLogin = (user: User, audit: RequestAudit) => Promise<void>
+export type NotifyNewClient = (user: User, audit: RequestAudit) => Promise<void>
 
 const KNOWN_CLIENTS_PROPERTY = `${INTERNAL_PROPERTY_PREFIX}known_clients`
 /** A property has room for this many. The one that was added first is forgotten first. */
@@ -29,7 +29,7 @@ const HOUR_MS = 60 * 60 * 1000
  * address and its User-Agent without numbers, so that a new version of a browser is not a new client. The first client is
  * remembered without a mail: nobody knows whether it is new. A login of a known client costs no statement.
  */
-export function createNewClientNotice(dependencies: NewClientNoticeDependencies): NoticeLogin {
+export function createNotifyNewClient(dependencies: NotifyNewClientDependencies): NotifyNewClient {
   const { transaction, usersIn, notify, logger, clock } = dependencies
 
   const remember = ({ userid }: User, client: string, audit: RequestAudit): Promise<void> =>

@@ -9,7 +9,7 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
 
-export interface FailedLoginNoticeDependencies {
+export interface NotifyFailedLoginsDependencies {
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'lockAndFind'>
   notify: SendNotice
@@ -27,7 +27,7 @@ export interface FailedLogin {
   address: string
 }
 
-export type NoticeFailedLogin = (failed: FailedLogin) => void
+export type NotifyFailedLogins = (failed: FailedLogin) => void
 
 /** Refused logins of an account, on one replica and within a day, that cause a notice. */
 const MANY_FAILED_LOGINS = 20
@@ -40,33 +40,33 @@ const MAX_ACCOUNTS = 10_000
  * at once and never throws. An unknown name causes the same statements and the same rows, but no mail: what a notice
  * costs must not reveal who has an account.
  */
-export function createFailedLoginNotice(dependencies: FailedLoginNoticeDependencies): NoticeFailedLogin {
+export function createNotifyFailedLogins(dependencies: NotifyFailedLoginsDependencies): NotifyFailedLogins {
   const { transaction, usersIn, logger } = dependencies
   const counts = new LRUCache<string, number>({ max: MAX_ACCOUNTS, ttl: DAY_MS })
 
-  const notice = (failed: FailedLogin): Promise<void> =>
+  const send = (failed: FailedLogin): Promise<void> =>
     transaction(async (db) => {
       const userid = failed.userid ?? randomUUID()
       // Replicas take turns, and the second of them finds the event of the first.
       const user = await usersIn(db).lockAndFind(userid)
-      await noticeOnceADay(db, { ...failed, userid }, user?.deletedAt ? undefined : user, dependencies)
+      await sendOnceADay(db, { ...failed, userid }, user?.deletedAt ? undefined : user, dependencies)
     })
 
   return (failed) => {
     const count = (counts.get(failed.account) ?? 0) + 1
     counts.set(failed.account, count % MANY_FAILED_LOGINS, { noUpdateTTL: true })
     if (count < MANY_FAILED_LOGINS) return
-    notice(failed).catch((error) =>
+    send(failed).catch((error) =>
       logger.warn({ err: error }, 'a notice of failed logins could not be stored'),
     )
   }
 }
 
-async function noticeOnceADay(
+async function sendOnceADay(
   db: Transaction,
   { userid, address }: FailedLogin & { userid: string },
   user: User | undefined,
-  { notify, mails, clock }: FailedLoginNoticeDependencies,
+  { notify, mails, clock }: NotifyFailedLoginsDependencies,
 ): Promise<void> {
   const trail = createAuditRepository(db)
   const now = clock()
