@@ -6,8 +6,8 @@ import { createFailureLimiter } from './failure-limiter.ts'
 import { createKnownClients } from './known-clients.ts'
 import { createAccountKey } from './limit-keys.ts'
 import { createLoginLimiter } from './login-limiter.ts'
+import { createMailLimiter } from './mail-limiter.ts'
 import { createRequestLimiter } from './request-limiter.ts'
-import { createResetLimiter } from './reset-limiter.ts'
 
 export interface LimitsDependencies {
   /** Keys the names of accounts; the same for all replicas. */
@@ -37,10 +37,10 @@ export function createLimits(
     limitRequest: requestsPerMinute === 0 ? undefined : createRequestLimiter(limitStore, requestsPerMinute),
     limitLogin: createLoginLimiter(options),
     limitFactors: createFactorLimiter(options),
-    limitResets: createResetLimiter({ ...options, name: 'reset' }),
-    limitSignUps: createResetLimiter({ ...options, name: 'sign-up' }),
-    limitEmailChanges: createResetLimiter({ ...options, name: 'email-change' }),
-    limitEmailChangesTo: createResetLimiter({ ...options, name: 'email-change-to' }),
+    limitResets: createMailLimiter({ ...options, name: 'reset' }),
+    limitSignUps: createMailLimiter({ ...options, name: 'sign-up' }),
+    limitEmailChanges: createMailLimiter({ ...options, name: 'email-change' }),
+    limitEmailChangesTo: createMailLimiter({ ...options, name: 'email-change-to' }),
     /** Wrong codes of every kind: each is one of a million guesses, also where another client requested the code. */
     limitCodes: createFailureLimiter({ ...options, name: 'code', failures: REFUSED_CODES }),
     limitTakenEmails: createFailureLimiter({ ...options, name: 'email', failures: ['email_taken'] }),

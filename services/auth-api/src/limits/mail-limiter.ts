@@ -2,30 +2,30 @@ import { type Counted, type CreateCounter, tooManyRequests } from './counters.ts
 import type { KnownClients } from './known-clients.ts'
 import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
 
-export interface ResetLimiterOptions {
+export interface MailLimiterOptions {
   /** Prefix of the names of the counters. */
   name: string
   createCounter: CreateCounter
   accountKey: (account: string) => string
   knownClients: KnownClients
-  /** Reset requests an hour per account, and a minute per address; 0 sets no limit. */
+  /** Requests an hour per account, and a minute per address; 0 sets no limit. */
   resetRequests: number
 }
 
-/** Counts a reset request; throws `rate_limited` beyond the limit. */
-export type LimitReset = (request: LimitedRequest, account: string) => Promise<void>
+/** Counts a request that sends a mail; throws `rate_limited` beyond the limit. */
+export type LimitMail = (request: LimitedRequest, account: string) => Promise<void>
 
 const MINUTE = 60
 const HOUR = 60 * MINUTE
-/** Beyond its limit an account is granted one reset from each further address, up to this multiple of the limit. */
+/** Beyond its limit an account is granted one request from each further address, up to this multiple of the limit. */
 const CEILING_FACTOR = 3
 
 /**
- * Limits reset requests by address and by account. An attacker who spends the limit of an account must not keep its owner
- * from asking. So each further address is granted one reset up to a ceiling, without which an attacker with many addresses
- * would flood the mailbox. And an address that is known for the account has a limit that no other address can spend.
+ * Limits requests that send a mail, by address and by account. An attacker who spends the limit of an account must not lock
+ * its owner out. So each further address is granted one request, up to a ceiling: without it an attacker with many addresses
+ * would flood the mailbox. An address that is known for the account has a limit that no other address can spend.
  */
-export function createResetLimiter(options: ResetLimiterOptions): LimitReset {
+export function createMailLimiter(options: MailLimiterOptions): LimitMail {
   const { name, createCounter, accountKey, knownClients, resetRequests: limit } = options
   if (limit === 0) return async () => undefined
   const addresses = createCounter(`${name}-address`, MINUTE)
