@@ -6,7 +6,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 /** How an action ended: `refused` is the client's fault, `failed` is a fault of Latchkey or the database. */
 const OUTCOMES = ['succeeded', 'refused', 'limited', 'overloaded', 'failed'] as const
 /** `challenged`: a login that continues with a second factor. */
-type Outcome = (typeof OUTCOMES)[number] | 'challenged'
+type ActionOutcome = (typeof OUTCOMES)[number] | 'challenged'
 
 /** Creates the function that counts a login by its outcome, and passes on its result or error. */
 export function createLoginCounter(registry: Registry) {
@@ -52,7 +52,7 @@ function createCounter<const Kind extends string>(
 
 async function countOutcome<Result>(
   action: Promise<Result>,
-  count: (outcome: Outcome) => void,
+  count: (outcome: ActionOutcome) => void,
 ): Promise<Result> {
   try {
     const result = await action
@@ -64,7 +64,7 @@ async function countOutcome<Result>(
   }
 }
 
-function outcomeOf(error: unknown): Outcome {
+function outcomeOf(error: unknown): ActionOutcome {
   if (!(error instanceof AppError) || error.code === 'unavailable') return 'failed'
   if (error.code === 'rate_limited') return 'limited'
   if (error.code === 'second_factor_required') return 'challenged'

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { BACKOFF, backoffMs } from '@latchkey/shared/mail-queue/job-options.ts'
 import { type OpenWorker, openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import type { Telemetry } from 'bullmq'
-import type { Outcome, QueuedMail } from './send-mail.ts'
+import type { QueuedMail, SendOutcome } from './send-mail.ts'
 
 export interface QueueConsumerOptions {
   url: string
@@ -10,7 +10,7 @@ export interface QueueConsumerOptions {
   concurrency: number
   /** Mails started per second by all workers together. */
   ratePerSecond: number
-  sendMail: (job: QueuedMail) => Promise<Outcome>
+  sendMail: (job: QueuedMail) => Promise<SendOutcome>
   onError: (error: Error) => void
   onStalled: (jobId: string) => void
   telemetry?: Telemetry | undefined
@@ -70,7 +70,7 @@ export function createQueueConsumer(options: QueueConsumerOptions) {
 function trackInFlight(sendMail: QueueConsumerOptions['sendMail']) {
   let inFlight = 0
   return {
-    async send(job: QueuedMail): Promise<Outcome> {
+    async send(job: QueuedMail): Promise<SendOutcome> {
       inFlight++
       try {
         return await sendMail(job)

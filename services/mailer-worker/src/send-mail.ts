@@ -39,7 +39,7 @@ export interface QueuedMail {
   attemptsStarted?: number
 }
 
-export type Outcome = 'sent' | 'expired' | 'sent before'
+export type SendOutcome = 'sent' | 'expired' | 'sent before'
 
 /**
  * Sends one queued mail and deletes its outbox row, which says that it is still to be sent. Throws
@@ -49,7 +49,7 @@ export type Outcome = 'sent' | 'expired' | 'sent before'
 export function createSendMail(dependencies: SendMailDependencies) {
   const { open, domain, send, settlement, metrics, logger, clock, signal } = dependencies
 
-  async function attempt(job: QueuedMail): Promise<Outcome> {
+  async function attempt(job: QueuedMail): Promise<SendOutcome> {
     const mail = parseJob(job.data)
     if (Date.parse(mail.expiresAt) <= clock()) return expire(job, mail)
     const isRepeat = mayHaveBeenSent(job)
@@ -65,7 +65,7 @@ export function createSendMail(dependencies: SendMailDependencies) {
     return 'sent'
   }
 
-  async function expire(job: QueuedMail, { expiresAt }: MailJob): Promise<Outcome> {
+  async function expire(job: QueuedMail, { expiresAt }: MailJob): Promise<SendOutcome> {
     // The sweep of another worker may have found it first; the one that deletes the row counts it.
     if (await settlement.settle(idOf(job))) metrics.expired.inc()
     logger.warn({ mailId: job.id, expiresAt }, 'a mail expired before it could be sent')
@@ -105,7 +105,7 @@ export function createSendMail(dependencies: SendMailDependencies) {
     throw new Error(reason)
   }
 
-  return (job: QueuedMail): Promise<Outcome> => attempt(job).catch((error) => fail(job, error))
+  return (job: QueuedMail): Promise<SendOutcome> => attempt(job).catch((error) => fail(job, error))
 }
 
 const idOf = (job: QueuedMail): string => job.id ?? ''

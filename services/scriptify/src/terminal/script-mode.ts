@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 import type { RuntimeName } from '../classes/choose-runtime.ts'
 import { EXIT } from '../io/cli-error.ts'
 import { openUntilSignal, SCRIPT_SIGNALS, untilSignal } from './end-signals.ts'
-import { type Outcome, openSession, type Session } from './session.ts'
+import { openSession, type Session, type StatementOutcome } from './session.ts'
 import type { SessionSetup } from './worker/supervisor.ts'
 
 export interface ScriptOptions {
@@ -114,7 +114,7 @@ function readExit(statement: string, runtime: RuntimeName): number | null | unde
   return match[1] ? Number(match[1]) : null
 }
 
-function report(outcome: Outcome, { printsValue }: { printsValue: boolean }): void {
+function report(outcome: StatementOutcome, { printsValue }: { printsValue: boolean }): void {
   if (outcome.status === 'shown' && printsValue) process.stdout.write(`${outcome.text}\n`)
   if (outcome.status === 'failed' || outcome.status === 'interrupted') {
     process.stderr.write(`${styleText('red', outcome.text, { stream: process.stderr })}\n`)

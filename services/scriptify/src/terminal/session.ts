@@ -10,7 +10,7 @@ import {
   superviseWorker,
 } from './worker/supervisor.ts'
 
-export type Outcome =
+export type StatementOutcome =
   | { status: 'shown'; text: string }
   | { status: 'silent' }
   | { status: 'interrupted'; text: string }
@@ -25,7 +25,7 @@ export interface Session {
   /** Cuts a script into its top-level statements. */
   split(code: string): Promise<Statement[]>
   /** Evaluates a statement; `line` is that of its first line in a script (default: 1). */
-  evaluate(code: string, line?: number): Promise<Outcome>
+  evaluate(code: string, line?: number): Promise<StatementOutcome>
   complete(line: string): Promise<{ word: string; candidates: string[] }>
   /** Lists variables, functions and classes. */
   list(): Promise<string>
@@ -97,7 +97,7 @@ async function evaluate(
   worker: SupervisedWorker,
   memory: SessionMemory,
   { code, line }: Statement,
-): Promise<Outcome> {
+): Promise<StatementOutcome> {
   const done = await worker.evaluate(code, line)
   if ('cause' in done) {
     return { status: 'failed', text: `The statement ended the process (${done.cause})`, isRestored: true }
@@ -106,7 +106,7 @@ async function evaluate(
   return toOutcome(done)
 }
 
-function toOutcome({ ok, interrupted, error, shown }: Answer<'done'>): Outcome {
+function toOutcome({ ok, interrupted, error, shown }: Answer<'done'>): StatementOutcome {
   if (interrupted) return { status: 'interrupted', text: error ?? 'Interrupted' }
   if (!ok) return { status: 'failed', text: error ?? 'failed' }
   return typeof shown === 'string' ? { status: 'shown', text: shown } : { status: 'silent' }

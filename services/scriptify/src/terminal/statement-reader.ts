@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 import { describeForeignText } from './charset.ts'
 import { isDotCommand, runDotCommand } from './dot-commands.ts'
 import type { History } from './history.ts'
-import type { Outcome, Session } from './session.ts'
+import type { Session, StatementOutcome } from './session.ts'
 
 /** Tells whether an entry asks to leave: exit, quit or die, in the words of either language. */
 export const isExitCommand = (entry: string): boolean =>
@@ -76,7 +76,7 @@ const print = (text: string): void => void process.stdout.write(`${text}\n`)
 /** Moves to the next line, unless the cursor is at the beginning of one. */
 const freshLine = (columns: number): string => `${' '.repeat(columns)}\r\x1b[K`
 
-function reportFailure(outcome: Outcome): void {
+function reportFailure(outcome: StatementOutcome): void {
   if (outcome.status === 'failed' || outcome.status === 'interrupted') {
     const rest =
       'isRestored' in outcome ? '; the session was restored to the state before this statement' : ''
