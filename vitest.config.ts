@@ -117,7 +117,7 @@ export function project(name: string, test: ProjectTest): TestProjectInlineConfi
     test: {
       name,
       // How long something may take to come true on a busy machine; Vitest's own second is over before a process has started.
-      expect: { poll: { timeout: 60_000 } },
+      expect: { poll: { timeout: 120_000 } },
       testTimeout: 300_000,
       // A hook may wait for an image that is built for the first time.
       hookTimeout: 600_000,

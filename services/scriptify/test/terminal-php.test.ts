@@ -93,7 +93,7 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     },
   ]
   it('survives errors, exits, signals and memory exhaustion, one after the other', async () => {
-    await using terminal = await openTerminal()
+    await using terminal = await openTerminal(undefined, { SCRIPTIFY_MEMORY_LIMIT: '64M' })
     await terminal.enter("$kept = ['a' => [1, 'é']];")
     await terminal.enter('$closure = fn (int $n): int => 2 * $n;')
     await terminal.enter('function twice(int $n) { return 2 * $n; }')
@@ -289,7 +289,10 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     })
 
     const openWithout = async () => {
-      const terminal = await openTerminal(['--no-preload'], { PHP_INI_SCAN_DIR: `:${INI}` })
+      const terminal = await openTerminal(['--no-preload'], {
+        PHP_INI_SCAN_DIR: `:${INI}`,
+        SCRIPTIFY_MEMORY_LIMIT: '64M',
+      })
       expect(terminal.banner).toContain('No copy by fork')
       await terminal.enter("$kept = ['a' => [1, 'é']];")
       await terminal.enter('function twice(int $n) { return 2 * $n; }')

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { type IPty, spawn } from '@lydell/node-pty'
 
-const WAIT_MS = 60_000
+const WAIT_MS = 120_000
 
 /** A program on a pseudo-terminal, driven like a person does: type, look, go on. */
 export interface Typist extends AsyncDisposable {

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 /** Resolves once `condition` holds; throws when it does not within `timeoutMs`. */
 export async function waitFor(
   condition: () => boolean | Promise<boolean>,
-  timeoutMs = 60_000,
+  timeoutMs = 120_000,
 ): Promise<void> {
   const end = Date.now() + timeoutMs
   while (!(await condition())) {

@@ -58,7 +58,7 @@ export function createFactorGuard(dependencies: FactorGuardDependencies) {
   return {
     run,
 
-    /** Runs a login by a factor: notices it, and remembers the client for logins by the password. */
+    /** Runs a login by a factor: mails about a new client, and remembers the client for logins by the password. */
     async logIn(
       client: FactorClient,
       attempt: FactorAttempt,
