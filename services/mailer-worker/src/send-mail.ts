@@ -1,7 +1,6 @@
 import { errorMessage } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import { SealedForAnotherMail, type Sealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
-import type { Settlement } from '@latchkey/shared/mail-outbox/settle-mail.ts'
 import { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { UnrecoverableError } from 'bullmq'
 import { ZodError } from 'zod'
@@ -9,6 +8,7 @@ import type { Envelope, EnvelopeContext, MailEnvelope } from './envelope/mail-en
 import type { MailMetrics } from './mail-metrics.ts'
 import type { Sender } from './senders/sender.ts'
 import { PermanentFailure } from './senders/sender.ts'
+import type { Settlement } from './settle-mail.ts'
 
 export interface SendMailDependencies {
   open: Sealer['open']

@@ -6,8 +6,6 @@ import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/s
 import { registerDispatchAge, registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
-import { createSettlement } from '@latchkey/shared/mail-outbox/settle-mail.ts'
-import { createOutboxSweep } from '@latchkey/shared/mail-outbox/sweep-outbox.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { findSenderDomain } from '@latchkey/shared/settings/addresses.ts'
 import type { Tracing } from '@latchkey/shared/telemetry/tracing.ts'
@@ -25,6 +23,8 @@ import { registerQueueGauges } from './queue-gauges.ts'
 import { createRepeatedTask } from './repeated-task.ts'
 import { createSendMail } from './send-mail.ts'
 import type { Sender } from './senders/sender.ts'
+import { createSettlement } from './settle-mail.ts'
+import { createOutboxSweep } from './sweep-outbox.ts'
 
 export interface WorkerDependencies {
   db: Database

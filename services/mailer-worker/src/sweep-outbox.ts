@@ -1,7 +1,11 @@
-import type { Clock } from '../clock.ts'
-import { MailJob } from '../mail-queue/mail-job.ts'
-import type { MailQueue } from '../mail-queue/mail-queue.ts'
-import type { DueQuery, OutboxEntry, OutboxRepository } from './outbox-repository.ts'
+import type { Clock } from '@latchkey/shared/clock.ts'
+import type {
+  DueQuery,
+  OutboxEntry,
+  OutboxRepository,
+} from '@latchkey/shared/mail-outbox/outbox-repository.ts'
+import { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
+import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 
 export interface SweepDependencies {
   outbox: Pick<OutboxRepository, 'findLeftBehind' | 'findToRecheck' | 'markDispatched' | 'remove'>

@@ -1,6 +1,6 @@
+import type { OutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
+import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { z } from 'zod'
-import { rootReason } from '../root-reason.ts'
-import type { OutboxRepository } from './outbox-repository.ts'
 
 export interface SettlementDependencies {
   outbox: Pick<OutboxRepository, 'has' | 'remove'>
