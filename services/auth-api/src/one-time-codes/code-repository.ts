@@ -7,7 +7,8 @@ export interface StoredCode {
   expiresAt: Date
 }
 
-interface CodeRow {
+/** The columns of `StoredCode`, as `find` selects them. */
+export interface CodeRow {
   id: unknown
   code_hash: string
   expires_at: Date
@@ -18,10 +19,10 @@ export interface CodeTable<Code, Row> {
   statements: Readonly<Record<'insert' | 'find' | 'countAttempt' | 'use', Statement>>
   /** The value by which codes are found, for a user id or an e-mail. */
   toKey: (text: string, db: Queryable) => SqlValue
-  /** The values of a new row for the columns that only this table has. */
-  toValues: (code: Code, db: Queryable) => readonly SqlValue[]
-  /** Adds what those columns say to what every row has. */
-  fromRow: (row: Row, code: StoredCode, db: Queryable) => Code
+  /** The values of `insert`, in its order. */
+  toValues: (code: Code, now: Date, db: Queryable) => readonly SqlValue[]
+  /** The code that a row of `find` contains. */
+  fromRow: (row: Row, db: Queryable) => Code
 }
 
 export interface CodeRepository<Code> {
@@ -38,7 +39,7 @@ export interface CodeRepository<Code> {
 }
 
 /** Creates the repository of one table. Given a transaction, it works inside that transaction. */
-export function createCodeRepository<Code extends StoredCode, Row extends object>(
+export function createCodeRepository<Code, Row extends object>(
   db: Queryable,
   { statements, toKey, toValues, fromRow }: CodeTable<Code, Row>,
 ): CodeRepository<Code> {
@@ -47,16 +48,11 @@ export function createCodeRepository<Code extends StoredCode, Row extends object
 
   return {
     async insert(code, now) {
-      const { id, codeHash, expiresAt } = code
-      const values = [codeHash, now, expiresAt, ...toValues(code, db)]
-      await db.execute(statements.insert, [db.toUuidValue(id), ...values])
+      await db.execute(statements.insert, toValues(code, now, db))
     },
     async find(key) {
-      const rows = await db.query<CodeRow & Row>(statements.find, [toKey(key, db)])
-      return rows.map((row) => {
-        const { id, code_hash: codeHash, expires_at: expiresAt } = row
-        return fromRow(row, { id: db.fromUuidValue(id), codeHash, expiresAt }, db)
-      })
+      const rows = await db.query<Row>(statements.find, [toKey(key, db)])
+      return rows.map((row) => fromRow(row, db))
     },
     countAttempt: (id, maximum, now) => changesOne(statements.countAttempt, id, maximum, now),
     use: (id, now) => changesOne(statements.use, id, now),

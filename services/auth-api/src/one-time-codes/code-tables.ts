@@ -1,5 +1,5 @@
 import { fold, type Language } from '@latchkey/shared/users/user.ts'
-import type { CodeTable, StoredCode } from './code-repository.ts'
+import type { CodeRow, CodeTable, StoredCode } from './code-repository.ts'
 
 /** A requested password reset. */
 export interface Reset extends StoredCode {
@@ -12,7 +12,7 @@ export interface Reset extends StoredCode {
   usedAt?: Date | undefined
 }
 
-interface ResetRow {
+interface ResetRow extends CodeRow {
   userid: unknown
   email: string
   token_hash: string
@@ -46,14 +46,26 @@ export const RESETS: CodeTable<Reset, ResetRow> = {
     },
   },
   toKey: fold,
-  toValues: ({ userid, email, tokenHash }, db) => [db.toUuidValue(userid), email, tokenHash, null, null],
-  fromRow: ({ userid, email, token_hash, confirmed_at, used_at }, code, db) => ({
-    ...code,
-    userid: db.fromUuidValue(userid),
-    email,
-    tokenHash: token_hash,
-    confirmedAt: confirmed_at ?? undefined,
-    usedAt: used_at ?? undefined,
+  toValues: (reset, now, db) => [
+    db.toUuidValue(reset.id),
+    reset.codeHash,
+    now,
+    reset.expiresAt,
+    db.toUuidValue(reset.userid),
+    reset.email,
+    reset.tokenHash,
+    null,
+    null,
+  ],
+  fromRow: (row, db) => ({
+    id: db.fromUuidValue(row.id),
+    codeHash: row.code_hash,
+    expiresAt: row.expires_at,
+    userid: db.fromUuidValue(row.userid),
+    email: row.email,
+    tokenHash: row.token_hash,
+    confirmedAt: row.confirmed_at ?? undefined,
+    usedAt: row.used_at ?? undefined,
   }),
 }
 
@@ -63,7 +75,7 @@ export interface EmailChange extends StoredCode {
   email: string
 }
 
-interface EmailChangeRow {
+interface EmailChangeRow extends CodeRow {
   userid: unknown
   email: string
 }
@@ -92,8 +104,21 @@ export const EMAIL_CHANGES: CodeTable<EmailChange, EmailChangeRow> = {
     },
   },
   toKey: (userid, db) => db.toUuidValue(userid),
-  toValues: ({ userid, email }, db) => [db.toUuidValue(userid), email.normalize('NFC')],
-  fromRow: ({ userid, email }, code, db) => ({ ...code, userid: db.fromUuidValue(userid), email }),
+  toValues: (change, now, db) => [
+    db.toUuidValue(change.id),
+    change.codeHash,
+    now,
+    change.expiresAt,
+    db.toUuidValue(change.userid),
+    change.email.normalize('NFC'),
+  ],
+  fromRow: (row, db) => ({
+    id: db.fromUuidValue(row.id),
+    codeHash: row.code_hash,
+    expiresAt: row.expires_at,
+    userid: db.fromUuidValue(row.userid),
+    email: row.email,
+  }),
 }
 
 /** A sign-up that waits for its code. */
@@ -106,8 +131,7 @@ export interface SignUp extends StoredCode {
   tokenHash: string
 }
 
-interface SignUpRow {
-  email_key: string
+interface SignUpRow extends CodeRow {
   email: string
   username: string
   name: string | null
@@ -127,8 +151,7 @@ export const SIGN_UPS: CodeTable<SignUp, SignUpRow> = {
     },
     find: {
       name: 'sign_up-find',
-      text: `select id, code_hash, expires_at,
-          email_key, email, username, name, language, password_hash, token_hash
+      text: `select id, code_hash, expires_at, email, username, name, language, password_hash, token_hash
         from sign_up where email_key = $1 order by created_at desc, id desc`,
     },
     countAttempt: {
@@ -140,22 +163,28 @@ export const SIGN_UPS: CodeTable<SignUp, SignUpRow> = {
     use: { name: 'sign_up-use', text: 'delete from sign_up where id = $1 and expires_at > $2' },
   },
   toKey: fold,
-  toValues: ({ email, username, name = null, language, passwordHash, tokenHash }) => [
-    fold(email),
-    email.normalize('NFC'),
-    username.normalize('NFC'),
-    name,
-    language,
-    passwordHash,
-    tokenHash,
+  toValues: (signUp, now, db) => [
+    db.toUuidValue(signUp.id),
+    signUp.codeHash,
+    now,
+    signUp.expiresAt,
+    fold(signUp.email),
+    signUp.email.normalize('NFC'),
+    signUp.username.normalize('NFC'),
+    signUp.name ?? null,
+    signUp.language,
+    signUp.passwordHash,
+    signUp.tokenHash,
   ],
-  fromRow: ({ email, username, name, language, password_hash, token_hash }, code) => ({
-    ...code,
-    email,
-    username,
-    name: name ?? undefined,
-    language,
-    passwordHash: password_hash,
-    tokenHash: token_hash,
+  fromRow: (row, db) => ({
+    id: db.fromUuidValue(row.id),
+    codeHash: row.code_hash,
+    expiresAt: row.expires_at,
+    email: row.email,
+    username: row.username,
+    name: row.name ?? undefined,
+    language: row.language,
+    passwordHash: row.password_hash,
+    tokenHash: row.token_hash,
   }),
 }
