@@ -3,8 +3,7 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { CheckCode } from '../../one-time-codes/check-code.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
-import type { Reset } from '../../one-time-codes/code-tables.ts'
-import type { ResetRepository } from './reset-repository.ts'
+import type { Reset, ResetRepository } from './reset-repository.ts'
 
 export interface ConfirmCodeDependencies {
   checkCode: CheckCode<Reset>

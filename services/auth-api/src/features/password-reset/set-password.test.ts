@@ -5,7 +5,7 @@ import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { describe, expect, it } from 'vitest'
-import type { Reset } from '../../one-time-codes/code-tables.ts'
+import type { Reset } from './reset-repository.ts'
 import { createSetPassword } from './set-password.ts'
 
 const NOW = 1_700_000_000_000

@@ -9,9 +9,8 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
-import type { Reset } from '../../one-time-codes/code-tables.ts'
 import { resetRefused } from './confirm-code.ts'
-import type { ResetRepository } from './reset-repository.ts'
+import type { Reset, ResetRepository } from './reset-repository.ts'
 
 export interface SetPasswordDependencies {
   transaction: Database['transaction']

@@ -5,10 +5,10 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { CheckCode } from '../../one-time-codes/check-code.ts'
 import type { CodeRepository } from '../../one-time-codes/code-repository.ts'
-import type { EmailChange } from '../../one-time-codes/code-tables.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { LockUser } from '../../tokens/token-validity.ts'
 import type { ApplyEmailChange } from './apply-email-change.ts'
+import type { EmailChange } from './email-change-repository.ts'
 
 export interface ConfirmEmailChangeDependencies {
   transaction: Database['transaction']

@@ -8,9 +8,9 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { CodeRepository } from '../../one-time-codes/code-repository.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
-import type { EmailChange } from '../../one-time-codes/code-tables.ts'
 import { issueCode, lifetimeOf } from '../../one-time-codes/issue-code.ts'
 import { tellOwner } from '../../one-time-codes/tell-owner.ts'
+import type { EmailChange } from './email-change-repository.ts'
 
 export interface RequestEmailChangeDependencies {
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'findByLogin'>

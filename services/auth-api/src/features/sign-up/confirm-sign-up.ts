@@ -6,8 +6,8 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { CheckCode } from '../../one-time-codes/check-code.ts'
 import type { CodeRepository } from '../../one-time-codes/code-repository.ts'
-import type { SignUp } from '../../one-time-codes/code-tables.ts'
 import type { IssuedToken, IssueToken, TokenUser } from '../../tokens/issue-token.ts'
+import type { SignUp } from './sign-up-repository.ts'
 
 export interface ConfirmSignUpDependencies {
   transaction: Database['transaction']

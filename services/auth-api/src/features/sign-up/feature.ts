@@ -5,10 +5,10 @@ import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { createCodeCheck } from '../../one-time-codes/check-code.ts'
 import { createCodeRepository } from '../../one-time-codes/code-repository.ts'
-import { SIGN_UPS } from '../../one-time-codes/code-tables.ts'
 import { createConfirmSignUp, signUpRefused } from './confirm-sign-up.ts'
 import { createRequestSignUp } from './request-sign-up.ts'
 import { signUpRoutes } from './routes.ts'
+import { SIGN_UPS } from './sign-up-repository.ts'
 
 /** Adds the two steps of a sign-up, where SIGN_UP is `on`. */
 export async function addSignUp(app: FastifyInstance, config: Config, core: Core): Promise<void> {

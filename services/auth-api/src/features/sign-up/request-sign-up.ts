@@ -10,10 +10,10 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { CodeRepository } from '../../one-time-codes/code-repository.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
-import type { SignUp } from '../../one-time-codes/code-tables.ts'
 import { issueCode, lifetimeOf } from '../../one-time-codes/issue-code.ts'
 import { tellOwner } from '../../one-time-codes/tell-owner.ts'
 import { roundUpDuration } from '../../round-up-duration.ts'
+import type { SignUp } from './sign-up-repository.ts'
 
 export interface RequestSignUpDependencies {
   transaction: Database['transaction']
