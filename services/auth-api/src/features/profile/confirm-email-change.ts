@@ -4,16 +4,15 @@ import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { CheckCode } from '../../one-time-codes/check-code.ts'
-import type { CodeRepository } from '../../one-time-codes/code-repository.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { LockUser } from '../../tokens/token-validity.ts'
 import type { ApplyEmailChange } from './apply-email-change.ts'
-import type { EmailChange } from './email-change-repository.ts'
+import type { EmailChange, EmailChangeRepository } from './email-change-repository.ts'
 
 export interface ConfirmEmailChangeDependencies {
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'findById'>
-  changesIn: (transaction: Queryable) => Pick<CodeRepository<EmailChange>, 'use'>
+  changesIn: (transaction: Queryable) => Pick<EmailChangeRepository, 'use'>
   checkCode: CheckCode<EmailChange>
   lockUser: LockUser
   applyEmailChange: ApplyEmailChange

@@ -1,4 +1,10 @@
-import type { CodeRow, CodeTable, StoredCode } from '../../one-time-codes/code-repository.ts'
+import type { Queryable } from '@latchkey/shared/database/database.ts'
+import {
+  type CodeRow,
+  type CodeTable,
+  createCodeRepository,
+  type StoredCode,
+} from '../../one-time-codes/code-repository.ts'
 
 /** A requested change of e-mail. */
 export interface EmailChange extends StoredCode {
@@ -12,7 +18,7 @@ interface EmailChangeRow extends CodeRow {
 }
 
 /** The table of the changes of e-mail. */
-export const EMAIL_CHANGES: CodeTable<EmailChange, EmailChangeRow> = {
+const EMAIL_CHANGES: CodeTable<EmailChange, EmailChangeRow> = {
   statements: {
     insert: {
       name: 'email_change-insert',
@@ -51,3 +57,8 @@ export const EMAIL_CHANGES: CodeTable<EmailChange, EmailChangeRow> = {
     email: row.email,
   }),
 }
+
+export type EmailChangeRepository = ReturnType<typeof createEmailChangeRepository>
+
+/** Creates the repository of changes of e-mail. Given a transaction, it works inside that transaction. */
+export const createEmailChangeRepository = (db: Queryable) => createCodeRepository(db, EMAIL_CHANGES)

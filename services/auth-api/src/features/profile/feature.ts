@@ -1,14 +1,12 @@
-import type { Queryable } from '@latchkey/shared/database/database.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { reportRefusal } from '../../audit/request-audit.ts'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { createCodeCheck } from '../../one-time-codes/check-code.ts'
-import { createCodeRepository } from '../../one-time-codes/code-repository.ts'
 import { createApplyEmailChange } from './apply-email-change.ts'
 import { createChangeEmail, type EmailChangeGuards } from './change-email.ts'
 import { createConfirmEmailChange, emailChangeRefused } from './confirm-email-change.ts'
-import { EMAIL_CHANGES } from './email-change-repository.ts'
+import { createEmailChangeRepository } from './email-change-repository.ts'
 import { createProfileRepository, type ProfileRecord } from './profile-repository.ts'
 import { createRequestEmailChange } from './request-email-change.ts'
 import { type ProfileUpdate, profileRoutes } from './routes.ts'
@@ -72,7 +70,7 @@ function createEmailChange({ profile, reset }: Config, core: Core) {
   const clock = core.databaseClock.now
   const { ttlSeconds, attempts } = reset
   const { requireValid, lockUser } = core.tokens
-  const changesIn = (queryable: Queryable) => createCodeRepository(queryable, EMAIL_CHANGES)
+  const changesIn = createEmailChangeRepository
   const secrets = core.codeSecretsFor('email')
   const apply = createApplyEmailChange({ usersIn, notify, clock })
   const checkCode = createCodeCheck({

@@ -6,15 +6,14 @@ import { endEmailChanges } from '@latchkey/shared/users/end-codes.ts'
 import { languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
-import type { CodeRepository } from '../../one-time-codes/code-repository.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { issueCode, lifetimeOf } from '../../one-time-codes/issue-code.ts'
 import { tellOwner } from '../../one-time-codes/tell-owner.ts'
-import type { EmailChange } from './email-change-repository.ts'
+import type { EmailChangeRepository } from './email-change-repository.ts'
 
 export interface RequestEmailChangeDependencies {
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'findByLogin'>
-  changesIn: (transaction: Queryable) => Pick<CodeRepository<EmailChange>, 'insert'>
+  changesIn: (transaction: Queryable) => Pick<EmailChangeRepository, 'insert'>
   mails: Mails
   secrets: Pick<CodeSecrets, 'newCode' | 'hash' | 'hashOfNothing'>
   ttlSeconds: number

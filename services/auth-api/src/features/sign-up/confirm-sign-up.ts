@@ -5,14 +5,13 @@ import { LANGUAGE_PROPERTY } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { CheckCode } from '../../one-time-codes/check-code.ts'
-import type { CodeRepository } from '../../one-time-codes/code-repository.ts'
 import type { IssuedToken, IssueToken, TokenUser } from '../../tokens/issue-token.ts'
-import type { SignUp } from './sign-up-repository.ts'
+import type { SignUp, SignUpRepository } from './sign-up-repository.ts'
 
 export interface ConfirmSignUpDependencies {
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'insert' | 'setProperty'>
-  signUpsIn: (transaction: Queryable) => Pick<CodeRepository<SignUp>, 'use'>
+  signUpsIn: (transaction: Queryable) => Pick<SignUpRepository, 'use'>
   checkCode: CheckCode<SignUp>
   issueToken: IssueToken
   clock: Clock

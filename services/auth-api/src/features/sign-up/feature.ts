@@ -1,14 +1,12 @@
-import type { Queryable } from '@latchkey/shared/database/database.ts'
 import type { FastifyInstance } from 'fastify'
 import { reportRefusal } from '../../audit/request-audit.ts'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { createCodeCheck } from '../../one-time-codes/check-code.ts'
-import { createCodeRepository } from '../../one-time-codes/code-repository.ts'
 import { createConfirmSignUp, signUpRefused } from './confirm-sign-up.ts'
 import { createRequestSignUp } from './request-sign-up.ts'
 import { signUpRoutes } from './routes.ts'
-import { SIGN_UPS } from './sign-up-repository.ts'
+import { createSignUpRepository } from './sign-up-repository.ts'
 
 /** Adds the two steps of a sign-up, where SIGN_UP is `on`. */
 export async function addSignUp(app: FastifyInstance, config: Config, core: Core): Promise<void> {
@@ -16,7 +14,7 @@ export async function addSignUp(app: FastifyInstance, config: Config, core: Core
   const { db, transaction, usersIn, passwords, mails, clock, auditOf } = core
   const databaseTime = core.databaseClock.now
   const { ttlSeconds, attempts } = config.reset
-  const signUpsIn = (queryable: Queryable) => createCodeRepository(queryable, SIGN_UPS)
+  const signUpsIn = createSignUpRepository
   const secrets = core.codeSecretsFor('signup')
   const requestSignUp = createRequestSignUp({
     transaction,

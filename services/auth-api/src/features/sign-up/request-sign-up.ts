@@ -8,17 +8,16 @@ import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/p
 import { fold, type Language, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
-import type { CodeRepository } from '../../one-time-codes/code-repository.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { issueCode, lifetimeOf } from '../../one-time-codes/issue-code.ts'
 import { tellOwner } from '../../one-time-codes/tell-owner.ts'
 import { roundUpDuration } from '../../round-up-duration.ts'
-import type { SignUp } from './sign-up-repository.ts'
+import type { SignUpRepository } from './sign-up-repository.ts'
 
 export interface RequestSignUpDependencies {
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'findByLogin'>
-  signUpsIn: (transaction: Queryable) => Pick<CodeRepository<SignUp>, 'insert'>
+  signUpsIn: (transaction: Queryable) => Pick<SignUpRepository, 'insert'>
   mails: Mails
   secrets: Pick<CodeSecrets, 'newToken' | 'newCode' | 'hash' | 'hashOfNothing'>
   passwords: Pick<PasswordHasher, 'hash'>

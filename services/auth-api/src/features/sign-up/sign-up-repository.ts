@@ -1,5 +1,11 @@
+import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { fold, type Language } from '@latchkey/shared/users/user.ts'
-import type { CodeRow, CodeTable, StoredCode } from '../../one-time-codes/code-repository.ts'
+import {
+  type CodeRow,
+  type CodeTable,
+  createCodeRepository,
+  type StoredCode,
+} from '../../one-time-codes/code-repository.ts'
 
 /** A sign-up that waits for its code. */
 export interface SignUp extends StoredCode {
@@ -21,7 +27,7 @@ interface SignUpRow extends CodeRow {
 }
 
 /** The table of the sign-ups. A later one of the same e-mail does not end an earlier one: a stranger may have requested it. */
-export const SIGN_UPS: CodeTable<SignUp, SignUpRow> = {
+const SIGN_UPS: CodeTable<SignUp, SignUpRow> = {
   statements: {
     insert: {
       name: 'sign_up-insert',
@@ -68,3 +74,8 @@ export const SIGN_UPS: CodeTable<SignUp, SignUpRow> = {
     tokenHash: row.token_hash,
   }),
 }
+
+export type SignUpRepository = ReturnType<typeof createSignUpRepository>
+
+/** Creates the repository of sign-ups. Given a transaction, it works inside that transaction. */
+export const createSignUpRepository = (db: Queryable) => createCodeRepository(db, SIGN_UPS)
