@@ -21,12 +21,7 @@ const MAIL_FLOWS = ['services/test/reset-flow.test.ts', 'services/test/tracing.t
 /** These stop a database or Redis, which they have to themselves. */
 const MAIL_ON_CONTAINERS = ['services/mailer-worker/test/mailer.test.ts', ...MAIL_FLOWS]
 /** The soak runs these as well, on what `npm test` leaves out. */
-export const VARIED = [
-  'services/mailer-worker/test/mailer*.test.ts',
-  ...MAIL_FLOWS,
-  'services/scriptify/test/units/systemd.test.ts',
-  ...(hasDocker ? ['services/compose.test.ts'] : []),
-]
+export const VARIED = ['services/mailer-worker/test/mailer*.test.ts', ...MAIL_FLOWS]
 const LAUNCHER = ['scripts/local/**/*.test.ts']
 /** These run after all others: a container that starts or stops is a change of network, at which Chromium ends its requests. */
 const BROWSER = ['services/auth-api/test/{account-pages,docs-page,passkeys-browser}.test.ts']
@@ -45,7 +40,6 @@ const projects: TestProjectInlineConfiguration[] = [
     ...SHARED_MODULES,
     include: ['services/scriptify/test/**/*.test.ts'],
     exclude: [SOAK],
-    provide: { systemdMachines: ['php'] },
   }),
   project('mailer', {
     include: ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS],
@@ -54,9 +48,8 @@ const projects: TestProjectInlineConfiguration[] = [
     provide: { combinations: ['MySQL + Redis', 'PostgreSQL only'] },
   }),
   project('ops', {
-    include: hasDocker ? ['services/*.test.ts', 'services/test/*.test.ts'] : [],
+    include: hasDocker ? ['services/test/*.test.ts'] : [],
     exclude: [...MAIL_FLOWS, SOAK],
-    provide: { composeProfiles: ['postgres'] },
   }),
   project('api', {
     ...SHARED_MODULES,

@@ -9,18 +9,13 @@ const OF_ONE_SERVER = ['**/outage.engine.test.ts']
 /** These kill servers of clusters: they come last, two at a time, since a node that gets no processor counts as dead. */
 const FAILOVERS = ['services/test/{two-regions,mysql-clusters,postgres-failover,redis-failover}.soak.test.ts']
 
-/** The long suites, run by `npm run test:soak`: kills, outages, rolling updates, backups. */
+/** The long suites, run by `npm run test:soak`: init systems, images, kills, outages, rolling updates, backups. */
 export default configOf([
   project('soak', {
     include: [SOAK, ...VARIED],
     exclude: FAILOVERS,
     // What `npm test` leaves out of these suites.
-    provide: {
-      engine: FIRST_ENGINE,
-      combinations: ['PostgreSQL + Valkey'],
-      composeProfiles: ['mysql'],
-      systemdMachines: ['node'],
-    },
+    provide: { engine: FIRST_ENGINE, combinations: ['PostgreSQL + Valkey'] },
     testTimeout: 600_000,
   }),
   // What `npm test` leaves out of the engines.

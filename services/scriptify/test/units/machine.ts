@@ -10,13 +10,6 @@ export const HOME = '/opt/latchkey'
 
 const CGROUPS = '/sys/fs/cgroup'
 
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** The machines that a project runs the suite of systemd on: each has another version of it. */
-    systemdMachines: ('php' | 'node')[]
-  }
-}
-
 export type Machine = StartedTestContainer & AsyncDisposable
 
 /**

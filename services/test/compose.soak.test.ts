@@ -1,29 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { docker, ROOT, run } from './test/support/images.ts'
-import { type Ended, endedOf } from './test/support/scriptify-image.ts'
+import { docker, ROOT, run } from './support/images.ts'
+import { type Ended, endedOf } from './support/scriptify-image.ts'
 
 const PASSWORD = '!P4ssw0rdstr!'
 const NEW_PASSWORD = 'Qx7!mountain-Vr'
 const EMAIL = 'user@example.com'
 const CREDENTIALS = JSON.stringify({ username: EMAIL, password: PASSWORD })
 
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** The databases that a project starts the compose file on. */
-    composeProfiles: ('postgres' | 'mysql')[]
-  }
-}
-
 interface Mail {
   text: string
   to: { address: string }[]
 }
 
-describe.each(inject('composeProfiles'))('docker compose on %s', (profile) => {
+describe.each(['postgres', 'mysql'])('docker compose on %s', (profile) => {
   /** A test that does not depend on the kind of database. */
   const itOnce = it.runIf(profile === 'postgres')
   const project = `latchkey-test-${randomUUID().slice(0, 8)}`

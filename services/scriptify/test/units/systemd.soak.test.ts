@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasDocker } from '../terminal-docker.ts'
 import {
   eventually,
@@ -30,7 +30,7 @@ const args = HOSTILE.flatMap((arg) => ['--arg', arg])
 /** What each machine can run. */
 const LANGUAGES = { php: ['php', 'ts'], node: ['ts'] } as const
 
-describe.runIf(await hasDocker()).each(inject('systemdMachines'))(
+describe.runIf(await hasDocker()).each(['php', 'node'] as const)(
   'under the systemd of the %s machine',
   (kind) => {
     const languages = LANGUAGES[kind]
