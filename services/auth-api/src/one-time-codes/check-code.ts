@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { CodeRepository, StoredCode } from './code-repository.ts'
 import type { CodeSecrets } from './code-secrets.ts'
 
-export interface CodeCheckDependencies<Code> {
+export interface CheckCodeDependencies<Code> {
   codes: Pick<CodeRepository<Code>, 'find' | 'countAttempt'>
   secrets: Pick<CodeSecrets, 'isHashOf'>
   /** Number of codes that may be tried. */
@@ -24,13 +24,13 @@ export interface GivenCode {
 export type CheckCode<Code> = (key: string, given: GivenCode) => Promise<Code>
 
 /** Creates the function that checks a mailed code, and returns its row. The caller then marks the row as used. */
-export function createCodeCheck<Code extends StoredCode & { tokenHash?: string }>({
+export function createCheckCode<Code extends StoredCode & { tokenHash?: string }>({
   codes,
   secrets,
   attempts,
   refusal,
   clock,
-}: CodeCheckDependencies<Code>): CheckCode<Code> {
+}: CheckCodeDependencies<Code>): CheckCode<Code> {
   return async (key, { code, token }) => {
     const found = await codes.find(key)
     const stored = found.find(

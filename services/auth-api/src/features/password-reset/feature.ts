@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { reportRefusal } from '../../audit/request-audit.ts'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
-import { createCodeCheck } from '../../one-time-codes/check-code.ts'
+import { createCheckCode } from '../../one-time-codes/check-code.ts'
 import { roundUpDuration } from '../../round-up-duration.ts'
 import { createResetCounter } from '../../service-metrics.ts'
 import { createConfirmCode, resetRefused } from './confirm-code.ts'
@@ -30,7 +30,7 @@ export async function addPasswordReset(app: FastifyInstance, config: Config, cor
     ttlSeconds,
     clock,
   })
-  const checkCode = createCodeCheck({ codes: resets, secrets, attempts, refusal: resetRefused, clock })
+  const checkCode = createCheckCode({ codes: resets, secrets, attempts, refusal: resetRefused, clock })
   const confirmCode = createConfirmCode({ checkCode, resets, secrets, clock })
   const setPassword = createSetPassword({
     transaction,

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { reportRefusal } from '../../audit/request-audit.ts'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
-import { createCodeCheck } from '../../one-time-codes/check-code.ts'
+import { createCheckCode } from '../../one-time-codes/check-code.ts'
 import { createApplyEmailChange } from './apply-email-change.ts'
 import { createChangeEmail, type EmailChangeGuards } from './change-email.ts'
 import { createConfirmEmailChange, emailChangeRefused } from './confirm-email-change.ts'
@@ -73,7 +73,7 @@ function createEmailChange({ profile, reset }: Config, core: Core) {
   const changesIn = createEmailChangeRepository
   const secrets = core.codeSecretsFor('email')
   const apply = createApplyEmailChange({ usersIn, notify, clock })
-  const checkCode = createCodeCheck({
+  const checkCode = createCheckCode({
     codes: changesIn(db),
     secrets,
     attempts,

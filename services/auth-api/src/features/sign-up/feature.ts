@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { reportRefusal } from '../../audit/request-audit.ts'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
-import { createCodeCheck } from '../../one-time-codes/check-code.ts'
+import { createCheckCode } from '../../one-time-codes/check-code.ts'
 import { createConfirmSignUp, signUpRefused } from './confirm-sign-up.ts'
 import { createRequestSignUp } from './request-sign-up.ts'
 import { signUpRoutes } from './routes.ts'
@@ -28,7 +28,7 @@ export async function addSignUp(app: FastifyInstance, config: Config, core: Core
     ttlSeconds,
     clock: databaseTime,
   })
-  const checkCode = createCodeCheck({
+  const checkCode = createCheckCode({
     codes: signUpsIn(db),
     secrets,
     attempts,
