@@ -79,11 +79,14 @@ const projects: TestProjectInlineConfiguration[] = [
 
 export default configOf(projects)
 
-export function configOf(projects: TestProjectInlineConfiguration[]): ReturnType<typeof defineConfig> {
+// Much of a run waits for processes and containers, so more files run at once than there are processors.
+export function configOf(
+  projects: TestProjectInlineConfiguration[],
+  { maxWorkers = hasDocker ? 5 : 4 } = {},
+): ReturnType<typeof defineConfig> {
   return defineConfig({
     test: {
-      // Much of a run waits for processes and containers, so more files run at once than there are processors.
-      maxWorkers: hasDocker ? 5 : 4,
+      maxWorkers,
       globalSetup: ['services/test/servers/shared-servers.ts'],
       sequence: { sequencer: inProjectOrder(projects.map(({ test }) => String(test?.name))) },
       reporters: ['default', reportRetried],

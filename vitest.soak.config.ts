@@ -10,7 +10,7 @@ const OF_ONE_SERVER = ['**/outage.engine.test.ts']
 const FAILOVERS = ['services/test/{two-regions,mysql-clusters,postgres-failover,redis-failover}.soak.test.ts']
 
 /** The long suites, run by `npm run test:soak`: init systems, images, kills, outages, rolling updates, backups. */
-export default configOf([
+const projects = [
   project('soak', {
     include: [SOAK, ...VARIED],
     exclude: FAILOVERS,
@@ -30,4 +30,7 @@ export default configOf([
     maxWorkers: 2,
     sequence: { groupOrder: 3 },
   }),
-])
+]
+
+// Each of these files starts servers enough for both processors: with five at once, requests wait too long for a connection.
+export default configOf(projects, { maxWorkers: 3 })
