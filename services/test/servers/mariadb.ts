@@ -1,6 +1,6 @@
 import { MariaDbContainer } from '@testcontainers/mariadb'
+import { STARTUP_TIMEOUT_MS } from '../support/startup-timeout.ts'
 import type { StartedServer } from './shared-servers.ts'
-import { STARTUP_TIMEOUT_MS } from './startup-timeout.ts'
 
 export async function start(): Promise<StartedServer> {
   const container = await new MariaDbContainer('mariadb:11.8')

@@ -1,11 +1,9 @@
 import { postgresContainer } from '../support/postgres-container.ts'
 import { preparePostgres } from './prepare-postgres.ts'
 import type { StartedServer } from './shared-servers.ts'
-import { STARTUP_TIMEOUT_MS } from './startup-timeout.ts'
 
 export async function start(): Promise<StartedServer> {
   const container = await postgresContainer()
-    .withStartupTimeout(STARTUP_TIMEOUT_MS)
     .withTmpFs({ '/var/lib/postgresql': 'rw' })
     .withCommand(['postgres', ...setting('fsync', 'off'), ...setting('max_connections', '400')])
     .start()

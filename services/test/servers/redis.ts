@@ -1,6 +1,6 @@
 import { RedisContainer } from '@testcontainers/redis'
+import { STARTUP_TIMEOUT_MS } from '../support/startup-timeout.ts'
 import type { StartedServer } from './shared-servers.ts'
-import { STARTUP_TIMEOUT_MS } from './startup-timeout.ts'
 
 export async function start(): Promise<StartedServer> {
   const container = await new RedisContainer('redis:8').withStartupTimeout(STARTUP_TIMEOUT_MS).start()

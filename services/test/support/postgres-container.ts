@@ -1,5 +1,6 @@
 import { PostgreSqlContainer } from '@testcontainers/postgresql'
 import { Wait } from 'testcontainers'
+import { STARTUP_TIMEOUT_MS } from './startup-timeout.ts'
 
 const NEVER_MS = 86_400_000
 
@@ -9,6 +10,7 @@ const NEVER_MS = 86_400_000
  */
 export const postgresContainer = (): PostgreSqlContainer =>
   new PostgreSqlContainer('postgres:18')
+    .withStartupTimeout(STARTUP_TIMEOUT_MS)
     .withHealthCheck({ test: ['CMD', 'true'], interval: NEVER_MS })
     .withWaitStrategy(
       Wait.forAll([Wait.forLogMessage(/ready to accept connections/, 2), Wait.forListeningPorts()]),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { aMailJob } from '@latchkey/shared/mail-queue/test/a-mail-job.ts'
@@ -54,10 +55,11 @@ describe.each(EACH)('a $topology of $image', ({ image, topology }) => {
       })
       const warn = (details: object) => expect.fail(JSON.stringify(details))
       const counters = [1, 2].map(() => openCounters(store, { info: () => undefined, warn })('failures', 60))
-      // Keys in many slots.
-      for (let key = 0; key < 50; key++)
+      // Keys in many slots, and others at each try.
+      const keys = Array.from({ length: 50 }, () => randomUUID())
+      for (const key of keys)
         for (const [index, counter] of counters.entries())
-          expect(await counter.count(`key ${key}`)).toMatchObject({ count: index + 1 })
+          expect(await counter.count(key)).toMatchObject({ count: index + 1 })
       const request = { ip: '203.0.113.1', raw: { socket: { destroyed: false } } }
       const [here, elsewhere] = [1, 2].map(() => createKnownClients(store, (account) => account))
       await here?.remember(request, 'ada')
