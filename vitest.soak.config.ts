@@ -32,5 +32,4 @@ const projects = [
   }),
 ]
 
-// Each of these files starts servers enough for both processors: with five at once, requests wait too long for a connection.
-export default configOf(projects, { maxWorkers: 3 })
+export default configOf(projects)
