@@ -1,4 +1,12 @@
-import { configOf, engineProject, FIRST_ENGINE, project, SOAK, VARIED } from './vitest.config.ts'
+import {
+  configOf,
+  engineProject,
+  FIRST_ENGINE,
+  type ProjectTest,
+  project,
+  SOAK,
+  VARIED,
+} from './vitest.config.ts'
 
 /**
  * What clusters leave out: while one test holds the lock of a table, its node applies no change of the other nodes. What an
@@ -6,17 +14,32 @@ import { configOf, engineProject, FIRST_ENGINE, project, SOAK, VARIED } from './
  */
 const OF_ONE_SERVER = ['**/outage.engine.test.ts']
 
-/** These kill servers of clusters: they come last, two at a time, since a node that gets no processor counts as dead. */
-const FAILOVERS = ['services/test/{two-regions,mysql-clusters,postgres-failover,redis-failover}.soak.test.ts']
+/** These kill servers of clusters: they come late, two at a time, since a node that gets no processor counts as dead. */
+const FAILOVERS = ['services/test/{mysql-clusters,postgres-failover,redis-failover}.soak.test.ts']
+/** Two clusters of three servers and four services: it has the machine to itself. */
+const TWO_REGIONS = ['services/test/two-regions.soak.test.ts']
+
+/** What takes longest. CI leaves out the projects whose names begin with `long`; they run before a release. */
+const LONG = [
+  'bench/**/*.soak.test.ts',
+  'scripts/docs/**/*.soak.test.ts',
+  'services/auth-api/test/{memory,rotate-key}.soak.test.ts',
+  'services/scriptify/test/packages/**/*.soak.test.ts',
+  'services/test/{backup,come-from-php,compose-secrets,faults,one-host}.soak.test.ts',
+  'services/test/{production,prometheus,rolling-update,rotate-secret,tls}.soak.test.ts',
+]
+/** What `npm test` leaves out of the suites that it runs as well. */
+const LEFT_OUT: ProjectTest = {
+  provide: { engine: FIRST_ENGINE, combinations: ['PostgreSQL + Valkey'] },
+  testTimeout: 600_000,
+}
 
 /** The long suites, run by `npm run test:soak`: init systems, images, kills, outages, rolling updates, backups. */
 const projects = [
   project('soak', {
     include: [SOAK, ...VARIED],
-    exclude: FAILOVERS,
-    // What `npm test` leaves out of these suites.
-    provide: { engine: FIRST_ENGINE, combinations: ['PostgreSQL + Valkey'] },
-    testTimeout: 600_000,
+    exclude: [...FAILOVERS, ...TWO_REGIONS, ...LONG],
+    ...LEFT_OUT,
   }),
   // What `npm test` leaves out of the engines.
   engineProject('serializable'),
@@ -29,6 +52,12 @@ const projects = [
     testTimeout: 600_000,
     maxWorkers: 2,
     sequence: { groupOrder: 3 },
+  }),
+  project('long', { include: LONG, ...LEFT_OUT, sequence: { groupOrder: 4 } }),
+  project('long-two-regions', {
+    include: TWO_REGIONS,
+    testTimeout: 600_000,
+    sequence: { groupOrder: 5 },
   }),
 ]
 
