@@ -121,16 +121,16 @@ export const isCurrent = (status: TokenStatus, claims: Claims): status is TokenS
   isIssuedAfterValidFrom(status.user, claims)
 
 /** Returns the user of a token, as both are in the database now; throws `invalid_token` when the token has ended. */
-export type RequireValid = (db: Queryable, claims: Claims) => Promise<User>
+export type GetTokenUser = (db: Queryable, claims: Claims) => Promise<User>
 
-export interface RequireValidDependencies {
+export interface GetTokenUserDependencies {
   revocationsIn: (db: Queryable) => Pick<RevocationRepository, 'findStatus'>
   databaseTime: Clock
 }
 
 /** Creates the function that reads a token's status, within a transaction if it is given one. */
-export const createRequireValid =
-  ({ revocationsIn, databaseTime }: RequireValidDependencies): RequireValid =>
+export const createGetTokenUser =
+  ({ revocationsIn, databaseTime }: GetTokenUserDependencies): GetTokenUser =>
   async (db, claims) => {
     const status = await revocationsIn(db).findStatus(claims)
     if (!isCurrent(status, claims) || isReused(status, databaseTime())) throw revokedToken()
@@ -145,16 +145,16 @@ export type LockUser = (transaction: Queryable, claims: Claims) => Promise<User>
 
 export interface LockUserDependencies {
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'lock'>
-  requireValid: RequireValid
+  getTokenUser: GetTokenUser
 }
 
 /** Creates the function that locks the user of a token. */
 export const createLockUser =
-  ({ usersIn, requireValid }: LockUserDependencies): LockUser =>
+  ({ usersIn, getTokenUser }: LockUserDependencies): LockUser =>
   async (transaction, claims) => {
     // In this order: the status is read after the row is locked.
     const locked = usersIn(transaction).lock(claims.sub)
-    const [user] = await Promise.all([requireValid(transaction, claims), locked])
+    const [user] = await Promise.all([getTokenUser(transaction, claims), locked])
     return user
   }
 

@@ -12,7 +12,7 @@ import { createTokenIssuer } from './issue-token.ts'
 import { createRevocationRepository, sessionIdOf } from './revocation-repository.ts'
 import { importSigningKeys } from './signing-keys.ts'
 import type { StoreSession } from './store-session.ts'
-import { createLockUser, createRequireValid, createTokenValidity } from './token-validity.ts'
+import { createGetTokenUser, createLockUser, createTokenValidity } from './token-validity.ts'
 import { createTokenVerifier } from './verify-token.ts'
 
 export interface TokensDependencies {
@@ -36,7 +36,7 @@ export async function createTokens(
   const { issuer, lifetimeSeconds, revocationCacheSeconds: cacheSeconds } = settings
   const { current: key, accepted: keys, published } = await importSigningKeys(settings)
   const revocations = createRevocationRepository(db)
-  const requireValid = createRequireValid({
+  const getTokenUser = createGetTokenUser({
     revocationsIn: createRevocationRepository,
     databaseTime: databaseClock.now,
   })
@@ -64,8 +64,8 @@ export async function createTokens(
       monotonic,
     }),
     requireLogin: createRequireLogin(clock),
-    requireValid,
-    lockUser: createLockUser({ usersIn: createUserRepository, requireValid }),
+    getTokenUser,
+    lockUser: createLockUser({ usersIn: createUserRepository, getTokenUser }),
     revocations,
     endSession,
     endReused,

@@ -9,12 +9,12 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
-import type { LockUser, RequireValid, TokenValidity } from '../../tokens/token-validity.ts'
+import type { GetTokenUser, LockUser, TokenValidity } from '../../tokens/token-validity.ts'
 
 export interface ChangePasswordDependencies {
   db: Pick<Database, 'transaction'> & Queryable
   usersIn: (transaction: Queryable) => UserRepository
-  requireValid: RequireValid
+  getTokenUser: GetTokenUser
   lockUser: LockUser
   passwords: Pick<PasswordHasher, 'hash'>
   notify: SendNotice
@@ -34,7 +34,7 @@ export interface PasswordChange {
  * Throws `password_refused` with `violations`, `wrong_password`, and `invalid_token` when the token has ended.
  */
 export function createChangePassword(dependencies: ChangePasswordDependencies) {
-  const { db, usersIn, requireValid, lockUser, passwords, notify } = dependencies
+  const { db, usersIn, getTokenUser, lockUser, passwords, notify } = dependencies
   const { validity, issueToken, policy, clock } = dependencies
 
   /** Concurrent changes: the second fails, because the first has ended its token. */
@@ -63,7 +63,7 @@ export function createChangePassword(dependencies: ChangePasswordDependencies) {
   ): Promise<IssuedToken> => {
     // Cheaper than the hash of a guess, and says nothing about the current password.
     requirePolicy(password, policy)
-    await requireCurrent(await requireValid(db, caller.claims))
+    await requireCurrent(await getTokenUser(db, caller.claims))
     const client = { address: caller.audit.address, trust: 'known' } as const
     const passwordHash = await passwords.hash(password, client)
     const readAt = toNumericDate(clock())

@@ -7,11 +7,11 @@ import { changePasswordRoutes } from './routes.ts'
 /** Adds `PUT /profile/password`. */
 export async function addChangePassword(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { db, usersIn, passwords, notify, clock, requireCurrentPassword } = core
-  const { requireValid, lockUser, validity, issueToken } = core.tokens
+  const { getTokenUser, lockUser, validity, issueToken } = core.tokens
   const changePassword = createChangePassword({
     db,
     usersIn,
-    requireValid,
+    getTokenUser,
     lockUser,
     passwords,
     notify,

@@ -6,12 +6,12 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { endTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import type { LockUser, RequireValid, TokenValidity } from '../../tokens/token-validity.ts'
+import type { GetTokenUser, LockUser, TokenValidity } from '../../tokens/token-validity.ts'
 
 export interface DeleteAccountDependencies {
   db: Pick<Database, 'transaction'> & Queryable
   usersIn: (transaction: Queryable) => UserRepository
-  requireValid: RequireValid
+  getTokenUser: GetTokenUser
   lockUser: LockUser
   notify: SendNotice
   validity: Pick<TokenValidity, 'forget'>
@@ -23,11 +23,11 @@ export interface DeleteAccountDependencies {
  * `wrong_password`, and `invalid_token` when the token has ended.
  */
 export function createDeleteAccount(dependencies: DeleteAccountDependencies) {
-  const { db, usersIn, requireValid, lockUser, notify, validity, clock } = dependencies
+  const { db, usersIn, getTokenUser, lockUser, notify, validity, clock } = dependencies
 
   /** `requireCurrent` throws unless the client has sent the user's current password. */
   return async ({ claims, audit }: Caller, requireCurrent: (user: User) => Promise<void>): Promise<void> => {
-    await requireCurrent(await requireValid(db, claims))
+    await requireCurrent(await getTokenUser(db, claims))
     await db.transaction(async (transaction) => {
       const users = usersIn(transaction)
       const user = await lockUser(transaction, claims)

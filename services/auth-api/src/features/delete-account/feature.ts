@@ -14,11 +14,11 @@ const AccountDeletion = z
 export function addDeleteAccount(app: FastifyInstance, config: Config, core: Core): void {
   if (config.profile.deletion !== 'on') return
   const { db, usersIn, notify, clock, callerOf, requireCurrentPassword, freshFactorProblems } = core
-  const { requireValid, lockUser, validity } = core.tokens
+  const { getTokenUser, lockUser, validity } = core.tokens
   const deleteAccount = createDeleteAccount({
     db,
     usersIn,
-    requireValid,
+    getTokenUser,
     lockUser,
     notify,
     validity,

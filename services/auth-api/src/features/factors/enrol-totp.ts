@@ -7,13 +7,13 @@ import type { RequireCurrentPassword } from '../../require-current-password.ts'
 import type { FactorGuard, LoggedInClient } from '../../second-factor/guard-factor.ts'
 import type { Enrolled, SecondFactor } from '../../second-factor/second-factor.ts'
 import { findStep, newTotpSecret, totpUri } from '../../second-factor/totp.ts'
-import type { LockUser, RequireValid } from '../../tokens/token-validity.ts'
+import type { GetTokenUser, LockUser } from '../../tokens/token-validity.ts'
 import { codeRefused } from './prove-code.ts'
 
 export interface EnrolTotpDependencies {
   db: Queryable
   transaction: Database['transaction']
-  requireValid: RequireValid
+  getTokenUser: GetTokenUser
   lockUser: LockUser
   requireCurrentPassword: RequireCurrentPassword
   secondFactor: Pick<SecondFactor, 'add' | 'secrets'>
@@ -44,7 +44,7 @@ const MAX_APPS = 3
 
 /** Creates what adds an authenticator app: a secret, and its confirmation by the first code. */
 export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
-  const { db, transaction, requireValid, lockUser, requireCurrentPassword } = dependencies
+  const { db, transaction, getTokenUser, lockUser, requireCurrentPassword } = dependencies
   const { secondFactor, guard, productName, clock } = dependencies
   const { secrets } = secondFactor
 
@@ -54,7 +54,7 @@ export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
      * `requireCurrentPassword` throws.
      */
     async begin({ currentPassword, name }: TotpRequest, client: LoggedInClient): Promise<Enrolment> {
-      await requireCurrentPassword(await requireValid(db, client.claims), currentPassword, client)
+      await requireCurrentPassword(await getTokenUser(db, client.claims), currentPassword, client)
       return transaction(async (db) => {
         const user = await lockUser(db, client.claims)
         const factors = createFactorRepository(db)

@@ -14,7 +14,7 @@ export async function addFactors(app: FastifyInstance, config: Config, core: Cor
   const { db, transaction, secondFactor, limits, notify, notifyNewClient, requireCurrentPassword, clock } =
     core
   const { auditOf, callerOf } = core
-  const { requireValid, lockUser, issueToken } = core.tokens
+  const { getTokenUser, lockUser, issueToken } = core.tokens
   if (!secondFactor) return
   const { count } = secondFactor
   const guard = createFactorGuard({ limits, notifyNewClient, count, field: config.login.field })
@@ -22,7 +22,7 @@ export async function addFactors(app: FastifyInstance, config: Config, core: Cor
   const answer = createAnswerChallenge({ secondFactor, guard, proveCode })
   const stepUp = createStepUp({
     db,
-    requireValid,
+    getTokenUser,
     secondFactor,
     guard,
     proveCode,
@@ -33,7 +33,7 @@ export async function addFactors(app: FastifyInstance, config: Config, core: Cor
   const enrolTotp = createEnrolTotp({
     db,
     transaction,
-    requireValid,
+    getTokenUser,
     lockUser,
     requireCurrentPassword,
     secondFactor,
@@ -41,7 +41,7 @@ export async function addFactors(app: FastifyInstance, config: Config, core: Cor
     productName: config.secondFactor.productName,
     clock,
   })
-  const factors = createManageFactors({ db, transaction, requireValid, lockUser, secondFactor, clock })
+  const factors = createManageFactors({ db, transaction, getTokenUser, lockUser, secondFactor, clock })
   const clientOf = (request: FastifyRequest) => ({ request, ...callerOf(request) })
   await app.register(factorRoutes, {
     answer: (given, request) => answer(given, { request, audit: auditOf(request) }),

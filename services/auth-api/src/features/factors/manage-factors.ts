@@ -4,12 +4,12 @@ import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { createFactorRepository, type Factor } from '@latchkey/shared/factors/factor-repository.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import type { LockUser, RequireValid } from '../../tokens/token-validity.ts'
+import type { GetTokenUser, LockUser } from '../../tokens/token-validity.ts'
 
 export interface ManageFactorsDependencies {
   db: Queryable
   transaction: Database['transaction']
-  requireValid: RequireValid
+  getTokenUser: GetTokenUser
   lockUser: LockUser
   secondFactor: Pick<SecondFactor, 'remove' | 'recoveryCodes'>
   clock: Clock
@@ -17,7 +17,7 @@ export interface ManageFactorsDependencies {
 
 /** Creates what lists, names and removes the factors of a user. All of it throws `invalid_token` when the token has ended. */
 export function createManageFactors(dependencies: ManageFactorsDependencies) {
-  const { db, transaction, requireValid, lockUser, secondFactor, clock } = dependencies
+  const { db, transaction, getTokenUser, lockUser, secondFactor, clock } = dependencies
 
   return {
     /** Lists the confirmed factors of a user, and counts the recovery codes that are left. */
@@ -29,7 +29,7 @@ export function createManageFactors(dependencies: ManageFactorsDependencies) {
 
     /** Throws `factor_not_found`. */
     async rename({ claims }: Caller, id: string, name: string): Promise<void> {
-      const { userid } = await requireValid(db, claims)
+      const { userid } = await getTokenUser(db, claims)
       if (!(await createFactorRepository(db).rename(id, userid, name))) throw noSuchFactor()
     },
 

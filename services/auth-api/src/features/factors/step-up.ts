@@ -7,12 +7,12 @@ import type { RequireCurrentPassword } from '../../require-current-password.ts'
 import type { FactorGuard, LoggedInClient } from '../../second-factor/guard-factor.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
-import type { RequireValid } from '../../tokens/token-validity.ts'
+import type { GetTokenUser } from '../../tokens/token-validity.ts'
 import { codeKindOf, type ProveCode } from './prove-code.ts'
 
 export interface StepUpDependencies {
   db: Queryable
-  requireValid: RequireValid
+  getTokenUser: GetTokenUser
   secondFactor: Pick<SecondFactor, 'stepUp'>
   guard: Pick<FactorGuard, 'run'>
   proveCode: ProveCode
@@ -32,7 +32,7 @@ export interface StepUp {
  * `second_factor_refused`, and what `requireCurrentPassword` throws.
  */
 export function createStepUp(dependencies: StepUpDependencies) {
-  const { db, requireValid, secondFactor, guard, proveCode, requireCurrentPassword, issueToken, clock } =
+  const { db, getTokenUser, secondFactor, guard, proveCode, requireCurrentPassword, issueToken, clock } =
     dependencies
 
   async function stepUpByPassword(
@@ -49,7 +49,7 @@ export function createStepUp(dependencies: StepUpDependencies) {
   }
 
   return async ({ code, currentPassword = '' }: StepUp, client: LoggedInClient): Promise<IssuedToken> => {
-    const user = await requireValid(db, client.claims)
+    const user = await getTokenUser(db, client.claims)
     if (code === undefined) return stepUpByPassword(user, currentPassword, client)
     return guard.run(client, { userid: user.userid, kind: codeKindOf(code) }, () =>
       secondFactor.stepUp(client, proveCode(code, client.audit)),

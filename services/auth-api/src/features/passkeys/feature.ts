@@ -12,7 +12,7 @@ import { createStepUpByPasskey } from './step-up-by-passkey.ts'
 /** Adds passkeys, as a second factor and in place of a password, if SECOND_FACTOR is `on` and PASSKEY_ORIGINS names a page. */
 export async function addPasskeys(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { secondFactor, db, clock, limits, notifyNewClient, requireCurrentPassword, auditOf, callerOf } = core
-  const { requireValid } = core.tokens
+  const { getTokenUser } = core.tokens
   const { rpId, origins } = config.passkeys
   if (!secondFactor || rpId === undefined || origins.length === 0) return
   const { count } = secondFactor
@@ -24,7 +24,7 @@ export async function addPasskeys(app: FastifyInstance, config: Config, core: Co
   const stepUp = createStepUpByPasskey({
     party,
     db,
-    requireValid,
+    getTokenUser,
     secondFactor,
     toOptions,
     provePasskey,
@@ -33,7 +33,7 @@ export async function addPasskeys(app: FastifyInstance, config: Config, core: Co
   const register = createRegisterPasskey({
     party,
     db,
-    requireValid,
+    getTokenUser,
     requireCurrentPassword,
     secondFactor,
     guard,

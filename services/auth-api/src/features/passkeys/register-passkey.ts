@@ -8,7 +8,7 @@ import type { RequireCurrentPassword } from '../../require-current-password.ts'
 import { CHALLENGE_SECONDS } from '../../second-factor/challenges.ts'
 import type { FactorGuard, LoggedInClient } from '../../second-factor/guard-factor.ts'
 import type { Enrolled, SecondFactor } from '../../second-factor/second-factor.ts'
-import type { RequireValid } from '../../tokens/token-validity.ts'
+import type { GetTokenUser } from '../../tokens/token-validity.ts'
 import {
   INVALID,
   loadWebAuthn,
@@ -25,7 +25,7 @@ import {
 export interface RegisterPasskeyDependencies {
   party: RelyingParty
   db: Queryable
-  requireValid: RequireValid
+  getTokenUser: GetTokenUser
   requireCurrentPassword: RequireCurrentPassword
   secondFactor: Pick<SecondFactor, 'challenges' | 'add'>
   guard: Pick<FactorGuard, 'run'>
@@ -45,7 +45,7 @@ const MAX_KEY_BYTES = 1_100
 
 /** Creates what adds a passkey: the options for the browser, and the check of what its authenticator answers. */
 export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies) {
-  const { party, db, requireValid, requireCurrentPassword, secondFactor, guard, clock } = dependencies
+  const { party, db, getTokenUser, requireCurrentPassword, secondFactor, guard, clock } = dependencies
   const { challenges } = secondFactor
 
   async function add({ name, credential }: Registration, client: LoggedInClient): Promise<Enrolled> {
@@ -76,7 +76,7 @@ export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies)
       currentPassword: string,
       client: LoggedInClient,
     ): Promise<PublicKeyCredentialCreationOptionsJSON> {
-      const user = await requireValid(db, client.claims)
+      const user = await getTokenUser(db, client.claims)
       await requireCurrentPassword(user, currentPassword, client)
       const passkeys = passkeysOf(await createFactorRepository(db).find(user.userid))
       if (passkeys.length >= MAX_PASSKEYS) throw tooManyPasskeys()

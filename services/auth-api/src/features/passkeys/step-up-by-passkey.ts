@@ -4,7 +4,7 @@ import type { FactorGuard, LoggedInClient } from '../../second-factor/guard-fact
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
-import type { RequireValid } from '../../tokens/token-validity.ts'
+import type { GetTokenUser } from '../../tokens/token-validity.ts'
 import { type RelyingParty, readSignedChallenge } from './passkey.ts'
 import type { PasskeyOptions } from './passkey-options.ts'
 import type { ProvePasskey } from './prove-passkey.ts'
@@ -12,7 +12,7 @@ import type { ProvePasskey } from './prove-passkey.ts'
 export interface StepUpByPasskeyDependencies {
   party: RelyingParty
   db: Queryable
-  requireValid: RequireValid
+  getTokenUser: GetTokenUser
   secondFactor: Pick<SecondFactor, 'challenges' | 'stepUp'>
   toOptions: PasskeyOptions
   provePasskey: ProvePasskey
@@ -21,13 +21,13 @@ export interface StepUpByPasskeyDependencies {
 
 /** Creates what raises a token by a passkey of its user. */
 export function createStepUpByPasskey(dependencies: StepUpByPasskeyDependencies) {
-  const { party, db, requireValid, secondFactor, toOptions, provePasskey, guard } = dependencies
+  const { party, db, getTokenUser, secondFactor, toOptions, provePasskey, guard } = dependencies
   const { challenges } = secondFactor
 
   return {
     /** Returns the options for a passkey of the user. Throws `invalid_token`, and `passkey_refused` for a user without one. */
     async begin({ claims }: Caller) {
-      const user = await requireValid(db, claims)
+      const user = await getTokenUser(db, claims)
       return toOptions(await challenges.issue(user, 'latchkey-passkey-stepup'), user.userid)
     },
 

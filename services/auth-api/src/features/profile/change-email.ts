@@ -3,7 +3,7 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import { wrongPassword } from '../../require-current-password.ts'
 import { roundUpDuration } from '../../round-up-duration.ts'
 import type { Caller, Claims } from '../../tokens/claims.ts'
-import type { RequireValid } from '../../tokens/token-validity.ts'
+import type { GetTokenUser } from '../../tokens/token-validity.ts'
 import { type ApplyEmailChange, isSameMailbox } from './apply-email-change.ts'
 import type { RequestEmailChange } from './request-email-change.ts'
 
@@ -11,7 +11,7 @@ export interface ChangeEmailDependencies {
   /** Whether another mailbox has to be confirmed by a code: EMAIL_CHANGE is `confirmed`. */
   isConfirmed: boolean
   db: Queryable
-  requireValid: RequireValid
+  getTokenUser: GetTokenUser
   /** Throws for a user with a second factor who has not logged in with it recently. */
   requireFreshFactor: (user: User, claims: Claims) => void
   requestEmailChange: RequestEmailChange
@@ -29,7 +29,7 @@ export interface EmailChangeGuards {
 
 /** Creates what changes an e-mail: at once, or by the code of a mail to the new address. */
 export function createChangeEmail(dependencies: ChangeEmailDependencies) {
-  const { isConfirmed, db, requireValid, requireFreshFactor } = dependencies
+  const { isConfirmed, db, getTokenUser, requireFreshFactor } = dependencies
   const { requestEmailChange, applyEmailChange } = dependencies
 
   const needsCode = (user: User, email: string): boolean => isConfirmed && !isSameMailbox(user, email)
@@ -53,7 +53,7 @@ export function createChangeEmail(dependencies: ChangeEmailDependencies) {
     update: () => Promise<Result>,
   ): Promise<Result> {
     if (!isConfirmed) return limitTaken(update)
-    const user = await requireValid(db, caller.claims)
+    const user = await getTokenUser(db, caller.claims)
     if (!needsCode(user, email)) return update()
     if (currentPassword === undefined)
       throw wrongPassword('Send the current password as currentPassword to change the e-mail')

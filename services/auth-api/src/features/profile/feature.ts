@@ -16,13 +16,13 @@ import { createUpdateProfile } from './update-profile.ts'
 export async function addProfile(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { db, transaction, usersIn, databaseClock, callerOf, requireCurrentPassword } = core
   const { limitCodes, limitEmailChanges, limitEmailChangesTo, limitTakenEmails } = core.limits
-  const { requireValid } = core.tokens
+  const { getTokenUser } = core.tokens
   const { changeEmail, guardEmailChange, confirmEmailChange } = createEmailChange(config, core)
   const updateProfile = createUpdateProfile({
     transaction,
     usersIn,
     profilesIn: createProfileRepository,
-    requireValid,
+    getTokenUser,
     changeEmail,
     clock: databaseClock.now,
   })
@@ -69,7 +69,7 @@ function createEmailChange({ profile, reset }: Config, core: Core) {
   // One replica stores when a code ends, and another one may check it.
   const clock = core.databaseClock.now
   const { ttlSeconds, attempts } = reset
-  const { requireValid, lockUser } = core.tokens
+  const { getTokenUser, lockUser } = core.tokens
   const changesIn = createEmailChangeRepository
   const secrets = core.codeSecretsFor('email')
   const apply = createApplyEmailChange({ usersIn, notify, clock })
@@ -84,7 +84,7 @@ function createEmailChange({ profile, reset }: Config, core: Core) {
     ...createChangeEmail({
       isConfirmed: profile.emailChange === 'confirmed',
       db,
-      requireValid,
+      getTokenUser,
       requireFreshFactor,
       requestEmailChange: createRequestEmailChange({ usersIn, changesIn, mails, secrets, ttlSeconds, clock }),
       applyEmailChange: apply,

@@ -3,7 +3,7 @@ import type { Database, Queryable, Transaction } from '@latchkey/shared/database
 import { LANGUAGE_PROPERTY, type Language, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import type { RequireValid } from '../../tokens/token-validity.ts'
+import type { GetTokenUser } from '../../tokens/token-validity.ts'
 import type { ProfileRecord, ProfileRepository } from './profile-repository.ts'
 
 export interface ProfileChange {
@@ -16,7 +16,7 @@ export interface UpdateProfileDependencies {
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => UserRepository
   profilesIn: (transaction: Queryable) => ProfileRepository
-  requireValid: RequireValid
+  getTokenUser: GetTokenUser
   /** Changes the e-mail, or mails a code that confirms it; throws `email_taken`. */
   changeEmail: (transaction: Transaction, user: User, email: string, caller: Caller) => Promise<void>
   clock: Clock
@@ -27,7 +27,7 @@ export interface UpdateProfileDependencies {
  * `email_taken`, and `invalid_token` when the token has ended.
  */
 export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
-  const { transaction, usersIn, profilesIn, requireValid, changeEmail, clock } = dependencies
+  const { transaction, usersIn, profilesIn, getTokenUser, changeEmail, clock } = dependencies
 
   return (caller: Caller, { name, email, language }: ProfileChange): Promise<ProfileRecord | undefined> =>
     transaction(async (db) => {
@@ -38,13 +38,13 @@ export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
       // Either locks the user, so there is one update at a time: no key of users_property prevents two languages.
       const locked = name === undefined ? users.lock(userid) : users.setName(userid, name)
       // A replica remembers tokens as valid for REVOCATION_CACHE. For one that has ended, the change is rolled back.
-      const valid = requireValid(db, claims)
+      const tokenUser = getTokenUser(db, claims)
       if (email === undefined && language === undefined) {
         // Sent together.
-        const [, , profile] = await Promise.all([locked, valid, find()])
+        const [, , profile] = await Promise.all([locked, tokenUser, find()])
         return profile
       }
-      const [, user] = await Promise.all([locked, valid])
+      const [, user] = await Promise.all([locked, tokenUser])
       if (email !== undefined) await changeEmail(db, user, email, caller)
       if (language !== undefined)
         await Promise.all([users.setProperty(userid, LANGUAGE_PROPERTY, language), users.touch(userid)])

@@ -9,11 +9,11 @@ import { createUserSessions } from './user-sessions.ts'
 export async function addSessions(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   if (config.sessions.mode !== 'on') return
   const { db, clock, callerOf } = core
-  const { requireValid, endSession, validity } = core.tokens
+  const { getTokenUser, endSession, validity } = core.tokens
   const sessions = createUserSessions({
     db,
     sessions: createSessionRepository(db),
-    requireValid,
+    getTokenUser,
     endSession,
     validity,
     clock,

@@ -6,12 +6,12 @@ import type { Caller } from '../../tokens/claims.ts'
 import type { EndSession } from '../../tokens/end-session.ts'
 import { sessionIdOf } from '../../tokens/revocation-repository.ts'
 import type { SessionRepository, UserSession } from '../../tokens/session-repository.ts'
-import type { RequireValid, TokenValidity } from '../../tokens/token-validity.ts'
+import type { GetTokenUser, TokenValidity } from '../../tokens/token-validity.ts'
 
 export interface UserSessionsDependencies {
   db: Queryable
   sessions: Pick<SessionRepository, 'list' | 'find'>
-  requireValid: RequireValid
+  getTokenUser: GetTokenUser
   endSession: EndSession
   validity: Pick<TokenValidity, 'forgetSession'>
   clock: Clock
@@ -25,14 +25,14 @@ export interface ListedSession extends UserSession {
 
 /** Creates what lists the sessions of a user to their owner, and ends one of them. */
 export function createUserSessions(dependencies: UserSessionsDependencies) {
-  const { db, sessions, requireValid, endSession, validity, clock } = dependencies
+  const { db, sessions, getTokenUser, endSession, validity, clock } = dependencies
 
   return {
     /** Lists the sessions of a token's user that have not ended; throws `invalid_token` when that of the token has. */
     async list({ claims }: Caller): Promise<ListedSession[]> {
       const currentId = sessionIdOf(claims)
       const [user, found] = await Promise.all([
-        requireValid(db, claims),
+        getTokenUser(db, claims),
         sessions.list(claims.sub, currentId, new Date(clock())),
       ])
       return found
@@ -46,7 +46,7 @@ export function createUserSessions(dependencies: UserSessionsDependencies) {
      */
     async end({ claims, audit }: Caller, id: string): Promise<void> {
       const [user, session] = await Promise.all([
-        requireValid(db, claims),
+        getTokenUser(db, claims),
         sessions.find(claims.sub, id, new Date(clock())),
       ])
       if (!session || !isOpen(user, session))
