@@ -3,7 +3,7 @@ import { createFactorSealer } from '@latchkey/shared/factors/factor-sealer.ts'
 import { FACTORS_PROPERTY, factorKindsOf } from '@latchkey/shared/factors/user-factors.ts'
 import type { TextSealer } from '@latchkey/shared/secrets/sealed-text.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
-import { endTokens } from '@latchkey/shared/users/valid-from.ts'
+import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import { printable } from '@latchkey/text/printable.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { formatTable } from '../console/columns.ts'
@@ -31,7 +31,7 @@ export async function removeAccountFactors(
       throw new Error(`${printable(user.username)} has no second factor`)
     await factors.deleteAll(userid)
     await users.setProperty(userid, FACTORS_PROPERTY, null)
-    await endTokens(users, user, clock())
+    await revokeUserTokens(users, user, clock())
     await recordEvent(transaction, 'factors.removed', userid, clock(), reason.trim())
     await notify(transaction, user, { template: 'factor-removed' }, undefined)
   })

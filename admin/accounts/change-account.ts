@@ -1,6 +1,6 @@
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
-import { endTokens } from '@latchkey/shared/users/valid-from.ts'
+import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import { printable } from '@latchkey/text/printable.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { requireNoFaults } from '../fault.ts'
@@ -24,7 +24,7 @@ export function setAccountRole(
   return changeAccount(db, login, async (users, user, transaction) => {
     const { userid } = user
     await users.setRole(userid, role || null)
-    await endTokens(users, user, clock())
+    await revokeUserTokens(users, user, clock())
     await recordEvent(transaction, 'role.changed', userid, clock())
     await notify(transaction, user, { template: 'roles-changed', role: role || 'user' }, undefined)
   })
@@ -41,7 +41,7 @@ export async function setAccountPassword(
   return changeAccount(db, login, async (users, user, transaction) => {
     const { userid } = user
     await users.setPassword(userid, passwordHash)
-    await endTokens(users, user, clock())
+    await revokeUserTokens(users, user, clock())
     await endCodes(transaction, userid, new Date(clock()))
     await recordEvent(transaction, 'password.changed', userid, clock())
     await notify(transaction, user, { template: 'password-changed' }, undefined)
@@ -67,7 +67,7 @@ export function deleteAccount({ db, clock }: AdminContext, login: string): Promi
   return changeAccount(db, login, async (users, user, transaction) => {
     if (user.deletedAt) throw new Error(`${printable(user.username)} is deleted already`)
     await users.softDelete(user.userid)
-    await endTokens(users, user, clock())
+    await revokeUserTokens(users, user, clock())
     await endCodes(transaction, user.userid, new Date(clock()))
     await recordEvent(transaction, 'account.deleted', user.userid, clock())
   })
@@ -86,7 +86,7 @@ export function restoreAccount({ db, clock }: AdminContext, login: string): Prom
 export function revokeTokens({ db, clock }: AdminContext, login: string): Promise<User> {
   return changeAccount(db, login, async (users, user, transaction) => {
     const { userid } = user
-    await endTokens(users, user, clock())
+    await revokeUserTokens(users, user, clock())
     await endCodes(transaction, userid, new Date(clock()))
     await recordEvent(transaction, 'sessions.logged_out', userid, clock())
   })

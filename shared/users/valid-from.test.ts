@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { ada } from './test/ada.ts'
 import { languageOf, validFromOf } from './user.ts'
-import { endTokens } from './valid-from.ts'
+import { revokeUserTokens } from './valid-from.ts'
 
 /** A user whose tokens were ended at each of these moments, in milliseconds. */
 async function timesAfter(...moments: number[]): Promise<number[]> {
@@ -13,7 +13,7 @@ async function timesAfter(...moments: number[]): Promise<number[]> {
   }
   const times: number[] = []
   for (const now of moments) {
-    user = await endTokens(users, user, now)
+    user = await revokeUserTokens(users, user, now)
     times.push(validFromOf(user))
   }
   expect(stored).toEqual(times)

@@ -7,7 +7,7 @@ import type { UserRepository } from './user-repository.ts'
  * the previous one is not earlier. `except` is the `jti` of a token that stays valid. Returns the user with the new time. Needs
  * a transaction that has locked the user before it read `user`.
  */
-export async function endTokens(
+export async function revokeUserTokens(
   users: Pick<UserRepository, 'setProperty'>,
   user: User,
   now: number,

@@ -1,5 +1,5 @@
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { endTokens } from '@latchkey/shared/users/valid-from.ts'
+import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { countRows, createTestDatabase } from '../../test/support/test-database.ts'
@@ -177,7 +177,7 @@ describe('GET /sessions', () => {
         await database.db.transaction(async (db) => {
           const users = createUserRepository(db)
           const found = await users.lockAndFind(user.userid)
-          if (found) await endTokens(users, found, Date.now())
+          if (found) await revokeUserTokens(users, found, Date.now())
         })
         return aToken(user)
       },

@@ -15,7 +15,7 @@ export interface TokenStatus {
   user: User | undefined
   /** The token was refreshed, and is refused from this moment on. */
   refreshedUntil: Date | undefined
-  hasSessionEnded: boolean
+  isSessionRevoked: boolean
 }
 
 interface StatusRow extends UserRow {
@@ -32,7 +32,7 @@ const FIND_STATUS: Statement = {
 }
 
 // Both keep a row that exists. On MySQL they are not `insert ignore`, which ignores other faults too.
-const END_REFRESHED: Statement = {
+const REVOKE_REFRESHED: Statement = {
   name: 'token-end-refreshed',
   text: {
     postgres: `insert into token_revocation (id, revoked_from, expires_at)
@@ -44,7 +44,7 @@ const END_REFRESHED: Statement = {
   },
 }
 
-const END_SESSION: Statement = {
+const REVOKE_SESSION: Statement = {
   name: 'session-end',
   text: {
     postgres: `insert into token_revocation (id, revoked_from, expires_at) values ($1, $2, $3)
@@ -73,7 +73,7 @@ export function createRevocationRepository(db: Queryable) {
     return {
       user,
       refreshedUntil: row?.token_revoked_from ?? undefined,
-      hasSessionEnded: Boolean(row?.session_revoked_from),
+      isSessionRevoked: Boolean(row?.session_revoked_from),
     }
   }
 
@@ -84,18 +84,18 @@ export function createRevocationRepository(db: Queryable) {
      * Ends a token that is being refreshed, from `until` on, unless that has been done already or its user is deleted.
      * Resolves with its status.
      */
-    async endRefreshed(claims: Claims, until: Date): Promise<TokenStatus> {
+    async revokeRefreshed(claims: Claims, until: Date): Promise<TokenStatus> {
       const expiresAt = new Date(claims.exp * 1000)
       const [status] = await Promise.all([
         findStatus(claims),
-        db.execute(END_REFRESHED, [userKey(db, claims), tokenKey(claims), until, expiresAt]),
+        db.execute(REVOKE_REFRESHED, [userKey(db, claims), tokenKey(claims), until, expiresAt]),
       ])
       return status
     },
 
     /** Ends every token of a session; `expiresAt` is the end of the last of them. */
-    async endSession(id: string, now: Date, expiresAt: Date): Promise<void> {
-      await db.execute(END_SESSION, [id, now, expiresAt])
+    async revokeSession(id: string, now: Date, expiresAt: Date): Promise<void> {
+      await db.execute(REVOKE_SESSION, [id, now, expiresAt])
     },
 
     /** Records the use of a challenge; true for the one call that does. After false, its transaction has failed. */

@@ -16,27 +16,27 @@ const CLAIMS = someClaims()
 function aValidity(cacheSeconds: number) {
   let now = 1_000_000
   let user: User | undefined = ada()
-  let hasSessionEnded = false
+  let isSessionRevoked = false
   let refreshedUntil: Date | undefined
-  const endReused = vi.fn(async () => {
-    hasSessionEnded = true
+  const revokeReused = vi.fn(async () => {
+    isSessionRevoked = true
   })
-  const findStatus = vi.fn(async (): Promise<TokenStatus> => ({ user, refreshedUntil, hasSessionEnded }))
+  const findStatus = vi.fn(async (): Promise<TokenStatus> => ({ user, refreshedUntil, isSessionRevoked }))
   return {
     validity: createTokenValidity({
       revocations: { findStatus },
-      endReused,
+      revokeReused,
       cacheSeconds,
       databaseTime: () => now,
       monotonic: () => now,
     }),
     findStatus,
-    endReused,
+    revokeReused,
     refreshUntil: (milliseconds: number) => {
       refreshedUntil = new Date(milliseconds)
     },
-    endSession: () => {
-      hasSessionEnded = true
+    revokeSession: () => {
+      isSessionRevoked = true
     },
     deleteUser: () => {
       user = undefined
@@ -73,7 +73,7 @@ describe('the validity of a token', () => {
     const { promise: isRead, resolve: end } = Promise.withResolvers<void>()
     findStatus.mockImplementationOnce(async () => {
       await isRead
-      return { user: undefined, refreshedUntil: undefined, hasSessionEnded: false }
+      return { user: undefined, refreshedUntil: undefined, isSessionRevoked: false }
     })
     const earlier = validity.check(CLAIMS, audit)
     validity.forget(CLAIMS)
@@ -98,13 +98,13 @@ describe('the validity of a token', () => {
   })
 
   it('is forgotten with its session, and that of another session is not', async () => {
-    const { validity, endSession } = aValidity(5)
+    const { validity, revokeSession } = aValidity(5)
     const [later, elsewhere] = [
       { ...CLAIMS, jti: 'two' },
       { ...CLAIMS, jti: 'three', sid: 'another' },
     ]
     for (const claims of [CLAIMS, later, elsewhere]) await validity.check(claims, audit)
-    endSession()
+    revokeSession()
     validity.forgetSession(sessionIdOf(CLAIMS))
     for (const claims of [CLAIMS, later])
       await expect(validity.check(claims, audit)).rejects.toMatchObject(REVOKED)
@@ -136,22 +136,22 @@ describe('the validity of a token', () => {
   })
 
   it('ends with the grace after its refresh, and a use after that ends its session once', async () => {
-    const { validity, refreshUntil, endReused, passSeconds } = aValidity(5)
+    const { validity, refreshUntil, revokeReused, passSeconds } = aValidity(5)
     refreshUntil(1_002_000)
     expect(await validity.check(CLAIMS, audit)).toBe(CLAIMS)
     passSeconds(1.999)
     expect(await validity.check(CLAIMS, audit), 'within the grace').toBe(CLAIMS)
-    expect(endReused).not.toHaveBeenCalled()
+    expect(revokeReused).not.toHaveBeenCalled()
     passSeconds(0.001)
     for (const attempt of ['first', 'second'])
       await expect(validity.check(CLAIMS, audit), attempt).rejects.toMatchObject(REVOKED)
-    expect(endReused).toHaveBeenCalledExactlyOnceWith({ claims: CLAIMS, audit })
+    expect(revokeReused).toHaveBeenCalledExactlyOnceWith({ claims: CLAIMS, audit })
   })
 
   it('of one token says nothing about another token of the user', async () => {
-    const { validity, endSession } = aValidity(5)
+    const { validity, revokeSession } = aValidity(5)
     await validity.check(CLAIMS, audit)
-    endSession()
+    revokeSession()
     await expect(validity.check({ ...CLAIMS, jti: 'two' }, audit)).rejects.toMatchObject(REVOKED)
     expect(await validity.check(CLAIMS, audit)).toBe(CLAIMS)
   })
@@ -176,7 +176,7 @@ const validFrom = (time: number, exempt?: string): User =>
 it.each<{ why: string; status: Partial<TokenStatus>; is?: true }>([
   { why: 'of a user who is gone', status: { user: undefined } },
   { why: 'of a deleted user', status: { user: ada({ deletedAt: new Date(0) }) } },
-  { why: 'of an ended session', status: { hasSessionEnded: true } },
+  { why: 'of an ended session', status: { isSessionRevoked: true } },
   { why: 'issued before the valid-from time', status: { user: validFrom(1_001) } },
   { why: 'issued at the valid-from time', status: { user: validFrom(1_000) }, is: true },
   {
@@ -185,6 +185,6 @@ it.each<{ why: string; status: Partial<TokenStatus>; is?: true }>([
     is: true,
   },
 ])('a token $why is current: $is', ({ status, is = false }) => {
-  const found = { user: ada(), refreshedUntil: undefined, hasSessionEnded: false, ...status }
+  const found = { user: ada(), refreshedUntil: undefined, isSessionRevoked: false, ...status }
   expect(isCurrent(found, CLAIMS)).toBe(is)
 })

@@ -11,7 +11,7 @@ import { type RevocationRepository, sessionIdOf, type TokenStatus } from './revo
 export interface TokenValidityOptions {
   revocations: Pick<RevocationRepository, 'findStatus'>
   /** Receives a token that was used after it had been refreshed: two clients have it, and one of them may be a thief. */
-  endReused: (caller: Caller) => Promise<void>
+  revokeReused: (caller: Caller) => Promise<void>
   /** How long a token's status is remembered, in seconds. 0 reads it for each request. */
   cacheSeconds: number
   /** The clock of the database, by which a replica has stored the end of a token. */
@@ -45,7 +45,7 @@ interface Reading {
  */
 export function createTokenValidity({
   revocations,
-  endReused,
+  revokeReused,
   cacheSeconds,
   databaseTime,
   monotonic,
@@ -90,7 +90,7 @@ export function createTokenValidity({
       const { role } = status
       if (role === undefined) throw revokedToken()
       if (isReused(status, databaseTime())) {
-        await endReused({ claims, audit })
+        await revokeReused({ claims, audit })
         forget(claims)
         throw revokedToken()
       }
@@ -115,7 +115,7 @@ export const isReused = ({ refreshedUntil }: Pick<TokenStatus, 'refreshedUntil'>
 
 /** Whether the user of a token exists, its session has not ended, and it was issued after the user's valid-from time. */
 export const isCurrent = (status: TokenStatus, claims: Claims): status is TokenStatus & { user: User } =>
-  !status.hasSessionEnded &&
+  !status.isSessionRevoked &&
   status.user !== undefined &&
   !status.user.deletedAt &&
   isIssuedAfterValidFrom(status.user, claims)

@@ -7,9 +7,9 @@ import type { DatabaseClock } from '../database-clock.ts'
 import { createRequireLogin } from './authentication.ts'
 import type { Caller } from './claims.ts'
 import { type ClockSkewDependencies, createClockSkew } from './clock-skew.ts'
-import { createEndSession } from './end-session.ts'
 import { createTokenIssuer } from './issue-token.ts'
 import { createRevocationRepository, sessionIdOf } from './revocation-repository.ts'
+import { createRevokeSession } from './revoke-session.ts'
 import { importSigningKeys } from './signing-keys.ts'
 import type { StoreSession } from './store-session.ts'
 import { createGetTokenUser, createLockUser, createTokenValidity } from './token-validity.ts'
@@ -40,10 +40,10 @@ export async function createTokens(
     revocationsIn: createRevocationRepository,
     databaseTime: databaseClock.now,
   })
-  const endSession = createEndSession({ revocations, lifetimeSeconds, clock })
+  const revokeSession = createRevokeSession({ revocations, lifetimeSeconds, clock })
   /** Ends the session of a token that is used after it was refreshed: two clients have it. */
-  const endReused = async ({ claims, audit }: Caller): Promise<void> => {
-    await endSession(sessionIdOf(claims), claims.exp)
+  const revokeReused = async ({ claims, audit }: Caller): Promise<void> => {
+    await revokeSession(sessionIdOf(claims), claims.exp)
     audit.report({ name: 'token.reused', userid: claims.sub })
   }
   return {
@@ -58,7 +58,7 @@ export async function createTokens(
     }),
     validity: createTokenValidity({
       revocations,
-      endReused,
+      revokeReused,
       cacheSeconds,
       databaseTime: databaseClock.now,
       monotonic,
@@ -67,7 +67,7 @@ export async function createTokens(
     getTokenUser,
     lockUser: createLockUser({ usersIn: createUserRepository, getTokenUser }),
     revocations,
-    endSession,
-    endReused,
+    revokeSession,
+    revokeReused,
   }
 }

@@ -201,7 +201,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
     isTooOld: ({ session }: ModelToken): boolean =>
       time.now >= session.startedAt + SETTINGS.sessionLifetimeMs,
 
-    endSession(token: ModelToken): void {
+    revokeSession(token: ModelToken): void {
       token.session.endedAt ??= time.elapsed
     },
 
@@ -263,7 +263,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
       user.oldPasswords.push(user.password)
       user.password = password
       mails.push(`password-changed ${user.email}`)
-      this.endTokens(user)
+      this.revokeTokens(user)
       endCodesOf(user)
     },
 
@@ -286,7 +286,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
     isOpenChange: (change: ModelChange): boolean =>
       !change.isUsed && change.expiresAt > time.now && change.attempts < SETTINGS.resetAttempts,
 
-    endTokens(user: ModelUser): void {
+    revokeTokens(user: ModelUser): void {
       this.change(user, { generation: user.generation + 1 })
     },
 
@@ -295,7 +295,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
       const { user } = token
       if (fold(user.email) !== fold(email)) {
         endCodesOf(user)
-        this.endTokens(user)
+        this.revokeTokens(user)
         token.generation = user.generation
         this.record('email.changed', user)
         mails.push(`email-changed ${user.email}`)

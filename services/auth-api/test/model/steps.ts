@@ -196,7 +196,7 @@ async function logOut(step: StepContext): Promise<void> {
   const answer = await replicas.send(replica, { url: '/logout', token: token.jwt, ...body })
   if (!expectAdmission(answer, model, token)) return
   expectStatus(answer, 204)
-  model.endSession(token)
+  model.revokeSession(token)
   await expectEndedHere(step, token)
 }
 
@@ -209,7 +209,7 @@ async function logOutEverywhere(step: StepContext): Promise<void> {
   if (!expectAdmission(answer, model, token)) return
   expectStatus(answer, 204)
   expect(model.isValidNow(token), 'may end the others').toBe(true)
-  model.endTokens(token.user)
+  model.revokeTokens(token.user)
   model.record('sessions.logged_out', token.user)
   await expectEndedHere(step, token)
 }

@@ -6,7 +6,7 @@ import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/p
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { endTokens } from '@latchkey/shared/users/valid-from.ts'
+import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
 import type { GetTokenUser, LockUser, TokenValidity } from '../../tokens/token-validity.ts'
@@ -46,7 +46,7 @@ export function createChangePassword(dependencies: ChangePasswordDependencies) {
       const now = clock()
       // One round trip: none of them needs the answer of another one.
       const [changed] = await Promise.all([
-        endTokens(users, user, now),
+        revokeUserTokens(users, user, now),
         users.setPassword(userid, passwordHash),
         endCodes(transaction, userid, new Date(now)),
         audit.write(transaction, { name: 'password.changed', userid }),

@@ -4,7 +4,7 @@ import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { endTokens } from '@latchkey/shared/users/valid-from.ts'
+import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { GetTokenUser, LockUser, TokenValidity } from '../../tokens/token-validity.ts'
 
@@ -35,7 +35,7 @@ export function createDeleteAccount(dependencies: DeleteAccountDependencies) {
       const now = clock()
       await Promise.all([
         users.softDelete(userid),
-        endTokens(users, user, now),
+        revokeUserTokens(users, user, now),
         endCodes(transaction, userid, new Date(now)),
         audit.write(transaction, { name: 'account.deleted', userid }),
         notify(transaction, user, { template: 'account-deleted' }, audit.address),

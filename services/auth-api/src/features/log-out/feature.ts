@@ -6,8 +6,8 @@ import { logOutRoutes } from './routes.ts'
 /** Adds `POST /logout`. */
 export async function addLogOut(app: FastifyInstance, core: Core): Promise<void> {
   const { transaction, usersIn, clock } = core
-  const { endSession, validity, lockUser } = core.tokens
-  const logOut = createLogOut({ endSession, validity, transaction, usersIn, lockUser, clock })
+  const { revokeSession, validity, lockUser } = core.tokens
+  const logOut = createLogOut({ revokeSession, validity, transaction, usersIn, lockUser, clock })
   await app.register(logOutRoutes, {
     logOut: (request, options) => logOut(core.callerOf(request), options),
   })

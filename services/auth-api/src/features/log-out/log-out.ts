@@ -1,14 +1,14 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { endTokens } from '@latchkey/shared/users/valid-from.ts'
+import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import type { EndSession } from '../../tokens/end-session.ts'
 import { sessionIdOf } from '../../tokens/revocation-repository.ts'
+import type { RevokeSession } from '../../tokens/revoke-session.ts'
 import type { LockUser, TokenValidity } from '../../tokens/token-validity.ts'
 
 export interface LogOutDependencies {
-  endSession: EndSession
+  revokeSession: RevokeSession
   validity: Pick<TokenValidity, 'forget'>
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'setProperty'>
@@ -21,10 +21,10 @@ export interface LogOutDependencies {
  * `invalid_token` when the token has ended itself.
  */
 export function createLogOut(dependencies: LogOutDependencies) {
-  const { endSession, validity, transaction, usersIn, lockUser, clock } = dependencies
+  const { revokeSession, validity, transaction, usersIn, lockUser, clock } = dependencies
 
   async function endOneSession({ claims, audit }: Caller): Promise<void> {
-    await endSession(sessionIdOf(claims), claims.exp)
+    await revokeSession(sessionIdOf(claims), claims.exp)
     audit.report({ name: 'session.logged_out', userid: claims.sub })
   }
 
@@ -33,7 +33,7 @@ export function createLogOut(dependencies: LogOutDependencies) {
     transaction(async (db) => {
       const user = await lockUser(db, claims)
       await Promise.all([
-        endTokens(usersIn(db), user, clock()),
+        revokeUserTokens(usersIn(db), user, clock()),
         audit.write(db, { name: 'sessions.logged_out', userid: user.userid }),
       ])
     })

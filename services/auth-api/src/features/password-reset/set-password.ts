@@ -6,7 +6,7 @@ import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/p
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import { fold, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { endTokens } from '@latchkey/shared/users/valid-from.ts'
+import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { resetRefused } from './confirm-code.ts'
@@ -100,7 +100,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
       const users = usersIn(db)
       await Promise.all([
         users.setPassword(userid, passwordHash),
-        endTokens(users, user, now),
+        revokeUserTokens(users, user, now),
         endCodes(db, userid, new Date(now)),
         audit.write(db, { name: 'password.reset', userid }),
         notify(db, user, { template: 'password-changed' }, audit.address),

@@ -4,7 +4,7 @@ import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import { fold, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { endTokens } from '@latchkey/shared/users/valid-from.ts'
+import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { Caller } from '../../tokens/claims.ts'
 
 export interface ApplyEmailChangeDependencies {
@@ -38,7 +38,7 @@ export function createApplyEmailChange({
     // These follow the new e-mail. Sent with it, one of them could fail first and hide that the e-mail is taken.
     await Promise.all([
       endCodes(transaction, user.userid, new Date(now)),
-      endTokens(users, user, now, { except: claims.jti }),
+      revokeUserTokens(users, user, now, { except: claims.jti }),
       notify(transaction, user, { template: 'email-changed' }, audit.address),
       audit.write(transaction, { name: 'email.changed', userid: user.userid }),
     ])

@@ -6,9 +6,9 @@ import type { RevocationRepository } from '../../tokens/revocation-repository.ts
 import { isCurrent, isReused, revokedToken, type TokenValidity } from '../../tokens/token-validity.ts'
 
 export interface RefreshTokenDependencies {
-  revocations: Pick<RevocationRepository, 'endRefreshed'>
+  revocations: Pick<RevocationRepository, 'revokeRefreshed'>
   /** Receives a token that is refreshed again after its grace. */
-  endReused: (caller: Caller) => Promise<void>
+  revokeReused: (caller: Caller) => Promise<void>
   validity: Pick<TokenValidity, 'forget'>
   issueToken: IssueToken
   refreshWindowSeconds: number
@@ -28,17 +28,17 @@ const GRACE_MS = 10_000
  * when the session is too old or has ended, when the user is deleted, or when the token was revoked.
  */
 export function createRefreshToken(dependencies: RefreshTokenDependencies) {
-  const { revocations, endReused, validity, issueToken, clock, databaseTime } = dependencies
+  const { revocations, revokeReused, validity, issueToken, clock, databaseTime } = dependencies
 
   return async (caller: Caller): Promise<IssuedToken> => {
     const { claims, audit } = caller
     const now = clock()
     requireInWindow(claims, now, dependencies)
-    const status = await revocations.endRefreshed(claims, new Date(databaseTime() + GRACE_MS))
+    const status = await revocations.revokeRefreshed(claims, new Date(databaseTime() + GRACE_MS))
     validity.forget(claims)
     if (!isCurrent(status, claims)) throw revokedToken()
     if (isReused(status, databaseTime())) {
-      await endReused(caller)
+      await revokeReused(caller)
       throw revokedToken()
     }
     audit.report({ name: 'token.refreshed', userid: status.user.userid })

@@ -9,12 +9,12 @@ import { createUserSessions } from './user-sessions.ts'
 export async function addSessions(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   if (config.sessions.mode !== 'on') return
   const { db, clock, callerOf } = core
-  const { getTokenUser, endSession, validity } = core.tokens
+  const { getTokenUser, revokeSession, validity } = core.tokens
   const sessions = createUserSessions({
     db,
     sessions: createSessionRepository(db),
     getTokenUser,
-    endSession,
+    revokeSession,
     validity,
     clock,
   })

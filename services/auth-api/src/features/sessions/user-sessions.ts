@@ -3,8 +3,8 @@ import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { isIssuedAfterValidFrom, type User } from '@latchkey/shared/users/user.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import type { EndSession } from '../../tokens/end-session.ts'
 import { sessionIdOf } from '../../tokens/revocation-repository.ts'
+import type { RevokeSession } from '../../tokens/revoke-session.ts'
 import type { SessionRepository, UserSession } from '../../tokens/session-repository.ts'
 import type { GetTokenUser, TokenValidity } from '../../tokens/token-validity.ts'
 
@@ -12,7 +12,7 @@ export interface UserSessionsDependencies {
   db: Queryable
   sessions: Pick<SessionRepository, 'list' | 'find'>
   getTokenUser: GetTokenUser
-  endSession: EndSession
+  revokeSession: RevokeSession
   validity: Pick<TokenValidity, 'forgetSession'>
   clock: Clock
 }
@@ -25,7 +25,7 @@ export interface ListedSession extends UserSession {
 
 /** Creates what lists the sessions of a user to their owner, and ends one of them. */
 export function createUserSessions(dependencies: UserSessionsDependencies) {
-  const { db, sessions, getTokenUser, endSession, validity, clock } = dependencies
+  const { db, sessions, getTokenUser, revokeSession, validity, clock } = dependencies
 
   return {
     /** Lists the sessions of a token's user that have not ended; throws `invalid_token` when that of the token has. */
@@ -51,7 +51,7 @@ export function createUserSessions(dependencies: UserSessionsDependencies) {
       ])
       if (!session || !isOpen(user, session))
         throw new AppError('session_not_found', 'You have no such session, or it has ended')
-      await endSession(id, toNumericDate(session.expiresAt.getTime()))
+      await revokeSession(id, toNumericDate(session.expiresAt.getTime()))
       validity.forgetSession(id)
       audit.report({ name: 'session.ended', userid: user.userid })
     },
