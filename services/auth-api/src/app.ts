@@ -100,7 +100,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await server.register(keySetRoutes, { published })
   await addProfile(server, config, core)
   await addChangePassword(server, config, core)
-  addDeleteAccount(server, config, core)
+  await addDeleteAccount(server, config, core)
   await server.register(passwordPolicyRoutes, { policy: config.policy })
   await addPasswordReset(server, config, core)
   await addSignUp(server, config, core)

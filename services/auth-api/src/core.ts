@@ -22,15 +22,17 @@ import {
   describeAgent,
   type RequestAudit,
 } from './audit/request-audit.ts'
+import type { Client, LoggedInClient } from './client.ts'
 import type { Config } from './config.ts'
 import { createDatabaseClock } from './database-clock.ts'
-import { addressKey } from './limits/limit-keys.ts'
+import { addressKey, type LimitedRequest } from './limits/limit-keys.ts'
 import { createLimits } from './limits/limits.ts'
 import { createNotifyNewClient, type NotifyNewClient } from './notify-new-client.ts'
+import { createAttemptCode } from './one-time-codes/attempt-code.ts'
 import { type CodePurpose, createCodeSecrets } from './one-time-codes/code-secrets.ts'
 import { createRequireCurrentPassword } from './require-current-password.ts'
 import { createSecondFactor } from './second-factor/second-factor.ts'
-import type { Caller, Claims } from './tokens/claims.ts'
+import type { Claims } from './tokens/claims.ts'
 import { createSessionRepository } from './tokens/session-repository.ts'
 import { secretsOf } from './tokens/signing-keys.ts'
 import { createStoreSession, type StoreSession } from './tokens/store-session.ts'
@@ -104,11 +106,18 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     transaction,
     usersIn,
     notify,
+    notifyNewClient,
+    limits,
+    field: config.login.field,
     logger,
     registry,
     clock,
   })
   const requireFreshFactor = (user: User, claims: Claims) => secondFactor?.requireFresh(user, claims)
+  const clientOf = (request: AuditedRequest & LimitedRequest): Client => ({
+    request,
+    audit: auditOf(request),
+  })
   return {
     clock,
     databaseClock,
@@ -123,6 +132,7 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     tokens,
     /** Creates the tokens and codes of a purpose, and their hashes. */
     codeSecretsFor: (purpose: CodePurpose) => createCodeSecrets(purpose, secrets),
+    attemptCode: createAttemptCode(limits.limitCodes),
     /** Undefined where SECOND_FACTOR is `off`. */
     secondFactor,
     /** The problems of a route that may require a fresh second factor. */
@@ -142,10 +152,12 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     notify,
     /** Returns the audit trail of one request. */
     auditOf,
+    /** Returns the sender of a request. */
+    clientOf,
     /** Returns the sender of a request with a token. */
-    callerOf: (request: AuditedRequest & { jwt: Claims }): Caller => ({
+    callerOf: (request: AuditedRequest & LimitedRequest & { jwt: Claims }): LoggedInClient => ({
+      ...clientOf(request),
       claims: request.jwt,
-      audit: auditOf(request),
     }),
   }
 }

@@ -2,8 +2,9 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoginField } from '@latchkey/shared/users/user-repository.ts'
+import type { LoggedInClient } from './client.ts'
 import type { LimitLogin } from './limits/login-limiter.ts'
-import type { Caller, Claims } from './tokens/claims.ts'
+import type { Claims } from './tokens/claims.ts'
 
 export interface CurrentPasswordDependencies {
   passwords: Pick<PasswordHasher, 'verify'>
@@ -13,18 +14,12 @@ export interface CurrentPasswordDependencies {
   requireFreshFactor: (user: User, claims: Claims) => void
 }
 
-/** A logged-in client that sends the current password. */
-interface Client extends Pick<Caller, 'claims'> {
-  request: Parameters<LimitLogin>[0]
-  audit: Pick<Caller['audit'], 'report'>
-}
-
 /**
  * Requires the user's current password, and a token of a recent login with the second factor if the user has one. Throws
  * `insufficient_user_authentication`, `wrong_password`, which counts as a failed login of the account and of the
  * client's address, and `rate_limited` after too many of them.
  */
-export type RequireCurrentPassword = (user: User, password: string, client: Client) => Promise<void>
+export type RequireCurrentPassword = (user: User, password: string, client: LoggedInClient) => Promise<void>
 
 /** Creates the function that requires the current password of a user. */
 export const createRequireCurrentPassword =

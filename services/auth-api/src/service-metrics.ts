@@ -38,6 +38,8 @@ export const createFactorCounter = (registry: Registry) =>
     label: 'factor',
   })
 
+export type CountFactor = ReturnType<typeof createFactorCounter>
+
 /** Creates the function that counts actions of several kinds by their outcomes. */
 function createCounter<const Kind extends string>(
   registry: Registry,

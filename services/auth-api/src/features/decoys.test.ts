@@ -4,12 +4,13 @@ import { DEFAULT_POLICY } from '@latchkey/shared/passwords/test/default-policy.t
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { expect, it } from 'vitest'
+import { aClient } from '../test/a-client.ts'
 import { createRequestReset } from './password-reset/request-reset.ts'
 import { createRequestEmailChange } from './profile/request-email-change.ts'
 import { createRequestSignUp } from './sign-up/request-sign-up.ts'
 
 const EMAIL = 'grace@example.com'
-const audit = { address: '192.0.2.1', report: () => undefined, write: async () => undefined }
+const client = aClient()
 
 /** What each kind of request stores, for an e-mail that `owner` has; the mailed code is 123456. */
 function requestsFor(owner: User | undefined) {
@@ -19,6 +20,8 @@ function requestsFor(owner: User | undefined) {
     void mails.push(`${template} to ${to}${code === undefined ? '' : ` with ${code}`}`)
   const given = {
     users: { findByLogin: async () => owner },
+    limitResets: async () => undefined,
+    limitSignUps: async () => undefined,
     usersIn: () => ({ findByLogin: async () => owner }),
     transaction: <Result>(work: (db: ReturnType<typeof aTransaction>) => Promise<Result>) =>
       work(aTransaction()),
@@ -53,15 +56,15 @@ function requestsFor(owner: User | undefined) {
   return {
     stored,
     mails,
-    reset: () => createRequestReset({ ...given, resetsIn: inserting })(EMAIL, audit),
-    signUp: () =>
-      requestSignUp(
-        { email: EMAIL, username: 'grace', password: 'c0rrect-Horse!' },
-        audit,
-        async () => undefined,
-      ),
+    reset: () => createRequestReset({ ...given, resetsIn: inserting })(EMAIL, client),
+    signUp: () => requestSignUp({ email: EMAIL, username: 'grace', password: 'c0rrect-Horse!' }, client),
     emailChange: () =>
-      createRequestEmailChange({ ...given, changesIn: inserting })(aTransaction(), ada(), EMAIL, audit),
+      createRequestEmailChange({ ...given, changesIn: inserting })(
+        aTransaction(),
+        ada(),
+        EMAIL,
+        client.audit,
+      ),
   }
 }
 

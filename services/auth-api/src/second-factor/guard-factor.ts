@@ -1,28 +1,17 @@
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoginField } from '@latchkey/shared/users/user-repository.ts'
-import { type RequestAudit, reportRefusal } from '../audit/request-audit.ts'
+import { reportRefusal } from '../audit/request-audit.ts'
+import type { Client } from '../client.ts'
 import type { LimitFactors } from '../limits/factor-limiter.ts'
 import type { KnownClients } from '../limits/known-clients.ts'
-import type { LimitedRequest } from '../limits/limit-keys.ts'
 import type { NotifyNewClient } from '../notify-new-client.ts'
-import type { Caller } from '../tokens/claims.ts'
+import type { CountFactor } from '../service-metrics.ts'
 import type { IssuedToken } from '../tokens/issue-token.ts'
-import type { SecondFactor } from './second-factor.ts'
-
-/** The sender of a factor. */
-export interface FactorClient {
-  /** What the limits read of the request. */
-  request: LimitedRequest
-  audit: RequestAudit
-}
-
-/** The sender of a factor who has a token. */
-export type LoggedInClient = FactorClient & Caller
 
 export interface FactorGuardDependencies {
   limits: { limitFactors: LimitFactors; knownClients: Pick<KnownClients, 'remember'> }
   notifyNewClient: NotifyNewClient
-  count: SecondFactor['count']
+  count: CountFactor
   field: LoginField
 }
 
@@ -31,7 +20,7 @@ export interface FactorAttempt {
   userid: string
   /** The `jti` of the challenge that it answers. */
   challenge?: string
-  kind: Parameters<SecondFactor['count']>[0]
+  kind: Parameters<CountFactor>[0]
 }
 
 export type FactorGuard = ReturnType<typeof createFactorGuard>
@@ -42,7 +31,7 @@ export function createFactorGuard(dependencies: FactorGuardDependencies) {
 
   /** Runs `work` within the limits; counts and reports its refusal. */
   function run<Result>(
-    { request, audit }: FactorClient,
+    { request, audit }: Client,
     { kind, userid, challenge }: FactorAttempt,
     work: () => Promise<Result>,
   ): Promise<Result> {
@@ -60,7 +49,7 @@ export function createFactorGuard(dependencies: FactorGuardDependencies) {
 
     /** Runs a login by a factor: mails about a new client, and remembers the client for logins by the password. */
     async logIn(
-      client: FactorClient,
+      client: Client,
       attempt: FactorAttempt,
       answer: () => Promise<{ user: User; issued: IssuedToken }>,
     ): Promise<IssuedToken> {

@@ -16,9 +16,10 @@ import type { IssuedToken, IssueToken } from '../tokens/issue-token.ts'
 import type { LockUser } from '../tokens/token-validity.ts'
 import { type Challenge, challengeRefused, createChallenges } from './challenges.ts'
 import { createFactorSecrets, type FactorSecretsDependencies } from './factor-secrets.ts'
+import { createFactorGuard, type FactorGuardDependencies } from './guard-factor.ts'
 import { createRecoveryCodes } from './recovery-codes.ts'
 
-export interface SecondFactorDependencies {
+export interface SecondFactorDependencies extends Omit<FactorGuardDependencies, 'count'> {
   transaction: Database['transaction']
   usersIn: (db: Queryable) => UserRepository
   issueToken: IssueToken
@@ -72,8 +73,7 @@ export function createSecondFactor(
     challenges,
     secrets,
     recoveryCodes,
-    /** Counts an attempt to show a factor. */
-    count: createFactorCounter(registry),
+    guard: createFactorGuard({ ...dependencies, count: createFactorCounter(registry) }),
 
     /** Throws `second_factor_required`, with a challenge, for a user who has a second factor. */
     async requireAtLogin(user: User, audit: Pick<RequestAudit, 'report'>): Promise<void> {

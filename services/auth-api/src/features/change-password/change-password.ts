@@ -7,6 +7,8 @@ import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
+import type { LoggedInClient } from '../../client.ts'
+import type { RequireCurrentPassword } from '../../require-current-password.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
 import type { GetTokenUser, LockUser, TokenValidity } from '../../tokens/token-validity.ts'
@@ -16,6 +18,7 @@ export interface ChangePasswordDependencies {
   usersIn: (transaction: Queryable) => UserRepository
   getTokenUser: GetTokenUser
   lockUser: LockUser
+  requireCurrentPassword: RequireCurrentPassword
   passwords: Pick<PasswordHasher, 'hash'>
   notify: SendNotice
   validity: Pick<TokenValidity, 'forget'>
@@ -34,8 +37,8 @@ export interface PasswordChange {
  * Throws `password_refused` with `violations`, `wrong_password`, and `invalid_token` when the token has ended.
  */
 export function createChangePassword(dependencies: ChangePasswordDependencies) {
-  const { db, usersIn, getTokenUser, lockUser, passwords, notify } = dependencies
-  const { validity, issueToken, policy, clock } = dependencies
+  const { db, usersIn, getTokenUser, lockUser, requireCurrentPassword } = dependencies
+  const { passwords, notify, validity, issueToken, policy, clock } = dependencies
 
   /** Concurrent changes: the second fails, because the first has ended its token. */
   const store = ({ claims, audit }: Caller, passwordHash: string): Promise<User> =>
@@ -55,15 +58,13 @@ export function createChangePassword(dependencies: ChangePasswordDependencies) {
       return changed
     })
 
-  /** `requireCurrent` throws unless the client has sent the user's current password. */
   return async (
-    caller: Caller,
-    { password }: PasswordChange,
-    requireCurrent: (user: User) => Promise<void>,
+    { currentPassword, password }: PasswordChange,
+    caller: LoggedInClient,
   ): Promise<IssuedToken> => {
     // Cheaper than the hash of a guess, and says nothing about the current password.
     requirePolicy(password, policy)
-    await requireCurrent(await getTokenUser(db, caller.claims))
+    await requireCurrentPassword(await getTokenUser(db, caller.claims), currentPassword, caller)
     const client = { address: caller.audit.address, trust: 'known' } as const
     const passwordHash = await passwords.hash(password, client)
     const readAt = toNumericDate(clock())

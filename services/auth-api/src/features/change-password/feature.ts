@@ -13,6 +13,7 @@ export async function addChangePassword(app: FastifyInstance, config: Config, co
     usersIn,
     getTokenUser,
     lockUser,
+    requireCurrentPassword,
     passwords,
     notify,
     validity,
@@ -22,11 +23,6 @@ export async function addChangePassword(app: FastifyInstance, config: Config, co
   })
   await app.register(changePasswordRoutes, {
     freshFactorProblems: core.freshFactorProblems,
-    changePassword(request, change) {
-      const caller = core.callerOf(request)
-      return changePassword(caller, change, (user) =>
-        requireCurrentPassword(user, change.currentPassword, { request, ...caller }),
-      )
-    },
+    changePassword: (change, request) => changePassword(change, core.callerOf(request)),
   })
 }

@@ -23,7 +23,7 @@ const PasswordChangeBody = z
 export interface ChangePasswordRoutesOptions {
   freshFactorProblems: readonly ErrorCode[]
   /** `request` identifies the client, whose wrong passwords are limited. */
-  changePassword: (request: FastifyRequest, change: PasswordChange) => Promise<IssuedToken>
+  changePassword: (change: PasswordChange, request: FastifyRequest) => Promise<IssuedToken>
 }
 
 export const changePasswordRoutes: FastifyPluginAsyncZod<ChangePasswordRoutesOptions> = async (
@@ -45,6 +45,6 @@ export const changePasswordRoutes: FastifyPluginAsyncZod<ChangePasswordRoutesOpt
         response: { 200: TokenResponse },
       },
     },
-    (request) => changePassword(request, request.body),
+    (request) => changePassword(request.body, request),
   )
 }

@@ -2,10 +2,10 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
-import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
-import type { Caller } from '../../tokens/claims.ts'
+import type { LoggedInClient } from '../../client.ts'
+import type { RequireCurrentPassword } from '../../require-current-password.ts'
 import type { GetTokenUser, LockUser, TokenValidity } from '../../tokens/token-validity.ts'
 
 export interface DeleteAccountDependencies {
@@ -13,6 +13,7 @@ export interface DeleteAccountDependencies {
   usersIn: (transaction: Queryable) => UserRepository
   getTokenUser: GetTokenUser
   lockUser: LockUser
+  requireCurrentPassword: RequireCurrentPassword
   notify: SendNotice
   validity: Pick<TokenValidity, 'forget'>
   clock: Clock
@@ -23,11 +24,12 @@ export interface DeleteAccountDependencies {
  * `wrong_password`, and `invalid_token` when the token has ended.
  */
 export function createDeleteAccount(dependencies: DeleteAccountDependencies) {
-  const { db, usersIn, getTokenUser, lockUser, notify, validity, clock } = dependencies
+  const { db, usersIn, getTokenUser, lockUser, requireCurrentPassword, notify, validity, clock } =
+    dependencies
 
-  /** `requireCurrent` throws unless the client has sent the user's current password. */
-  return async ({ claims, audit }: Caller, requireCurrent: (user: User) => Promise<void>): Promise<void> => {
-    await requireCurrent(await getTokenUser(db, claims))
+  return async (currentPassword: string, caller: LoggedInClient): Promise<void> => {
+    const { claims, audit } = caller
+    await requireCurrentPassword(await getTokenUser(db, claims), currentPassword, caller)
     await db.transaction(async (transaction) => {
       const users = usersIn(transaction)
       const user = await lockUser(transaction, claims)

@@ -1,4 +1,5 @@
-import type { FactorClient, FactorGuard } from '../../second-factor/guard-factor.ts'
+import type { Client } from '../../client.ts'
+import type { FactorGuard } from '../../second-factor/guard-factor.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { codeKindOf, type ProveCode } from './prove-code.ts'
@@ -18,7 +19,7 @@ export interface ChallengeAnswer {
 /** Creates the function that exchanges the challenge of a login and a code for a token. Throws `challenge_refused` and `second_factor_refused`. */
 export const createAnswerChallenge =
   ({ secondFactor, guard, proveCode }: AnswerChallengeDependencies) =>
-  async (given: ChallengeAnswer, client: FactorClient): Promise<IssuedToken> => {
+  async (given: ChallengeAnswer, client: Client): Promise<IssuedToken> => {
     const { code } = given
     const { audit } = client
     const challenge = await secondFactor.challenges.read(given.challenge, 'latchkey-second-factor')

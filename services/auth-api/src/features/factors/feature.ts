@@ -1,7 +1,6 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
-import { createFactorGuard } from '../../second-factor/guard-factor.ts'
 import { createAnswerChallenge } from './answer-challenge.ts'
 import { createEnrolTotp } from './enrol-totp.ts'
 import { createManageFactors } from './manage-factors.ts'
@@ -11,13 +10,11 @@ import { createStepUp } from './step-up.ts'
 
 /** Adds second factors, the second step of a login, and the step-up of a token, where SECOND_FACTOR is `on`. */
 export async function addFactors(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { db, transaction, secondFactor, limits, notify, notifyNewClient, requireCurrentPassword, clock } =
-    core
-  const { auditOf, callerOf } = core
+  const { db, transaction, secondFactor, notify, requireCurrentPassword, clock } = core
+  const { clientOf, callerOf } = core
   const { getTokenUser, lockUser, issueToken } = core.tokens
   if (!secondFactor) return
-  const { count } = secondFactor
-  const guard = createFactorGuard({ limits, notifyNewClient, count, field: config.login.field })
+  const { guard } = secondFactor
   const proveCode = createProveCode({ ...secondFactor, notify, clock })
   const answer = createAnswerChallenge({ secondFactor, guard, proveCode })
   const stepUp = createStepUp({
@@ -42,13 +39,12 @@ export async function addFactors(app: FastifyInstance, config: Config, core: Cor
     clock,
   })
   const factors = createManageFactors({ db, transaction, getTokenUser, lockUser, secondFactor, clock })
-  const clientOf = (request: FastifyRequest) => ({ request, ...callerOf(request) })
   await app.register(factorRoutes, {
-    answer: (given, request) => answer(given, { request, audit: auditOf(request) }),
-    stepUp: (given, request) => stepUp(given, clientOf(request)),
+    answer: (given, request) => answer(given, clientOf(request)),
+    stepUp: (given, request) => stepUp(given, callerOf(request)),
     list: (request) => factors.list(request.jwt.sub),
-    beginTotp: (given, request) => enrolTotp.begin(given, clientOf(request)),
-    confirmTotp: (code, request) => enrolTotp.confirm(code, clientOf(request)),
+    beginTotp: (given, request) => enrolTotp.begin(given, callerOf(request)),
+    confirmTotp: (code, request) => enrolTotp.confirm(code, callerOf(request)),
     rename: (id, name, request) => factors.rename(callerOf(request), id, name),
     remove: (id, request) => factors.remove(callerOf(request), id),
     renewRecoveryCodes: (request) => factors.renewRecoveryCodes(callerOf(request)),

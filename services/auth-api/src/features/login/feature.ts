@@ -2,7 +2,6 @@ import { DEMO_PASSWORD, DEMO_USERS, hasDemoUsers } from '@latchkey/shared/users/
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
-import { roundUpRefusal } from '../../round-up-duration.ts'
 import { createLoginCounter } from '../../service-metrics.ts'
 import { type Credentials, createLogIn } from './log-in.ts'
 import { createNotifyFailedLogins } from './notify-failed-logins.ts'
@@ -16,6 +15,7 @@ export async function addLogin(app: FastifyInstance, config: Config, core: Core)
   const count = createLoginCounter(registry)
   const notifyFailedLogins = createNotifyFailedLogins({ transaction, usersIn, notify, mails, logger, clock })
   const logIn = createLogIn({
+    limitLogin,
     users,
     replaceHash: users.replaceHash,
     passwords,
@@ -33,14 +33,7 @@ export async function addLogin(app: FastifyInstance, config: Config, core: Core)
   })
   await app.register(loginRoutes, {
     hasSecondFactor: secondFactor !== undefined,
-    logIn(credentials, request) {
-      const limited = () =>
-        limitLogin(request, credentials.username, (client) =>
-          logIn(credentials, client, core.auditOf(request)),
-        )
-      // Whether the user exists shows neither in the answer nor in its time.
-      return count(roundUpRefusal('invalid_credentials', limited))
-    },
+    logIn: (credentials, request) => count(logIn(credentials, core.clientOf(request))),
   })
 }
 

@@ -5,10 +5,14 @@ import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoginField, UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { Client } from '../../client.ts'
+import type { LimitLogin } from '../../limits/login-limiter.ts'
 import type { NotifyNewClient } from '../../notify-new-client.ts'
+import { roundUpRefusal } from '../../round-up-duration.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
 
 export interface LogInDependencies {
+  limitLogin: LimitLogin
   users: Pick<UserRepository, 'findByLogin'>
   /** Replaces the stored hash by a new one of the same password, unless it has changed since it was verified. */
   replaceHash: (userid: string, oldHash: string, newHash: string) => Promise<void>
@@ -34,9 +38,10 @@ export interface Credentials {
 
 /**
  * Exchanges credentials for a token; throws `invalid_credentials`, whatever is wrong with them, `second_factor_required` after
- * the right ones, and `overloaded` when too many logins wait.
+ * the right ones, `rate_limited`, and `overloaded` when too many logins wait.
  */
 export function createLogIn({
+  limitLogin,
   users,
   replaceHash,
   passwords,
@@ -48,11 +53,11 @@ export function createLogIn({
   field,
   clock,
 }: LogInDependencies) {
-  return async (
+  async function logIn(
     { username, password }: Credentials,
     client: HashClient,
     audit: RequestAudit,
-  ): Promise<IssuedToken> => {
+  ): Promise<IssuedToken> {
     // This comes before the database is asked: under an overload most logins end here.
     passwords.requireRoom(client)
     const readAt = toNumericDate(clock())
@@ -72,6 +77,12 @@ export function createLogIn({
     await notifyNewClient(user, audit)
     return issueToken(user, readAt, audit)
   }
+
+  return (credentials: Credentials, { request, audit }: Client): Promise<IssuedToken> =>
+    // Whether the user exists shows neither in the answer nor in its time.
+    roundUpRefusal('invalid_credentials', () =>
+      limitLogin(request, credentials.username, (client) => logIn(credentials, client, audit)),
+    )
 }
 
 function reasonOf(user: User | undefined): string {

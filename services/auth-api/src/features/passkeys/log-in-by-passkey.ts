@@ -1,5 +1,6 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
-import type { FactorClient, FactorGuard } from '../../second-factor/guard-factor.ts'
+import type { Client } from '../../client.ts'
+import type { FactorGuard } from '../../second-factor/guard-factor.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import {
@@ -35,7 +36,7 @@ export function createLogInByPasskey(dependencies: LogInByPasskeyDependencies) {
     },
 
     /** Exchanges a signature for a token. Throws `passkey_refused` and `challenge_refused`. */
-    async logIn(credential: AuthenticationResponseJSON, client: FactorClient): Promise<IssuedToken> {
+    async logIn(credential: AuthenticationResponseJSON, client: Client): Promise<IssuedToken> {
       const { audit } = client
       const text = readSignedChallenge(credential, party)
       const challenge = await challenges.read(text, 'latchkey-second-factor', 'latchkey-passkey')

@@ -1,6 +1,7 @@
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
-import type { FactorGuard, LoggedInClient } from '../../second-factor/guard-factor.ts'
+import type { LoggedInClient } from '../../client.ts'
+import type { FactorGuard } from '../../second-factor/guard-factor.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'

@@ -1,11 +1,13 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
-import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { Client } from '../../client.ts'
+import type { AttemptCode } from '../../one-time-codes/attempt-code.ts'
 import type { CheckCode } from '../../one-time-codes/check-code.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import type { Reset, ResetRepository } from './reset-repository.ts'
 
 export interface ConfirmCodeDependencies {
+  attemptCode: AttemptCode
   checkCode: CheckCode<Reset>
   resets: Pick<ResetRepository, 'confirm'>
   secrets: Pick<CodeSecrets, 'newToken' | 'hash'>
@@ -20,19 +22,22 @@ export interface CodeConfirmation {
   token?: string | undefined
 }
 
+const CODE_REFUSED = { code: 'reset_refused', name: 'reset.refused', reason: 'code' } as const
+
 /**
  * Confirms a reset by the code of its mail; returns the token that `resetpassword` requires. Throws `reset_refused` for
- * every fault.
+ * every fault, and `rate_limited`.
  */
 export const createConfirmCode =
-  ({ checkCode, resets, secrets, clock }: ConfirmCodeDependencies) =>
-  async (given: CodeConfirmation, audit: Pick<RequestAudit, 'report'>): Promise<string> => {
-    const { id, userid } = await checkCode(given.email, given)
-    const token = given.token ?? secrets.newToken()
-    if (!(await resets.confirm(id, new Date(clock()), secrets.hash(id, token)))) throw resetRefused()
-    audit.report({ name: 'reset.confirmed', userid })
-    return token
-  }
+  ({ attemptCode, checkCode, resets, secrets, clock }: ConfirmCodeDependencies) =>
+  (given: CodeConfirmation, client: Client): Promise<string> =>
+    attemptCode(client, given.email, CODE_REFUSED, async () => {
+      const { id, userid } = await checkCode(given.email, given)
+      const token = given.token ?? secrets.newToken()
+      if (!(await resets.confirm(id, new Date(clock()), secrets.hash(id, token)))) throw resetRefused()
+      client.audit.report({ name: 'reset.confirmed', userid })
+      return token
+    })
 
 /** Creates the one error for every reason: the reason would only help an attacker. */
 export const resetRefused = () =>

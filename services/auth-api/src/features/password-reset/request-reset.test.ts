@@ -5,6 +5,7 @@ import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { createCodeSecrets } from '../../one-time-codes/code-secrets.ts'
+import { aClient } from '../../test/a-client.ts'
 import { createRequestReset } from './request-reset.ts'
 
 const ADA = ada()
@@ -14,6 +15,7 @@ async function variablesFor(user: User | undefined, ttlSeconds: number) {
   const accept = vi.fn(async (_transaction: Queryable, _mail: { variables: unknown }) => 'id')
   const acceptDecoy = vi.fn(async (_transaction: Queryable, _mail: { variables: unknown }) => 'id')
   const requestReset = createRequestReset({
+    limitResets: async () => undefined,
     users: { findByLogin: async () => user },
     transaction: (work) => work(aTransaction()),
     resetsIn: () => ({ insert: async () => undefined }),
@@ -22,7 +24,7 @@ async function variablesFor(user: User | undefined, ttlSeconds: number) {
     ttlSeconds,
     clock: Date.now,
   })
-  await requestReset('ada@example.com', { report: () => undefined })
+  await requestReset('ada@example.com', aClient())
   const [used, unused] = user ? [accept, acceptDecoy] : [acceptDecoy, accept]
   expect(unused).not.toHaveBeenCalled()
   return MAIL_TEMPLATES['password-reset'].parse(used.mock.calls[0]?.[1].variables)

@@ -6,11 +6,15 @@ import { accountOf } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import { fold, languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { Client } from '../../client.ts'
+import type { LimitMail } from '../../limits/mail-limiter.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { issueCode, lifetimeOf } from '../../one-time-codes/issue-code.ts'
+import { roundUpDuration } from '../../round-up-duration.ts'
 import type { ResetRepository } from './reset-repository.ts'
 
 export interface RequestResetDependencies {
+  limitResets: LimitMail
   users: Pick<UserRepository, 'findByLogin'>
   transaction: Database['transaction']
   resetsIn: (transaction: Queryable) => Pick<ResetRepository, 'insert'>
@@ -22,10 +26,11 @@ export interface RequestResetDependencies {
 
 /**
  * Begins a reset for `email` and accepts its mail; returns the reset's token. An unknown e-mail and a deleted user cause
- * the same work and the same rows, but no mail. The mail goes to the address in the user's row, not to `email`.
+ * the same work and the same rows, but no mail. The mail goes to the address in the user's row, not to `email`. Throws
+ * `rate_limited`.
  */
 export function createRequestReset(dependencies: RequestResetDependencies) {
-  const { users, transaction, resetsIn, mails, secrets, ttlSeconds, clock } = dependencies
+  const { limitResets, users, transaction, resetsIn, mails, secrets, ttlSeconds, clock } = dependencies
 
   async function findUser(email: string): Promise<User | undefined> {
     const user = await users.findByLogin('email', email)
@@ -45,7 +50,7 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
     return mails.accept(db, { ...mail, to: user.email, language: languageOf(user), expiresAt })
   }
 
-  return async (email: string, audit: Pick<RequestAudit, 'report'>): Promise<string> => {
+  async function store(email: string, audit: Pick<RequestAudit, 'report'>): Promise<string> {
     const user = await findUser(email)
     const now = new Date(clock())
     const { code, stored } = issueCode(secrets, { isDecoy: !user, now, ttlSeconds })
@@ -62,5 +67,11 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
     )
     audit.report({ name: 'reset.requested', userid: user?.userid })
     return token
+  }
+
+  return async (email: string, { request, audit }: Client): Promise<string> => {
+    await limitResets(request, email)
+    // Whether the e-mail is known shows neither in the answer nor in its time.
+    return roundUpDuration(() => store(email, audit))
   }
 }

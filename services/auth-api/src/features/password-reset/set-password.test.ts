@@ -5,6 +5,7 @@ import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { describe, expect, it } from 'vitest'
+import { aClient } from '../../test/a-client.ts'
 import type { Reset } from './reset-repository.ts'
 import { createSetPassword } from './set-password.ts'
 
@@ -38,6 +39,7 @@ async function set(situation: Situation = {}) {
     return Promise.resolve(result)
   }
   const setPassword = createSetPassword({
+    attemptCode: (_client, _account, _refusal, attempt) => attempt(),
     resets: {
       find: async (email) => {
         const reset = 'reset' in situation ? situation.reset : CONFIRMED
@@ -64,7 +66,7 @@ async function set(situation: Situation = {}) {
   })
   const given = { email: 'ADA@example.com', token: 'the token', password: 'c0rrect-Horse!' }
   const write = (_: unknown, { name }: { name: string }) => step(`write ${name}`, undefined)
-  const outcome = await setPassword(given, { write, address: '192.0.2.1' }).catch((error) =>
+  const outcome = await setPassword(given, aClient({ write })).catch((error) =>
     error instanceof AppError ? error.code : Promise.reject(error),
   )
   return { outcome, steps }

@@ -8,11 +8,14 @@ import { fold, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { Client } from '../../client.ts'
+import type { AttemptCode } from '../../one-time-codes/attempt-code.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { resetRefused } from './confirm-code.ts'
 import type { Reset, ResetRepository } from './reset-repository.ts'
 
 export interface SetPasswordDependencies {
+  attemptCode: AttemptCode
   transaction: Database['transaction']
   users: Pick<UserRepository, 'findById'>
   usersIn: (transaction: Queryable) => UserRepository
@@ -36,12 +39,15 @@ export interface NewPassword {
 /** New passwords that a reset may have hashed. One is enough; the others are for calls that fail after the hash. */
 const MAX_HASHES = 5
 
+const TOKEN_REFUSED = { code: 'reset_refused', name: 'reset.refused', reason: 'token' } as const
+
 /**
  * Sets the password of a confirmed reset, once, and ends every token issued so far; returns the reset's token. Throws
- * `reset_refused`, or `password_refused` with `violations`, after which the reset stays usable.
+ * `reset_refused`, or `password_refused` with `violations`, after which the reset stays usable, or `rate_limited`.
  */
 export function createSetPassword(dependencies: SetPasswordDependencies) {
   const {
+    attemptCode,
     transaction,
     users,
     usersIn,
@@ -86,10 +92,10 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     return user
   }
 
-  return async (
+  async function setPassword(
     { email, token, password }: NewPassword,
     audit: Pick<RequestAudit, 'write' | 'address'>,
-  ): Promise<string> => {
+  ): Promise<string> {
     const reset = await findUsable(email, token)
     const { userid } = reset
     requirePolicy(password, policy)
@@ -108,6 +114,9 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     })
     return token
   }
+
+  return (given: NewPassword, client: Client): Promise<string> =>
+    attemptCode(client, given.email, TOKEN_REFUSED, () => setPassword(given, client.audit))
 }
 
 /** Whether a reset belongs to the user's present mailbox: a change of e-mail ends it. */

@@ -1,8 +1,10 @@
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
-import { wrongPassword } from '../../require-current-password.ts'
+import type { LoggedInClient } from '../../client.ts'
+import type { Limits } from '../../limits/limits.ts'
+import { type RequireCurrentPassword, wrongPassword } from '../../require-current-password.ts'
 import { roundUpDuration } from '../../round-up-duration.ts'
-import type { Caller, Claims } from '../../tokens/claims.ts'
+import type { Claims } from '../../tokens/claims.ts'
 import type { GetTokenUser } from '../../tokens/token-validity.ts'
 import { type ApplyEmailChange, isSameMailbox } from './apply-email-change.ts'
 import type { RequestEmailChange } from './request-email-change.ts'
@@ -14,23 +16,16 @@ export interface ChangeEmailDependencies {
   getTokenUser: GetTokenUser
   /** Throws for a user with a second factor who has not logged in with it recently. */
   requireFreshFactor: (user: User, claims: Claims) => void
+  requireCurrentPassword: RequireCurrentPassword
+  limits: Pick<Limits, 'limitEmailChanges' | 'limitEmailChangesTo' | 'limitTakenEmails'>
   requestEmailChange: RequestEmailChange
   applyEmailChange: ApplyEmailChange
-}
-
-/** The limits of requests for another e-mail. Each throws when it is exceeded. */
-export interface EmailChangeGuards {
-  requirePassword: (user: User, password: string) => Promise<void>
-  /** Counts a mail that a user causes, and that an address receives. */
-  limitMails: (userid: string, email: string) => Promise<void>
-  /** Counts the refusals of taken e-mails. */
-  limitTaken: <Result>(work: () => Promise<Result>) => Promise<Result>
 }
 
 /** Creates what changes an e-mail: at once, or by the code of a mail to the new address. */
 export function createChangeEmail(dependencies: ChangeEmailDependencies) {
   const { isConfirmed, db, getTokenUser, requireFreshFactor } = dependencies
-  const { requestEmailChange, applyEmailChange } = dependencies
+  const { requireCurrentPassword, limits, requestEmailChange, applyEmailChange } = dependencies
 
   const needsCode = (user: User, email: string): boolean => isConfirmed && !isSameMailbox(user, email)
 
@@ -43,22 +38,24 @@ export function createChangeEmail(dependencies: ChangeEmailDependencies) {
   }
 
   /**
-   * Runs `update`, which changes the e-mail, behind the guards. An e-mail that needs a code requires the current password;
-   * where none does, guesses of taken e-mails are limited.
+   * Runs `update`, which changes the e-mail. An e-mail that needs a code requires the current password, and counts as a mail;
+   * where none does, guesses of taken e-mails are limited. Throws `wrong_password` and `rate_limited`.
    */
   async function guardEmailChange<Result>(
-    caller: Caller,
+    client: LoggedInClient,
     { email, currentPassword }: { email: string; currentPassword: string | undefined },
-    { requirePassword, limitMails, limitTaken }: EmailChangeGuards,
     update: () => Promise<Result>,
   ): Promise<Result> {
-    if (!isConfirmed) return limitTaken(update)
-    const user = await getTokenUser(db, caller.claims)
+    const { request, claims } = client
+    if (!isConfirmed) return limits.limitTakenEmails(request, claims.sub, update)
+    const user = await getTokenUser(db, claims)
     if (!needsCode(user, email)) return update()
     if (currentPassword === undefined)
       throw wrongPassword('Send the current password as currentPassword to change the e-mail')
-    await requirePassword(user, currentPassword)
-    await limitMails(user.userid, email)
+    await requireCurrentPassword(user, currentPassword, client)
+    // A mail counts for the user who causes it, and for the address that receives it.
+    await limits.limitEmailChanges(request, user.userid)
+    await limits.limitEmailChangesTo(request, email)
     // Whether the e-mail is taken shows neither in the answer nor in its time.
     return roundUpDuration(update)
   }

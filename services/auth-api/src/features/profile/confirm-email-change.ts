@@ -3,13 +3,15 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { LoggedInClient } from '../../client.ts'
+import type { AttemptCode } from '../../one-time-codes/attempt-code.ts'
 import type { CheckCode } from '../../one-time-codes/check-code.ts'
-import type { Caller } from '../../tokens/claims.ts'
 import type { LockUser } from '../../tokens/token-validity.ts'
 import type { ApplyEmailChange } from './apply-email-change.ts'
 import type { EmailChange, EmailChangeRepository } from './email-change-repository.ts'
 
 export interface ConfirmEmailChangeDependencies {
+  attemptCode: AttemptCode
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'findById'>
   changesIn: (transaction: Queryable) => Pick<EmailChangeRepository, 'use'>
@@ -19,23 +21,32 @@ export interface ConfirmEmailChangeDependencies {
   clock: Clock
 }
 
-export type ConfirmEmailChange = (caller: Caller, code: string) => Promise<User>
+export type ConfirmEmailChange = (code: string, client: LoggedInClient) => Promise<User>
 
 /**
  * Creates the function that changes the e-mail by the code of its mail, and returns the user as it now is. It throws
- * `email_change_refused` for every fault of the code, and `email_taken` when the address was taken since the request.
+ * `email_change_refused` for every fault of the code, `email_taken` when the address was taken since the request, and
+ * `rate_limited`.
  */
 export function createConfirmEmailChange(dependencies: ConfirmEmailChangeDependencies): ConfirmEmailChange {
-  const { transaction, usersIn, changesIn, checkCode, lockUser, applyEmailChange, clock } = dependencies
+  const { attemptCode, checkCode, transaction, usersIn, changesIn } = dependencies
+  const { lockUser, applyEmailChange, clock } = dependencies
 
-  return async (caller, code) => {
-    const { claims } = caller
-    const change = await checkCode(claims.sub, { code })
-    return transaction(async (db) => {
-      const user = await lockUser(db, claims)
-      if (!(await changesIn(db).use(change.id, new Date(clock())))) throw emailChangeRefused()
-      await applyEmailChange(db, user, change.email, caller)
-      return (await usersIn(db).findById(claims.sub)) ?? user
+  return (code, client) => {
+    const { claims } = client
+    const refusal = {
+      code: 'email_change_refused',
+      name: 'email.change_refused',
+      userid: claims.sub,
+    } as const
+    return attemptCode(client, claims.sub, refusal, async () => {
+      const change = await checkCode(claims.sub, { code })
+      return transaction(async (db) => {
+        const user = await lockUser(db, claims)
+        if (!(await changesIn(db).use(change.id, new Date(clock())))) throw emailChangeRefused()
+        await applyEmailChange(db, user, change.email, client)
+        return (await usersIn(db).findById(claims.sub)) ?? user
+      })
     })
   }
 }

@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
+import type { ErrorCode } from '@latchkey/shared/app-error.ts'
 import { givenPassword } from '@latchkey/shared/passwords/password-policy.ts'
 import { displayName } from '@latchkey/shared/users/account-names.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
@@ -32,17 +32,17 @@ const EmailConfirmation = z
 
 export interface ProfileRoutesOptions {
   freshFactorProblems: readonly ErrorCode[]
-  findProfile: (userid: string) => Promise<ProfileRecord | undefined>
+  getProfile: (userid: string) => Promise<ProfileRecord>
   /** The names of the properties that a profile shows; `*` for all but internal ones. */
   shownProperties: readonly string[]
   /** `request` identifies the client, whose refused changes of e-mail are limited. */
-  updateProfile: (request: FastifyRequest, change: ProfileUpdate) => Promise<ProfileRecord | undefined>
-  confirmEmailChange: (request: FastifyRequest, code: string) => Promise<User>
+  updateProfile: (change: ProfileUpdate, request: FastifyRequest) => Promise<ProfileRecord>
+  confirmEmailChange: (code: string, request: FastifyRequest) => Promise<User>
 }
 
 export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async (
   app,
-  { freshFactorProblems, findProfile, shownProperties, updateProfile, confirmEmailChange },
+  { freshFactorProblems, getProfile, shownProperties, updateProfile, confirmEmailChange },
 ) => {
   app.get(
     '/profile',
@@ -56,7 +56,7 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async 
         response: { 200: Profile },
       },
     },
-    async (request) => present(await findProfile(request.jwt.sub), shownProperties),
+    async (request) => toProfile(await getProfile(request.jwt.sub), shownProperties),
   )
 
   app.put(
@@ -74,7 +74,7 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async 
         response: { 200: Profile },
       },
     },
-    async (request) => present(await updateProfile(request, request.body), shownProperties),
+    async (request) => toProfile(await updateProfile(request.body, request), shownProperties),
   )
 
   app.post(
@@ -93,13 +93,6 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async 
       },
     },
     async (request) =>
-      toProfile({ user: await confirmEmailChange(request, request.body.code) }, shownProperties),
+      toProfile({ user: await confirmEmailChange(request.body.code, request) }, shownProperties),
   )
-}
-
-function present(found: ProfileRecord | undefined, shownProperties: readonly string[]): Profile {
-  // Deleted since the token was checked.
-  if (!found || found.user.deletedAt)
-    throw new AppError('invalid_token', 'The user of this token no longer exists')
-  return toProfile(found, shownProperties)
 }

@@ -2,14 +2,18 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
 import { LANGUAGE_PROPERTY, type Language, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { LoggedInClient } from '../../client.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { GetTokenUser } from '../../tokens/token-validity.ts'
+import { requireProfile } from './get-profile.ts'
 import type { ProfileRecord, ProfileRepository } from './profile-repository.ts'
 
 export interface ProfileChange {
   name?: string | undefined
   email?: string | undefined
   language?: Language | undefined
+  /** Required to change the e-mail where EMAIL_CHANGE is `confirmed`. */
+  currentPassword?: string | undefined
 }
 
 export interface UpdateProfileDependencies {
@@ -19,35 +23,48 @@ export interface UpdateProfileDependencies {
   getTokenUser: GetTokenUser
   /** Changes the e-mail, or mails a code that confirms it; throws `email_taken`. */
   changeEmail: (transaction: Transaction, user: User, email: string, caller: Caller) => Promise<void>
+  /** Runs the update of an e-mail within the limits, and requires the current password where that is needed. */
+  guardEmailChange: <Result>(
+    client: LoggedInClient,
+    change: { email: string; currentPassword: string | undefined },
+    update: () => Promise<Result>,
+  ) => Promise<Result>
   clock: Clock
 }
 
 /**
  * Changes the given fields of the profile of a token's user, all or none; returns the profile as it now is. Throws
- * `email_taken`, and `invalid_token` when the token has ended.
+ * `email_taken`, `wrong_password`, `rate_limited`, and `invalid_token` when the token has ended.
  */
 export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
-  const { transaction, usersIn, profilesIn, getTokenUser, changeEmail, clock } = dependencies
+  const { transaction, usersIn, profilesIn, getTokenUser } = dependencies
+  const { changeEmail, guardEmailChange, clock } = dependencies
 
-  return (caller: Caller, { name, email, language }: ProfileChange): Promise<ProfileRecord | undefined> =>
+  const store = (caller: Caller, { name, email, language }: ProfileChange): Promise<ProfileRecord> =>
     transaction(async (db) => {
       const users = usersIn(db)
       const { claims } = caller
       const userid = claims.sub
-      const find = () => profilesIn(db).find(userid, new Date(clock()))
+      const find = async () => requireProfile(await profilesIn(db).find(userid, new Date(clock())))
       // Either locks the user, so there is one update at a time: no key of users_property prevents two languages.
       const locked = name === undefined ? users.lock(userid) : users.setName(userid, name)
       // A replica remembers tokens as valid for REVOCATION_CACHE. For one that has ended, the change is rolled back.
-      const tokenUser = getTokenUser(db, claims)
+      const valid = getTokenUser(db, claims)
       if (email === undefined && language === undefined) {
         // Sent together.
-        const [, , profile] = await Promise.all([locked, tokenUser, find()])
+        const [, , profile] = await Promise.all([locked, valid, find()])
         return profile
       }
-      const [, user] = await Promise.all([locked, tokenUser])
+      const [, user] = await Promise.all([locked, valid])
       if (email !== undefined) await changeEmail(db, user, email, caller)
       if (language !== undefined)
         await Promise.all([users.setProperty(userid, LANGUAGE_PROPERTY, language), users.touch(userid)])
       return find()
     })
+
+  return (client: LoggedInClient, change: ProfileChange): Promise<ProfileRecord> => {
+    const { email, currentPassword } = change
+    const update = () => store(client, change)
+    return email === undefined ? update() : guardEmailChange(client, { email, currentPassword }, update)
+  }
 }

@@ -4,11 +4,14 @@ import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { LANGUAGE_PROPERTY } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { Client } from '../../client.ts'
+import type { AttemptCode } from '../../one-time-codes/attempt-code.ts'
 import type { CheckCode } from '../../one-time-codes/check-code.ts'
 import type { IssuedToken, IssueToken, TokenUser } from '../../tokens/issue-token.ts'
 import type { SignUp, SignUpRepository } from './sign-up-repository.ts'
 
 export interface ConfirmSignUpDependencies {
+  attemptCode: AttemptCode
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'insert' | 'setProperty'>
   signUpsIn: (transaction: Queryable) => Pick<SignUpRepository, 'use'>
@@ -31,10 +34,12 @@ export interface SignUpConfirmation {
 
 /**
  * Creates the user of a sign-up by its token and the code of its mail, and returns an access token. Throws `signup_refused` for
- * every fault of the two, and `username_taken`, after which the sign-up can be confirmed under another username.
+ * every fault of the two, and `username_taken`, after which the sign-up can be confirmed under another username, and
+ * `rate_limited`.
  */
 export function createConfirmSignUp(dependencies: ConfirmSignUpDependencies) {
-  const { transaction, usersIn, signUpsIn, checkCode, issueToken, clock, databaseTime } = dependencies
+  const { attemptCode, checkCode, transaction, usersIn, signUpsIn } = dependencies
+  const { issueToken, clock, databaseTime } = dependencies
 
   const createUser = (pending: SignUp, username: string, audit: Pick<RequestAudit, 'write'>) =>
     transaction(async (db): Promise<TokenUser> => {
@@ -50,13 +55,15 @@ export function createConfirmSignUp(dependencies: ConfirmSignUpDependencies) {
       return { userid, name, role: null, properties: [] }
     })
 
-  return async (given: SignUpConfirmation, audit: RequestAudit): Promise<IssuedToken> => {
-    const pending = await checkCode(given.email, given)
-    const readAt = toNumericDate(clock())
-    const username = given.username ?? pending.username
-    const user = await createUser(pending, username, audit).catch(asRefusal)
-    return issueToken(user, readAt, audit)
-  }
+  return (given: SignUpConfirmation, client: Client): Promise<IssuedToken> =>
+    attemptCode(client, given.email, { code: 'signup_refused', name: 'signup.refused' }, async () => {
+      const { audit } = client
+      const pending = await checkCode(given.email, given)
+      const readAt = toNumericDate(clock())
+      const username = given.username ?? pending.username
+      const user = await createUser(pending, username, audit).catch(asRefusal)
+      return issueToken(user, readAt, audit)
+    })
 }
 
 /** Hides from the client that the e-mail was taken since the sign-up: only a mail may tell its owner. */

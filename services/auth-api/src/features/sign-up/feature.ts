@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import { reportRefusal } from '../../audit/request-audit.ts'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { createCheckCode } from '../../one-time-codes/check-code.ts'
@@ -11,12 +10,13 @@ import { createSignUpRepository } from './sign-up-repository.ts'
 /** Adds the two steps of a sign-up, where SIGN_UP is `on`. */
 export async function addSignUp(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   if (config.signUp.mode !== 'on') return
-  const { db, transaction, usersIn, passwords, mails, clock, auditOf } = core
+  const { db, transaction, usersIn, passwords, mails, clock, attemptCode, clientOf } = core
   const databaseTime = core.databaseClock.now
   const { ttlSeconds, attempts } = config.reset
   const signUpsIn = createSignUpRepository
   const secrets = core.codeSecretsFor('signup')
   const requestSignUp = createRequestSignUp({
+    limitSignUps: core.limits.limitSignUps,
     transaction,
     usersIn,
     signUpsIn,
@@ -37,6 +37,7 @@ export async function addSignUp(app: FastifyInstance, config: Config, core: Core
   })
   const { issueToken } = core.tokens
   const confirmSignUp = createConfirmSignUp({
+    attemptCode,
     transaction,
     usersIn,
     signUpsIn,
@@ -47,15 +48,7 @@ export async function addSignUp(app: FastifyInstance, config: Config, core: Core
   })
 
   await app.register(signUpRoutes, {
-    requestSignUp: (given, request) =>
-      requestSignUp(given, auditOf(request), (email) => core.limits.limitSignUps(request, email)),
-    confirmSignUp(given, request) {
-      const audit = auditOf(request)
-      return core.limits.limitCodes(request, given.email, () =>
-        reportRefusal(audit, { code: 'signup_refused', name: 'signup.refused' }, () =>
-          confirmSignUp(given, audit),
-        ),
-      )
-    },
+    requestSignUp: (signUp, request) => requestSignUp(signUp, clientOf(request)),
+    confirmSignUp: (given, request) => confirmSignUp(given, clientOf(request)),
   })
 }

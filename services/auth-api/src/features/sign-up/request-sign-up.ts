@@ -7,7 +7,8 @@ import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.
 import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
 import { fold, type Language, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { Client } from '../../client.ts'
+import type { LimitMail } from '../../limits/mail-limiter.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { issueCode, lifetimeOf } from '../../one-time-codes/issue-code.ts'
 import { tellOwner } from '../../one-time-codes/tell-owner.ts'
@@ -15,6 +16,7 @@ import { roundUpDuration } from '../../round-up-duration.ts'
 import type { SignUpRepository } from './sign-up-repository.ts'
 
 export interface RequestSignUpDependencies {
+  limitSignUps: LimitMail
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'findByLogin'>
   signUpsIn: (transaction: Queryable) => Pick<SignUpRepository, 'insert'>
@@ -39,12 +41,12 @@ export interface SignUpRequest {
 /**
  * Begins a sign-up and accepts its mail; returns the sign-up's token. An e-mail that a user has causes the same work and
  * the same rows: its owner gets a mail that says so, and no code confirms the sign-up. Whether the username is taken shows
- * once the code is confirmed. Throws `password_refused` with `violations`, and `signup_refused` for a domain that may not
- * sign up.
+ * once the code is confirmed. Throws `password_refused` with `violations`, `signup_refused` for a domain that may not
+ * sign up, and `rate_limited`.
  */
 export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
-  const { transaction, usersIn, signUpsIn, secrets, passwords, policy, domains, ttlSeconds, clock } =
-    dependencies
+  const { limitSignUps, transaction, usersIn, signUpsIn, secrets } = dependencies
+  const { passwords, policy, domains, ttlSeconds, clock } = dependencies
 
   async function store(signUp: SignUpRequest, passwordHash: string): Promise<string> {
     const now = new Date(clock())
@@ -75,16 +77,11 @@ export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
     return mails.accept(db, { template: 'sign-up', to: email, language, variables, expiresAt })
   }
 
-  /** `limit` counts the mail that the request causes; it throws `rate_limited` beyond the limit. */
-  return async (
-    signUp: SignUpRequest,
-    audit: Pick<RequestAudit, 'report' | 'address'>,
-    limit: (email: string) => Promise<void>,
-  ): Promise<string> => {
+  return async (signUp: SignUpRequest, { request, audit }: Client): Promise<string> => {
     // Cheap checks come before anything is counted or hashed.
     if (!isAllowed(signUp.email, domains)) throw domainRefused()
     requirePolicy(signUp.password, policy)
-    await limit(signUp.email)
+    await limitSignUps(request, signUp.email)
     const client = { address: audit.address, trust: 'other' } as const
     const passwordHash = await passwords.hash(signUp.password, client)
     const token = await roundUpDuration(() => store(signUp, passwordHash))

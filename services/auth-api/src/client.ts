@@ -1,0 +1,13 @@
+import type { RequestAudit } from './audit/request-audit.ts'
+import type { LimitedRequest } from './limits/limit-keys.ts'
+import type { Caller } from './tokens/claims.ts'
+
+/** The sender of a request. */
+export interface Client {
+  /** What the limits read of the request. */
+  request: LimitedRequest
+  audit: RequestAudit
+}
+
+/** The sender of a request with a token. */
+export type LoggedInClient = Client & Caller

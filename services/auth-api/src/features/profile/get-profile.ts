@@ -1,0 +1,21 @@
+import { AppError } from '@latchkey/shared/app-error.ts'
+import type { Clock } from '@latchkey/shared/clock.ts'
+import type { ProfileRecord, ProfileRepository } from './profile-repository.ts'
+
+export interface GetProfileDependencies {
+  profiles: ProfileRepository
+  clock: Clock
+}
+
+/** Creates the function that reads a user's profile. It throws `invalid_token` for a user who no longer exists. */
+export const createGetProfile =
+  ({ profiles, clock }: GetProfileDependencies) =>
+  async (userid: string): Promise<ProfileRecord> =>
+    requireProfile(await profiles.find(userid, new Date(clock())))
+
+/** Returns a profile; throws `invalid_token` when its user was deleted after the token was checked. */
+export function requireProfile(found: ProfileRecord | undefined): ProfileRecord {
+  if (!found || found.user.deletedAt)
+    throw new AppError('invalid_token', 'The user of this token no longer exists')
+  return found
+}

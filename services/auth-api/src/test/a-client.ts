@@ -1,0 +1,14 @@
+import type { RequestAudit } from '../audit/request-audit.ts'
+import type { Client } from '../client.ts'
+
+/** The sender of a request whose audit trail keeps nothing. */
+export const aClient = (audit: Partial<RequestAudit> = {}): Client => ({
+  request: { ip: '192.0.2.1', raw: { socket: { destroyed: false } } },
+  audit: {
+    address: '192.0.2.1',
+    agent: 'test',
+    report: () => undefined,
+    write: async () => undefined,
+    ...audit,
+  },
+})
