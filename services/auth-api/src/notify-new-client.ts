@@ -28,6 +28,8 @@ const HOUR_MS = 60 * 60 * 1000
  * Creates the function that mails a user about a login from a new client, at most once an hour. A client is the start of its
  * address and its User-Agent without numbers, so that a new version of a browser is not a new client. The first client is
  * remembered without a mail: nobody knows whether it is new. A login of a known client costs no statement.
+ *
+ * The clients that `limits/known-clients.ts` knows are not asked: they end with their Redis, and each would cause a mail again.
  */
 export function createNotifyNewClient(dependencies: NotifyNewClientDependencies): NotifyNewClient {
   const { transaction, usersIn, notify, logger, clock } = dependencies

@@ -16,7 +16,10 @@ const CLIENTS_IN_REDIS = 200_000
 /** The sorted set of the clients in Redis, by the time of their last login. */
 const REDIS_KEY = 'latchkey-limit:known'
 
-/** Remembers for 30 days, in this process and, where there is Redis, for all replicas. Without Redis each process knows its own. */
+/**
+ * Remembers for 30 days, in this process and, where there is Redis, for all replicas. Without Redis each process knows its own.
+ * The property that `notify-new-client.ts` keeps is not asked: a limit is checked before the user is read.
+ */
 export function createKnownClients(
   redis: RedisClient | undefined,
   accountKey: (account: string) => string,

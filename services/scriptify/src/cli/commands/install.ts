@@ -35,6 +35,7 @@ async function install(
   context: { systems: readonly InitSystem[]; env: NodeJS.ProcessEnv },
 ): Promise<void> {
   const { installService } = await import('../../units/install/install-service.ts')
+  const { chooseSystem } = await import('../../units/install/choose-system.ts')
   const { resolveRoot } = await import('../../units/folders.ts')
   const root = await resolveRoot(rest.root)
   const { systems } = context
@@ -46,25 +47,6 @@ async function install(
     settings: readSettings(context.env),
   }
   for await (const line of installService(given, context)) console.log(line)
-}
-
-/** The init system that is given, else that of the service to be replaced, else the first. */
-async function chooseSystem(
-  name: string,
-  {
-    template,
-    force,
-    root,
-    systems,
-  }: { template: string | undefined; force: boolean; root: string; systems: readonly InitSystem[] },
-): Promise<InitSystem> {
-  const { listServices } = await import('../../units/list-services.ts')
-  const installed = template === undefined && force ? await listServices({ root, systems }) : []
-  const wanted = template ?? installed.find((service) => service.name === name)?.template ?? systems[0]?.name
-  const system = systems.find((known) => known.name === wanted)
-  // Commander takes registered names only.
-  if (system === undefined) throw new Error(`${wanted} is not an init system`)
-  return system
 }
 
 /** The variables of scriptify that the command of a service depends on. */
