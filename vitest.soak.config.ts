@@ -25,7 +25,7 @@ const LONG = [
   'scripts/docs/**/*.soak.test.ts',
   'services/auth-api/test/{memory,rotate-key}.soak.test.ts',
   'services/scriptify/test/packages/**/*.soak.test.ts',
-  'services/test/{backup,come-from-php,compose-secrets,faults,one-host}.soak.test.ts',
+  'services/test/{backup,come-from-php,compose-secrets,faults,image-layers,one-host}.soak.test.ts',
   'services/test/{production,prometheus,rolling-update,rotate-secret,tls}.soak.test.ts',
 ]
 /** What `npm test` leaves out of the suites that it runs as well. */
