@@ -152,7 +152,7 @@ interface Kind {
   /** Finds one row where the cluster has so many nodes. */
   members(count: number): string
   becomeCluster: string
-  /** Lets a new node, or one that was killed, join the others. */
+  /** Lets a new node join the others. One that was killed joins them by itself. */
   join(node: Pick<ClusterNode, 'query'>, as: 'first' | 'new' | 'again'): Promise<unknown>
   /** Lets a node that was left out join the others by hand. */
   rejoin(node: Pick<ClusterNode, 'query'>): Promise<unknown>
@@ -177,6 +177,12 @@ fi`
 const receiveGalera =
   'mkdir -p /var/lib/mysql/mysql /run/mysqld && chown -R mysql:mysql /var/lib/mysql /run/mysqld'
 
+/**
+ * A node that was a member joins its group when it starts, and only reads until then. A change that it accepted alone would
+ * keep it out for ever. The files of a new node do not exist yet.
+ */
+const IS_MEMBER = '$([ -d /var/lib/mysql/mysql ] && echo ON || echo OFF)'
+
 /** Begins a group, of Group Replication. */
 const BOOTSTRAP = `set global group_replication_bootstrap_group = on;
   start group_replication; set global group_replication_bootstrap_group = off`
@@ -197,7 +203,7 @@ const KINDS: Record<ClusterKind, Kind> = {
     command: (name, index, silenceSeconds) =>
       [
         `exec docker-entrypoint.sh mysqld --server-id=${index + 1} --report-host=${name}`,
-        '--gtid-mode=ON --enforce-gtid-consistency=ON --loose-group-replication-start-on-boot=OFF',
+        `--gtid-mode=ON --enforce-gtid-consistency=ON --loose-group-replication-start-on-boot=${IS_MEMBER}`,
         `--plugin-load-add=group_replication.so --loose-group-replication-group-name=${GROUP}`,
         `--loose-group-replication-local-address=${name}:33061`,
         `--loose-group-replication-group-seeds=${NAMES.map((each) => `${each}:33061`).join(',')}`,
@@ -214,10 +220,10 @@ const KINDS: Record<ClusterKind, Kind> = {
       `select count(*) from performance_schema.replication_group_members having count(*) = ${count}`,
     becomeCluster: `stop group_replication; ${BOOTSTRAP}`,
     join: async (node, as) => {
+      if (as === 'again') return
       // What the set-up of each container has written would be changes that the group does not have.
-      if (as !== 'again')
-        await node.query(`reset binary logs and gtids; change replication source to source_user = 'root',
-          source_password = '${PASSWORD}' for channel 'group_replication_recovery'`)
+      await node.query(`reset binary logs and gtids; change replication source to source_user = 'root',
+        source_password = '${PASSWORD}' for channel 'group_replication_recovery'`)
       await node.query(as === 'first' ? BOOTSTRAP : 'start group_replication')
     },
     // After a first attempt that failed, a node itself tries again only five minutes later.
