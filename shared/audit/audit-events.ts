@@ -8,46 +8,46 @@ interface EventKind {
 
 /** Every event of the audit trail, by its name. Names are stable: programs may depend on them. */
 export const AUDIT_EVENTS = {
-  'login.succeeded': { description: 'A login.' },
+  'login.succeeded': { description: 'A login succeeded.' },
   'login.refused': {
-    description: 'A login; `reason` is `unknown_user`, `deleted_user` or `wrong_password`.',
+    description: 'A login was refused; `reason` is `unknown_user`, `deleted_user` or `wrong_password`.',
     isOpen: true,
   },
   'second_factor.required': {
     description: 'The password of a login was right, and a second factor is asked for.',
   },
-  'second_factor.refused': { description: 'A code of a second factor, or a recovery code.' },
-  'token.stepped_up': { description: 'A token was raised by a second factor.' },
+  'second_factor.refused': { description: 'A code of a second factor, or a recovery code, was refused.' },
+  'token.stepped_up': { description: 'A token was stepped up by a second factor.' },
   'passkey.refused': {
-    description: 'A passkey; the user is the one that it named, or that had sent the password.',
+    description: 'A passkey was refused; the user is the one that it named, or that had sent the password.',
     isOpen: true,
   },
   'passkey.copied': {
     description: 'A passkey was refused: its signature counter went back, so there may be a copy of it.',
   },
-  'factor.added': { description: 'A second factor; `reason` is its kind.' },
+  'factor.added': { description: 'A second factor was added; `reason` is its kind.' },
   'factor.removed': { description: 'The owner removed a second factor; `reason` is its kind.' },
   'factors.removed': {
     description: 'An admin removed every second factor, for this `reason`.',
   },
-  'recovery_code.used': { description: 'A recovery code, in place of a second factor.' },
+  'recovery_code.used': { description: 'A recovery code was used in place of a second factor.' },
   'recovery_codes.renewed': { description: 'New recovery codes replaced the old ones.' },
   'token.refreshed': { description: 'A token was exchanged for a new one.' },
   'token.reused': {
     description: 'A refreshed token was used, which ended the session.',
   },
-  'session.logged_out': { description: 'A logout.' },
+  'session.logged_out': { description: 'A user logged out.' },
   'session.ended': { description: 'A user ended one of their sessions.' },
   'sessions.logged_out': {
-    description: 'A logout everywhere; `reason` is `admin` if an admin did it.',
+    description: 'A user was logged out everywhere; `reason` is `admin` if an admin did it.',
   },
   'reset.requested': {
-    description: 'A password reset; without a user if the e-mail is unknown.',
+    description: 'A password reset was requested; without a user if the e-mail is unknown.',
     isOpen: true,
   },
-  'reset.confirmed': { description: 'The code of a password reset.' },
+  'reset.confirmed': { description: 'The code of a password reset was confirmed.' },
   'reset.refused': {
-    description: 'A code or a token of a password reset; `reason` is `code` or `token`.',
+    description: 'A code or a token of a password reset was refused; `reason` is `code` or `token`.',
     isOpen: true,
   },
   'password.reset': { description: 'The password was changed by a reset.' },
@@ -60,11 +60,11 @@ export const AUDIT_EVENTS = {
   'email.changed': { description: 'The e-mail was changed.' },
   'role.changed': { description: 'An admin changed the role.' },
   'signup.requested': {
-    description: 'A sign-up, with a free or a taken e-mail; without a user.',
+    description: 'A sign-up was requested, with a free or a taken e-mail; without a user.',
     isOpen: true,
   },
-  'signup.refused': { description: 'The code of a sign-up; without a user.', isOpen: true },
-  'signup.confirmed': { description: 'The code of a sign-up: the user exists.' },
+  'signup.refused': { description: 'The code of a sign-up was refused; without a user.', isOpen: true },
+  'signup.confirmed': { description: 'The code of a sign-up was confirmed: the user exists.' },
   'account.created': { description: 'An admin created the user; an import of users is not recorded.' },
   'account.deleted': {
     description: 'The owner deleted the account, or an admin if `reason` is `admin`.',

@@ -35,7 +35,7 @@ export interface Dialect {
   open(url: string, options: DatabaseOptions): Promise<Database>
 }
 
-/** With what a service connects. */
+/** The credentials of a service. */
 export interface Login {
   user: string
   password: string

@@ -27,7 +27,7 @@ export interface ServiceUrls {
 }
 
 /**
- * Gives the login of each service the rights of its job, and creates a login that does not exist. Fails where a service
+ * Grants the login of each service the rights of its job, and creates a login that does not exist. Fails where a service
  * could not connect afterwards.
  */
 export async function prepareServiceLogins(
@@ -82,7 +82,7 @@ async function tryLogin(setting: string, url: string): Promise<void> {
     await service.query({ name: 'logins-try', text: 'select count(*) from latchkey_migrations' })
   } catch (cause) {
     throw new Error(
-      `Nobody can log in with ${setting}: ${rootReason(cause)}. A login that exists keeps its password; for a new password, choose a new name`,
+      `The login of ${setting} fails: ${rootReason(cause)}. A login that exists keeps its password; for a new password, choose a new name`,
       { cause },
     )
   } finally {

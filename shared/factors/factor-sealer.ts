@@ -1,7 +1,7 @@
 import { hkdfSync } from 'node:crypto'
 import { createTextSealer } from '../secrets/sealed-text.ts'
 
-/** Creates what seals the secrets of second factors by FACTOR_SECRET. What `previous` has sealed opens as well. */
+/** Creates the functions that seal and open the secrets of second factors by FACTOR_SECRET. They also open what `previous` has sealed. */
 export const createFactorSealer = (secret: Uint8Array, previous: Uint8Array | undefined) =>
   createTextSealer('FACTOR_SECRET', toKey(secret), previous && toKey(previous))
 

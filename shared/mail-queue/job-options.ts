@@ -9,7 +9,7 @@ const JITTER = 0.5
 const FREQUENT_ATTEMPTS = 120
 const LATER_PAUSE_MS = 600_000
 
-/** More than any mail lives to see: its expiry ends it. */
+/** No mail reaches this number: its expiry ends it first. */
 const ATTEMPTS = 100_000
 
 /** The backoff that each job names and the worker implements: BullMQ's exponential one has no upper bound. */

@@ -125,10 +125,10 @@ describe('the fair queue', () => {
     expect([queue.take(), queue.take(), queue.take()]).toEqual(['a2', 'b3', 'b4'])
   })
 
-  it('prefers accounts with fewer good logins', () => {
+  it('prefers accounts with fewer successful logins', () => {
     const queue = createFairQueue<string>(2)
     const eve = (host: number) => ({ address: `eve ${host}`, account: 'eve', trust: 'known' }) as const
-    queue.countGoodLogin(eve(1))
+    queue.countSuccessfulLogin(eve(1))
     for (const host of [2, 3]) queue.add(`eve ${host}`, eve(host))
     expect(queue.add('ada', { address: 'ada', account: 'ada', trust: 'known' })).toBe('eve 3')
     expect(queue.add('eve 4', eve(4))).toBe('eve 4')

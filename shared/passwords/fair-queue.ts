@@ -6,7 +6,7 @@ export type ClientTrust = 'known' | 'other'
 /** The client for whom a password is hashed. */
 export interface HashClient {
   address: string
-  /** The key of the account, whose good logins count. */
+  /** The key of the account, whose successful logins count. */
   account?: string
   trust: ClientTrust
   /** Whether nobody waits for the answer any more. Default: somebody does. */
@@ -18,7 +18,7 @@ interface Waiting<Call> {
   client: HashClient
   /** Each address has one call in each turn of its lane. */
   turn: number
-  /** The recent calls of its address and good logins of its account: the call with the most loses its place first. */
+  /** The recent calls of its address and successful logins of its account. The call with the most loses its place first. */
   usage: number
 }
 
@@ -37,10 +37,12 @@ const FORGOTTEN_AFTER_MS = 60_000
 const MAX_REMEMBERED = 10_000
 
 /**
- * Calls that wait, at most `limit`. Known clients have a lane, and all others. The lanes take turns, and within a lane the
- * addresses: an address with many calls delays the others by one call each. Each lane keeps half of the places: without room,
- * the lane with more than its half loses a call to the other one. Within a lane a call takes the place of one whose address
- * has had more calls, and whose account more good logins.
+ * Creates a queue of at most `limit` calls.
+ *
+ * - Known clients have one lane, and all others another one. The lanes take turns, and within a lane the addresses do.
+ * - Each lane has half of the places, and uses those that the other one leaves free.
+ * - When the queue is full, a call takes the place of one whose address has had more calls, and whose account more successful
+ *   logins, together over a minute.
  */
 export function createFairQueue<Call>(limit: number) {
   const lanes: Record<ClientTrust, Lane<Call>> = {
@@ -92,8 +94,8 @@ export function createFairQueue<Call>(limit: number) {
       return evicted?.call
     },
 
-    /** Counts a good login, which nobody but the owner of the account can cause. */
-    countGoodLogin({ account }: HashClient): void {
+    /** Counts a successful login, which only the owner of the account can cause. */
+    countSuccessfulLogin({ account }: HashClient): void {
       if (account !== undefined) count(account, 1)
     },
 

@@ -63,7 +63,7 @@ describe('the queue of hashes', () => {
     expect(ask, 'once it is closed').toThrow(overloaded)
   })
 
-  it('refuses an account with many good logins for one with fewer, whatever their wrong passwords', async () => {
+  it('refuses an account with many successful logins for one with fewer, whatever their wrong passwords', async () => {
     const passwords = createPasswordHasher({ scheme: 'sha1', concurrency: 1, queueLimit: 1 })
     const logIn = (account: string, password: string) =>
       passwords.verify(password, STORED, { address: crypto.randomUUID(), account, trust: 'known' })

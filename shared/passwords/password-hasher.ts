@@ -106,7 +106,7 @@ export function createPasswordHasher({
     verify: (password: string, stored: string | undefined, client = OPERATOR): Promise<Verification> =>
       run(client, async () => {
         const verification = await verifyStored(password, stored, { scheme, accepted: verified })
-        if (verification.matches) waiting.countGoodLogin(client)
+        if (verification.matches) waiting.countSuccessfulLogin(client)
         return verification
       }),
     usage: (): HasherUsage => ({ running: running.size, waiting: waiting.size() }),

@@ -6,8 +6,8 @@ const KEY_BYTES = 32
 export type TextSealer = ReturnType<typeof createTextSealer>
 
 /**
- * Creates what seals texts as JWE (`dir`, `A256GCM`) in compact form. Of each secret the first 32 bytes are the key. What
- * `previous` has sealed opens as well; `name` is the setting that a fault names.
+ * Creates the functions that seal and open texts as JWE (`dir`, `A256GCM`) in compact form. The key is the first 32 bytes of
+ * a secret. They also open what `previous` has sealed. Errors name the setting `name`.
  */
 export function createTextSealer(name: string, secret: Uint8Array, previous?: Uint8Array) {
   const key = toKey(name, secret)

@@ -82,7 +82,7 @@ function readEnvironment(
   }
 }
 
-/** With the wrong files each further fault would mislead. */
+/** Finds the faults of APP_ENV. They come first: with the wrong files, every other fault would mislead. */
 function findEnvironmentFaults(name: string, owner: string, configDir: string): string[] {
   // Checked before it becomes part of a path.
   const faults = collectFaults(() => parseSettings(['APP_ENV'], { APP_ENV: name }))

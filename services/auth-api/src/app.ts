@@ -68,9 +68,9 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await server.register(problemDetails, { auditOf, onUnavailable: failures.report })
   await server.register(responseHeaders, { isDraining: readiness.isDraining })
   await server.register(metrics, { registry, logsRefusals: hasDemoUsers(config.environment) })
-  // This precedes all that refuses a request: a page can read a refusal only with these headers.
+  // Before everything that refuses a request: a page can read a refusal only with these headers.
   await server.register(crossOrigin, { origins: corsOrigins })
-  // This precedes the check of the content type, so that a request which that refuses is counted.
+  // Before `jsonBody`, so that requests it refuses are counted.
   await server.register(limitRequests, { limitRequest: limits.limitRequest })
   await server.register(nodeRefusals)
   await server.register(jsonBody)

@@ -63,7 +63,7 @@ export interface AppDependencies {
 
 export type Core = Awaited<ReturnType<typeof createCore>>
 
-/** Creates what features are made of. Each feature takes from it what its use cases need. */
+/** Creates the dependencies that features share. Each feature passes on those that its use cases need. */
 export async function createCore(config: Config, dependencies: AppDependencies) {
   const { db, passwords, logger, limitStore, audit, dispatcher } = dependencies
   const { clock = Date.now, monotonic = monotonicClock, registry = new Registry() } = dependencies

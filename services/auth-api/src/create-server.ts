@@ -95,7 +95,7 @@ function limitPipelining(listener: RequestListener): RequestListener {
   const countOf = (socket: Socket): number => waiting.get(socket) ?? 0
   return (request, response) => {
     const { socket } = request
-    // Otherwise an earlier response has the socket.
+    // Node assigns the socket after the earlier pipelined responses.
     if (response.socket) return listener(request, response)
     waiting.set(socket, countOf(socket) + 1)
     response.once('close', () => waiting.set(socket, countOf(socket) - 1))

@@ -130,7 +130,7 @@ describe('the logins of the services', () => {
     await prepare(login.url)
     const wrong = Object.assign(new URL(login.url), { password: 'another' }).href
     await expect(prepare(wrong)).rejects.toThrow(
-      /^Nobody can log in with MAILER_WORKER_DATABASE_URL: .*; for a new password, choose a new name$/,
+      /^The login of MAILER_WORKER_DATABASE_URL fails: .*; for a new password, choose a new name$/,
     )
     const odd = Object.assign(new URL(login.url), { username: 'x; drop table users' }).href
     await expect(prepare(odd)).rejects.toThrow('MAILER_WORKER_DATABASE_URL must name a user of')

@@ -147,7 +147,7 @@ const buildReadiness = ({
       queue: async () => (await queue.ping()) ?? 'ok',
     },
     {
-      // Mail waits in the queue while the server is away. A new version must be able to replace one that cannot send.
+      // Mail waits in the queue while the server is unavailable. A new version must be able to replace one that cannot send.
       optional: {
         mail: rememberingSuccess(async () => (await sender.verify()) ?? 'ok', MAIL_CHECK_HOLDS_MS, clock),
       },

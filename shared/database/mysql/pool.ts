@@ -8,7 +8,7 @@ import { mysqlErrors } from './errors.ts'
 /** Times in UTC; a value that does not fit is refused instead of being cut. */
 export const SESSION = `set time_zone = '+00:00', sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES')`
 
-/** More than Latchkey has statements. */
+/** Latchkey has fewer statements than this. */
 const MAX_PREPARED = 200
 
 /** mysql2's own code for a server that takes too long. */

@@ -94,6 +94,6 @@ async function insert(db: LockDatabase, name: string, holder: string): Promise<b
   }
 }
 
-/** The error of a migration that has waited for another one in vain. */
+/** The error of a migration that waited too long for another one. */
 export const lockNotFree = (name: string) =>
   new Error(`The lock ${name} was not free within ${LOCK_TIMEOUT_SECONDS} s`)

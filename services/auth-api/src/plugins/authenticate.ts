@@ -112,7 +112,7 @@ const Requirements = z
   .partial()
   .refine((given) => Object.values(given).length > 0 && !Object.values(given).includes(undefined))
 
-/** Throws for what cannot be meant: a misspelt option must not leave a route open, nor require an empty role. */
+/** Throws for an invalid `auth` option: a misspelt one must not leave a route open, nor require an empty role. */
 function readRequirements(
   required: Exclude<RouteGuard, 'public'>,
   url: string,

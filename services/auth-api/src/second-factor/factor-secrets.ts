@@ -17,8 +17,8 @@ export interface FactorSecretsDependencies {
 type Purpose = 'totp' | 'recovery'
 
 /**
- * Creates what seals the secrets of factors and the hashes of recovery codes, by FACTOR_SECRET. What cannot be opened counts
- * as absent: the other factors of the user are still of use.
+ * Creates the functions that seal and open the secrets of factors and the hashes of recovery codes, by FACTOR_SECRET. A secret
+ * that cannot be opened counts as absent, so that the other factors of the user still work.
  */
 export function createFactorSecrets({ secret, previousSecret, logger }: FactorSecretsDependencies) {
   const sealer = createFactorSealer(secret, previousSecret)

@@ -25,7 +25,7 @@ export interface FactorAttempt {
 
 export type FactorGuard = ReturnType<typeof createFactorGuard>
 
-/** Creates what every attempt to show a factor passes, whatever its kind. */
+/** Creates the functions that every attempt to show a factor passes, whatever its kind. */
 export function createFactorGuard(dependencies: FactorGuardDependencies) {
   const { limits, notifyNewClient, count, field } = dependencies
 

@@ -9,7 +9,7 @@ const LETTERS = 12
 
 export type RecoveryCodes = ReturnType<typeof createRecoveryCodes>
 
-/** Creates what issues and uses recovery codes. Each needs the repository of a transaction that has locked the user. */
+/** Creates the functions that issue and use recovery codes. Each needs the repository of a transaction that has locked the user. */
 export function createRecoveryCodes(secrets: FactorSecrets) {
   return {
     /** Replaces the codes of a user by ten new ones, and returns these as a user reads them. */

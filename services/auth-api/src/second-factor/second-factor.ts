@@ -55,8 +55,8 @@ export const FRESH = { secondFactor: true, maxAgeSeconds: 300 } as const
 export type SecondFactor = NonNullable<ReturnType<typeof createSecondFactor>>
 
 /**
- * Creates what every kind of second factor has in common: the login in two steps, its challenge, and what an added or removed
- * factor changes. Undefined where SECOND_FACTOR is `off`.
+ * Creates the functions that all kinds of second factors share: the login in two steps, its challenge, and the addition and
+ * removal of a factor. Undefined where SECOND_FACTOR is `off`.
  */
 export function createSecondFactor(
   { mode, roles, secret, previousSecret }: Config['secondFactor'],
@@ -120,7 +120,7 @@ export function createSecondFactor(
       return { user, issued }
     },
 
-    /** Raises a token by a factor of its user. Throws `invalid_token` and what `prove` throws. */
+    /** Steps up a token by a factor of its user. Throws `invalid_token` and what `prove` throws. */
     async stepUp({ claims, audit }: Caller, prove: Prove): Promise<IssuedToken> {
       const readAt = toNumericDate(clock())
       const [user, amr] = await transaction(async (db) => {

@@ -40,7 +40,7 @@ interface Reading {
 /**
  * Checks that a signed token has not been revoked: its user exists, its session has not ended, and it was issued after
  * the user's valid-from time. A token that was refreshed is refused after a grace, and its use then ends its session.
- * Gives its claims with the role that the user has now, which is the one that a route's required role is compared with.
+ * Returns its claims with the role that the user has now, with which a route's required role is compared.
  * Reads a token's status at most once per `cacheSeconds`, however many requests need it at the same time.
  */
 export function createTokenValidity({

@@ -28,7 +28,7 @@ export interface TokensDependencies {
 
 export type Tokens = Awaited<ReturnType<typeof createTokens>>
 
-/** Creates what issues, verifies, checks and ends tokens. */
+/** Creates the functions that issue, verify, check and revoke tokens. */
 export async function createTokens(
   settings: Config['tokens'],
   { db, clock, databaseClock, monotonic, storeSession, registry, logger }: TokensDependencies,

@@ -14,7 +14,7 @@ export function parseSeconds(text: string): number {
   throw new InvalidArgumentError(`Give seconds from 0 to ${MAX_SECONDS}, or a time such as 500ms, 5s or 2m.`)
 }
 
-/** Gives a parser of whole numbers up to `most`. */
+/** Returns a parser of whole numbers up to `most`. */
 export const parseNumberUpTo =
   (most: number) =>
   (text: string): number => {

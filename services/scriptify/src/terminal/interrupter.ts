@@ -12,7 +12,7 @@ export interface Interrupter {
   end(): void
 }
 
-/** Creates what handles Ctrl-C for one entry. */
+/** Creates the functions that handle Ctrl-C for one entry. */
 export function createInterrupter(session: Pick<Session, 'interrupt' | 'kill'>): Interrupter {
   const abort = new AbortController()
   let notice: NodeJS.Timeout | undefined

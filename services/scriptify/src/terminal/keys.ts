@@ -9,7 +9,7 @@ export const setPasteMode = (isOn: boolean): void =>
 export interface Paste {
   isStarted(): boolean
   drop(): void
-  /** Gives the entry that the line completes; undefined while a paste goes on. */
+  /** Returns the entry that the line completes; undefined until a paste is complete. */
   add(line: string): string | undefined
 }
 
@@ -20,7 +20,7 @@ export function createKeys(): PassThrough {
 }
 
 /**
- * Gives readline the keys of the terminal, and a bracketed paste in one piece: key by key, each would cost as much as the
+ * Passes the keys of the terminal to readline, and a bracketed paste in one piece: key by key, each would cost as much as the
  * line is long.
  */
 export function readKeys(keys: PassThrough, rl: Interface, search: HistorySearch): Paste {

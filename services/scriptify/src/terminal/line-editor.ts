@@ -26,7 +26,7 @@ export interface LineEditor {
   prompt(text: string): void
   /** Prints text above the line that is being typed. */
   printAbove(text: string): void
-  /** Gives the keyboard to the code that runs, until the next prompt. */
+  /** Passes the keyboard to the code that runs, until the next prompt. */
   releaseKeyboard(): void
   /** Whether Ctrl-C is a signal at present, and not a key. */
   sendsSignals(): boolean

@@ -20,7 +20,7 @@ export type StatementOutcome =
 export interface Session {
   /** What the worker reported when it was ready. */
   opened: Opened
-  /** Tells whether the text needs more lines. */
+  /** Whether the text needs more lines. */
   isIncomplete(code: string): Promise<boolean>
   /** Cuts a script into its top-level statements. */
   split(code: string): Promise<Statement[]>

@@ -50,7 +50,7 @@ export type ServiceLog =
   | {
       /** The command by which an admin sees the output. */
       readonly command: string
-      /** Prints the last lines of the service itself, each with its time, and then goes on with those that follow. */
+      /** Prints the last lines of the service itself, each with its time, and then those that follow. */
       read(options: { lines: number; follow: boolean }): readonly [string, ...string[]]
       /** Whether this user may see them. */
       isReadable(): boolean

@@ -82,7 +82,7 @@ async function inspectFile(
   return { path, owner, stats, text }
 }
 
-/** Gives the error for a file that scriptify did not write. */
+/** Returns the error for a file that scriptify did not write. */
 export const refuseForeign = ({ path }: FoundFile): CliError =>
   new CliError(`${path} was not written by scriptify; it stays as it is`, EXIT.notPermitted)
 

@@ -29,7 +29,7 @@ export async function listServices(options: ListOptions): Promise<ListedService[
   return found.flat().sort((one, other) => (one.name < other.name ? -1 : Number(one.name > other.name)))
 }
 
-/** Gives the error for a name that no service has. */
+/** Returns the error for a name that no service has. */
 export async function serviceNotFound(name: string, options: ListOptions): Promise<CliError> {
   const names = (await listServices(options)).map((service) => service.name)
   return new CliError(`Service ${name} does not exist${didYouMean(name, names)}`, EXIT.notFound)

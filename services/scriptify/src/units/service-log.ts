@@ -36,7 +36,7 @@ function findProgram(file: string): string {
   return found
 }
 
-/** Tells an admin where the output of a service is. */
+/** Says where the output of a service is. */
 export function logOf(name: string, system: InitSystem): string {
   const log = system.log(name)
   return 'file' in log ? log.file : log.command

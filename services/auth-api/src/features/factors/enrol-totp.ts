@@ -43,7 +43,7 @@ const ENROLMENT_MS = 15 * 60 * 1000
 /** A user needs two to change from one device to another. Each one multiplies the chance of a guess. */
 const MAX_APPS = 3
 
-/** Creates what adds an authenticator app: a secret, and its confirmation by the first code. */
+/** Creates the two functions that add an authenticator app: a secret, and its confirmation by the first code. */
 export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
   const { db, transaction, getTokenUser, lockUser, requireCurrentPassword } = dependencies
   const { secondFactor, guard, productName, clock } = dependencies
@@ -97,7 +97,4 @@ const tooManyApps = () =>
   new AppError('too_many_factors', `You have ${MAX_APPS} authenticator apps; remove one first`)
 
 const noEnrolment = () =>
-  new AppError(
-    'second_factor_refused',
-    'No authenticator app waits for a code; begin again with a new secret',
-  )
+  new AppError('second_factor_refused', 'No enrolment is pending; request a new secret')

@@ -15,7 +15,7 @@ export interface ManageFactorsDependencies {
   clock: Clock
 }
 
-/** Creates what lists, names and removes the factors of a user. All of it throws `invalid_token` when the token has ended. */
+/** Creates the functions that list, rename and remove the factors of a user. Each throws `invalid_token` when the token has ended. */
 export function createManageFactors(dependencies: ManageFactorsDependencies) {
   const { db, transaction, getTokenUser, lockUser, secondFactor, clock } = dependencies
 

@@ -51,5 +51,5 @@ export const codeKindOf = (code: string): 'totp' | 'recovery_code' =>
 export const codeRefused = () =>
   new AppError(
     'second_factor_refused',
-    'The code is wrong or was used already; send the next one, and compare the clock of your device',
+    'The code is wrong or was used already; send the next one, and check the clock of your device',
   )

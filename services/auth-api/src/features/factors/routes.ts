@@ -148,7 +148,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
       problems: ['second_factor_refused', 'wrong_password', 'overloaded'],
       schema: {
         operationId: 'stepUp',
-        summary: 'Raise the token by a second factor, or by the password',
+        summary: 'Step up the token by a second factor, or by the password',
         description:
           'The response has a token of the same session with a new `auth_time`, and in `amr` how the user has logged in. For a user without a second factor, the password renews `auth_time`.',
         tags: ['login'],

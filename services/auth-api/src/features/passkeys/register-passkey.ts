@@ -44,7 +44,7 @@ const ALGORITHMS = [-8, -7, -257]
 /** An RSA key of 4,096 bits has half as many. */
 const MAX_KEY_BYTES = 1_100
 
-/** Creates what adds a passkey: the options for the browser, and the check of what its authenticator answers. */
+/** Creates the two functions that add a passkey: the options for the browser, and the check of what its authenticator answers. */
 export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies) {
   const { party, db, getTokenUser, requireCurrentPassword, secondFactor, guard, clock } = dependencies
   const { challenges } = secondFactor

@@ -68,7 +68,7 @@ const ChallengeBody = z
     {
       challenge: challengeText()
         .optional()
-        .describe('The `challenge` of the login with a password; absent where the passkey is all.'),
+        .describe('The `challenge` of the login with a password; absent where only the passkey is used.'),
     },
     'must be a JSON object',
   )
@@ -160,7 +160,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
       problems: ['challenge_refused', 'passkey_refused'],
       schema: {
         operationId: 'stepUpByPasskey',
-        summary: 'Raise the token by a passkey',
+        summary: 'Step up the token by a passkey',
         description: 'The response has a token of the same session with a new `auth_time` and `amr`.',
         tags: ['login'],
         body: PasskeyLogin,

@@ -20,7 +20,7 @@ export interface StepUpByPasskeyDependencies {
   guard: Pick<FactorGuard, 'run'>
 }
 
-/** Creates what raises a token by a passkey of its user. */
+/** Creates the functions that step up a token by a passkey of its user. */
 export function createStepUpByPasskey(dependencies: StepUpByPasskeyDependencies) {
   const { party, db, getTokenUser, secondFactor, toOptions, provePasskey, guard } = dependencies
   const { challenges } = secondFactor

@@ -22,7 +22,7 @@ export interface ChangeEmailDependencies {
   applyEmailChange: ApplyEmailChange
 }
 
-/** Creates what changes an e-mail: at once, or by the code of a mail to the new address. */
+/** Creates the functions that change an e-mail: at once, or by the code of a mail to the new address. */
 export function createChangeEmail(dependencies: ChangeEmailDependencies) {
   const { isConfirmed, db, getTokenUser, requireFreshFactor } = dependencies
   const { requireCurrentPassword, limits, requestEmailChange, applyEmailChange } = dependencies

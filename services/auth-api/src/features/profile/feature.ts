@@ -36,7 +36,7 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
   })
 }
 
-/** Creates what changes an e-mail: at once, or by the code of a mail to the new address where EMAIL_CHANGE says so. */
+/** Creates the functions that change an e-mail: at once, or by the code of a mail to the new address where EMAIL_CHANGE says so. */
 function createEmailChange({ profile, reset }: Config, core: Core) {
   const { db, transaction, usersIn, mails, notify, limits, attemptCode } = core
   const { requireFreshFactor, requireCurrentPassword } = core

@@ -23,7 +23,7 @@ export interface ListedSession extends UserSession {
   isCurrent: boolean
 }
 
-/** Creates what lists the sessions of a user to their owner, and ends one of them. */
+/** Creates the functions that list the sessions of a user to their owner, and end one of them. */
 export function createUserSessions(dependencies: UserSessionsDependencies) {
   const { db, sessions, getTokenUser, revokeSession, validity, clock } = dependencies
 

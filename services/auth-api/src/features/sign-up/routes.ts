@@ -16,7 +16,7 @@ const TOKEN = 'kq3t0bV7mYb8bFZ1Cw2nUj5xTg9rQeLs4hPzVdMi6oA'
 
 const OTHERS_EMAIL = { path: ['username'], error: 'must not be the e-mail of another account' }
 
-/** Whether a username is not the e-mail of somebody else, of whom nobody asks here whether they have an account. */
+/** False for another person's e-mail: a refusal must not reveal whether that account exists. */
 const hasOwnUsername = ({
   email,
   username = '',

@@ -1,7 +1,7 @@
 import { isRecord } from '../../io/json-object.ts'
 import type { Node } from './syntax-node.ts'
 
-/** Gives the value that an argument stands for, or nothing where it does not fit. A text is read, what came as JSON is checked. */
+/** Returns the value that an argument stands for, or nothing where it does not fit. A text is parsed; a value of JSON is checked. */
 export type ArgumentReader = (argument: unknown) => [value: unknown] | []
 
 /** The types that a file declares, by their names. */

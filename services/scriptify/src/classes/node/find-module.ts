@@ -58,7 +58,7 @@ export const listClassFiles = (rootdir: string): ClassFile[] =>
     ),
   )
 
-/** Gives the name of a file's class: `import/user-list.ts` is `Import\\UserList`. */
+/** Returns the name of a file's class: `import/user-list.ts` is `Import\\UserList`. */
 const toClassName = (file: string): string =>
   file
     .slice(0, -extname(file).length)

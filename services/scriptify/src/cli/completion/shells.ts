@@ -75,7 +75,7 @@ function parseWord(raw: string): ShellWord {
   return { raw, value, openQuote }
 }
 
-/** Tells whether a backslash escapes the character: few in double quotes, none in single ones. */
+/** Whether a backslash escapes the character: few in double quotes, none in single ones. */
 const isEscape = (quote: ShellWord['openQuote'], next: string): boolean =>
   quote === '' || (quote === '"' && /["\\$`]/.test(next))
 

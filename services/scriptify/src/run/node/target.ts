@@ -8,7 +8,7 @@ import type { CallerOptions } from '../method-call.ts'
 export interface Target extends CallableMember {
   /** The class to construct for a method that is not static. */
   construct: Callable | undefined
-  /** Gives the function to call; constructs the class if the method is not static. */
+  /** Returns the function to call; constructs the class if the method is not static. */
   bind(): (...args: unknown[]) => unknown
 }
 
@@ -36,7 +36,7 @@ export async function demandCallable(target: Target, options: CallerOptions): Pr
   if (options.args.length !== target.callable.length) await demandArgumentCount(target, options)
 }
 
-/** Tells whether `module.ts#Name` names a class, of which the methods are meant. */
+/** Whether `module.ts#Name` names a class, and so stands for its methods. */
 export const namesClass = (
   exports: Record<string, unknown>,
   { className, method }: CallerOptions,
@@ -170,7 +170,7 @@ function describeCount(least: number, most: number): string {
   return `${least} ${least === 1 ? 'argument' : 'arguments'}`
 }
 
-/** Tells whether a method may be called from outside its class: TypeScript's `private` is gone when the code runs. */
+/** Whether a method may be called from outside its class: TypeScript's `private` is gone when the code runs. */
 async function isPublic(method: string, owner: Callable, module: string): Promise<boolean> {
   if (await isEvidentlyPublic(method, owner, module)) return true
   const { findMethodDeclaration } = await import('../../classes/node/declaration.ts')

@@ -20,7 +20,7 @@ export function parseProgram(code: string): ParseResult {
   })
 }
 
-/** Tells whether the text needs more lines: whether the parser's first error is at its end. */
+/** Whether the text needs more lines: whether the parser's first error is at its end. */
 export function isIncomplete(code: string): boolean {
   const end = code.trimEnd().length
   try {

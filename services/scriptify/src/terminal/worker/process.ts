@@ -27,7 +27,7 @@ export interface WorkerProcess {
   /** Asks the worker; rejects with WorkerDied if it dies before it answers. */
   ask: WorkerChannel['ask']
   rejectAll: WorkerChannel['rejectAll']
-  /** Tells a worker of Ctrl-C that gets no signal, or cannot notice one while it computes. */
+  /** Notifies a worker of Ctrl-C if it gets no signal, or cannot notice one while it computes. */
   interrupt(): void
   kill(): void
   /** Lets the worker end by itself, once nothing is pending there. */

@@ -27,7 +27,7 @@ export type Action =
   | 'launch'
   /** Rejects the start that waits for an answer. */
   | 'reject'
-  /** Rejects what waits for an answer, and goes on with the copy. */
+  /** Rejects what waits for an answer, and continues with the copy. */
   | 'resume'
   /** The same, and the user learns that the process died although no statement ran. */
   | 'resumeAndNotify'
@@ -38,7 +38,7 @@ export type Action =
   | 'finish'
   /** Resolves `ended` with the exit status. Nothing is rejected: a script that ends waits for no answer. */
   | 'end'
-  /** Tells the worker, which stops what it runs. */
+  /** Notifies the worker, which stops what it runs. */
   | 'interrupt'
   | 'kill'
   /** Kills after START_PATIENCE_MS: pressed again and again, Ctrl-C would kill each new process. */

@@ -20,7 +20,7 @@ const EVENT = new RegExp(
 )
 const EVENT_NAME = /^(minutely|hourly|daily|weekly|monthly|quarterly|semiannually|annually|yearly)$/
 
-/** Tells whether the schedule is in the words of cron: five fields, or a name like @daily. */
+/** Whether the schedule is in the words of cron: five fields, or a name like @daily. */
 const isCrontab = (schedule: string): boolean =>
   schedule.startsWith('@') || schedule.trim().split(/[ \t]+/).length === 5
 
