@@ -10,7 +10,7 @@ export interface FactorLimiterOptions extends Omit<FailureLimiterOptions, 'name'
 }
 
 /** An attempt to show a second factor. */
-export interface FactorAttempt {
+export interface LimitedAttempt {
   userid: string
   /** The `jti` of the challenge that it answers. */
   challenge?: string | undefined
@@ -24,7 +24,7 @@ export interface FactorAttempt {
  */
 export type LimitFactors = <Result>(
   request: LimitedRequest,
-  attempt: FactorAttempt,
+  attempt: LimitedAttempt,
   work: () => Promise<Result>,
 ) => Promise<Result>
 

@@ -29,7 +29,7 @@ export interface RouteRequirements {
 }
 
 /** A user whose role needs a second factor may call such a route, to add one or to log out. */
-export const ENROLLING = { secondFactor: 'enrolling' } as const
+export const FACTOR_NOT_YET_REQUIRED = { secondFactor: 'enrolling' } as const
 
 declare module 'fastify' {
   interface RouteShorthandOptions {

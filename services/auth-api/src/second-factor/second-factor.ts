@@ -15,11 +15,11 @@ import type { Caller, Claims } from '../tokens/claims.ts'
 import type { IssuedToken, IssueToken } from '../tokens/issue-token.ts'
 import type { LockUser } from '../tokens/token-validity.ts'
 import { type Challenge, challengeRefused, createChallenges } from './challenges.ts'
+import { createFactorAttempts, type FactorAttemptsDependencies } from './factor-attempts.ts'
 import { createFactorSecrets, type FactorSecretsDependencies } from './factor-secrets.ts'
-import { createFactorGuard, type FactorGuardDependencies } from './guard-factor.ts'
 import { createRecoveryCodes } from './recovery-codes.ts'
 
-export interface SecondFactorDependencies extends Omit<FactorGuardDependencies, 'count'> {
+export interface SecondFactorDependencies extends Omit<FactorAttemptsDependencies, 'count'> {
   transaction: Database['transaction']
   usersIn: (db: Queryable) => UserRepository
   issueToken: IssueToken
@@ -35,7 +35,7 @@ export interface SecondFactorDependencies extends Omit<FactorGuardDependencies, 
  * Shows that the user has a factor, inside a transaction that has locked the user; returns how, as `amr` says it (RFC 8176).
  * Throws `second_factor_refused`.
  */
-export type Prove = (transaction: Transaction, user: User) => Promise<readonly string[]>
+export type VerifyFactor = (transaction: Transaction, user: User) => Promise<readonly string[]>
 
 /** Confirms a new factor of the user; returns its kind, and how it was shown. */
 export type ConfirmFactor = (
@@ -50,7 +50,7 @@ export interface Enrolled extends IssuedToken {
 }
 
 /** The login after which a user with a second factor may change what guards the account. */
-export const FRESH = { secondFactor: true, maxAgeSeconds: 300 } as const
+export const RECENT_SECOND_FACTOR = { secondFactor: true, maxAgeSeconds: 300 } as const
 
 export type SecondFactor = NonNullable<ReturnType<typeof createSecondFactor>>
 
@@ -73,7 +73,7 @@ export function createSecondFactor(
     challenges,
     secrets,
     recoveryCodes,
-    guard: createFactorGuard({ ...dependencies, count: createFactorCounter(registry) }),
+    factorAttempts: createFactorAttempts({ ...dependencies, count: createFactorCounter(registry) }),
 
     /** Throws `second_factor_required`, with a challenge, for a user who has a second factor. */
     async requireAtLogin(user: User, audit: Pick<RequestAudit, 'report'>): Promise<void> {
@@ -90,16 +90,16 @@ export function createSecondFactor(
 
     /** Throws `insufficient_user_authentication` for a user with a second factor who has not logged in with it recently. */
     requireFresh(user: User, claims: Claims): void {
-      if (factorKindsOf(user).length > 0) requireLogin(claims, FRESH)
+      if (factorKindsOf(user).length > 0) requireLogin(claims, RECENT_SECOND_FACTOR)
     },
 
     /**
-     * Exchanges a challenge and a factor of its user, or of `userid`, for a token. Throws `challenge_refused` and what `prove`
+     * Exchanges a challenge and a factor of its user, or of `userid`, for a token. Throws `challenge_refused` and what `verify`
      * throws; for a user that does not exist, what `unknown` creates.
      */
     async answer(
       challenge: Challenge,
-      prove: Prove,
+      verify: VerifyFactor,
       audit: RequestAudit,
       {
         userid = challenge.sub,
@@ -112,7 +112,7 @@ export function createSecondFactor(
         if (!user || user.deletedAt) throw unknown()
         // A refused factor rolls this back, and the challenge can be answered again.
         await challenges.use(db, user, challenge)
-        return [user, await prove(db, user)] as const
+        return [user, await verify(db, user)] as const
       })
       audit.report({ name: 'login.succeeded', userid: user.userid })
       const first = challenge.aud === 'latchkey-passkey' ? [] : ['pwd']
@@ -120,12 +120,12 @@ export function createSecondFactor(
       return { user, issued }
     },
 
-    /** Steps up a token by a factor of its user. Throws `invalid_token` and what `prove` throws. */
-    async stepUp({ claims, audit }: Caller, prove: Prove): Promise<IssuedToken> {
+    /** Steps up a token by a factor of its user. Throws `invalid_token` and what `verify` throws. */
+    async stepUp({ claims, audit }: Caller, verify: VerifyFactor): Promise<IssuedToken> {
       const readAt = toNumericDate(clock())
       const [user, amr] = await transaction(async (db) => {
         const user = await lockUser(db, claims)
-        return [user, await prove(db, user)] as const
+        return [user, await verify(db, user)] as const
       })
       audit.report({ name: 'token.stepped_up', userid: user.userid })
       return issueToken(user, readAt, audit, withFactor(claims, readAt, amr))

@@ -1,13 +1,13 @@
 import type { Client } from '../../client.ts'
-import type { FactorGuard } from '../../second-factor/guard-factor.ts'
+import type { FactorAttempts } from '../../second-factor/factor-attempts.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
-import { codeKindOf, type ProveCode } from './prove-code.ts'
+import { codeKindOf, type VerifyCode } from './verify-code.ts'
 
 export interface AnswerChallengeDependencies {
   secondFactor: Pick<SecondFactor, 'challenges' | 'answer'>
-  guard: Pick<FactorGuard, 'logIn'>
-  proveCode: ProveCode
+  factorAttempts: Pick<FactorAttempts, 'logIn'>
+  verifyCode: VerifyCode
 }
 
 /** The second step of a login. */
@@ -18,11 +18,13 @@ export interface ChallengeAnswer {
 
 /** Creates the function that exchanges the challenge of a login and a code for a token. Throws `challenge_refused` and `second_factor_refused`. */
 export const createAnswerChallenge =
-  ({ secondFactor, guard, proveCode }: AnswerChallengeDependencies) =>
+  ({ secondFactor, factorAttempts, verifyCode }: AnswerChallengeDependencies) =>
   async (given: ChallengeAnswer, client: Client): Promise<IssuedToken> => {
     const { code } = given
     const { audit } = client
     const challenge = await secondFactor.challenges.read(given.challenge, 'latchkey-second-factor')
     const attempt = { userid: challenge.sub, challenge: challenge.jti, kind: codeKindOf(code) }
-    return guard.logIn(client, attempt, () => secondFactor.answer(challenge, proveCode(code, audit), audit))
+    return factorAttempts.logIn(client, attempt, () =>
+      secondFactor.answer(challenge, verifyCode(code, audit), audit),
+    )
   }

@@ -5,11 +5,11 @@ import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import type { LoggedInClient } from '../../client.ts'
 import type { RequireCurrentPassword } from '../../require-current-password.ts'
-import type { FactorGuard } from '../../second-factor/guard-factor.ts'
+import type { FactorAttempts } from '../../second-factor/factor-attempts.ts'
 import type { Enrolled, SecondFactor } from '../../second-factor/second-factor.ts'
 import { findStep, newTotpSecret, totpUri } from '../../second-factor/totp.ts'
 import type { GetTokenUser, LockUser } from '../../tokens/token-validity.ts'
-import { codeRefused } from './prove-code.ts'
+import { codeRefused } from './verify-code.ts'
 
 export interface EnrolTotpDependencies {
   db: Queryable
@@ -18,7 +18,7 @@ export interface EnrolTotpDependencies {
   lockUser: LockUser
   requireCurrentPassword: RequireCurrentPassword
   secondFactor: Pick<SecondFactor, 'add' | 'secrets'>
-  guard: Pick<FactorGuard, 'run'>
+  factorAttempts: Pick<FactorAttempts, 'run'>
   /** What an authenticator app shows beside the name of the user. */
   productName: string
   clock: Clock
@@ -46,7 +46,7 @@ const MAX_APPS = 3
 /** Creates the two functions that add an authenticator app: a secret, and its confirmation by the first code. */
 export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
   const { db, transaction, getTokenUser, lockUser, requireCurrentPassword } = dependencies
-  const { secondFactor, guard, productName, clock } = dependencies
+  const { secondFactor, factorAttempts, productName, clock } = dependencies
   const { secrets } = secondFactor
 
   return {
@@ -75,7 +75,7 @@ export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
 
     /** Confirms the enrolment by a code; returns a token of a login with it. Throws `second_factor_refused`. */
     confirm: (code: string, client: LoggedInClient): Promise<Enrolled> =>
-      guard.run(client, { userid: client.claims.sub, kind: 'totp' }, () =>
+      factorAttempts.run(client, { userid: client.claims.sub, kind: 'totp' }, () =>
         secondFactor.add(client, async (db, user) => {
           const factors = createFactorRepository(db)
           const now = clock()

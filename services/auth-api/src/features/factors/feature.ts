@@ -4,9 +4,9 @@ import type { Core } from '../../core.ts'
 import { createAnswerChallenge } from './answer-challenge.ts'
 import { createEnrolTotp } from './enrol-totp.ts'
 import { createManageFactors } from './manage-factors.ts'
-import { createProveCode } from './prove-code.ts'
 import { factorRoutes } from './routes.ts'
 import { createStepUp } from './step-up.ts'
+import { createVerifyCode } from './verify-code.ts'
 
 /** Adds second factors, the second step of a login, and the step-up of a token, where SECOND_FACTOR is `on`. */
 export async function addFactors(app: FastifyInstance, config: Config, core: Core): Promise<void> {
@@ -14,15 +14,15 @@ export async function addFactors(app: FastifyInstance, config: Config, core: Cor
   const { clientOf, callerOf } = core
   const { getTokenUser, lockUser, issueToken } = core.tokens
   if (!secondFactor) return
-  const { guard } = secondFactor
-  const proveCode = createProveCode({ ...secondFactor, notify, clock })
-  const answer = createAnswerChallenge({ secondFactor, guard, proveCode })
+  const { factorAttempts } = secondFactor
+  const verifyCode = createVerifyCode({ ...secondFactor, notify, clock })
+  const answer = createAnswerChallenge({ secondFactor, factorAttempts, verifyCode })
   const stepUp = createStepUp({
     db,
     getTokenUser,
     secondFactor,
-    guard,
-    proveCode,
+    factorAttempts,
+    verifyCode,
     requireCurrentPassword,
     issueToken,
     clock,
@@ -34,7 +34,7 @@ export async function addFactors(app: FastifyInstance, config: Config, core: Cor
     lockUser,
     requireCurrentPassword,
     secondFactor,
-    guard,
+    factorAttempts,
     productName: config.secondFactor.productName,
     clock,
   })

@@ -6,9 +6,9 @@ import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { sixDigitCode } from '../../one-time-codes/check-code.ts'
-import { ENROLLING } from '../../plugins/authenticate.ts'
+import { FACTOR_NOT_YET_REQUIRED } from '../../plugins/authenticate.ts'
 import { challengeText } from '../../second-factor/challenges.ts'
-import { type Enrolled, FRESH } from '../../second-factor/second-factor.ts'
+import { type Enrolled, RECENT_SECOND_FACTOR } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { EnrolledFactor, TokenResponse } from '../../tokens/token-response.ts'
 import type { ChallengeAnswer } from './answer-challenge.ts'
@@ -144,7 +144,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
   app.post(
     '/login/stepup',
     {
-      auth: ENROLLING,
+      auth: FACTOR_NOT_YET_REQUIRED,
       problems: ['second_factor_refused', 'wrong_password', 'overloaded'],
       schema: {
         operationId: 'stepUp',
@@ -162,7 +162,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
   app.get(
     '/profile/factors',
     {
-      auth: ENROLLING,
+      auth: FACTOR_NOT_YET_REQUIRED,
       schema: {
         operationId: 'listFactors',
         summary: "The caller's second factors",
@@ -187,7 +187,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
   app.post(
     '/profile/factors/totp',
     {
-      auth: ENROLLING,
+      auth: FACTOR_NOT_YET_REQUIRED,
       problems: ['insufficient_user_authentication', 'too_many_factors', 'wrong_password', 'overloaded'],
       schema: {
         operationId: 'addTotp',
@@ -205,7 +205,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
   app.post(
     '/profile/factors/totp/confirm',
     {
-      auth: ENROLLING,
+      auth: FACTOR_NOT_YET_REQUIRED,
       problems: ['second_factor_refused'],
       schema: {
         operationId: 'confirmTotp',
@@ -222,7 +222,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
   app.post(
     '/profile/factors/recoverycodes',
     {
-      auth: FRESH,
+      auth: RECENT_SECOND_FACTOR,
       schema: {
         operationId: 'renewRecoveryCodes',
         summary: 'Replace the recovery codes by new ones',
@@ -237,7 +237,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
   app.put(
     '/profile/factors/:id',
     {
-      auth: ENROLLING,
+      auth: FACTOR_NOT_YET_REQUIRED,
       problems: ['factor_not_found'],
       schema: {
         operationId: 'renameFactor',
@@ -258,7 +258,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
   app.delete(
     '/profile/factors/:id',
     {
-      auth: FRESH,
+      auth: RECENT_SECOND_FACTOR,
       problems: ['factor_not_found', 'last_factor'],
       schema: {
         operationId: 'removeFactor',

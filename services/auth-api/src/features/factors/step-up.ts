@@ -5,18 +5,18 @@ import { factorKindsOf } from '@latchkey/shared/factors/user-factors.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoggedInClient } from '../../client.ts'
 import type { RequireCurrentPassword } from '../../require-current-password.ts'
-import type { FactorGuard } from '../../second-factor/guard-factor.ts'
+import type { FactorAttempts } from '../../second-factor/factor-attempts.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
 import type { GetTokenUser } from '../../tokens/token-validity.ts'
-import { codeKindOf, type ProveCode } from './prove-code.ts'
+import { codeKindOf, type VerifyCode } from './verify-code.ts'
 
 export interface StepUpDependencies {
   db: Queryable
   getTokenUser: GetTokenUser
   secondFactor: Pick<SecondFactor, 'stepUp'>
-  guard: Pick<FactorGuard, 'run'>
-  proveCode: ProveCode
+  factorAttempts: Pick<FactorAttempts, 'run'>
+  verifyCode: VerifyCode
   requireCurrentPassword: RequireCurrentPassword
   issueToken: IssueToken
   clock: Clock
@@ -33,8 +33,16 @@ export interface StepUp {
  * `second_factor_refused`, and what `requireCurrentPassword` throws.
  */
 export function createStepUp(dependencies: StepUpDependencies) {
-  const { db, getTokenUser, secondFactor, guard, proveCode, requireCurrentPassword, issueToken, clock } =
-    dependencies
+  const {
+    db,
+    getTokenUser,
+    secondFactor,
+    factorAttempts,
+    verifyCode,
+    requireCurrentPassword,
+    issueToken,
+    clock,
+  } = dependencies
 
   async function stepUpByPassword(
     user: User,
@@ -52,8 +60,8 @@ export function createStepUp(dependencies: StepUpDependencies) {
   return async ({ code, currentPassword = '' }: StepUp, client: LoggedInClient): Promise<IssuedToken> => {
     const user = await getTokenUser(db, client.claims)
     if (code === undefined) return stepUpByPassword(user, currentPassword, client)
-    return guard.run(client, { userid: user.userid, kind: codeKindOf(code) }, () =>
-      secondFactor.stepUp(client, proveCode(code, client.audit)),
+    return factorAttempts.run(client, { userid: user.userid, kind: codeKindOf(code) }, () =>
+      secondFactor.stepUp(client, verifyCode(code, client.audit)),
     )
   }
 }

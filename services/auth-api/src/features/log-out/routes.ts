@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { ENROLLING } from '../../plugins/authenticate.ts'
+import { FACTOR_NOT_YET_REQUIRED } from '../../plugins/authenticate.ts'
 
 const LogoutBody = z
   .object(
@@ -23,7 +23,7 @@ export const logOutRoutes: FastifyPluginAsyncZod<LogOutRoutesOptions> = async (a
   app.post(
     '/logout',
     {
-      auth: ENROLLING,
+      auth: FACTOR_NOT_YET_REQUIRED,
       // Most clients send no body, which Fastify validates as null.
       preValidation: (request, _reply, done) => {
         request.body ??= {}

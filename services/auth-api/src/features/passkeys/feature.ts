@@ -3,10 +3,10 @@ import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { createLogInByPasskey } from './log-in-by-passkey.ts'
 import { createPasskeyOptions } from './passkey-options.ts'
-import { createProvePasskey } from './prove-passkey.ts'
 import { createRegisterPasskey } from './register-passkey.ts'
 import { passkeyRoutes } from './routes.ts'
 import { createStepUpByPasskey } from './step-up-by-passkey.ts'
+import { createVerifyPasskey } from './verify-passkey.ts'
 
 /** Adds passkeys, as a second factor and in place of a password, if SECOND_FACTOR is `on` and PASSKEY_ORIGINS names a page. */
 export async function addPasskeys(app: FastifyInstance, config: Config, core: Core): Promise<void> {
@@ -14,19 +14,19 @@ export async function addPasskeys(app: FastifyInstance, config: Config, core: Co
   const { getTokenUser } = core.tokens
   const { rpId, origins } = config.passkeys
   if (!secondFactor || rpId === undefined || origins.length === 0) return
-  const { guard } = secondFactor
+  const { factorAttempts } = secondFactor
   const party = { id: rpId, name: config.secondFactor.productName, origins }
   const toOptions = createPasskeyOptions({ db, party })
-  const provePasskey = createProvePasskey({ party, clock })
-  const logIn = createLogInByPasskey({ party, secondFactor, toOptions, provePasskey, guard })
-  const stepUp = createStepUpByPasskey({
+  const verifyPasskey = createVerifyPasskey({ party, clock })
+  const passkeyLogin = createLogInByPasskey({ party, secondFactor, toOptions, verifyPasskey, factorAttempts })
+  const passkeyStepUp = createStepUpByPasskey({
     party,
     db,
     getTokenUser,
     secondFactor,
     toOptions,
-    provePasskey,
-    guard,
+    verifyPasskey,
+    factorAttempts,
   })
   const register = createRegisterPasskey({
     party,
@@ -34,14 +34,14 @@ export async function addPasskeys(app: FastifyInstance, config: Config, core: Co
     getTokenUser,
     requireCurrentPassword,
     secondFactor,
-    guard,
+    factorAttempts,
     clock,
   })
   await app.register(passkeyRoutes, {
-    loginOptions: logIn.begin,
-    logIn: (credential, request) => logIn.logIn(credential, clientOf(request)),
-    stepUpOptions: (request) => stepUp.begin(callerOf(request)),
-    stepUp: (credential, request) => stepUp.stepUp(credential, callerOf(request)),
+    loginOptions: passkeyLogin.options,
+    logIn: (credential, request) => passkeyLogin.finish(credential, clientOf(request)),
+    stepUpOptions: (request) => passkeyStepUp.options(callerOf(request)),
+    stepUp: (credential, request) => passkeyStepUp.finish(credential, callerOf(request)),
     begin: (currentPassword, request) => register.begin(currentPassword, callerOf(request)),
     confirm: (registration, request) => register.confirm(registration, callerOf(request)),
   })

@@ -1,6 +1,6 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import type { Client } from '../../client.ts'
-import type { FactorGuard } from '../../second-factor/guard-factor.ts'
+import type { FactorAttempts } from '../../second-factor/factor-attempts.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import {
@@ -12,31 +12,31 @@ import {
   unknownPasskey,
 } from './passkey.ts'
 import type { PasskeyOptions } from './passkey-options.ts'
-import type { ProvePasskey } from './prove-passkey.ts'
+import type { VerifyPasskey } from './verify-passkey.ts'
 
 export interface LogInByPasskeyDependencies {
   party: RelyingParty
   secondFactor: Pick<SecondFactor, 'challenges' | 'answer'>
   toOptions: PasskeyOptions
-  provePasskey: ProvePasskey
-  guard: Pick<FactorGuard, 'logIn'>
+  verifyPasskey: VerifyPasskey
+  factorAttempts: Pick<FactorAttempts, 'logIn'>
 }
 
 /** Creates the login by a passkey: as its second step, or without a password. */
 export function createLogInByPasskey(dependencies: LogInByPasskeyDependencies) {
-  const { party, secondFactor, toOptions, provePasskey, guard } = dependencies
+  const { party, secondFactor, toOptions, verifyPasskey, factorAttempts } = dependencies
   const { challenges } = secondFactor
 
   return {
     /** Returns the options for the challenge of a login; without one, for a login without a password. Throws `challenge_refused`. */
-    async begin(challenge: string | undefined) {
+    async options(challenge: string | undefined) {
       if (challenge === undefined) return toOptions(await challenges.issue(undefined, 'latchkey-passkey'))
       const { sub } = await challenges.read(challenge, 'latchkey-second-factor')
       return toOptions(challenge, sub)
     },
 
     /** Exchanges a signature for a token. Throws `passkey_refused` and `challenge_refused`. */
-    async logIn(credential: AuthenticationResponseJSON, client: Client): Promise<IssuedToken> {
+    async finish(credential: AuthenticationResponseJSON, client: Client): Promise<IssuedToken> {
       const { audit } = client
       const text = readSignedChallenge(credential, party)
       const challenge = await challenges.read(text, 'latchkey-second-factor', 'latchkey-passkey')
@@ -44,8 +44,8 @@ export function createLogInByPasskey(dependencies: LogInByPasskeyDependencies) {
       // In a login without a password, the authenticator names the user; the signature is checked afterwards.
       const userid = isOnlyFactor ? fromUserHandle(credential.response.userHandle) : challenge.sub
       if (userid === undefined) throw passkeyRefused(INVALID)
-      return guard.logIn(client, { userid, challenge: challenge.jti, kind: 'passkey' }, () =>
-        secondFactor.answer(challenge, provePasskey({ credential, isOnlyFactor }, audit), audit, {
+      return factorAttempts.logIn(client, { userid, challenge: challenge.jti, kind: 'passkey' }, () =>
+        secondFactor.answer(challenge, verifyPasskey({ credential, isOnlyFactor }, audit), audit, {
           userid,
           ...(isOnlyFactor ? { unknown: unknownPasskey } : {}),
         }),

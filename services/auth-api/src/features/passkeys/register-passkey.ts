@@ -7,7 +7,7 @@ import type { PublicKeyCredentialCreationOptionsJSON, RegistrationResponseJSON }
 import type { LoggedInClient } from '../../client.ts'
 import type { RequireCurrentPassword } from '../../require-current-password.ts'
 import { CHALLENGE_SECONDS } from '../../second-factor/challenges.ts'
-import type { FactorGuard } from '../../second-factor/guard-factor.ts'
+import type { FactorAttempts } from '../../second-factor/factor-attempts.ts'
 import type { Enrolled, SecondFactor } from '../../second-factor/second-factor.ts'
 import type { GetTokenUser } from '../../tokens/token-validity.ts'
 import {
@@ -29,7 +29,7 @@ export interface RegisterPasskeyDependencies {
   getTokenUser: GetTokenUser
   requireCurrentPassword: RequireCurrentPassword
   secondFactor: Pick<SecondFactor, 'challenges' | 'add'>
-  guard: Pick<FactorGuard, 'run'>
+  factorAttempts: Pick<FactorAttempts, 'run'>
   clock: Clock
 }
 
@@ -46,7 +46,8 @@ const MAX_KEY_BYTES = 1_100
 
 /** Creates the two functions that add a passkey: the options for the browser, and the check of what its authenticator answers. */
 export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies) {
-  const { party, db, getTokenUser, requireCurrentPassword, secondFactor, guard, clock } = dependencies
+  const { party, db, getTokenUser, requireCurrentPassword, secondFactor, factorAttempts, clock } =
+    dependencies
   const { challenges } = secondFactor
 
   async function add({ name, credential }: Registration, client: LoggedInClient): Promise<Enrolled> {
@@ -101,7 +102,9 @@ export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies)
 
     /** Adds the passkey; returns a token of a login with it. Throws `passkey_refused`, `challenge_refused`, `too_many_factors`. */
     confirm: (registration: Registration, client: LoggedInClient): Promise<Enrolled> =>
-      guard.run(client, { userid: client.claims.sub, kind: 'passkey' }, () => add(registration, client)),
+      factorAttempts.run(client, { userid: client.claims.sub, kind: 'passkey' }, () =>
+        add(registration, client),
+      ),
   }
 }
 

@@ -4,7 +4,7 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { ENROLLING } from '../../plugins/authenticate.ts'
+import { FACTOR_NOT_YET_REQUIRED } from '../../plugins/authenticate.ts'
 import { challengeText } from '../../second-factor/challenges.ts'
 import type { Enrolled } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
@@ -140,7 +140,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
   app.post(
     '/login/stepup/passkey/options',
     {
-      auth: ENROLLING,
+      auth: FACTOR_NOT_YET_REQUIRED,
       problems: ['passkey_refused'],
       schema: {
         operationId: 'getPasskeyStepUpOptions',
@@ -156,7 +156,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
   app.post(
     '/login/stepup/passkey',
     {
-      auth: ENROLLING,
+      auth: FACTOR_NOT_YET_REQUIRED,
       problems: ['challenge_refused', 'passkey_refused'],
       schema: {
         operationId: 'stepUpByPasskey',
@@ -173,7 +173,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
   app.post(
     '/profile/factors/passkey',
     {
-      auth: ENROLLING,
+      auth: FACTOR_NOT_YET_REQUIRED,
       problems: ['insufficient_user_authentication', 'too_many_factors', 'wrong_password', 'overloaded'],
       schema: {
         operationId: 'addPasskey',
@@ -191,7 +191,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
   app.post(
     '/profile/factors/passkey/confirm',
     {
-      auth: ENROLLING,
+      auth: FACTOR_NOT_YET_REQUIRED,
       problems: ['challenge_refused', 'passkey_refused', 'too_many_factors'],
       schema: {
         operationId: 'confirmPasskey',

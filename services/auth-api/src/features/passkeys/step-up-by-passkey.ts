@@ -1,14 +1,14 @@
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import type { LoggedInClient } from '../../client.ts'
-import type { FactorGuard } from '../../second-factor/guard-factor.ts'
+import type { FactorAttempts } from '../../second-factor/factor-attempts.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import type { GetTokenUser } from '../../tokens/token-validity.ts'
 import { type RelyingParty, readSignedChallenge } from './passkey.ts'
 import type { PasskeyOptions } from './passkey-options.ts'
-import type { ProvePasskey } from './prove-passkey.ts'
+import type { VerifyPasskey } from './verify-passkey.ts'
 
 export interface StepUpByPasskeyDependencies {
   party: RelyingParty
@@ -16,35 +16,35 @@ export interface StepUpByPasskeyDependencies {
   getTokenUser: GetTokenUser
   secondFactor: Pick<SecondFactor, 'challenges' | 'stepUp'>
   toOptions: PasskeyOptions
-  provePasskey: ProvePasskey
-  guard: Pick<FactorGuard, 'run'>
+  verifyPasskey: VerifyPasskey
+  factorAttempts: Pick<FactorAttempts, 'run'>
 }
 
 /** Creates the functions that step up a token by a passkey of its user. */
 export function createStepUpByPasskey(dependencies: StepUpByPasskeyDependencies) {
-  const { party, db, getTokenUser, secondFactor, toOptions, provePasskey, guard } = dependencies
+  const { party, db, getTokenUser, secondFactor, toOptions, verifyPasskey, factorAttempts } = dependencies
   const { challenges } = secondFactor
 
   return {
     /** Returns the options for a passkey of the user. Throws `invalid_token`, and `passkey_refused` for a user without one. */
-    async begin({ claims }: Caller) {
+    async options({ claims }: Caller) {
       const user = await getTokenUser(db, claims)
       return toOptions(await challenges.issue(user, 'latchkey-passkey-stepup'), user.userid)
     },
 
     /** Exchanges a signature for a token of the same session. Throws `passkey_refused` and `challenge_refused`. */
-    async stepUp(credential: AuthenticationResponseJSON, client: LoggedInClient): Promise<IssuedToken> {
+    async finish(credential: AuthenticationResponseJSON, client: LoggedInClient): Promise<IssuedToken> {
       const { claims, audit } = client
       const challenge = await challenges.read(
         readSignedChallenge(credential, party),
         'latchkey-passkey-stepup',
       )
-      const prove = provePasskey({ credential, isOnlyFactor: false }, audit)
+      const verify = verifyPasskey({ credential, isOnlyFactor: false }, audit)
       const attempt = { userid: claims.sub, challenge: challenge.jti, kind: 'passkey' } as const
-      return guard.run(client, attempt, () =>
+      return factorAttempts.run(client, attempt, () =>
         secondFactor.stepUp(client, async (transaction, user) => {
           await challenges.use(transaction, user, challenge)
-          return prove(transaction, user)
+          return verify(transaction, user)
         }),
       )
     },

@@ -6,20 +6,25 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { FactorSecrets } from '../../second-factor/factor-secrets.ts'
 import type { RecoveryCodes } from '../../second-factor/recovery-codes.ts'
-import type { Prove } from '../../second-factor/second-factor.ts'
+import type { VerifyFactor } from '../../second-factor/second-factor.ts'
 import { findStep } from '../../second-factor/totp.ts'
 
-export interface ProveCodeDependencies {
+export interface VerifyCodeDependencies {
   secrets: Pick<FactorSecrets, 'openTotp'>
   recoveryCodes: Pick<RecoveryCodes, 'use'>
   notify: SendNotice
   clock: Clock
 }
 
-export type ProveCode = (code: string, audit: Pick<RequestAudit, 'write' | 'address'>) => Prove
+export type VerifyCode = (code: string, audit: Pick<RequestAudit, 'write' | 'address'>) => VerifyFactor
 
 /** Creates the function that shows a second factor by a code of an authenticator app, or by a recovery code. */
-export function createProveCode({ secrets, recoveryCodes, notify, clock }: ProveCodeDependencies): ProveCode {
+export function createVerifyCode({
+  secrets,
+  recoveryCodes,
+  notify,
+  clock,
+}: VerifyCodeDependencies): VerifyCode {
   async function useTotp(factors: FactorRepository, { userid }: User, code: string): Promise<boolean> {
     const now = clock()
     for (const { id, kind, data, confirmedAt } of await factors.find(userid)) {

@@ -8,7 +8,7 @@ import type { NotifyNewClient } from '../notify-new-client.ts'
 import type { CountFactor } from '../service-metrics.ts'
 import type { IssuedToken } from '../tokens/issue-token.ts'
 
-export interface FactorGuardDependencies {
+export interface FactorAttemptsDependencies {
   limits: { limitFactors: LimitFactors; knownClients: Pick<KnownClients, 'remember'> }
   notifyNewClient: NotifyNewClient
   count: CountFactor
@@ -23,10 +23,10 @@ export interface FactorAttempt {
   kind: Parameters<CountFactor>[0]
 }
 
-export type FactorGuard = ReturnType<typeof createFactorGuard>
+export type FactorAttempts = ReturnType<typeof createFactorAttempts>
 
 /** Creates the functions that every attempt to show a factor passes, whatever its kind. */
-export function createFactorGuard(dependencies: FactorGuardDependencies) {
+export function createFactorAttempts(dependencies: FactorAttemptsDependencies) {
   const { limits, notifyNewClient, count, field } = dependencies
 
   /** Runs `work` within the limits; counts and reports its refusal. */

@@ -2,7 +2,7 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import type { RequestAudit } from '../../audit/request-audit.ts'
-import type { Prove } from '../../second-factor/second-factor.ts'
+import type { VerifyFactor } from '../../second-factor/second-factor.ts'
 import {
   INVALID,
   loadWebAuthn,
@@ -14,7 +14,7 @@ import {
   verifying,
 } from './passkey.ts'
 
-export interface ProvePasskeyDependencies {
+export interface VerifyPasskeyDependencies {
   party: RelyingParty
   clock: Clock
 }
@@ -25,13 +25,13 @@ export interface UsedPasskey {
   isOnlyFactor: boolean
 }
 
-export type ProvePasskey = (used: UsedPasskey, audit: Pick<RequestAudit, 'report'>) => Prove
+export type VerifyPasskey = (used: UsedPasskey, audit: Pick<RequestAudit, 'report'>) => VerifyFactor
 
 /**
  * Creates the function that shows a factor by a passkey of the user, whose challenge the caller has checked. It refuses a
  * counter that went back: two authenticators have the key, one of them a copy (WebAuthn §6.1.1).
  */
-export function createProvePasskey({ party, clock }: ProvePasskeyDependencies): ProvePasskey {
+export function createVerifyPasskey({ party, clock }: VerifyPasskeyDependencies): VerifyPasskey {
   async function verify(passkey: Passkey, { credential, isOnlyFactor }: UsedPasskey) {
     const { verifyAuthenticationResponse } = await loadWebAuthn()
     const { id, publicKey, transports } = passkey
