@@ -11,10 +11,10 @@ export interface Failed {
   at: number
 }
 
-export type Failures = ReturnType<typeof createFailures>
+export type DependencyFailures = ReturnType<typeof createDependencyFailures>
 
 /** Counts the requests and mails that fail because of a dependency. A server with a full disk still passes its check. */
-export function createFailures(clock: Clock) {
+export function createDependencyFailures(clock: Clock) {
   const known = new Map<string, Failed>()
   return {
     /** Counts one failure of `dependency`, which has the name of its check. */

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
 import { registerDependencyGauge } from './dependency-gauge.ts'
-import { createFailures } from './failures.ts'
+import { createDependencyFailures } from './failures.ts'
 import { createReadiness, rememberingSuccess } from './readiness.ts'
 
 describe('readiness', () => {
@@ -133,7 +133,7 @@ describe('a dependency that can be done without', () => {
 describe('a dependency that passes its check while requests fail', () => {
   it('degrades the process until no request has failed for ten seconds', async () => {
     let now = 0
-    const failures = createFailures(() => now)
+    const failures = createDependencyFailures(() => now)
     const readiness = createReadiness({ database: async () => 'ok' }, { failures, clock: () => now })
     readiness.serve()
     for (let request = 0; request < 3; request++)
@@ -152,7 +152,7 @@ describe('a dependency that passes its check while requests fail', () => {
   it('is not degraded by the requests that failed before it was back', async () => {
     let now = 0
     let answer = 'unreachable'
-    const failures = createFailures(() => now)
+    const failures = createDependencyFailures(() => now)
     const readiness = createReadiness({ database: async () => answer }, { failures, clock: () => now })
     readiness.serve()
     await readiness.read()
@@ -197,7 +197,7 @@ describe('remembering success', () => {
   it('keeps no result, and no failure, from before the clock was set back', async () => {
     let now = 60_000
     const check = vi.fn(async () => 'ok')
-    const failures = createFailures(() => now)
+    const failures = createDependencyFailures(() => now)
     const queue = rememberingSuccess(check, 30_000, () => now)
     const readiness = createReadiness({ queue }, { failures, clock: () => now })
     readiness.serve()

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { rootReason } from '../root-reason.ts'
-import { createFailures, type Failures } from './failures.ts'
+import { createDependencyFailures, type DependencyFailures } from './failures.ts'
 
 /** Returns `ok`, or in a few words what is missing. May reject, and may hang. */
 export type Check = () => Promise<string>
@@ -24,7 +24,7 @@ export interface ReadinessOptions {
   /** How long an optional check may take, in milliseconds. Default 1,000. */
   optionalTimeoutMs?: number
   /** The failures that are reported under the name of a check. */
-  failures?: Failures
+  failures?: DependencyFailures
 }
 
 interface Result {
@@ -52,7 +52,7 @@ export function createReadiness(
     clock,
     optional = {},
     optionalTimeoutMs = OPTIONAL_CHECK_TIMEOUT_MS,
-    failures = createFailures(clock),
+    failures = createDependencyFailures(clock),
   }: ReadinessOptions,
 ) {
   let phase: 'starting' | 'serving' | 'draining' = 'starting'

@@ -1,7 +1,7 @@
 import { type Clock, type MonotonicClock, monotonicClock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
-import { createFailures, type Failures } from '@latchkey/shared/health/failures.ts'
+import { createDependencyFailures, type DependencyFailures } from '@latchkey/shared/health/failures.ts'
 import { createMails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import type { MailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { createNotices } from '@latchkey/shared/mail-outbox/mail-notices.ts'
@@ -55,7 +55,7 @@ export interface AppDependencies {
   /** Called when the service must not run on this database. */
   refuse?: (reason: Error) => void
   /** Collects failures of dependencies; the caller may report its own too. Default: one for the requests only. */
-  failures?: Failures
+  failures?: DependencyFailures
   clock?: Clock
   monotonic?: MonotonicClock
   registry?: Registry
@@ -67,7 +67,7 @@ export type Core = Awaited<ReturnType<typeof createCore>>
 export async function createCore(config: Config, dependencies: AppDependencies) {
   const { db, passwords, logger, limitStore, audit, dispatcher } = dependencies
   const { clock = Date.now, monotonic = monotonicClock, registry = new Registry() } = dependencies
-  const { failures = createFailures(clock) } = dependencies
+  const { failures = createDependencyFailures(clock) } = dependencies
   const databaseClock = createDatabaseClock(clock)
   const sealer = createSealer(config.mail.secret)
   const createMailsOf = <Templates extends MailTemplates>(templates: Templates) =>

@@ -2,7 +2,7 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { configureExtensions } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
-import { createFailures, type Failures } from '@latchkey/shared/health/failures.ts'
+import { createDependencyFailures, type DependencyFailures } from '@latchkey/shared/health/failures.ts'
 import { announceReady } from '@latchkey/shared/lifecycle/announce-ready.ts'
 import { listen } from '@latchkey/shared/lifecycle/listen.ts'
 import { openContext, type ServiceContext } from '@latchkey/shared/lifecycle/open-context.ts'
@@ -42,7 +42,7 @@ export async function openService(lifecycle: Lifecycle, environment: NodeJS.Proc
   const urls = { DATABASE_URL: config.database.url, QUEUE_URL: config.mail.queueUrl }
   warnOfClearText({ environment: config.environment, urls, logger })
 
-  const failures = createFailures(Date.now)
+  const failures = createDependencyFailures(Date.now)
   const clients = await openClients(lifecycle, { ...context, failures })
   const traceRequests = tracing && (await createRequestTracing())
   const audit = await lifecycle.open(
@@ -80,7 +80,13 @@ export async function openService(lifecycle: Lifecycle, environment: NodeJS.Proc
 /** What the API works with: the database, the password hasher, Redis and the mail queue. */
 async function openClients(
   lifecycle: Lifecycle,
-  { config, logger, tracing, registry, failures }: ServiceContext & { config: Config; failures: Failures },
+  {
+    config,
+    logger,
+    tracing,
+    registry,
+    failures,
+  }: ServiceContext & { config: Config; failures: DependencyFailures },
 ) {
   const hashWaits = createHashWaits(registry)
   const { accepted, shared, ...passwordSettings } = config.passwords

@@ -24,7 +24,7 @@ export function createLoginCounter(registry: Registry) {
 
 /** Creates the function that counts a step of a password reset. */
 export const createResetCounter = (registry: Registry) =>
-  createCounter(registry, ['requested', 'confirmed', 'completed'], {
+  createOutcomeCounter(registry, ['requested', 'confirmed', 'completed'], {
     name: 'latchkey_password_resets_total',
     help: 'Steps of password resets by outcome; a request for an unknown e-mail succeeds too',
     label: 'step',
@@ -32,7 +32,7 @@ export const createResetCounter = (registry: Registry) =>
 
 /** Creates the function that counts an attempt to show a second factor. */
 export const createFactorCounter = (registry: Registry) =>
-  createCounter(registry, ['totp', 'recovery_code', 'passkey'], {
+  createOutcomeCounter(registry, ['totp', 'recovery_code', 'passkey'], {
     name: 'latchkey_second_factors_total',
     help: 'Attempts to show a second factor, by the kind of factor and outcome',
     label: 'factor',
@@ -41,7 +41,7 @@ export const createFactorCounter = (registry: Registry) =>
 export type CountFactor = ReturnType<typeof createFactorCounter>
 
 /** Creates the function that counts actions of several kinds by their outcomes. */
-function createCounter<const Kind extends string>(
+function createOutcomeCounter<const Kind extends string>(
   registry: Registry,
   kinds: readonly Kind[],
   { label, ...about }: { name: string; help: string; label: string },

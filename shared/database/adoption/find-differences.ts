@@ -11,7 +11,7 @@ import {
 } from './adoption.ts'
 
 /** A database and what is known about its kind. */
-export interface Given {
+export interface InspectedDatabase {
   schema: Schema
   adoption: Adoption
   /** Whether the migrations that change the specified tables are applied. */
@@ -19,62 +19,65 @@ export interface Given {
 }
 
 /** How the specified tables differ from the specification, in the order in which the SQL of the fixes can run. */
-export function findDifferences(given: Given): Difference[] {
-  const foreign = findForeign(given)
+export function findDifferences(inspected: InspectedDatabase): Difference[] {
+  const foreign = findForeign(inspected)
   if (foreign.length > 0) return foreign
   return [
-    ...findStorage(given),
-    ...findMissingColumns(given),
-    ...findColumnFaults(given),
-    ...findMissingKey(given),
-    ...findSharedNames(given),
-    ...findUnknownColumns(given),
+    ...findStorage(inspected),
+    ...findMissingColumns(inspected),
+    ...findColumnFaults(inspected),
+    ...findMissingKey(inspected),
+    ...findSharedNames(inspected),
+    ...findUnknownColumns(inspected),
   ]
 }
 
 /** Why two users can share an e-mail, a username or an id; empty where they cannot. */
-export const findSharedAccounts = (given: Given): Difference[] =>
-  hasTable(given, 'users')
+export const findSharedAccounts = (inspected: InspectedDatabase): Difference[] =>
+  hasTable(inspected, 'users')
     ? [
-        ...findMissingKey(given),
-        ...findSharedNames(given),
-        ...findColumnFaults(given, ({ column, found }) => isLoginColumn(column) && isCaseSensitive(found)),
+        ...findMissingKey(inspected),
+        ...findSharedNames(inspected),
+        ...findColumnFaults(
+          inspected,
+          ({ column, found }) => isLoginColumn(column) && isCaseSensitive(found),
+        ),
       ]
     : []
 
 /** Why the tables belong to another product. Nothing else is worth saying about them. */
-export function findForeign(given: Given): Difference[] {
-  const views = given.schema.tables
+export function findForeign(inspected: InspectedDatabase): Difference[] {
+  const views = inspected.schema.tables
     .filter(({ table_name, is_table }) => isSpecified(table_name) && !is_table)
     .map(({ table_name }) => `${table_name} is a view`)
   const orphaned =
-    hasTable(given, 'users_property') && !hasTable(given, 'users')
+    hasTable(inspected, 'users_property') && !hasTable(inspected, 'users')
       ? ['users_property exists without a table users']
       : []
-  const missing = SPECIFICATION.filter((column) => column.isIdentifying && isMissing(given, column)).map(
+  const missing = SPECIFICATION.filter((column) => column.isIdentifying && isMissing(inspected, column)).map(
     ({ table, column }) => `${table} has no column ${column}`,
   )
-  const ids = findSpecified(given)
-    .filter(({ column, found }) => column.kind === 'uuid' && !isUsable(given, column, found))
-    .map(({ name, found }) => `${name} is ${found.full_type}, not ${given.adoption.types.uuid[0]}`)
+  const ids = findSpecified(inspected)
+    .filter(({ column, found }) => column.kind === 'uuid' && !isUsable(inspected, column, found))
+    .map(({ name, found }) => `${name} is ${found.full_type}, not ${inspected.adoption.types.uuid[0]}`)
   const consequence =
     'Latchkey cannot use the table. Import its users into another database: docs/how-to/import-users.md has the SQL.'
   const foreign = [...views, ...orphaned, ...missing, ...ids]
   const difference = foreign.length > 0 ? [{ problem: foreign.join('; '), consequence }] : []
-  return [...difference, ...findOccupied(given)]
+  return [...difference, ...findOccupied(inspected)]
 }
 
 /** Tables of another product under the names of Latchkey's own. */
-const findOccupied = (given: Given): Difference[] =>
+const findOccupied = (inspected: InspectedDatabase): Difference[] =>
   Object.entries(OWN_TABLES).flatMap(([table, columns]) => {
-    const missing = columns.filter((column) => isMissing(given, { table, column }))
+    const missing = columns.filter((column) => isMissing(inspected, { table, column }))
     if (missing.length === 0) return []
     const consequence = 'Latchkey needs this name for its own table. Rename the table of the other program.'
     return [{ problem: `${table} has no column ${missing.join(', ')}`, consequence }]
   })
 
 /** MySQL's MyISAM. */
-const findStorage = ({ schema }: Given): Difference[] =>
+const findStorage = ({ schema }: InspectedDatabase): Difference[] =>
   schema.tables
     .filter(({ table_name, is_transactional }) => isSpecified(table_name) && !is_transactional)
     .map(({ table_name, is_replicated }) => ({
@@ -91,32 +94,39 @@ const findStorage = ({ schema }: Given): Difference[] =>
 const UNREPLICATED =
   'Its rows are on the node that wrote them only. There, copy them into a new table with engine = InnoDB, and rename both.'
 
-const findMissingColumns = (given: Given): Difference[] =>
-  SPECIFICATION.filter((column) => isMissing(given, column)).map((column) => ({
+const findMissingColumns = (inspected: InspectedDatabase): Difference[] =>
+  SPECIFICATION.filter((column) => isMissing(inspected, column)).map((column) => ({
     problem: `${column.table} has no column ${column.column}`,
-    fix: given.adoption.addColumn(column),
+    fix: inspected.adoption.addColumn(column),
   }))
 
 /** All faults of a column are one difference: its fix redefines the whole column. */
 const findColumnFaults = (
-  given: Given,
+  inspected: InspectedDatabase,
   isRelevant: (found: Specified) => boolean = () => true,
 ): Difference[] =>
-  findSpecified(given)
+  findSpecified(inspected)
     .filter(isRelevant)
     .flatMap(({ name, column, found }): Difference[] => {
-      const faults = [describeType(given, column, found), ...describeValues(column, found)].filter(Boolean)
+      const faults = [describeType(inspected, column, found), ...describeValues(column, found)].filter(
+        Boolean,
+      )
       if (faults.length === 0) return []
       const problem = `${name} ${faults.join(', and ')}`
-      const { convertible, redefine } = given.adoption
-      return isUsable(given, column, found) || convertible[column.kind]?.includes(found.data_type)
+      const { convertible, redefine } = inspected.adoption
+      return isUsable(inspected, column, found) || convertible[column.kind]?.includes(found.data_type)
         ? [{ problem, fix: redefine(column, found) }]
         : [{ problem, consequence: 'Convert the column, without a loss of what it stores.' }]
     })
 
-function describeType(given: Given, column: SpecifiedColumn, found: Column): string | undefined {
+function describeType(
+  inspected: InspectedDatabase,
+  column: SpecifiedColumn,
+  found: Column,
+): string | undefined {
   const { full_type, max_length, collation_name } = found
-  if (!isUsable(given, column, found)) return `is ${full_type}, not ${given.adoption.types[column.kind][0]}`
+  if (!isUsable(inspected, column, found))
+    return `is ${full_type}, not ${inspected.adoption.types[column.kind][0]}`
   const { length = 0 } = column
   if (max_length !== null && max_length < length) return `has ${max_length} characters, not ${length}`
   const isOtherText = column.kind === 'text' && !(collation_name ?? 'utf8mb4').startsWith('utf8mb4')
@@ -135,8 +145,8 @@ const describeValues = ({ isNullable, setBy }: SpecifiedColumn, found: Column) =
   setBy === 'update' && !found.is_set_on_update && 'is not set by an update',
 ]
 
-const findMissingKey = (given: Given): Difference[] =>
-  !hasTable(given, 'users') || isUnique(given, 'users', ['userid'])
+const findMissingKey = (inspected: InspectedDatabase): Difference[] =>
+  !hasTable(inspected, 'users') || isUnique(inspected, 'users', ['userid'])
     ? []
     : [
         {
@@ -147,11 +157,11 @@ const findMissingKey = (given: Given): Difference[] =>
       ]
 
 /** The columns of the login that have no unique index. */
-const findSharedNames = (given: Given): Difference[] =>
-  findSpecified(given).flatMap(({ name, column, found }) => {
-    const { uniqueKey, addUniqueIndex } = given.adoption
-    const keys = [...(given.isMigrated ? [] : [column.column]), uniqueKey(column.column)]
-    if (!isLoginColumn(column) || isUnique(given, 'users', keys)) return []
+const findSharedNames = (inspected: InspectedDatabase): Difference[] =>
+  findSpecified(inspected).flatMap(({ name, column, found }) => {
+    const { uniqueKey, addUniqueIndex } = inspected.adoption
+    const keys = [...(inspected.isMigrated ? [] : [column.column]), uniqueKey(column.column)]
+    if (!isLoginColumn(column) || isUnique(inspected, 'users', keys)) return []
     return [
       {
         problem: `${name} has no unique index`,
@@ -165,7 +175,7 @@ const findSharedNames = (given: Given): Difference[] =>
   })
 
 /** Columns of the other program that Latchkey does not write. */
-const findUnknownColumns = ({ schema }: Given): Difference[] =>
+const findUnknownColumns = ({ schema }: InspectedDatabase): Difference[] =>
   schema.columns
     .filter(
       ({ table_name, column_name, is_nullable, has_default }) =>
@@ -182,14 +192,16 @@ const findUnknownColumns = ({ schema }: Given): Difference[] =>
 const isSpecified = (table: string): boolean => ['users', 'users_property'].includes(table)
 
 /** Whether the database has a table or view with this name. */
-export const hasTable = ({ schema }: Given, name: string): boolean =>
+export const hasTable = ({ schema }: InspectedDatabase, name: string): boolean =>
   schema.tables.some(({ table_name }) => table_name === name)
 
-const findColumn = ({ schema }: Given, table: string, column: string): Column | undefined =>
+const findColumn = ({ schema }: InspectedDatabase, table: string, column: string): Column | undefined =>
   schema.columns.find(({ table_name, column_name }) => table_name === table && column_name === column)
 
-const isMissing = (given: Given, { table, column }: Pick<SpecifiedColumn, 'table' | 'column'>): boolean =>
-  hasTable(given, table) && !findColumn(given, table, column)
+const isMissing = (
+  inspected: InspectedDatabase,
+  { table, column }: Pick<SpecifiedColumn, 'table' | 'column'>,
+): boolean => hasTable(inspected, table) && !findColumn(inspected, table, column)
 
 /** A specified column that exists. */
 interface Specified {
@@ -198,15 +210,15 @@ interface Specified {
   found: Column
 }
 
-export const findSpecified = (given: Given): Specified[] =>
+export const findSpecified = (inspected: InspectedDatabase): Specified[] =>
   SPECIFICATION.flatMap((column) => {
-    const found = findColumn(given, column.table, column.column)
+    const found = findColumn(inspected, column.table, column.column)
     return found ? [{ name: `${column.table}.${column.column}`, column, found }] : []
   })
 
 /** A UUID needs 16 bytes where the type has a length. */
 function isUsable(
-  { adoption }: Given,
+  { adoption }: InspectedDatabase,
   { kind }: SpecifiedColumn,
   { data_type, max_length }: Column,
 ): boolean {
@@ -214,7 +226,7 @@ function isUsable(
   return hasLength && adoption.types[kind].includes(data_type)
 }
 
-export const isUnique = ({ schema }: Given, table: string, keys: readonly string[]): boolean =>
+export const isUnique = ({ schema }: InspectedDatabase, table: string, keys: readonly string[]): boolean =>
   schema.indexes.some(
     ({ table_name, is_unique, key_columns }) =>
       table_name === table && Boolean(is_unique) && keys.includes(key_columns),

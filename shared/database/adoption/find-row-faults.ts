@@ -1,7 +1,7 @@
 import { printable } from '@latchkey/text/printable.ts'
 import type { Queryable } from '../database.ts'
 import { type Difference, isLoginColumn } from './adoption.ts'
-import { findSpecified, type Given, isUnique } from './find-differences.ts'
+import { findSpecified, type InspectedDatabase, isUnique } from './find-differences.ts'
 
 /** Rows that are listed at most. */
 const MAX_EXAMPLES = 10
@@ -15,9 +15,9 @@ interface RowCheck {
 }
 
 /** The rows with which the database cannot be as specified. Reads the whole of `users` for each check. */
-export async function findRowFaults(db: Queryable, given: Given): Promise<Difference[]> {
+export async function findRowFaults(db: Queryable, inspected: InspectedDatabase): Promise<Difference[]> {
   const faults: Difference[] = []
-  for (const check of listChecks(given)) {
+  for (const check of listChecks(inspected)) {
     const examples = await findExamples(db, check)
     const { column, fault, consequence } = check
     if (examples.length > 0) faults.push({ problem: `users.${column} ${fault}`, consequence, examples })
@@ -37,9 +37,9 @@ async function findExamples(db: Queryable, { column, fault, condition }: RowChec
   return rows.length > MAX_EXAMPLES ? [...examples, 'and more'] : examples
 }
 
-function listChecks(given: Given): RowCheck[] {
-  const { narrowsNames, impossibleMoment, fold } = given.adoption
-  const columns = findSpecified(given).filter(({ column }) => column.table === 'users')
+function listChecks(inspected: InspectedDatabase): RowCheck[] {
+  const { narrowsNames, impossibleMoment, fold } = inspected.adoption
+  const columns = findSpecified(inspected).filter(({ column }) => column.table === 'users')
   const required = columns.filter(({ column: { isNullable } }) => !isNullable)
   const names = columns.filter(({ column }) => isLoginColumn(column))
   const moments = columns.filter(({ column: { kind } }) => kind === 'moment' && impossibleMoment)
@@ -74,7 +74,7 @@ function listChecks(given: Given): RowCheck[] {
       consequence: 'Their names are one name to Latchkey. Rename or delete all but one of them.',
       condition: isShared(fold(column)),
     })),
-    ...(isUnique(given, 'users', ['userid'])
+    ...(isUnique(inspected, 'users', ['userid'])
       ? []
       : [
           {

@@ -1,7 +1,13 @@
 import type { Queryable } from '../database.ts'
 import type { Column, Difference, Index, Table } from './adoption.ts'
 import { describeRefusal } from './describe-differences.ts'
-import { findDifferences, findForeign, findSharedAccounts, type Given, hasTable } from './find-differences.ts'
+import {
+  findDifferences,
+  findForeign,
+  findSharedAccounts,
+  hasTable,
+  type InspectedDatabase,
+} from './find-differences.ts'
 import { findRowFaults } from './find-row-faults.ts'
 
 /** The last migration that changes the specified tables. */
@@ -12,18 +18,18 @@ const LAST_CHANGE = '0011_fold_sigma'
  * these migrations are pending, or the tables differ.
  */
 export async function inspectDatabase(db: Queryable, applied: ReadonlySet<string>): Promise<Difference[]> {
-  const given = await readCatalog(db, applied)
-  if (!given) return []
-  const differences = findDifferences(given)
-  if (!hasTable(given, 'users') || findForeign(given).length > 0) return differences
-  const mayHaveRowFaults = !given.isMigrated || differences.length > 0
-  return mayHaveRowFaults ? [...differences, ...(await findRowFaults(db, given))] : differences
+  const inspected = await readCatalog(db, applied)
+  if (!inspected) return []
+  const differences = findDifferences(inspected)
+  if (!hasTable(inspected, 'users') || findForeign(inspected).length > 0) return differences
+  const mayHaveRowFaults = !inspected.isMigrated || differences.length > 0
+  return mayHaveRowFaults ? [...differences, ...(await findRowFaults(db, inspected))] : differences
 }
 
 /** Why two users can share an e-mail, a username or an id. Reads the catalog only. */
 export async function inspectAccounts(db: Queryable, applied: ReadonlySet<string>): Promise<Difference[]> {
-  const given = await readCatalog(db, applied)
-  return given ? findSharedAccounts(given) : []
+  const inspected = await readCatalog(db, applied)
+  return inspected ? findSharedAccounts(inspected) : []
 }
 
 /** Throws unless the differences are none, or `--adopt` was given and SQL removes all of them. */
@@ -33,7 +39,10 @@ export function requireNoDifferences(differences: readonly Difference[], adopt: 
 }
 
 /** Reads what the catalog says about the tables; undefined where this kind of database cannot adopt tables. */
-async function readCatalog(db: Queryable, applied: ReadonlySet<string>): Promise<Given | undefined> {
+async function readCatalog(
+  db: Queryable,
+  applied: ReadonlySet<string>,
+): Promise<InspectedDatabase | undefined> {
   const { adoption } = db.dialect
   if (!adoption) return undefined
   const { tables, columns, indexes } = adoption.catalog

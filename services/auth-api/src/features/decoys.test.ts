@@ -42,7 +42,7 @@ function requestsFor(owner: User | undefined) {
       hashOfNothing: () => 'hash of nothing',
     },
     ttlSeconds: 600,
-    clock: () => 0,
+    databaseTime: () => 0,
   }
   const inserting = () => ({ insert: async (row: (typeof stored)[number]) => void stored.push(row) })
   const passwords = { hash: async () => 'hash of a password' }

@@ -5,7 +5,7 @@ import { createFailureLimiter, type FailureLimiterOptions } from './failure-limi
 import type { KnownClients } from './known-clients.ts'
 import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
 
-export interface FactorLimiterOptions extends Omit<FailureLimiterOptions, 'name' | 'failures'> {
+export interface FactorLimiterOptions extends Omit<FailureLimiterOptions, 'name' | 'countedErrors'> {
   knownClients: KnownClients
 }
 
@@ -43,7 +43,7 @@ export function createFactorLimiter({ knownClients, ...options }: FactorLimiterO
   const limitFailures = createFailureLimiter({
     ...options,
     name: 'factor',
-    failures: ['second_factor_refused', 'passkey_refused'],
+    countedErrors: ['second_factor_refused', 'passkey_refused'],
   })
   const ofDay = createCounter('factor-day', DAY_SECONDS)
   const ofChallenge = createCounter('challenge', CHALLENGE_SECONDS)

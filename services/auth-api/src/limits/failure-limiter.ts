@@ -7,7 +7,7 @@ export interface FailureLimiterOptions {
   /** Prefix of the names of the counters. */
   name: string
   /** The errors that count as failures. */
-  failures: readonly ErrorCode[]
+  countedErrors: readonly ErrorCode[]
   createCounter: CreateCounter
   accountKey: (account: string) => string
   /** Failures per account, and per address; 0 sets no limit. */
@@ -40,7 +40,14 @@ const MINUTE = 60
  * guesses from many addresses are slowed down, and the owner, at an address without a failure, gets in.
  */
 export function createFailureLimiter(options: FailureLimiterOptions): LimitFailures {
-  const { name, failures, createCounter, accountKey, failedLoginsPerMinute: limit, waitingLogins } = options
+  const {
+    name,
+    countedErrors,
+    createCounter,
+    accountKey,
+    failedLoginsPerMinute: limit,
+    waitingLogins,
+  } = options
   if (limit === 0) return (_request, _account, attempt) => attempt()
   const addresses = createCounter(`${name}-address`, MINUTE)
   const accounts = createCounter(`${name}-account`, MINUTE)
@@ -82,7 +89,8 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
           return await attempt()
         } catch (error) {
           // It is counted before the attempt ends and the next one begins.
-          if (error instanceof AppError && failures.includes(error.code)) allow(limit - (await count(keys)))
+          if (error instanceof AppError && countedErrors.includes(error.code))
+            allow(limit - (await count(keys)))
           throw error
         }
       })

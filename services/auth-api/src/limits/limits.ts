@@ -42,7 +42,7 @@ export function createLimits(
     limitEmailChanges: createMailLimiter({ ...options, name: 'email-change' }),
     limitEmailChangesTo: createMailLimiter({ ...options, name: 'email-change-to' }),
     /** Wrong codes of every kind: each is one of a million guesses, also where another client requested the code. */
-    limitCodes: createFailureLimiter({ ...options, name: 'code', failures: REFUSED_CODES }),
-    limitTakenEmails: createFailureLimiter({ ...options, name: 'email', failures: ['email_taken'] }),
+    limitCodes: createFailureLimiter({ ...options, name: 'code', countedErrors: REFUSED_CODES }),
+    limitTakenEmails: createFailureLimiter({ ...options, name: 'email', countedErrors: ['email_taken'] }),
   }
 }

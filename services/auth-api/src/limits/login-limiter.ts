@@ -3,7 +3,7 @@ import { createFailureLimiter, type FailureLimiterOptions } from './failure-limi
 import type { KnownClients } from './known-clients.ts'
 import { addressKey, type LimitedRequest } from './limit-keys.ts'
 
-export interface LoginLimiterOptions extends Omit<FailureLimiterOptions, 'name' | 'failures'> {
+export interface LoginLimiterOptions extends Omit<FailureLimiterOptions, 'name' | 'countedErrors'> {
   knownClients: KnownClients
 }
 
@@ -20,8 +20,8 @@ export type LimitLogin = <Result>(
 /** Limits failed logins by address and by account, and remembers the clients whose logins succeed. */
 export function createLoginLimiter({ knownClients, ...options }: LoginLimiterOptions): LimitLogin {
   const { accountKey } = options
-  const failures = ['invalid_credentials', 'wrong_password'] as const
-  const limitFailures = createFailureLimiter({ ...options, name: 'login', failures })
+  const countedErrors = ['invalid_credentials', 'wrong_password'] as const
+  const limitFailures = createFailureLimiter({ ...options, name: 'login', countedErrors })
 
   return (request, account, logIn) =>
     limitFailures(request, account, async () => {

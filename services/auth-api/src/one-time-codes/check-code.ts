@@ -11,7 +11,7 @@ export interface CheckCodeDependencies<Code> {
   attempts: number
   /** Creates the one error for every fault: the reason would only help an attacker. */
   refusal: () => AppError
-  clock: Clock
+  databaseTime: Clock
 }
 
 export interface GivenCode {
@@ -29,7 +29,7 @@ export function createCheckCode<Code extends StoredCode & { tokenHash?: string }
   secrets,
   attempts,
   refusal,
-  clock,
+  databaseTime,
 }: CheckCodeDependencies<Code>): CheckCode<Code> {
   return async (key, { code, token }) => {
     const found = await codes.find(key)
@@ -38,7 +38,7 @@ export function createCheckCode<Code extends StoredCode & { tokenHash?: string }
     )
     if (!stored) throw refusal()
     // The database counts before the code is compared, so that concurrent guesses cannot exceed `attempts`.
-    if (!(await codes.countAttempt(stored.id, attempts, new Date(clock())))) throw refusal()
+    if (!(await codes.countAttempt(stored.id, attempts, new Date(databaseTime())))) throw refusal()
     if (!secrets.isHashOf(stored.codeHash, stored.id, code)) throw refusal()
     return stored
   }

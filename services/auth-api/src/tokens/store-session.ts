@@ -1,5 +1,5 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
-import type { Failures } from '@latchkey/shared/health/failures.ts'
+import type { DependencyFailures } from '@latchkey/shared/health/failures.ts'
 import type { Logger } from 'pino'
 import type { RequestAudit } from '../audit/request-audit.ts'
 import type { Claims } from './claims.ts'
@@ -8,7 +8,7 @@ import type { SessionRepository } from './session-repository.ts'
 
 export interface StoreSessionDependencies {
   sessions: Pick<SessionRepository, 'store'>
-  failures: Pick<Failures, 'report'>
+  failures: Pick<DependencyFailures, 'report'>
   logger: Pick<Logger, 'warn'>
 }
 

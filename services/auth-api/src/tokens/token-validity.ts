@@ -25,16 +25,16 @@ export interface TokenValidityOptions {
 export type TokenValidity = ReturnType<typeof createTokenValidity>
 
 /** A remembered status of a token. */
-interface Remembered extends Pick<TokenStatus, 'refreshedUntil'> {
+interface CachedStatus extends Pick<TokenStatus, 'refreshedUntil'> {
   /** The role of its user; undefined where the user is gone, its session has ended, or the user's valid-from time ends it. */
   role: string | undefined
 }
 
 /** A read of a token's status, in progress or ended. */
-interface Reading {
+interface CacheEntry {
   begunAt: number
   sessionId: string
-  status: Promise<Remembered>
+  status: Promise<CachedStatus>
 }
 
 /**
@@ -53,10 +53,10 @@ export function createTokenValidity({
 }: TokenValidityOptions) {
   const checks = { memory: 0, database: 0 }
   const cacheMs = cacheSeconds * 1000
-  const read = async (claims: Claims) => toRemembered(await revocations.findStatus(claims), claims)
-  const remembered = new LRUCache<string, Reading>({ max: maxTokens })
+  const read = async (claims: Claims) => toCachedStatus(await revocations.findStatus(claims), claims)
+  const remembered = new LRUCache<string, CacheEntry>({ max: maxTokens })
 
-  async function find(claims: Claims): Promise<Remembered> {
+  async function find(claims: Claims): Promise<CachedStatus> {
     const known = remembered.get(claims.jti)
     if (known && monotonic() - known.begunAt <= cacheMs) {
       checks.memory++
@@ -69,7 +69,7 @@ export function createTokenValidity({
     return reading.status
   }
 
-  function remember({ jti }: Claims, reading: Reading): void {
+  function remember({ jti }: Claims, reading: CacheEntry): void {
     remembered.set(jti, reading)
     // A read that failed is repeated by the next request. `find` reports the error.
     reading.status.catch(() => {
@@ -158,7 +158,7 @@ export const createLockUser =
     return user
   }
 
-const toRemembered = (status: TokenStatus, claims: Claims): Remembered => ({
+const toCachedStatus = (status: TokenStatus, claims: Claims): CachedStatus => ({
   role: isCurrent(status, claims) ? roleOf(status.user) : undefined,
   refreshedUntil: status.refreshedUntil,
 })

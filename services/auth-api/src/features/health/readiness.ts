@@ -2,7 +2,7 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import { describeSharedAccounts } from '@latchkey/shared/database/adoption/describe-differences.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator, type Migrator } from '@latchkey/shared/database/migrations.ts'
-import type { Failures } from '@latchkey/shared/health/failures.ts'
+import type { DependencyFailures } from '@latchkey/shared/health/failures.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
@@ -22,7 +22,7 @@ export interface AppReadinessDependencies {
   queue: Pick<MailQueue, 'ping'>
   /** Called when the service must not run on this database. */
   refuse?: ((reason: Error) => void) | undefined
-  failures: Failures
+  failures: DependencyFailures
   clock: Clock
   databaseClock: Pick<DatabaseClock, 'compare'>
 }

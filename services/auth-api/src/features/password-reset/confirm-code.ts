@@ -11,7 +11,7 @@ export interface ConfirmCodeDependencies {
   checkCode: CheckCode<Reset>
   resets: Pick<ResetRepository, 'confirm'>
   secrets: Pick<CodeSecrets, 'newToken' | 'hash'>
-  clock: Clock
+  databaseTime: Clock
 }
 
 export interface CodeConfirmation {
@@ -29,12 +29,12 @@ const CODE_REFUSED = { code: 'reset_refused', name: 'reset.refused', reason: 'co
  * every fault, and `rate_limited`.
  */
 export const createConfirmCode =
-  ({ attemptCode, checkCode, resets, secrets, clock }: ConfirmCodeDependencies) =>
+  ({ attemptCode, checkCode, resets, secrets, databaseTime }: ConfirmCodeDependencies) =>
   (given: CodeConfirmation, client: Client): Promise<string> =>
     attemptCode(client, given.email, CODE_REFUSED, async () => {
       const { id, userid } = await checkCode(given.email, given)
       const token = given.token ?? secrets.newToken()
-      if (!(await resets.confirm(id, new Date(clock()), secrets.hash(id, token)))) throw resetRefused()
+      if (!(await resets.confirm(id, new Date(databaseTime()), secrets.hash(id, token)))) throw resetRefused()
       client.audit.report({ name: 'reset.confirmed', userid })
       return token
     })

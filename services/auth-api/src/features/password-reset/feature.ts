@@ -13,7 +13,7 @@ import { createSetPassword } from './set-password.ts'
 export async function addPasswordReset(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { db, transaction, users, usersIn, passwords, mails, notify, attemptCode, clientOf } = core
   // One replica stores when a code ends, and another one may check it.
-  const clock = core.databaseClock.now
+  const databaseTime = core.databaseClock.now
   const { ttlSeconds, attempts } = config.reset
   const resets = createResetRepository(db)
   const resetsIn = createResetRepository
@@ -26,10 +26,10 @@ export async function addPasswordReset(app: FastifyInstance, config: Config, cor
     mails,
     secrets,
     ttlSeconds,
-    clock,
+    databaseTime,
   })
-  const checkCode = createCheckCode({ codes: resets, secrets, attempts, refusal: resetRefused, clock })
-  const confirmCode = createConfirmCode({ attemptCode, checkCode, resets, secrets, clock })
+  const checkCode = createCheckCode({ codes: resets, secrets, attempts, refusal: resetRefused, databaseTime })
+  const confirmCode = createConfirmCode({ attemptCode, checkCode, resets, secrets, databaseTime })
   const setPassword = createSetPassword({
     attemptCode,
     transaction,
@@ -42,7 +42,7 @@ export async function addPasswordReset(app: FastifyInstance, config: Config, cor
     passwords,
     policy: config.policy,
     attempts,
-    clock,
+    databaseTime,
   })
 
   const count = createResetCounter(core.registry)

@@ -52,7 +52,7 @@ async function set(situation: Situation = {}) {
     passwords: { hash: (password) => step('hash', `hash of ${password}`) },
     policy: DEFAULT_POLICY,
     attempts: 5,
-    clock: () => NOW,
+    databaseTime: () => NOW,
     transaction: (work) => work(aTransaction({ execute: ({ name }) => step(name, 1) })),
     usersIn: (db) => ({
       ...createUserRepository(db),

@@ -27,7 +27,7 @@ export interface SetPasswordDependencies {
   policy: PasswordPolicy
   /** Number of codes that may be tried; they are counted together with the new passwords. */
   attempts: number
-  clock: Clock
+  databaseTime: Clock
 }
 
 export interface NewPassword {
@@ -58,7 +58,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     passwords,
     policy,
     attempts,
-    clock,
+    databaseTime,
   } = dependencies
 
   /** Refuses what it can before the password is hashed, which is expensive. */
@@ -70,7 +70,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
       secrets.isHashOf(reset.tokenHash, reset.id, token),
       reset.confirmedAt !== undefined,
       reset.usedAt === undefined,
-      reset.expiresAt.getTime() > clock(),
+      reset.expiresAt.getTime() > databaseTime(),
     ]
     if (checks.includes(false)) throw resetRefused()
     if (!belongsTo(reset, await users.findById(reset.userid))) throw resetRefused()
@@ -79,7 +79,8 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
 
   /** The database counts before the password is hashed, so that concurrent calls cannot exceed the maximum. */
   async function hashCounted(reset: Reset, password: string, address: string): Promise<string> {
-    if (!(await resets.countHash(reset.id, attempts + MAX_HASHES, new Date(clock())))) throw resetRefused()
+    if (!(await resets.countHash(reset.id, attempts + MAX_HASHES, new Date(databaseTime()))))
+      throw resetRefused()
     // The token of a confirmed reset came from the owner's mailbox.
     return passwords.hash(password, { address, trust: 'known' })
   }
@@ -101,7 +102,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     requirePolicy(password, policy)
     const passwordHash = await hashCounted(reset, password, audit.address)
     await transaction(async (db) => {
-      const now = clock()
+      const now = databaseTime()
       const user = await useReset(db, reset, new Date(now))
       const users = usersIn(db)
       await Promise.all([

@@ -10,7 +10,7 @@ import type { Caller } from '../../tokens/claims.ts'
 export interface ApplyEmailChangeDependencies {
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'setEmail' | 'setProperty'>
   notify: SendNotice
-  clock: Clock
+  databaseTime: Clock
 }
 
 /** Changes the e-mail of a token's user inside a transaction that has locked the user. */
@@ -28,13 +28,13 @@ export type ApplyEmailChange = (
 export function createApplyEmailChange({
   usersIn,
   notify,
-  clock,
+  databaseTime,
 }: ApplyEmailChangeDependencies): ApplyEmailChange {
   return async (transaction, user, email, { claims, audit }) => {
     const users = usersIn(transaction)
     await users.setEmail(user.userid, email)
     if (isSameMailbox(user, email)) return
-    const now = clock()
+    const now = databaseTime()
     // These follow the new e-mail. Sent with it, one of them could fail first and hide that the e-mail is taken.
     await Promise.all([
       endCodes(transaction, user.userid, new Date(now)),

@@ -18,7 +18,7 @@ export interface ConfirmEmailChangeDependencies {
   checkCode: CheckCode<EmailChange>
   lockUser: LockUser
   applyEmailChange: ApplyEmailChange
-  clock: Clock
+  databaseTime: Clock
 }
 
 export type ConfirmEmailChange = (code: string, client: LoggedInClient) => Promise<User>
@@ -30,7 +30,7 @@ export type ConfirmEmailChange = (code: string, client: LoggedInClient) => Promi
  */
 export function createConfirmEmailChange(dependencies: ConfirmEmailChangeDependencies): ConfirmEmailChange {
   const { attemptCode, checkCode, transaction, usersIn, changesIn } = dependencies
-  const { lockUser, applyEmailChange, clock } = dependencies
+  const { lockUser, applyEmailChange, databaseTime } = dependencies
 
   return (code, client) => {
     const { claims } = client
@@ -43,7 +43,7 @@ export function createConfirmEmailChange(dependencies: ConfirmEmailChangeDepende
       const change = await checkCode(claims.sub, { code })
       return transaction(async (db) => {
         const user = await lockUser(db, claims)
-        if (!(await changesIn(db).use(change.id, new Date(clock())))) throw emailChangeRefused()
+        if (!(await changesIn(db).use(change.id, new Date(databaseTime())))) throw emailChangeRefused()
         await applyEmailChange(db, user, change.email, client)
         return (await usersIn(db).findById(claims.sub)) ?? user
       })

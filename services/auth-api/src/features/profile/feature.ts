@@ -15,9 +15,9 @@ import { createUpdateProfile } from './update-profile.ts'
 /** Adds the profile, its update, and the confirmation of a new e-mail. */
 export async function addProfile(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { db, transaction, usersIn, databaseClock, callerOf } = core
-  const clock = databaseClock.now
+  const databaseTime = databaseClock.now
   const { changeEmail, guardEmailChange, confirmEmailChange } = createEmailChange(config, core)
-  const getProfile = createGetProfile({ profiles: createProfileRepository(db), clock })
+  const getProfile = createGetProfile({ profiles: createProfileRepository(db), databaseTime })
   const updateProfile = createUpdateProfile({
     transaction,
     usersIn,
@@ -25,7 +25,7 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
     getTokenUser: core.tokens.getTokenUser,
     changeEmail,
     guardEmailChange,
-    clock,
+    databaseTime,
   })
   await app.register(profileRoutes, {
     freshFactorProblems: core.freshFactorProblems,
@@ -41,18 +41,18 @@ function createEmailChange({ profile, reset }: Config, core: Core) {
   const { db, transaction, usersIn, mails, notify, limits, attemptCode } = core
   const { requireFreshFactor, requireCurrentPassword } = core
   // One replica stores when a code ends, and another one may check it.
-  const clock = core.databaseClock.now
+  const databaseTime = core.databaseClock.now
   const { ttlSeconds, attempts } = reset
   const { getTokenUser, lockUser } = core.tokens
   const changesIn = createEmailChangeRepository
   const secrets = core.codeSecretsFor('email')
-  const apply = createApplyEmailChange({ usersIn, notify, clock })
+  const apply = createApplyEmailChange({ usersIn, notify, databaseTime })
   const checkCode = createCheckCode({
     codes: changesIn(db),
     secrets,
     attempts,
     refusal: emailChangeRefused,
-    clock,
+    databaseTime,
   })
   return {
     ...createChangeEmail({
@@ -62,7 +62,14 @@ function createEmailChange({ profile, reset }: Config, core: Core) {
       requireFreshFactor,
       requireCurrentPassword,
       limits,
-      requestEmailChange: createRequestEmailChange({ usersIn, changesIn, mails, secrets, ttlSeconds, clock }),
+      requestEmailChange: createRequestEmailChange({
+        usersIn,
+        changesIn,
+        mails,
+        secrets,
+        ttlSeconds,
+        databaseTime,
+      }),
       applyEmailChange: apply,
     }),
     confirmEmailChange: createConfirmEmailChange({
@@ -73,7 +80,7 @@ function createEmailChange({ profile, reset }: Config, core: Core) {
       checkCode,
       lockUser,
       applyEmailChange: apply,
-      clock,
+      databaseTime,
     }),
   }
 }

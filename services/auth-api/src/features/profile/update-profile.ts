@@ -29,7 +29,7 @@ export interface UpdateProfileDependencies {
     change: { email: string; currentPassword: string | undefined },
     update: () => Promise<Result>,
   ) => Promise<Result>
-  clock: Clock
+  databaseTime: Clock
 }
 
 /**
@@ -38,14 +38,14 @@ export interface UpdateProfileDependencies {
  */
 export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
   const { transaction, usersIn, profilesIn, getTokenUser } = dependencies
-  const { changeEmail, guardEmailChange, clock } = dependencies
+  const { changeEmail, guardEmailChange, databaseTime } = dependencies
 
   const store = (caller: Caller, { name, email, language }: ProfileChange): Promise<ProfileRecord> =>
     transaction(async (db) => {
       const users = usersIn(db)
       const { claims } = caller
       const userid = claims.sub
-      const find = async () => requireProfile(await profilesIn(db).find(userid, new Date(clock())))
+      const find = async () => requireProfile(await profilesIn(db).find(userid, new Date(databaseTime())))
       // Either locks the user, so there is one update at a time: no key of users_property prevents two languages.
       const locked = name === undefined ? users.lock(userid) : users.setName(userid, name)
       // A replica remembers tokens as valid for REVOCATION_CACHE. For one that has ended, the change is rolled back.

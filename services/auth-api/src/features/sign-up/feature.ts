@@ -26,14 +26,14 @@ export async function addSignUp(app: FastifyInstance, config: Config, core: Core
     policy: config.policy,
     domains: config.signUp.domains,
     ttlSeconds,
-    clock: databaseTime,
+    databaseTime,
   })
   const checkCode = createCheckCode({
     codes: signUpsIn(db),
     secrets,
     attempts,
     refusal: signUpRefused,
-    clock: databaseTime,
+    databaseTime,
   })
   const { issueToken } = core.tokens
   const confirmSignUp = createConfirmSignUp({
