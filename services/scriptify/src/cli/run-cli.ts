@@ -15,7 +15,7 @@ export async function runCli(
   context: CliContext = process,
 ): Promise<number> {
   try {
-    demandUtf8(argv)
+    requireUtf8(argv)
     await program.parseAsync(argv)
     return Number(context.exitCode ?? EXIT.ok)
   } catch (error) {
@@ -43,7 +43,7 @@ function report(error: unknown, { env, stderr }: CliContext): number {
 }
 
 /** Throws a CliError (2) for a command line with other bytes, each of which Node has replaced by U+FFFD. */
-function demandUtf8(argv: readonly string[]): void {
+function requireUtf8(argv: readonly string[]): void {
   if (!argv.some((word) => word.includes('\ufffd'))) return
   if (!isUtf8(readCommandLine())) throw new CliError('An argument is not UTF-8', EXIT.usage)
 }

@@ -31,7 +31,7 @@ const SINGLE = new Set(['authorization', 'content-type', 'host', 'user-agent', '
  */
 const FRAMING = new Set(['content-length', 'transfer-encoding', 'trailer'])
 
-const refuse = (message: string): CliError => new CliError(message, EXIT.usage)
+const usageError = (message: string): CliError => new CliError(message, EXIT.usage)
 
 /** Checks method, URL, headers and body; throws a CliError that never repeats a value, which may be a secret. */
 export async function parseRequest(options: RequestOptions, context: CliContext): Promise<EndpointRequest> {
@@ -54,8 +54,8 @@ export async function parseRequest(options: RequestOptions, context: CliContext)
 
 function parseMethod(text: string): string {
   const method = text.toUpperCase()
-  if (!/^[A-Z]+$/.test(method)) throw refuse('The method must consist of letters, such as GET')
-  if (method === 'CONNECT') throw refuse('CONNECT opens a tunnel and does not call an endpoint')
+  if (!/^[A-Z]+$/.test(method)) throw usageError('The method must consist of letters, such as GET')
+  if (method === 'CONNECT') throw usageError('CONNECT opens a tunnel and does not call an endpoint')
   return method
 }
 
@@ -76,16 +76,17 @@ function findBase(base: string | undefined, env: NodeJS.ProcessEnv): [label: str
     rule: 'be a URL',
   })
   if (own !== undefined) return ['scriptify.base', own]
-  throw refuse('The URL is a path: give --base, set API_SERVER, or name scriptify.base in package.json')
+  throw usageError('The URL is a path: give --base, set API_SERVER, or name scriptify.base in package.json')
 }
 
 /** A message names `label` only, because the text may contain a password. */
 function parseAddress(label: string, text: string): URL {
   // The parser drops tabs and newlines and trims spaces, so another URL would be called than the given one.
-  if (/[\p{Cc}\s]/u.test(text)) throw refuse(`${label} must not contain white space or control characters`)
-  if (!/^https?:\/\//i.test(text)) throw refuse(`${label} must begin with http:// or https://`)
+  if (/[\p{Cc}\s]/u.test(text))
+    throw usageError(`${label} must not contain white space or control characters`)
+  if (!/^https?:\/\//i.test(text)) throw usageError(`${label} must begin with http:// or https://`)
   const url = URL.parse(text)
-  if (!url) throw refuse(`${label} is not a valid address`)
+  if (!url) throw usageError(`${label} is not a valid address`)
   return url
 }
 
@@ -104,7 +105,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw refuse('The user or password in the URL contains a % that encodes nothing: write %25')
+    throw usageError('The user or password in the URL contains a % that encodes nothing: write %25')
   }
 }
 
@@ -113,15 +114,15 @@ function parseHeaders(lines: string[]): [name: string, value: string][] {
     const which = `--header number ${index + 1}`
     const colon = line.indexOf(':')
     // The text before a misplaced colon may be the secret, so it is not repeated.
-    if (colon === -1) throw refuse(`${which} must have the form 'Name: value'`)
+    if (colon === -1) throw usageError(`${which} must have the form 'Name: value'`)
     const name = line.slice(0, colon)
-    if (!TOKEN.test(name)) throw refuse(`${which} has a name that is not a token (RFC 9110)`)
+    if (!TOKEN.test(name)) throw usageError(`${which} has a name that is not a token (RFC 9110)`)
     if (FRAMING.has(name.toLowerCase()))
-      throw refuse(`The header ${name} cannot be set: it follows from the body`)
+      throw usageError(`The header ${name} cannot be set: it follows from the body`)
     const value = line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, '')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: a line break would begin another header
     if (/[\x00-\x08\x0a-\x1f\x7f]/.test(value))
-      throw refuse(`The value of the header ${name} contains a control character`)
+      throw usageError(`The value of the header ${name} contains a control character`)
     return [name, value]
   })
 }
@@ -144,7 +145,7 @@ async function openBody(
   { body, bodyFile }: RequestOptions,
   context: CliContext,
 ): Promise<RequestBody | undefined> {
-  if (body !== undefined && bodyFile !== undefined) throw refuse('Give --body or --body-file, not both')
+  if (body !== undefined && bodyFile !== undefined) throw usageError('Give --body or --body-file, not both')
   if (body === '-') return streamBody(context.stdin)
   if (body !== undefined) return textBody(body)
   if (bodyFile === undefined) return undefined

@@ -26,11 +26,11 @@ export function parseEnvEntries(entries: readonly string[]): Record<string, stri
 }
 
 function parseEnvEntry(entry: string, index: number): [name: string, value: string] {
-  const refuse = (reason: string) => new CliError(`--env needs NAME=VALUE: ${reason}`, EXIT.usage)
+  const usageError = (reason: string) => new CliError(`--env needs NAME=VALUE: ${reason}`, EXIT.usage)
   const end = entry.indexOf('=')
-  if (end === -1) throw refuse(`number ${index + 1} has no =`)
+  if (end === -1) throw usageError(`number ${index + 1} has no =`)
   const [name, value] = [entry.slice(0, end), entry.slice(end + 1)]
-  if (!/^[A-Za-z_]\w*$/.test(name)) throw refuse(`${JSON.stringify(name)} is not letters, digits and _`)
-  if (value.includes('\0')) throw refuse(`the value of ${name} contains a NUL byte`)
+  if (!/^[A-Za-z_]\w*$/.test(name)) throw usageError(`${JSON.stringify(name)} is not letters, digits and _`)
+  if (value.includes('\0')) throw usageError(`the value of ${name} contains a NUL byte`)
   return [name, value]
 }

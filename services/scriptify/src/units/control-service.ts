@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { CliError, EXIT, errorMessage } from '../io/cli-error.ts'
 import { controlAll } from './control.ts'
 import type { ControlCommand, InitSystem, ServiceAction } from './init-system.ts'
-import { inspectService, refuseLostMark } from './inspect-service.ts'
+import { inspectService, requireMark } from './inspect-service.ts'
 import { listServices, serviceNotFound } from './list-services.ts'
 import { lastLogLine, logOf } from './service-log.ts'
 import { checkServiceName } from './service-name.ts'
@@ -21,8 +21,8 @@ export async function controlService(
 ): Promise<void> {
   const system = await findServiceSystem(name, systems)
   const commands = system.control(name, action)
-  const obstacle = system.obstacle('start')
-  if (obstacle !== undefined) throw new CliError(`${name} cannot be controlled: ${obstacle}`, EXIT.usage)
+  const reason = system.reasonAgainst('start')
+  if (reason !== undefined) throw new CliError(`${name} cannot be controlled: ${reason}`, EXIT.usage)
   requireRoot(action)
   if (action === 'stop') await controlAll(commands)
   else await startService({ name, system, commands, failure: `${name} does not start` })
@@ -39,7 +39,7 @@ export async function findServiceSystem(
   const found = (await listServices(options)).find((service) => service.name === name)
   const system = systems.find((known) => known.name === found?.template)
   if (system !== undefined) return system
-  refuseLostMark(name, await inspectService(name, { ...options, trustsUnreadable: true }), systems)
+  requireMark(name, await inspectService(name, { ...options, trustsUnreadable: true }), systems)
   throw await serviceNotFound(name, options)
 }
 

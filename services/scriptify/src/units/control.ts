@@ -4,12 +4,15 @@ import type { ControlCommand } from './init-system.ts'
 import { SYSTEM_PATH } from './paths.ts'
 
 export const command = (...words: ControlCommand['words']): ControlCommand => ({ words })
-export const attempt = (...words: ControlCommand['words']): ControlCommand => ({ words, mayFail: true })
+export const optionalCommand = (...words: ControlCommand['words']): ControlCommand => ({
+  words,
+  mayFail: true,
+})
 
 /** Runs commands in order; throws exit code 1 with the first line of the first that fails. */
 export async function controlAll(commands: readonly ControlCommand[]): Promise<void> {
   for (const { words, mayFail } of commands) {
-    const { code, stderr, reason } = await ask(words)
+    const { code, stderr, reason } = await runCommand(words)
     if (code === 0 || mayFail) continue
     const cause = stderr.trim().split('\n')[0] || (code > 0 ? `exit code ${code}` : reason)
     throw new CliError(`${words.join(' ')}: ${cause}`, EXIT.failed)
@@ -26,7 +29,7 @@ interface Answer {
 }
 
 /** Runs a command to its end, with the folders of the system's programs in PATH. */
-export function ask(
+export function runCommand(
   [file, ...args]: ControlCommand['words'],
   { timeoutMs = 0 }: { timeoutMs?: number } = {},
 ): Promise<Answer> {

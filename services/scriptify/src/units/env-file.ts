@@ -33,7 +33,7 @@ export function parseEnvFile(text: string): Record<string, string> {
  */
 export function updateEnvFile(text: string, variables: Record<string, string>): string {
   const pieces = [...readPieces(text)]
-  if (Object.keys(variables).length > 0) refuseOpenQuote(pieces, variables)
+  if (Object.keys(variables).length > 0) requireClosedQuotes(pieces, variables)
   const isNew = ([name]: [string, string]) => pieces.every((piece) => piece.name !== name)
   const updated = pieces.map(({ name, source }) => {
     const value = name !== undefined && Object.hasOwn(variables, name) ? variables[name] : undefined
@@ -43,7 +43,7 @@ export function updateEnvFile(text: string, variables: Record<string, string>): 
   return updated.join('').replace(/[^\n]$/, '$&\n') + added
 }
 
-function refuseOpenQuote(pieces: readonly Piece[], variables: Record<string, string>): void {
+function requireClosedQuotes(pieces: readonly Piece[], variables: Record<string, string>): void {
   const open = pieces.find(
     ({ name, isOpen }) => isOpen && name !== undefined && !Object.hasOwn(variables, name),
   )

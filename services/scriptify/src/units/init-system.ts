@@ -73,22 +73,22 @@ export interface InitSystem {
   /** Paths where a service of this name starts from that is not scriptify's; absent where names are not shared. */
   namesakes?(name: string): readonly string[]
   /** Why a service of this name that is not scriptify's cannot be hidden, such as one that runs here, and what to do. */
-  obstacleOfNamesake?(name: string, root: string): Promise<string | undefined>
+  reasonAgainstNamesake?(name: string, root: string): Promise<string | undefined>
   log(name: string): ServiceLog
 
   /** The options that it does not take, each with the reason. */
   readonly refuses: Readonly<Partial<Record<LimitedOption, string>>>
   /** Whether it sandboxes a service: --memory-max, --no-hardening, --no-private-tmp. */
-  readonly confines: boolean
+  readonly sandboxes: boolean
   /** What it knows of schedules; absent where services run all the time. */
   readonly schedule?: {
     /** What --schedule takes, for its help. */
     readonly help: string
-    /** Checks --schedule or gives its default, if it has one; throws exit code 2. */
+    /** Returns --schedule once it is checked, or its default, if it has one; throws exit code 2. */
     parse(schedule: string | undefined): string | undefined
   }
   /** Why it cannot start or enable a service on this machine, and what to do instead; undefined where it can. */
-  obstacle(action: 'start' | 'enable'): string | undefined
+  reasonAgainst(action: 'start' | 'enable'): string | undefined
 
   /** A file of `templates/services/`, or an absolute path. */
   readonly template: string
@@ -107,7 +107,7 @@ export interface InitSystem {
   }
 
   /** Makes it read a new or changed unit, and enables that. */
-  announce(
+  reloadAndEnable(
     name: string,
     options: { readonly enable: boolean; readonly isScheduled: boolean },
   ): readonly ControlCommand[]
@@ -127,7 +127,7 @@ export interface InitSystem {
     options: { readonly isGone: boolean },
   ): readonly ControlCommand[] | Promise<readonly ControlCommand[]>
   /** The files that it keeps about a service, and that a later one of the same name must not find. */
-  traces?(name: string, root: string): readonly string[]
+  stateFiles?(name: string, root: string): readonly string[]
   /** Makes it forget a service whose files have been removed. */
   forget(name: string): readonly ControlCommand[]
   /** The warnings of the init system's tool about an installed unit. */

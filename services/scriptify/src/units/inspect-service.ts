@@ -83,7 +83,7 @@ async function inspectFile(
 }
 
 /** Returns the error for a file that scriptify did not write. */
-export const refuseForeign = ({ path }: FoundFile): CliError =>
+export const foreignFile = ({ path }: FoundFile): CliError =>
   new CliError(`${path} was not written by scriptify; it stays as it is`, EXIT.notPermitted)
 
 /** Reads a file that is not a link; undefined for one that this user may not read. */
@@ -113,7 +113,7 @@ export function findMarkedSystem(found: FoundService, systems: readonly InitSyst
  * Throws exit code 4 for a unit that was scriptify's, until its mark was removed by hand. It still uses the other files:
  * without them its service would not start again.
  */
-export function refuseLostMark(name: string, found: FoundService, systems: readonly InitSystem[]): void {
+export function requireMark(name: string, found: FoundService, systems: readonly InitSystem[]): void {
   if (found.units.some(({ owner }) => owner === 'own')) return
   const [system] = findMarkedSystem(found, systems)
   const unit = found.units.find((unit) => unit.system === system)

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CliError, EXIT, errorCode } from '../io/cli-error.ts'
 import { replaceProcess } from '../run/replace-process.ts'
-import { ask } from './control.ts'
+import { runCommand } from './control.ts'
 import type { InitSystem } from './init-system.ts'
 import { SYSTEM_PATH } from './paths.ts'
 
@@ -52,7 +52,7 @@ async function readEnd(name: string, system: InitSystem): Promise<string> {
   const log = system.log(name)
   if (!('file' in log)) {
     const words = log.read({ lines: 1, follow: false })
-    return (await ask(words, { timeoutMs: 20_000 })).stdout
+    return (await runCommand(words, { timeoutMs: 20_000 })).stdout
   }
   await using file = await open(log.file)
   const { size } = await file.stat()
@@ -71,11 +71,11 @@ async function logCommand(
     if (log.isReadable()) return log.read({ lines, follow })
     throw new CliError(`The log of ${name} is readable by root only: use sudo`, EXIT.notPermitted)
   }
-  await demandReadable(name, log.file)
+  await requireReadable(name, log.file)
   return ['tail', '--lines', `${lines}`, ...(follow ? ['--follow=name', '--retry'] : []), log.file]
 }
 
-async function demandReadable(name: string, path: string): Promise<void> {
+async function requireReadable(name: string, path: string): Promise<void> {
   try {
     await using _file = await open(path)
   } catch (error) {

@@ -9,9 +9,9 @@ import {
   type FoundService,
   type FoundUnit,
   findMarkedSystem,
+  foreignFile,
   inspectService,
-  refuseForeign,
-  refuseLostMark,
+  requireMark,
   supportingFilesOf,
 } from './inspect-service.ts'
 import { findEdited, readRecord } from './install/kept-options.ts'
@@ -39,7 +39,7 @@ export interface UninstallOptions {
 
 interface Removal {
   /** These files must be removable, or nothing is stopped. */
-  readonly traces: readonly string[]
+  readonly stateFiles: readonly string[]
   readonly before: readonly ControlCommand[]
   readonly files: readonly string[]
   readonly after: readonly ControlCommand[]
@@ -60,7 +60,7 @@ export async function uninstallService(options: UninstallOptions): Promise<strin
   if (options.dryRun) return describe(removal)
   await carryOut(removal, options)
   return [
-    `Uninstalled ${options.name}: removed ${[...removal.traces, ...removal.files].join(', ')}`,
+    `Uninstalled ${options.name}: removed ${[...removal.stateFiles, ...removal.files].join(', ')}`,
     ...removal.edited.map((path) => `Removed ${path}, which was edited by hand`),
   ]
 }
@@ -69,16 +69,16 @@ async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): P
   const found = await inspectService(name, { root, systems, trustsUnreadable: dryRun })
   const units = found.units.filter(({ owner }) => owner === 'own')
   const owners = units.length > 0 ? units.map(({ system }) => system) : findMarkedSystem(found, systems)
-  if (owners.length === 0) throw await refuseUnowned(name, found, { root, systems })
-  refuseLostMark(name, found, systems)
+  if (owners.length === 0) throw await unownedService(name, found, { root, systems })
+  requireMark(name, found, systems)
   const supporting = supportingFilesOf(found)
   const foreign = supporting.find(({ owner }) => owner === 'foreign')
-  if (foreign) throw refuseForeign(foreign)
+  if (foreign) throw foreignFile(foreign)
   const isHere = root === '/'
   return {
     before: isHere ? await stopCommands(name, units, owners) : [],
-    traces: await findFiles(
-      owners.flatMap((system) => system.traces?.(name, root) ?? []),
+    stateFiles: await findFiles(
+      owners.flatMap((system) => system.stateFiles?.(name, root) ?? []),
       root,
     ),
     files: [
@@ -102,14 +102,14 @@ async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): P
 const NO_RECORD = { digests: {} }
 
 async function carryOut(
-  { before, traces, files, after, folders }: Removal,
+  { before, stateFiles, files, after, folders }: Removal,
   options: UninstallOptions,
 ): Promise<void> {
   const { name, root, systems } = options
-  await removeAll(traces, `${name} stays installed, and was not stopped`)
+  await removeAll(stateFiles, `${name} stays installed, and was not stopped`)
   await controlAll(before)
   // A timer may have elapsed in between.
-  await removeAll([...traces, ...files], `${name} is stopped, but not uninstalled`)
+  await removeAll([...stateFiles, ...files], `${name} is stopped, but not uninstalled`)
   const paths = [
     ...systems.map((system) => unitFile(system, name)),
     ...[environmentFile, launcherFile].map((file) => file(name)),
@@ -143,13 +143,13 @@ async function stopCommands(
   return commands.flat()
 }
 
-async function refuseUnowned(
+async function unownedService(
   name: string,
   found: FoundService,
   options: Pick<UninstallOptions, 'root' | 'systems'>,
 ): Promise<CliError> {
   const [file] = [...found.units, ...supportingFilesOf(found)]
-  return file ? refuseForeign(file) : serviceNotFound(name, options)
+  return file ? foreignFile(file) : serviceNotFound(name, options)
 }
 
 async function findLinks(name: string, root: string, owners: readonly InitSystem[]): Promise<string[]> {
@@ -188,9 +188,9 @@ async function findLogs(log: string): Promise<string[]> {
     .map((file) => join(dirname(log), file))
 }
 
-const describe = ({ before, traces, files, after, edited }: Removal): string[] => [
+const describe = ({ before, stateFiles, files, after, edited }: Removal): string[] => [
   ...before.map(({ words }) => `would run     ${words.join(' ')}`),
-  ...[...traces, ...files].map(
+  ...[...stateFiles, ...files].map(
     (path) => `would remove  ${path}${edited.includes(path) ? ', which was edited by hand' : ''}`,
   ),
   ...after.map(({ words }) => `would run     ${words.join(' ')}`),

@@ -35,7 +35,7 @@ export function findModule(className: string, project: Project): { found?: strin
     const candidates = folders.flatMap((folder) => [...bases(folder, className.slice(prefix.length))])
     const [path, ...others] = candidates.flatMap((base) => findFile(base) ?? [])
     if (path !== undefined) {
-      refuseSecond(className, [path, ...others], project.rootdir)
+      requireOneFile(className, [path, ...others], project.rootdir)
       return { found: stayInside(path, project), lookedFor }
     }
     lookedFor.push(...candidates.map((base) => `${relative(project.rootdir, base)}.{${EXTENSIONS}}`))
@@ -78,7 +78,7 @@ const findFile = (base: string): string | undefined =>
   EXTENSIONS.map((extension) => `${base}.${extension}`).find(isFile)
 
 /** Refuses a class in two folders. One folder may have `UserList.ts` and `user-list.ts`, of which the first counts. */
-function refuseSecond(className: string, paths: readonly string[], rootdir: string): void {
+function requireOneFile(className: string, paths: readonly string[], rootdir: string): void {
   const folders = new Set(paths.map((path) => relative(rootdir, dirname(path))))
   if (folders.size < 2) return
   const files = paths.map((path) => relative(rootdir, path)).join(' and ')

@@ -79,7 +79,7 @@ const methodOptions = (systems: readonly InitSystem[]): Option[] => [
 ]
 
 function serviceOptions(systems: readonly InitSystem[]): Option[] {
-  const confining = namesOf(systems, ({ confines }) => confines)
+  const sandboxing = namesOf(systems, ({ sandboxes }) => sandboxes)
   return [
     new Option('-d, --description <text>', 'one line'),
     new Option('-u, --user <account>', 'the account that it runs as (default: root)'),
@@ -98,11 +98,11 @@ function serviceOptions(systems: readonly InitSystem[]): Option[] {
     new Option('--interval <seconds>', 'between two calls, also as 500ms or 2m (default: 1)').argParser(
       parseSeconds,
     ),
-    new Option('--memory-max <bytes>', `${confining}: kill the service above this, such as 512M`),
-    new Option('--private-tmp', `${confining}: a /tmp of the service (default)`),
-    new Option('--no-private-tmp', `${confining}: share /tmp with other services`),
-    new Option('--hardening', `${confining}: sandboxing (default)`),
-    new Option('--no-hardening', `${confining}: disable sandboxing`),
+    new Option('--memory-max <bytes>', `${sandboxing}: kill the service above this, such as 512M`),
+    new Option('--private-tmp', `${sandboxing}: a /tmp of the service (default)`),
+    new Option('--no-private-tmp', `${sandboxing}: share /tmp with other services`),
+    new Option('--hardening', `${sandboxing}: sandboxing (default)`),
+    new Option('--no-hardening', `${sandboxing}: disable sandboxing`),
   ]
 }
 

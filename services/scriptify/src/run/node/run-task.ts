@@ -6,17 +6,17 @@ import { exitOnFailedOutput } from '../../io/standard-streams.ts'
 import type { CallerOptions } from '../method-call.ts'
 import { callRepeatedly } from './daemon.ts'
 import { describeError } from './describe-error.ts'
-import { type ExitGuard, guardExit } from './exit-guard.ts'
-import { asClass, demandCallable, displayName, findTarget, namesClass, type Target } from './target.ts'
+import { type ExitWatcher, watchExit } from './exit-watcher.ts'
+import { asClass, displayName, findTarget, namesClass, requireCallable, type Target } from './target.ts'
 
 /** Calls, checks or documents the method, and ends the process on failure. `debug` prints stack traces. */
 export async function runTask(options: CallerOptions, debug: boolean): Promise<void> {
-  const guard = guardExit(debug)
+  const exits = watchExit(debug)
   try {
-    await loadAndRun(options, { guard, debug })
-    guard.permitExit()
+    await loadAndRun(options, { exits, debug })
+    exits.permitExit()
   } catch (error) {
-    guard.permitExit()
+    exits.permitExit()
     console.error(error instanceof CliError ? error.message : describeError(error, debug))
     // Exits although connections may still be open: a supervisor waits to start it again.
     process.exit(error instanceof CliError ? error.exitCode : EXIT.failed)
@@ -25,30 +25,30 @@ export async function runTask(options: CallerOptions, debug: boolean): Promise<v
 
 async function loadAndRun(
   options: CallerOptions,
-  { guard, debug }: { guard: ExitGuard; debug: boolean },
+  { exits, debug }: { exits: ExitWatcher; debug: boolean },
 ): Promise<void> {
   const { task, bootstrap, module = '', className } = options
   enterFolder(options.rootdir)
   await useProjectSyntax(options.rootdir)
   if (bootstrap !== undefined) {
-    guard.forbidExit(`The bootstrap ${bootstrap}`)
+    exits.forbidExit(`The bootstrap ${bootstrap}`)
     await load(bootstrap, 'bootstrap', debug)
   }
-  guard.forbidExit(`Loading ${className === undefined ? module : `the class ${className}`}`)
+  exits.forbidExit(`Loading ${className === undefined ? module : `the class ${className}`}`)
   const exports = await load(module, 'module', debug)
   if (task === 'methods' || (task === 'call' && namesClass(exports, options))) {
     return printClassMethods(exports, asClass(options))
   }
   const target = await findTarget(exports, options)
   if (task === 'docs') return printDocs(target, options)
-  await demandCallable(target, options)
+  await requireCallable(target, options)
   const args = await readArguments(target, options)
   if (task === 'check') {
-    guard.permitExit()
+    exits.permitExit()
     // Loading may have opened something that keeps the process alive.
     process.exit(EXIT.ok)
   }
-  guard.permitExit(displayName(options))
+  exits.permitExit(displayName(options))
   exitOnFailedOutput()
   await callTarget(target, args, { ...options, debug })
 }

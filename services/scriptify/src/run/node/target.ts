@@ -25,7 +25,7 @@ export async function findTarget(exports: Record<string, unknown>, options: Call
 }
 
 /** Throws a CliError (2) for a target that could not be called with this many arguments; constructs nothing. */
-export async function demandCallable(target: Target, options: CallerOptions): Promise<void> {
+export async function requireCallable(target: Target, options: CallerOptions): Promise<void> {
   if (target.construct && target.construct.length > 0) {
     throw new CliError(
       `${options.className} cannot be constructed without arguments: it requires ${target.construct.length}`,
@@ -33,7 +33,7 @@ export async function demandCallable(target: Target, options: CallerOptions): Pr
     )
   }
   // The common case needs no look at the source.
-  if (options.args.length !== target.callable.length) await demandArgumentCount(target, options)
+  if (options.args.length !== target.callable.length) await requireArgumentCount(target, options)
 }
 
 /** Whether `module.ts#Name` names a class, and so stands for its methods. */
@@ -148,7 +148,7 @@ function findHolder(object: unknown, name: string, end: object): object | undefi
   return undefined
 }
 
-async function demandArgumentCount(target: Target, options: CallerOptions): Promise<void> {
+async function requireArgumentCount(target: Target, options: CallerOptions): Promise<void> {
   const { readSignature, formatParameters } = await import('../../classes/node/signature.ts')
   const signature = readSignature(target)
   const { parameters } = signature

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import { checkFolder, lstatIfAny } from '../folders.ts'
 import type { ExtraFile, InitSystem } from '../init-system.ts'
-import { type FoundFile, type FoundService, refuseForeign, refuseLostMark } from '../inspect-service.ts'
+import { type FoundFile, type FoundService, foreignFile, requireMark } from '../inspect-service.ts'
 import { extraPath, ownFolders, SCRIPTIFY_DIR, unitFile, unitFolder } from '../paths.ts'
 import type { InstallRequest } from './install-request.ts'
 import { neededExtras } from './render-service.ts'
@@ -35,15 +35,15 @@ export async function claimFiles(
   const written = extras.map((extra) => join(root, extraPath(extra, name)))
   const replaced = found.extras.filter(({ path }) => written.includes(path))
   const files = [unit, environment, launcher, ...replaced].filter((file) => file !== undefined)
-  refuseLostMark(name, found, systems)
+  requireMark(name, found, systems)
   const foreign = files.find(({ owner }) => owner === 'foreign')
-  if (foreign) throw refuseForeign(foreign)
+  if (foreign) throw foreignFile(foreign)
   const other = units.find((known) => known.system !== system && known.owner === 'own')
   if (other !== undefined) {
     throw new CliError(`${name} is installed for ${other.system.name}: uninstall it first`, EXIT.usage)
   }
   if (unit === undefined) {
-    await refuseNamesake(request, systems)
+    await requireNoNamesake(request, systems)
     return files
   }
   if (!force) {
@@ -75,7 +75,7 @@ async function checkFolders({ name, system, root }: InstallRequest): Promise<voi
 }
 
 /** Refuses a service of the distribution that ours would hide, or that would hide ours. */
-async function refuseNamesake(
+async function requireNoNamesake(
   { name, system, root, hide }: InstallRequest,
   systems: readonly InitSystem[],
 ): Promise<void> {
@@ -97,8 +97,8 @@ async function refuseNamesake(
       EXIT.notPermitted,
     )
   }
-  const obstacle = await system.obstacleOfNamesake?.(name, root)
-  if (obstacle !== undefined) throw new CliError(`${hide} cannot be hidden; ${obstacle}`, EXIT.notPermitted)
+  const reason = await system.reasonAgainstNamesake?.(name, root)
+  if (reason !== undefined) throw new CliError(`${hide} cannot be hidden; ${reason}`, EXIT.notPermitted)
 }
 
 const listed = (paths: readonly string[]): string =>

@@ -64,12 +64,12 @@ export async function reportInstallation(installation: Installation): Promise<st
 async function nextSteps(installation: Installation): Promise<string[]> {
   const { name, system, root, start } = installation.request
   const elsewhere = root !== '/'
-  const obstacle = elsewhere ? undefined : system.obstacle('start')
+  const reason = elsewhere ? undefined : system.reasonAgainst('start')
   const startsByItself = start || system.refuses['--start'] !== undefined
   const hint = `scriptify ${replacesUnit(installation) ? 'restart' : 'start'} ${name}`
   return [
-    ...(obstacle === undefined ? [] : [`Nothing starts it: ${obstacle}`]),
-    ...(startsByItself || obstacle !== undefined
+    ...(reason === undefined ? [] : [`Nothing starts it: ${reason}`]),
+    ...(startsByItself || reason !== undefined
       ? []
       : [`${elsewhere ? 'Start it on that host' : 'Start it'} with: ${hint}`]),
     ...(elsewhere || (await startsAtBoot(installation))

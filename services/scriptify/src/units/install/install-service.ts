@@ -54,7 +54,7 @@ export async function* upgradeService(
 ): AsyncGenerator<string> {
   const installation = await prepare(given, 'upgrade', context)
   const { request } = installation
-  refuseEdited(installation)
+  requireUnedited(installation)
   const lines = describeDifference(installation)
   yield* lines
   if (lines.length === 0) yield `${request.name} is up to date`
@@ -64,7 +64,7 @@ export async function* upgradeService(
   else if (lines.length > 0) yield `Upgraded ${request.name}; it changes when it is restarted`
 }
 
-function refuseEdited(installation: Installation): void {
+function requireUnedited(installation: Installation): void {
   const [path] = editedFiles(installation)
   if (path === undefined) return
   throw new CliError(
@@ -123,8 +123,8 @@ function findRecord(
 function checkHost({ root, system, ...wanted }: InstallRequest): void {
   for (const action of ['start', 'enable'] as const) {
     if (!wanted[action]) continue
-    const obstacle = root === '/' ? system.obstacle(action) : 'the host of --root does not run here'
-    if (obstacle !== undefined) throw new CliError(`--${action}: ${obstacle}`, EXIT.usage)
+    const reason = root === '/' ? system.reasonAgainst(action) : 'the host of --root does not run here'
+    if (reason !== undefined) throw new CliError(`--${action}: ${reason}`, EXIT.usage)
   }
 }
 

@@ -47,7 +47,8 @@ const SHELL_VARIABLES = [
 export function parseService(request: ServiceRequest, systems: readonly InitSystem[]): ParsedService {
   const { name, system, hardening, privateTmp, memoryMax } = request
   checkServiceName(name)
-  if (hasControls(request.class)) throw refuse('--class', request.class, 'contains a control character')
+  if (hasControls(request.class))
+    throw invalidOption('--class', request.class, 'contains a control character')
   checkOptions(request, systems)
   const schedule = system.schedule?.parse(request.schedule)
   const daemon = request.daemon ?? schedule === undefined
@@ -68,10 +69,10 @@ export function parseService(request: ServiceRequest, systems: readonly InitSyst
 
 /** Refuses a path that one of the files could not contain as it is; returns it. */
 export function checkPath(option: string, path: string): string {
-  if (hasControls(path)) throw refuse(option, path, 'contains a control character')
+  if (hasControls(path)) throw invalidOption(option, path, 'contains a control character')
   // A unit's values are trimmed, and a backslash at the end continues the line.
   if (/^\s|[\s\\]$/u.test(path))
-    throw refuse(option, path, 'begins or ends with white space, or ends with a backslash')
+    throw invalidOption(option, path, 'begins or ends with white space, or ends with a backslash')
   return path
 }
 
@@ -96,8 +97,8 @@ function checkOptions(request: ServiceRequest, systems: readonly InitSystem[]): 
     throw new CliError('--interval is for repeated calls; --no-daemon calls the method once', EXIT.usage)
   }
   const confinement = findConfinement(request)
-  if (confinement !== undefined && !system.confines)
-    throw unfit(confinement, `only ${namesOf(systems, (known) => known.confines)} confines a service`)
+  if (confinement !== undefined && !system.sandboxes)
+    throw unfit(confinement, `only ${namesOf(systems, (known) => known.sandboxes)} sandboxes a service`)
 }
 
 function givenOptions({ daemon, interval, enable, start, hide }: ServiceRequest): LimitedOption[] {
@@ -120,7 +121,7 @@ const findConfinement = ({ hardening, privateTmp, memoryMax }: ServiceRequest): 
 
 function parseMemoryMax(size: string | undefined): string | undefined {
   if (size === undefined || /^(?:[1-9]\d{0,14}[KMGT]?|infinity)$/.test(size)) return size
-  throw refuse('--memory-max', size, 'is not a number of bytes like 512M')
+  throw invalidOption('--memory-max', size, 'is not a number of bytes like 512M')
 }
 
 /** A long reference is cut at the front, because its end says the most. */
@@ -133,18 +134,20 @@ function describe(reference: string): string {
 function parseDescription(description: string): string {
   const line = description.trim()
   if (line === '' || line.length > MAX_DESCRIPTION)
-    throw refuse('--description', description, `is empty or over ${MAX_DESCRIPTION} characters`)
+    throw invalidOption('--description', description, `is empty or over ${MAX_DESCRIPTION} characters`)
   if (hasControls(line) || hasNoncharacter(line)) {
-    throw refuse('--description', description, 'is not one line of text')
+    throw invalidOption('--description', description, 'is not one line of text')
   }
   // The next line of a unit would become a part of it.
-  if (line.endsWith('\\')) throw refuse('--description', description, 'ends with a backslash')
+  if (line.endsWith('\\')) throw invalidOption('--description', description, 'ends with a backslash')
   return line
 }
 
 function parseAccount({ user, group }: ServiceRequest): Pick<ServiceDefinition, 'user' | 'group'> {
-  if (user !== undefined && !ACCOUNT_NAME.test(user)) throw refuse('--user', user, 'is not a user name')
-  if (group !== undefined && !ACCOUNT_NAME.test(group)) throw refuse('--group', group, 'is not a group name')
+  if (user !== undefined && !ACCOUNT_NAME.test(user))
+    throw invalidOption('--user', user, 'is not a user name')
+  if (group !== undefined && !ACCOUNT_NAME.test(group))
+    throw invalidOption('--group', group, 'is not a group name')
   const isRoot = user === undefined || user === 'root'
   if (isRoot && group !== undefined) throw new CliError('--group goes with a --user', EXIT.usage)
   return { user: isRoot ? undefined : user, group }
@@ -169,5 +172,5 @@ function findVariableFault(name: string, value: string, system: InitSystem): str
   return undefined
 }
 
-const refuse = (option: string, value: string, reason: string): CliError =>
+const invalidOption = (option: string, value: string, reason: string): CliError =>
   new CliError(`${option} ${JSON.stringify(value)} ${reason}`, EXIT.usage)

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { CliError, EXIT, errorMessage } from '../../io/cli-error.ts'
-import { attempt, controlAll } from '../control.ts'
+import { controlAll, optionalCommand } from '../control.ts'
 import { createFolders, removeEmptyFolders } from '../folders.ts'
 import type { ControlCommand } from '../init-system.ts'
 import type { FoundFile } from '../inspect-service.ts'
@@ -50,7 +50,7 @@ export const announceCommands = ({
   enable,
   schedule,
 }: InstallRequest): readonly ControlCommand[] =>
-  root === '/' ? system.announce(name, { enable, isScheduled: schedule !== undefined }) : []
+  root === '/' ? system.reloadAndEnable(name, { enable, isScheduled: schedule !== undefined }) : []
 
 /** Whether a service of this name and init system is replaced. */
 export const replacesUnit = ({ request: { root, system, name }, existing }: Installation): boolean =>
@@ -91,5 +91,5 @@ function rollbackCommands(installation: Installation): ControlCommand[] {
     ? announceCommands({ ...request, enable: false })
     : request.system.forget(request.name)
   // The first failure is the one to report.
-  return commands.map(({ words }) => attempt(...words))
+  return commands.map(({ words }) => optionalCommand(...words))
 }

@@ -26,18 +26,18 @@ export const crond: InitSystem = {
     '--start': 'cron reads it at once',
     '--hide': 'a job of cron hides no service',
   },
-  confines: false,
+  sandboxes: false,
   schedule: {
     help: 'five fields, or a name like @daily (default: every minute)',
     parse: (schedule = EVERY_MINUTE) => parseSchedule(schedule),
   },
-  obstacle: absence,
+  reasonAgainst: absence,
 
   template: 'crond',
   render: ({ name, description, schedule }) => ({ description, schedule, launcher: launcherFile(name) }),
   launcher: { logs: true, locks: true },
 
-  announce: () => [],
+  reloadAndEnable: () => [],
   control(name, action) {
     const instead =
       action === 'stop' ? `scriptify uninstall ${name} ends that` : 'scriptify run calls the method now'

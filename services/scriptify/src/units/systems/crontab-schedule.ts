@@ -11,22 +11,23 @@ const FIELD = new RegExp(`^(?:${RANGE})(?:,(?:${RANGE}))*$`)
 /** Checks a schedule of crontab(5), and joins its fields by single spaces; throws exit code 2 with the reason. */
 export function parseSchedule(schedule: string): string {
   if (NAMES.includes(schedule)) return schedule
-  const refuse = (reason: string) =>
+  const invalidSchedule = (reason: string) =>
     new CliError(
       `--schedule needs five fields or one of ${NAMES.join(', ')}: ${JSON.stringify(schedule)} ${reason}`,
       EXIT.usage,
     )
-  if (/[^\t -~]/.test(schedule)) throw refuse('contains a character that no schedule has')
+  if (/[^\t -~]/.test(schedule)) throw invalidSchedule('contains a character that no schedule has')
   const fields = schedule.trim().split(/[ \t]+/)
-  if (fields.length !== 5) throw refuse(`has ${fields.length} ${fields.length === 1 ? 'field' : 'fields'}`)
+  if (fields.length !== 5)
+    throw invalidSchedule(`has ${fields.length} ${fields.length === 1 ? 'field' : 'fields'}`)
   const unreadable = fields.find((field) => !FIELD.test(field))
-  if (unreadable !== undefined) throw refuse(`has a field that cron does not read, ${unreadable}`)
+  if (unreadable !== undefined) throw invalidSchedule(`has a field that cron does not read, ${unreadable}`)
   const backwards = findBackwardsDays(fields[4] ?? '')
-  if (backwards !== undefined) throw refuse(backwards)
+  if (backwards !== undefined) throw invalidSchedule(backwards)
   const normal = fields.join(' ')
-  const cron = parse(normal, refuse)
+  const cron = parse(normal, invalidSchedule)
   // cron would accept 30 February and never run the job.
-  if (cron.nextRun() === null) throw refuse('names a day that does not exist')
+  if (cron.nextRun() === null) throw invalidSchedule('names a day that does not exist')
   return normal
 }
 
@@ -54,11 +55,11 @@ function dayOf(text: string): number {
   return index === -1 ? Number(text) : index
 }
 
-function parse(schedule: string, refuse: (reason: string) => CliError): Cron {
+function parse(schedule: string, invalidSchedule: (reason: string) => CliError): Cron {
   try {
     return new Cron(schedule, { mode: '5-part', paused: true })
   } catch (error) {
     const message = errorMessage(error)
-    throw refuse(`is not a schedule (${message.replace(/^CronPattern: /, '')})`)
+    throw invalidSchedule(`is not a schedule (${message.replace(/^CronPattern: /, '')})`)
   }
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { ask, attempt, command } from '../control.ts'
+import { command, optionalCommand, runCommand } from '../control.ts'
 import { linksTo, namesIn } from '../folders.ts'
 import type { ControlCommand, InitSystem, ServiceState } from '../init-system.ts'
 import { launcherFile, launcherLog, pidFile } from '../paths.ts'
@@ -21,8 +21,8 @@ export const initd: InitSystem = {
   log: (name) => ({ file: launcherLog(name) }),
 
   refuses: { '--hide': 'a unit of systemd with its name would run instead' },
-  confines: false,
-  obstacle(action) {
+  sandboxes: false,
+  reasonAgainst(action) {
     if (action === 'enable') return hasUpdateRcD() ? undefined : 'update-rc.d is missing on this machine'
     return existsSync('/lib/lsb/init-functions')
       ? undefined
@@ -38,7 +38,7 @@ export const initd: InitSystem = {
   }),
   launcher: { logs: true, locks: false },
 
-  announce: (name, { enable }) => [
+  reloadAndEnable: (name, { enable }) => [
     ...daemonReload(),
     ...(enable ? [command('update-rc.d', name, 'defaults')] : []),
   ],
@@ -49,7 +49,7 @@ export const initd: InitSystem = {
     ...(isGone ? stopWithoutScript(name) : [command('service', name, 'stop')]),
   ],
   forget: (name) => [
-    ...(hasUpdateRcD() ? [attempt('update-rc.d', name, 'remove')] : []),
+    ...(hasUpdateRcD() ? [optionalCommand('update-rc.d', name, 'remove')] : []),
     ...forgetUnit(name),
   ],
   state,
@@ -66,7 +66,7 @@ function stopWithoutScript(name: string): ControlCommand[] {
   if (program === undefined) return []
   const match = user === undefined ? ['--exec', program] : ['--user', user]
   const stop = ['start-stop-daemon', '--stop', '--oknodo', '--retry=TERM/30/KILL/5'] as const
-  return [attempt(...stop, '--pidfile', pidFile(name), ...match)]
+  return [optionalCommand(...stop, '--pidfile', pidFile(name), ...match)]
 }
 
 function readLauncher(name: string): string {
@@ -98,7 +98,7 @@ const callsRepeatedly = (name: string): boolean =>
 
 /** The state by the exit codes of LSB's `status`. */
 async function scriptState(name: string): Promise<string> {
-  const { code } = await ask(['service', name, 'status'], { timeoutMs: 20_000 })
+  const { code } = await runCommand(['service', name, 'status'], { timeoutMs: 20_000 })
   const states: Record<number, string> = { 0: 'active', 1: 'failed', 2: 'failed', 3: 'inactive' }
   return states[code] ?? 'unknown'
 }

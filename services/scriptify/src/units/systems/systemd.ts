@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, globSync, lstatSync, readFileSync } 
 import { uptime } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { CliError, EXIT, errorCode } from '../../io/cli-error.ts'
-import { ask, attempt, command } from '../control.ts'
+import { command, optionalCommand, runCommand } from '../control.ts'
 import { linksTo, lstatIfAny, namesIn } from '../folders.ts'
 import type { ControlCommand, InitSystem, ServiceState } from '../init-system.ts'
 import { ownershipMark } from '../ownership.ts'
@@ -37,7 +37,7 @@ export const systemd: InitSystem = {
       // An admin may write a timer for a service of scriptify.
       (folder === '/etc' ? ['service'] : KINDS).map((kind) => `${folder}/systemd/system/${name}.${kind}`),
     ),
-  obstacleOfNamesake,
+  reasonAgainstNamesake,
   log: (name) => ({
     command: `journalctl -u ${name}`,
     read: ({ lines, follow }) => [
@@ -51,12 +51,12 @@ export const systemd: InitSystem = {
   }),
 
   refuses: {},
-  confines: true,
+  sandboxes: true,
   schedule: {
     help: 'a timer, by the same or by OnCalendar, such as *-*-* 03:00 (default: none)',
     parse: (schedule) => (schedule === undefined ? undefined : parseCalendarSchedule(schedule)),
   },
-  obstacle: (action) => (action === 'start' ? absence() : absenceOfTool()),
+  reasonAgainst: (action) => (action === 'start' ? absence() : absenceOfTool()),
 
   template: 'systemd',
   async render(service, root) {
@@ -81,7 +81,7 @@ export const systemd: InitSystem = {
     },
   ],
 
-  announce: (name, { enable, isScheduled }) => [
+  reloadAndEnable: (name, { enable, isScheduled }) => [
     ...daemonReload(),
     ...(enable ? [command('systemctl', 'enable', unitOf(name, isScheduled))] : []),
   ],
@@ -106,7 +106,7 @@ export const systemd: InitSystem = {
     return units.length > 0 ? [command('systemctl', 'stop', ...units)] : []
   },
   // systemd takes the time of the last run from it, and catches up on the next one.
-  traces: (name, root) =>
+  stateFiles: (name, root) =>
     isTheirs(`${name}.timer`, root) ? [] : [`/var/lib/systemd/timers/stamp-${name}.timer`],
   forget: (name) => [...forgetUnit(name), ...(runsSystemd() ? removeCache(name) : [])],
   verify,
@@ -125,7 +125,7 @@ function hasTimer(name: string): boolean {
 
 /** RestartSteps= came with systemd 254; an older one warns of it. */
 async function hasRestartSteps(): Promise<boolean> {
-  const { stdout } = await ask(['systemctl', '--version'], { timeoutMs: 20_000 })
+  const { stdout } = await runCommand(['systemctl', '--version'], { timeoutMs: 20_000 })
   const [, version = '0'] = /^systemd (\d+)/.exec(stdout) ?? []
   return Number(version) >= 254
 }
@@ -145,7 +145,7 @@ export const daemonReload = (): ControlCommand[] =>
 export const stopGoneUnit = (name: string): ControlCommand[] =>
   [`${name}.timer`, `${name}.service`]
     .filter((unit) => !isTheirs(unit))
-    .map((unit) => attempt('systemctl', 'stop', unit))
+    .map((unit) => optionalCommand('systemctl', 'stop', unit))
 
 /** Whether a unit of this name exists that scriptify did not write. */
 const isTheirs = (unit: string, root = '/'): boolean =>
@@ -176,7 +176,7 @@ function commandLineOf(pid: string): string {
   }
 }
 
-async function obstacleOfNamesake(name: string, root: string): Promise<string | undefined> {
+async function reasonAgainstNamesake(name: string, root: string): Promise<string | undefined> {
   const units = KINDS.map((kind) => `${name}.${kind}`)
   for (const folder of SEARCH_PATH.filter((each) => each !== '/etc')) {
     const [link] = await existingLinks(units, root, `${folder}/systemd/system`)
@@ -201,19 +201,19 @@ async function existingLinks(units: readonly string[], root: string, folder: str
 }
 
 const isActive = async (unit: string): Promise<boolean> =>
-  runsSystemd() && (await ask(['systemctl', 'is-active', unit])).code === 0
+  runsSystemd() && (await runCommand(['systemctl', 'is-active', unit])).code === 0
 
 /** Makes systemd forget a unit whose file is gone, also one that it generated from a script. */
 export function forgetUnit(name: string): ControlCommand[] {
   if (!runsSystemd()) return []
-  return [...daemonReload(), attempt('systemctl', 'reset-failed', `${name}.service`)]
+  return [...daemonReload(), optionalCommand('systemctl', 'reset-failed', `${name}.service`)]
 }
 
 /** Removes the cache by `rm`, which cannot be misled by links: the folder belongs to the account of the service. */
 const removeCache = (name: string): ControlCommand[] => [
-  attempt('rm', '-rf', '--one-file-system', `${CACHE_FOLDER}/${name}`),
+  optionalCommand('rm', '-rf', '--one-file-system', `${CACHE_FOLDER}/${name}`),
   // Unless another service has one.
-  attempt('rmdir', CACHE_FOLDER),
+  optionalCommand('rmdir', CACHE_FOLDER),
 ]
 
 /** The states of a service that ended otherwise than it should. */
@@ -232,7 +232,7 @@ const stateIn = (properties: ReadonlyMap<string, string>): string =>
 async function propertiesOf(unit: string, names: readonly string[]): Promise<Map<string, string>> {
   // Times are shown in the time zone of this process.
   const words = ['env', 'TZ=UTC', 'systemctl', 'show', unit, `--property=${names}`] as const
-  const { stdout } = await ask(words, { timeoutMs: 20_000 })
+  const { stdout } = await runCommand(words, { timeoutMs: 20_000 })
   return new Map([...stdout.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]))
 }
 
@@ -286,7 +286,9 @@ async function check(service: ServiceDefinition): Promise<void> {
 /** systemd ignores an event that it cannot read, and the timer would never elapse. Skipped where its tool is missing. */
 async function checkEvents(events: readonly string[]): Promise<void> {
   for (const event of events) {
-    const { code, stdout, stderr } = await ask(['systemd-analyze', 'calendar', event], { timeoutMs: 20_000 })
+    const { code, stdout, stderr } = await runCommand(['systemd-analyze', 'calendar', event], {
+      timeoutMs: 20_000,
+    })
     if (/Next elapse: never/.test(stdout)) {
       throw new CliError(`--schedule ${JSON.stringify(event)} is a time in the past only`, EXIT.usage)
     }
@@ -310,9 +312,12 @@ function joinWords(command: readonly string[]): string {
 async function verify(name: string): Promise<string[]> {
   if (!runsSystemd()) return []
   // It exits with 1 for some warnings, and reports on other units as well.
-  const { stderr } = await ask(['systemd-analyze', 'verify', `${FOLDER}/${unitOf(name, hasTimer(name))}`], {
-    timeoutMs: 20_000,
-  })
+  const { stderr } = await runCommand(
+    ['systemd-analyze', 'verify', `${FOLDER}/${unitOf(name, hasTimer(name))}`],
+    {
+      timeoutMs: 20_000,
+    },
+  )
   return stderr.split('\n').filter((line) => new RegExp(`${name}\\.(service|timer)`).test(line))
 }
 
@@ -320,7 +325,7 @@ async function state(name: string): Promise<ServiceState> {
   if (!runsSystemd()) return { state: 'unknown', startsAtBoot: 'unknown' }
   const isScheduled = hasTimer(name)
   const [enabled, properties, timer] = await Promise.all([
-    ask(['systemctl', 'is-enabled', unitOf(name, isScheduled)], { timeoutMs: 20_000 }),
+    runCommand(['systemctl', 'is-enabled', unitOf(name, isScheduled)], { timeoutMs: 20_000 }),
     propertiesOf(`${name}.service`, [
       ...STATE,
       'ActiveEnterTimestampMonotonic',

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { ask, attempt, command } from '../control.ts'
+import { command, optionalCommand, runCommand } from '../control.ts'
 import type { InitSystem, ServiceState } from '../init-system.ts'
 import { launcherFile } from '../paths.ts'
 import { processFacts } from '../process-facts.ts'
@@ -18,8 +18,8 @@ export const upstart: InitSystem = {
     '--enable': 'upstart starts it at boot anyway',
     '--hide': 'it cannot take the place of another job',
   },
-  confines: false,
-  obstacle: () =>
+  sandboxes: false,
+  reasonAgainst: () =>
     runsUpstart() ? undefined : 'upstart does not run here; Debian and Ubuntu have systemd instead',
 
   template: 'upstart',
@@ -30,12 +30,12 @@ export const upstart: InitSystem = {
   // upstart writes the log itself.
   launcher: { logs: false, locks: false },
 
-  announce: readJobs,
+  reloadAndEnable: readJobs,
   control: (name, action) =>
     // `restart` fails for a job that does not run.
-    action === 'restart' ? [attempt('stop', name), command('start', name)] : [command(action, name)],
+    action === 'restart' ? [optionalCommand('stop', name), command('start', name)] : [command(action, name)],
   hasFailed: async (name) => runsUpstart() && (await jobState(name)).state === 'restarting',
-  stop: (name) => (runsUpstart() ? [attempt('stop', name)] : []),
+  stop: (name) => (runsUpstart() ? [optionalCommand('stop', name)] : []),
   forget: readJobs,
   state: async (name) => ({
     ...(runsUpstart() ? await jobState(name) : { state: 'unknown' }),
@@ -53,7 +53,7 @@ function readJobs() {
 }
 
 async function jobState(name: string): Promise<Omit<ServiceState, 'startsAtBoot'>> {
-  const { code, stdout } = await ask(['initctl', 'status', name], { timeoutMs: 20_000 })
+  const { code, stdout } = await runCommand(['initctl', 'status', name], { timeoutMs: 20_000 })
   if (code !== 0) return { state: 'unknown' }
   const { state, pid } = readJobStatus(stdout)
   return { state, ...(state === 'active' ? await processFacts(pid) : {}) }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { ask, attempt, command } from '../../../src/units/control.ts'
+import { command, optionalCommand, runCommand } from '../../../src/units/control.ts'
 import { linksTo } from '../../../src/units/folders.ts'
 import type { InitSystem } from '../../../src/units/init-system.ts'
 import { launcherFile, launcherLog } from '../../../src/units/paths.ts'
@@ -15,20 +15,20 @@ export const runit: InitSystem = {
   log: (name) => ({ file: launcherLog(name) }),
 
   refuses: {},
-  confines: false,
-  obstacle: (action) => (action === 'enable' || runsRunit() ? undefined : 'runit does not run here'),
+  sandboxes: false,
+  reasonAgainst: (action) => (action === 'enable' || runsRunit() ? undefined : 'runit does not run here'),
 
   template: join(import.meta.dirname, 'run.template'),
   render: ({ name, description }) => ({ description, launcher: launcherFile(name) }),
   launcher: { logs: true, locks: false },
 
-  announce: (name, { enable }) =>
+  reloadAndEnable: (name, { enable }) =>
     enable ? [command('ln', '-sfn', `/etc/sv/${name}`, `/etc/service/${name}`)] : [],
   control: (name, action) => [command('sv', action, name)],
-  stop: (name) => (runsRunit() ? [attempt('sv', 'stop', name)] : []),
+  stop: (name) => (runsRunit() ? [optionalCommand('sv', 'stop', name)] : []),
   forget: () => [],
   async state(name) {
-    const { code } = await ask(['sv', 'check', name], { timeoutMs: 20_000 })
+    const { code } = await runCommand(['sv', 'check', name], { timeoutMs: 20_000 })
     return { state: code === 0 ? 'active' : 'unknown', startsAtBoot: existsSync(`/etc/service/${name}`) }
   },
   links: (name, root) => linksTo([join(root, 'etc/service', name)], `/etc/sv/${name}`, root),

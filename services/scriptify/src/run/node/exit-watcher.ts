@@ -1,7 +1,7 @@
 import { EXIT } from '../../io/cli-error.ts'
 import { describeError } from './describe-error.ts'
 
-export interface ExitGuard {
+export interface ExitWatcher {
   /** Makes each later process.exit() of the project a failure of `step`. */
   forbidExit(step: string): void
   /** The project may end the process; `awaited` never settling is a failure, if given. */
@@ -9,7 +9,7 @@ export interface ExitGuard {
 }
 
 /** Ends the process with one line on stderr and an exit code, whatever ends it. */
-export function guardExit(debug: boolean): ExitGuard {
+export function watchExit(debug: boolean): ExitWatcher {
   let step: string | undefined
   let awaited: string | undefined
   const fail = (message: string): never => {
