@@ -7,7 +7,7 @@ import { type HostName, startNamedHost } from './run/hosts.ts'
 import { median } from './run/load.ts'
 import type { Target } from './run/target.ts'
 
-/** Between two regions of one continent or two. */
+/** The time of one round trip between two regions of one continent or of two. */
 const ROUND_TRIP_MS = 80
 const REQUESTS = 7
 /** What a request writes later is in the database within a second: its mail is queued, and its events are recorded. */

@@ -38,7 +38,7 @@ export type Readiness = ReturnType<typeof createReadiness>
 
 /** Time in which each check runs at most once, however many probes arrive. */
 const CHECK_INTERVAL_MS = 1_000
-/** Longer than the timeout of a queue, and shorter than the 5 s of every probe in images and manifests. */
+/** It is longer than the timeout of a queue, and shorter than the 5 s of every probe in images and manifests. */
 const CHECK_TIMEOUT_MS = 4_000
 /** A probe must not fail because of a check that it can do without: the proxy of docker compose waits 3 s. */
 const OPTIONAL_CHECK_TIMEOUT_MS = 1_000

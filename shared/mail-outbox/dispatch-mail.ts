@@ -4,7 +4,7 @@ import type { MailJob } from '../mail-queue/mail-job.ts'
 import type { MailQueue } from '../mail-queue/mail-queue.ts'
 import type { OutboxRepository } from './outbox-repository.ts'
 
-/** More than this in flight at once means that the queue hangs: the sweep dispatches the rest. */
+/** With more mails in flight the queue hangs, and the sweep dispatches the rest. */
 const MAX_IN_FLIGHT = 4_000
 
 /**

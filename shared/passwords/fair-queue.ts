@@ -23,7 +23,7 @@ interface Waiting<Call> {
 }
 
 interface Lane<Call> {
-  /** In the order in which they are taken. */
+  /** The waiting calls, in the order in which they are taken. */
   waiting: Waiting<Call>[]
   /** The turn of the call that was taken last. */
   turn: number

@@ -76,7 +76,7 @@ async function writeControlFiles(
   await chmod(join(root, 'DEBIAN', 'prerm'), 0o755)
 }
 
-/** Without the files of the package no service could start, and nothing could uninstall it. */
+/** Refuses to remove the package while a service is installed: that could not start any more, and nothing could uninstall it. */
 const PRERM = `#!/bin/sh
 set -e
 [ "$1" = remove ] || exit 0

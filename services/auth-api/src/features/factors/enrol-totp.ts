@@ -33,7 +33,7 @@ export interface TotpRequest {
 
 /** A secret that a client can show as a QR code. */
 export interface Enrolment {
-  /** In base 32. */
+  /** The secret in base 32. */
   secret: string
   uri: string
 }

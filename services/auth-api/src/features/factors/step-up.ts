@@ -22,7 +22,7 @@ export interface StepUpDependencies {
   clock: Clock
 }
 
-/** What raises a token: a code, or the password of a user without a second factor. */
+/** A code, or the password of a user without a second factor. */
 export interface StepUp {
   code?: string | undefined
   currentPassword?: string | undefined
