@@ -302,7 +302,10 @@ describe('adding an authenticator app', () => {
     const wrong = await post(app, '/profile/factors/totp', { currentPassword: 'wrong' }, token)
     expect(wrong.json().type).toBe(typeOf('wrong-password'))
     const early = await post(app, '/profile/factors/totp/confirm', { code: '123456' }, token)
-    expect(early.json()).toMatchObject({ status: 422, detail: expect.stringContaining('begin again') })
+    expect(early.json()).toMatchObject({
+      status: 422,
+      detail: expect.stringContaining('request a new secret'),
+    })
     const begun = await post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, token)
     const { secret, uri } = begun.json()
     const label = encodeURIComponent(user.email)
