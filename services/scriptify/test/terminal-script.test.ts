@@ -32,9 +32,13 @@ const run = (file: string, args: string[], input: string, env: NodeJS.ProcessEnv
 const node = (args: string[], input = '', env: NodeJS.ProcessEnv = {}) =>
   run(process.execPath, [MAIN, 'terminal', '--runtime', 'node', '--no-preload', ...args], input, env)
 
-/** Exits after a statement; the terminal, which is stopped until then, reads the answer and the exit at once. */
+/**
+ * Exits after a statement; the terminal, which is stopped until then, reads the answer and the exit at once. What lets it go on
+ * first waits until it is stopped.
+ */
 const EXIT_WITH_ANSWER = `
-require('node:child_process').spawn('sh', ['-c', 'sleep 0.5; kill -CONT ' + process.ppid], { detached: true })
+const goOn = 'until grep -q stopped /proc/' + process.ppid + '/status; do sleep 0.05; done; sleep 0.5; kill -CONT ' + process.ppid
+require('node:child_process').spawn('sh', ['-c', goOn], { detached: true })
 { process.kill(process.ppid, 'SIGSTOP'); setImmediate(() => process.exit(6)) }
 console.log('not run')`
 
