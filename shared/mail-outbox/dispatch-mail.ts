@@ -4,7 +4,7 @@ import type { MailJob } from '../mail-queue/mail-job.ts'
 import type { MailQueue } from '../mail-queue/mail-queue.ts'
 import type { OutboxRepository } from './outbox-repository.ts'
 
-/** With more mails in flight the queue hangs, and the sweep dispatches the rest. */
+/** More mails in flight than this show that the queue hangs. The sweep dispatches the rest. */
 const MAX_IN_FLIGHT = 4_000
 
 /**

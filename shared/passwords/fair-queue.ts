@@ -40,8 +40,9 @@ const MAX_REMEMBERED = 10_000
  * Creates a queue of at most `limit` calls.
  *
  * - Known clients have one lane, and all others another one. The lanes take turns, and within a lane the addresses do.
- * - Each lane has half of the places, and uses those that the other one leaves free.
- * - When the queue is full, a call takes the place of one whose address has had more calls, and whose account more successful
+ * - Each lane has half of the places, and uses those that the other one leaves free. When the queue is full, the lane with more
+ *   than its half loses a call to the other one.
+ * - Within a lane, a call then takes the place of one whose address has had more calls, and whose account more successful
  *   logins, together over a minute.
  */
 export function createFairQueue<Call>(limit: number) {
