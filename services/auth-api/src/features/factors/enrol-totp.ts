@@ -5,7 +5,6 @@ import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import type { LoggedInClient } from '../../client.ts'
 import type { RequireCurrentPassword } from '../../require-current-password.ts'
-import type { FactorAttempts } from '../../second-factor/factor-attempts.ts'
 import type { Enrolled, SecondFactor } from '../../second-factor/second-factor.ts'
 import { findStep, newTotpSecret, totpUri } from '../../second-factor/totp.ts'
 import type { GetTokenUser, LockUser } from '../../tokens/token-validity.ts'
@@ -17,8 +16,7 @@ export interface EnrolTotpDependencies {
   getTokenUser: GetTokenUser
   lockUser: LockUser
   requireCurrentPassword: RequireCurrentPassword
-  secondFactor: Pick<SecondFactor, 'add' | 'secrets'>
-  factorAttempts: Pick<FactorAttempts, 'run'>
+  secondFactor: Pick<SecondFactor, 'add' | 'secrets' | 'factorAttempts'>
   /** What an authenticator app shows beside the name of the user. */
   productName: string
   clock: Clock
@@ -46,8 +44,8 @@ const MAX_APPS = 3
 /** Creates the two functions that add an authenticator app: a secret, and its confirmation by the first code. */
 export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
   const { db, transaction, getTokenUser, lockUser, requireCurrentPassword } = dependencies
-  const { secondFactor, factorAttempts, productName, clock } = dependencies
-  const { secrets } = secondFactor
+  const { secondFactor, productName, clock } = dependencies
+  const { secrets, factorAttempts } = secondFactor
 
   return {
     /**

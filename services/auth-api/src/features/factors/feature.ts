@@ -14,14 +14,12 @@ export async function addFactors(app: FastifyInstance, config: Config, core: Cor
   const { clientOf, callerOf } = core
   const { getTokenUser, lockUser, issueToken } = core.tokens
   if (!secondFactor) return
-  const { factorAttempts } = secondFactor
   const verifyCode = createVerifyCode({ ...secondFactor, notify, clock })
-  const answer = createAnswerChallenge({ secondFactor, factorAttempts, verifyCode })
+  const answer = createAnswerChallenge({ secondFactor, verifyCode })
   const stepUp = createStepUp({
     db,
     getTokenUser,
     secondFactor,
-    factorAttempts,
     verifyCode,
     requireCurrentPassword,
     issueToken,
@@ -34,7 +32,6 @@ export async function addFactors(app: FastifyInstance, config: Config, core: Cor
     lockUser,
     requireCurrentPassword,
     secondFactor,
-    factorAttempts,
     productName: config.secondFactor.productName,
     clock,
   })

@@ -5,7 +5,6 @@ import { factorKindsOf } from '@latchkey/shared/factors/user-factors.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoggedInClient } from '../../client.ts'
 import type { RequireCurrentPassword } from '../../require-current-password.ts'
-import type { FactorAttempts } from '../../second-factor/factor-attempts.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
 import type { GetTokenUser } from '../../tokens/token-validity.ts'
@@ -14,8 +13,7 @@ import { codeKindOf, type VerifyCode } from './verify-code.ts'
 export interface StepUpDependencies {
   db: Queryable
   getTokenUser: GetTokenUser
-  secondFactor: Pick<SecondFactor, 'stepUp'>
-  factorAttempts: Pick<FactorAttempts, 'run'>
+  secondFactor: Pick<SecondFactor, 'stepUp' | 'factorAttempts'>
   verifyCode: VerifyCode
   requireCurrentPassword: RequireCurrentPassword
   issueToken: IssueToken
@@ -33,16 +31,8 @@ export interface StepUp {
  * `second_factor_refused`, and what `requireCurrentPassword` throws.
  */
 export function createStepUp(dependencies: StepUpDependencies) {
-  const {
-    db,
-    getTokenUser,
-    secondFactor,
-    factorAttempts,
-    verifyCode,
-    requireCurrentPassword,
-    issueToken,
-    clock,
-  } = dependencies
+  const { db, getTokenUser, secondFactor, verifyCode, requireCurrentPassword, issueToken, clock } =
+    dependencies
 
   async function stepUpByPassword(
     user: User,
@@ -60,7 +50,7 @@ export function createStepUp(dependencies: StepUpDependencies) {
   return async ({ code, currentPassword = '' }: StepUp, client: LoggedInClient): Promise<IssuedToken> => {
     const user = await getTokenUser(db, client.claims)
     if (code === undefined) return stepUpByPassword(user, currentPassword, client)
-    return factorAttempts.run(client, { userid: user.userid, kind: codeKindOf(code) }, () =>
+    return secondFactor.factorAttempts.run(client, { userid: user.userid, kind: codeKindOf(code) }, () =>
       secondFactor.stepUp(client, verifyCode(code, client.audit)),
     )
   }

@@ -14,11 +14,10 @@ export async function addPasskeys(app: FastifyInstance, config: Config, core: Co
   const { getTokenUser } = core.tokens
   const { rpId, origins } = config.passkeys
   if (!secondFactor || rpId === undefined || origins.length === 0) return
-  const { factorAttempts } = secondFactor
   const party = { id: rpId, name: config.secondFactor.productName, origins }
   const toOptions = createPasskeyOptions({ db, party })
   const verifyPasskey = createVerifyPasskey({ party, clock })
-  const passkeyLogin = createLogInByPasskey({ party, secondFactor, toOptions, verifyPasskey, factorAttempts })
+  const passkeyLogin = createLogInByPasskey({ party, secondFactor, toOptions, verifyPasskey })
   const passkeyStepUp = createStepUpByPasskey({
     party,
     db,
@@ -26,7 +25,6 @@ export async function addPasskeys(app: FastifyInstance, config: Config, core: Co
     secondFactor,
     toOptions,
     verifyPasskey,
-    factorAttempts,
   })
   const register = createRegisterPasskey({
     party,
@@ -34,7 +32,6 @@ export async function addPasskeys(app: FastifyInstance, config: Config, core: Co
     getTokenUser,
     requireCurrentPassword,
     secondFactor,
-    factorAttempts,
     clock,
   })
   await app.register(passkeyRoutes, {

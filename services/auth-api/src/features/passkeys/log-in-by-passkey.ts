@@ -1,6 +1,5 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import type { Client } from '../../client.ts'
-import type { FactorAttempts } from '../../second-factor/factor-attempts.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import {
@@ -16,16 +15,15 @@ import type { VerifyPasskey } from './verify-passkey.ts'
 
 export interface LogInByPasskeyDependencies {
   party: RelyingParty
-  secondFactor: Pick<SecondFactor, 'challenges' | 'answer'>
+  secondFactor: Pick<SecondFactor, 'challenges' | 'answer' | 'factorAttempts'>
   toOptions: PasskeyOptions
   verifyPasskey: VerifyPasskey
-  factorAttempts: Pick<FactorAttempts, 'logIn'>
 }
 
 /** Creates the login by a passkey: as its second step, or without a password. */
 export function createLogInByPasskey(dependencies: LogInByPasskeyDependencies) {
-  const { party, secondFactor, toOptions, verifyPasskey, factorAttempts } = dependencies
-  const { challenges } = secondFactor
+  const { party, secondFactor, toOptions, verifyPasskey } = dependencies
+  const { challenges, factorAttempts } = secondFactor
 
   return {
     /** Returns the options for the challenge of a login; without one, for a login without a password. Throws `challenge_refused`. */

@@ -7,7 +7,6 @@ import type { PublicKeyCredentialCreationOptionsJSON, RegistrationResponseJSON }
 import type { LoggedInClient } from '../../client.ts'
 import type { RequireCurrentPassword } from '../../require-current-password.ts'
 import { CHALLENGE_SECONDS } from '../../second-factor/challenges.ts'
-import type { FactorAttempts } from '../../second-factor/factor-attempts.ts'
 import type { Enrolled, SecondFactor } from '../../second-factor/second-factor.ts'
 import type { GetTokenUser } from '../../tokens/token-validity.ts'
 import {
@@ -28,8 +27,7 @@ export interface RegisterPasskeyDependencies {
   db: Queryable
   getTokenUser: GetTokenUser
   requireCurrentPassword: RequireCurrentPassword
-  secondFactor: Pick<SecondFactor, 'challenges' | 'add'>
-  factorAttempts: Pick<FactorAttempts, 'run'>
+  secondFactor: Pick<SecondFactor, 'challenges' | 'add' | 'factorAttempts'>
   clock: Clock
 }
 
@@ -46,9 +44,8 @@ const MAX_KEY_BYTES = 1_100
 
 /** Creates the two functions that add a passkey: the options for the browser, and the check of what its authenticator answers. */
 export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies) {
-  const { party, db, getTokenUser, requireCurrentPassword, secondFactor, factorAttempts, clock } =
-    dependencies
-  const { challenges } = secondFactor
+  const { party, db, getTokenUser, requireCurrentPassword, secondFactor, clock } = dependencies
+  const { challenges, factorAttempts } = secondFactor
 
   async function add({ name, credential }: Registration, client: LoggedInClient): Promise<Enrolled> {
     const text = readChallenge(credential.response.clientDataJSON, 'webauthn.create', party)

@@ -1,7 +1,6 @@
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import type { LoggedInClient } from '../../client.ts'
-import type { FactorAttempts } from '../../second-factor/factor-attempts.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
@@ -14,16 +13,15 @@ export interface StepUpByPasskeyDependencies {
   party: RelyingParty
   db: Queryable
   getTokenUser: GetTokenUser
-  secondFactor: Pick<SecondFactor, 'challenges' | 'stepUp'>
+  secondFactor: Pick<SecondFactor, 'challenges' | 'stepUp' | 'factorAttempts'>
   toOptions: PasskeyOptions
   verifyPasskey: VerifyPasskey
-  factorAttempts: Pick<FactorAttempts, 'run'>
 }
 
 /** Creates the functions that step up a token by a passkey of its user. */
 export function createStepUpByPasskey(dependencies: StepUpByPasskeyDependencies) {
-  const { party, db, getTokenUser, secondFactor, toOptions, verifyPasskey, factorAttempts } = dependencies
-  const { challenges } = secondFactor
+  const { party, db, getTokenUser, secondFactor, toOptions, verifyPasskey } = dependencies
+  const { challenges, factorAttempts } = secondFactor
 
   return {
     /** Returns the options for a passkey of the user. Throws `invalid_token`, and `passkey_refused` for a user without one. */
