@@ -18,7 +18,7 @@ const REDIS_KEY = 'latchkey-limit:known'
 
 /**
  * Remembers for 30 days, in this process and, where there is Redis, for all replicas. Without Redis each process knows its own.
- * The property that `notify-new-client.ts` keeps is not asked: a limit is checked before the user is read.
+ * It does not read the property of `notify-new-client.ts`: a limit is checked before the user is read.
  */
 export function createKnownClients(
   redis: RedisClient | undefined,

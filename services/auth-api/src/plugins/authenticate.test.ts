@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { someClaims } from '../../test/support/claims.ts'
+import { aClient } from '../test/a-client.ts'
 import { type AuthenticateOptions, authenticate, type RouteGuard } from './authenticate.ts'
 
 /** The claims of a token that names a role. */
@@ -17,12 +18,7 @@ async function addAuthenticate(
   await app.register(authenticate, {
     verifier: { verify: async (token) => claimsOf(token) },
     validity: { check: async (claims) => claims },
-    auditOf: () => ({
-      address: '192.0.2.1',
-      agent: '',
-      report: () => undefined,
-      write: async () => undefined,
-    }),
+    auditOf: () => aClient().audit,
     roles: ['user', 'admin'],
     requireLogin: () => undefined,
     secondFactorRoles: [],

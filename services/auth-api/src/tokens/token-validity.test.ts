@@ -7,6 +7,7 @@ import {
 } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { someClaims } from '../../test/support/claims.ts'
+import { aClient } from '../test/a-client.ts'
 import { sessionIdOf, type TokenStatus } from './revocation-repository.ts'
 import { createTokenValidity, isCurrent } from './token-validity.ts'
 
@@ -47,7 +48,7 @@ function aValidity(cacheSeconds: number) {
   }
 }
 
-const audit = { address: '192.0.2.1', agent: '', report: () => undefined, write: async () => undefined }
+const { audit } = aClient()
 
 const REVOKED = { code: 'invalid_token', message: 'The token was revoked' }
 

@@ -15,7 +15,10 @@ export interface ManageFactorsDependencies {
   clock: Clock
 }
 
-/** Creates the functions that list, rename and remove the factors of a user. Each throws `invalid_token` when the token has ended. */
+/**
+ * Creates the functions that list, rename and remove the factors of a user. Each but `list` throws `invalid_token` when the
+ * token has ended.
+ */
 export function createManageFactors(dependencies: ManageFactorsDependencies) {
   const { db, transaction, getTokenUser, lockUser, secondFactor, clock } = dependencies
 

@@ -22,6 +22,8 @@ export interface ChangeEmailDependencies {
   applyEmailChange: ApplyEmailChange
 }
 
+export type ChangeEmail = ReturnType<typeof createChangeEmail>
+
 /** Creates the functions that change an e-mail: at once, or by the code of a mail to the new address. */
 export function createChangeEmail(dependencies: ChangeEmailDependencies) {
   const { isConfirmed, db, getTokenUser, requireFreshFactor } = dependencies
@@ -29,7 +31,10 @@ export function createChangeEmail(dependencies: ChangeEmailDependencies) {
 
   const needsCode = (user: User, email: string): boolean => isConfirmed && !isSameMailbox(user, email)
 
-  /** Decides by the user that the transaction has locked: the e-mail may have changed since the guards. */
+  /**
+   * Changes the e-mail, or mails a code that confirms it; throws `email_taken`. Decides by the user that the transaction has
+   * locked: the e-mail may have changed since the guards.
+   */
   const changeEmail: ApplyEmailChange = async (transaction, user, email, caller) => {
     requireFreshFactor(user, caller.claims)
     await (needsCode(user, email)

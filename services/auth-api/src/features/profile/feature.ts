@@ -30,7 +30,7 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
   await app.register(profileRoutes, {
     freshFactorProblems: core.freshFactorProblems,
     getProfile,
-    updateProfile: (change, request) => updateProfile(callerOf(request), change),
+    updateProfile: (change, request) => updateProfile(change, callerOf(request)),
     confirmEmailChange: (code, request) => confirmEmailChange(code, callerOf(request)),
     shownProperties: config.profile.properties,
   })

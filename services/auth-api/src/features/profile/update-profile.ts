@@ -1,10 +1,11 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
-import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
-import { LANGUAGE_PROPERTY, type Language, type User } from '@latchkey/shared/users/user.ts'
+import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
+import { LANGUAGE_PROPERTY, type Language } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { LoggedInClient } from '../../client.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { GetTokenUser } from '../../tokens/token-validity.ts'
+import type { ChangeEmail } from './change-email.ts'
 import { requireProfile } from './get-profile.ts'
 import type { ProfileRecord, ProfileRepository } from './profile-repository.ts'
 
@@ -16,19 +17,11 @@ export interface ProfileChange {
   currentPassword?: string | undefined
 }
 
-export interface UpdateProfileDependencies {
+export interface UpdateProfileDependencies extends ChangeEmail {
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => UserRepository
   profilesIn: (transaction: Queryable) => ProfileRepository
   getTokenUser: GetTokenUser
-  /** Changes the e-mail, or mails a code that confirms it; throws `email_taken`. */
-  changeEmail: (transaction: Transaction, user: User, email: string, caller: Caller) => Promise<void>
-  /** Runs the update of an e-mail within the limits, and requires the current password where that is needed. */
-  guardEmailChange: <Result>(
-    client: LoggedInClient,
-    change: { email: string; currentPassword: string | undefined },
-    update: () => Promise<Result>,
-  ) => Promise<Result>
   databaseTime: Clock
 }
 
@@ -62,7 +55,7 @@ export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
       return find()
     })
 
-  return (client: LoggedInClient, change: ProfileChange): Promise<ProfileRecord> => {
+  return (change: ProfileChange, client: LoggedInClient): Promise<ProfileRecord> => {
     const { email, currentPassword } = change
     const update = () => store(client, change)
     return email === undefined ? update() : guardEmailChange(client, { email, currentPassword }, update)
