@@ -21,7 +21,7 @@ export interface ClusterNode {
   pause(): Promise<void>
   /** Lets a node that was paused go on, until it has joined the others again. */
   unpause(): Promise<void>
-  /** Starts a node that was killed, and lets it join the others. */
+  /** Starts a node that was killed, which joins the others by itself. */
   start(): Promise<void>
   /** Lets a node that has lost the majority of its cluster be the cluster, as an operator does. */
   becomeCluster(): Promise<void>
@@ -49,7 +49,7 @@ export async function startCluster(kind: ClusterKind, silenceSeconds = 20): Prom
   const [first = '', ...others] = NAMES
   const found: ClusterNode[] = []
   const containers: StartedTestContainer[] = []
-  /** Lets a node join as soon as it answers. */
+  /** Lets a new node join as soon as it answers. */
   async function joinOnce(node: ClusterNode, as: Parameters<typeof join>[1]): Promise<void> {
     const answers = () =>
       node.query('select 1').then(
@@ -83,7 +83,7 @@ export async function startCluster(kind: ClusterKind, silenceSeconds = 20): Prom
     ...node,
     async start() {
       await node.start()
-      await joinOnce(node, 'again')
+      await waitFor(node.isSynced, 120_000)
     },
     async unpause() {
       await node.unpause()
@@ -152,8 +152,8 @@ interface Kind {
   /** Finds one row where the cluster has so many nodes. */
   members(count: number): string
   becomeCluster: string
-  /** Lets a new node join the others. One that was killed joins them by itself. */
-  join(node: Pick<ClusterNode, 'query'>, as: 'first' | 'new' | 'again'): Promise<unknown>
+  /** Lets a new node join the others. */
+  join(node: Pick<ClusterNode, 'query'>, as: 'first' | 'new'): Promise<unknown>
   /** Lets a node that was left out join the others by hand. */
   rejoin(node: Pick<ClusterNode, 'query'>): Promise<unknown>
 }
@@ -181,7 +181,7 @@ const receiveGalera =
  * A node that was a member joins its group when it starts, and only reads until then. A change that it accepted alone would
  * keep it out for ever. The files of a new node do not exist yet.
  */
-const IS_MEMBER = '$([ -d /var/lib/mysql/mysql ] && echo ON || echo OFF)'
+const START_ON_BOOT = '$([ -d /var/lib/mysql/mysql ] && echo ON || echo OFF)'
 
 /** Begins a group, of Group Replication. */
 const BOOTSTRAP = `set global group_replication_bootstrap_group = on;
@@ -203,7 +203,7 @@ const KINDS: Record<ClusterKind, Kind> = {
     command: (name, index, silenceSeconds) =>
       [
         `exec docker-entrypoint.sh mysqld --server-id=${index + 1} --report-host=${name}`,
-        `--gtid-mode=ON --enforce-gtid-consistency=ON --loose-group-replication-start-on-boot=${IS_MEMBER}`,
+        `--gtid-mode=ON --enforce-gtid-consistency=ON --loose-group-replication-start-on-boot=${START_ON_BOOT}`,
         `--plugin-load-add=group_replication.so --loose-group-replication-group-name=${GROUP}`,
         `--loose-group-replication-local-address=${name}:33061`,
         `--loose-group-replication-group-seeds=${NAMES.map((each) => `${each}:33061`).join(',')}`,
@@ -220,7 +220,6 @@ const KINDS: Record<ClusterKind, Kind> = {
       `select count(*) from performance_schema.replication_group_members having count(*) = ${count}`,
     becomeCluster: `stop group_replication; ${BOOTSTRAP}`,
     join: async (node, as) => {
-      if (as === 'again') return
       // What the set-up of each container has written would be changes that the group does not have.
       await node.query(`reset binary logs and gtids; change replication source to source_user = 'root',
         source_password = '${PASSWORD}' for channel 'group_replication_recovery'`)
