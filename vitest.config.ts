@@ -11,7 +11,7 @@ const ENGINES: Engine[] = hasDocker ? ['postgres', 'mysql', 'mariadb'] : ['embed
 export const [FIRST_ENGINE = 'embedded'] = ENGINES
 /** What depends on no engine runs on the one that starts within half a second. */
 const ANY_ENGINE: Engine = 'embedded'
-export type ProjectTest = NonNullable<TestProjectInlineConfiguration['test']>
+type ProjectTest = NonNullable<TestProjectInlineConfiguration['test']>
 export const SOAK = '**/*.soak.test.ts'
 /** Where tests run against a database: of auth-api, of the admin classes, and of each extension. */
 const DATABASE_TESTS = '{admin/test,services/auth-api/test,extensions/*}/**'

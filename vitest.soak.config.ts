@@ -1,12 +1,4 @@
-import {
-  configOf,
-  engineProject,
-  FIRST_ENGINE,
-  type ProjectTest,
-  project,
-  SOAK,
-  VARIED,
-} from './vitest.config.ts'
+import { configOf, engineProject, FIRST_ENGINE, project, SOAK, VARIED } from './vitest.config.ts'
 
 /**
  * What clusters leave out: while one test holds the lock of a table, its node applies no change of the other nodes. What an
@@ -28,18 +20,11 @@ const LONG = [
   'services/test/{backup,come-from-php,compose-secrets,faults,image-layers,one-host}.soak.test.ts',
   'services/test/{production,prometheus,rolling-update,rotate-secret,tls}.soak.test.ts',
 ]
-/** What `npm test` leaves out of the suites that it runs as well. */
-const LEFT_OUT: ProjectTest = {
-  provide: { engine: FIRST_ENGINE, combinations: ['PostgreSQL + Valkey'] },
-  testTimeout: 600_000,
-}
-
 /** The long suites, run by `npm run test:soak`: init systems, images, kills, outages, rolling updates, backups. */
 const projects = [
-  project('soak', {
+  soakProject('soak', {
     include: [SOAK, ...VARIED],
     exclude: [...FAILOVERS, ...TWO_REGIONS, ...LONG],
-    ...LEFT_OUT,
   }),
   // What `npm test` leaves out of the engines.
   engineProject('serializable'),
@@ -47,18 +32,18 @@ const projects = [
   // One cluster after the other: six servers of them leave too little processor to each.
   engineProject('galera', { exclude: OF_ONE_SERVER, sequence: { groupOrder: 1 } }),
   engineProject('group-replication', { exclude: OF_ONE_SERVER, sequence: { groupOrder: 2 } }),
-  project('failovers', {
-    include: FAILOVERS,
-    testTimeout: 600_000,
-    maxWorkers: 2,
-    sequence: { groupOrder: 3 },
-  }),
-  project('long', { include: LONG, ...LEFT_OUT, sequence: { groupOrder: 4 } }),
-  project('long-two-regions', {
-    include: TWO_REGIONS,
-    testTimeout: 600_000,
-    sequence: { groupOrder: 5 },
-  }),
+  soakProject('failovers', { include: FAILOVERS, maxWorkers: 2, sequence: { groupOrder: 3 } }),
+  soakProject('long', { include: LONG, sequence: { groupOrder: 4 } }),
+  soakProject('long-two-regions', { include: TWO_REGIONS, sequence: { groupOrder: 5 } }),
 ]
 
 export default configOf(projects)
+
+function soakProject(...[name, test]: Parameters<typeof project>): ReturnType<typeof project> {
+  return project(name, {
+    // What `npm test` leaves out of the suites that it runs as well.
+    provide: { engine: FIRST_ENGINE, combinations: ['PostgreSQL + Valkey'] },
+    testTimeout: 600_000,
+    ...test,
+  })
+}
