@@ -23,7 +23,7 @@ let database: TestDatabase
 let app: TestApp
 beforeAll(async () => {
   database = await createTestDatabase()
-  app = await startApp({ database, settings: { EMAIL_CHANGE: 'confirmed' }, auditFlushMs: 20 })
+  app = await startApp({ database, settings: { EMAIL_CHANGE: 'confirmed', SIGN_UP: 'on' }, auditFlushMs: 20 })
 })
 afterAll(async () => {
   await app[Symbol.asyncDispose]()
@@ -56,10 +56,13 @@ describe('the audit trail', () => {
     const email = `nobody-${crypto.randomUUID()}@example.com`
     await send('POST', '/login/confirmcode', { email, code: '000000' })
     await send('POST', '/login/resetpassword', { email, token: 'wrong', password: NEW_PASSWORD })
-    const refused = app.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'reset.refused')
-    expect(refused.map(({ reason, userid }) => [reason, userid])).toEqual([
-      ['code', undefined],
-      ['token', undefined],
+    await send('POST', '/signup/confirm', { email, token: 'wrong', code: '000000' })
+    const lines = app.logLines.map((line) => JSON.parse(line))
+    const refused = lines.filter(({ msg }) => ['reset.refused', 'signup.refused'].includes(msg))
+    expect(refused.map(({ msg, reason, userid }) => [msg, reason, userid])).toEqual([
+      ['reset.refused', 'code', undefined],
+      ['reset.refused', 'token', undefined],
+      ['signup.refused', undefined, undefined],
     ])
   })
 
