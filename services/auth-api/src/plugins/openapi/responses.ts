@@ -54,13 +54,13 @@ export function createResponses(schemas: NamedSchemas) {
     return { $ref: `#/components/responses/${name}` }
   }
 
-  function refuse(status: number, problems: readonly Problem[]): Response {
+  function refusalOf(status: number, problems: readonly Problem[]): Response {
     const response = describeRefusal(problems, HEADERS_OF[status] ?? {}, schemas)
     const [first, ...others] = problems
     return first && others.length === 0 ? share(pascalCase(slugOf(first)), response) : response
   }
 
-  const refuseProtocol = (): Response =>
+  const protocolRefusal = (): Response =>
     share('Refused', describeRefusal(protocolRefusals(), { Allow: headerAt('Allow') }, schemas))
 
   return {
@@ -71,8 +71,10 @@ export function createResponses(schemas: NamedSchemas) {
       const refusals = Map.groupBy(refusalsOf(route), ({ status }) => status)
       return {
         ...describeSuccesses(route, schemas),
-        ...Object.fromEntries([...refusals].map(([status, problems]) => [status, refuse(status, problems)])),
-        default: refuseProtocol(),
+        ...Object.fromEntries(
+          [...refusals].map(([status, problems]) => [status, refusalOf(status, problems)]),
+        ),
+        default: protocolRefusal(),
       }
     },
   }
