@@ -13,7 +13,7 @@ final class Task
     public static function prepare(CallerOptions $options): void
     {
         self::$options = $options;
-        ExitGuard::watch();
+        ExitWatcher::watch();
         self::enterFolder($options->rootdir);
     }
 
@@ -23,28 +23,28 @@ final class Task
         foreach (array_filter(['bootstrap' => self::$options->bootstrap, 'file' => self::$options->module]) as $kind => $file) {
             if (!is_readable($file)) {
                 $reason = is_file($file) ? 'cannot be read' : 'does not exist';
-                ExitGuard::exit(CliError::NOT_FOUND, "The {$kind} {$file} {$reason}");
+                ExitWatcher::exit(CliError::NOT_FOUND, "The {$kind} {$file} {$reason}");
             }
-            ExitGuard::forbidExit("The {$kind} {$file}");
+            ExitWatcher::forbidExit("The {$kind} {$file}");
             yield "{$kind} {$file}" => $file;
         }
     }
 
     public static function failed(string $what, \Throwable $error): never
     {
-        ExitGuard::exit(CliError::FAILED, "The {$what} failed: " . ErrorText::describe($error));
+        ExitWatcher::exit(CliError::FAILED, "The {$what} failed: " . ErrorText::describe($error));
     }
 
     public static function run(): never
     {
-        ExitGuard::forbidExit('Loading the class ' . self::$options->class);
+        ExitWatcher::forbidExit('Loading the class ' . self::$options->class);
         try {
             self::findAndRun();
-            ExitGuard::exit(0);
+            ExitWatcher::exit(0);
         } catch (CliError $error) {
-            ExitGuard::exit($error->getCode(), $error->getMessage());
+            ExitWatcher::exit($error->getCode(), $error->getMessage());
         } catch (\Throwable $error) {
-            ExitGuard::exit(CliError::FAILED, ErrorText::describe($error));
+            ExitWatcher::exit(CliError::FAILED, ErrorText::describe($error));
         }
     }
 
@@ -66,7 +66,7 @@ final class Task
             return;
         }
         // The method itself may end the process.
-        ExitGuard::permitExit();
+        ExitWatcher::permitExit();
         self::call($target->callable(), $arguments);
     }
 
@@ -74,7 +74,7 @@ final class Task
     {
         if (!@chdir($rootdir)) {
             $reason = is_dir($rootdir) ? 'may not be entered by this user' : 'does not exist';
-            ExitGuard::exit(CliError::NOT_FOUND, "The root directory {$rootdir} {$reason}");
+            ExitWatcher::exit(CliError::NOT_FOUND, "The root directory {$rootdir} {$reason}");
         }
     }
 

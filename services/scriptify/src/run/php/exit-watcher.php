@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Latchkey\Scriptify\Run;
 
 /** Ends the process with one line on stderr and an exit code, whatever ends it. */
-final class ExitGuard
+final class ExitWatcher
 {
     private const FATAL = E_ERROR | E_PARSE | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_RECOVERABLE_ERROR;
     private const OUTPUT_CLOSED = 141; // 128 + SIGPIPE, which php ignores
