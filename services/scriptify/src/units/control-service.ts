@@ -5,7 +5,7 @@ import type { ControlCommand, InitSystem, ServiceAction } from './init-system.ts
 import { inspectService, requireMark } from './inspect-service.ts'
 import { listServices, serviceNotFound } from './list-services.ts'
 import { lastLogLine, logOf } from './service-log.ts'
-import { checkServiceName } from './service-name.ts'
+import { requireServiceName } from './service-name.ts'
 
 /** Throws exit code 4 for every user but root. */
 export function requireRoot(command: string): void {
@@ -34,7 +34,7 @@ export async function findServiceSystem(
   systems: readonly InitSystem[],
   root = '/',
 ): Promise<InitSystem> {
-  checkServiceName(name)
+  requireServiceName(name)
   const options = { root, systems }
   const found = (await listServices(options)).find((service) => service.name === name)
   const system = systems.find((known) => known.name === found?.template)

@@ -17,7 +17,7 @@ export async function linksTo(paths: readonly string[], target: string, root: st
 }
 
 /** Throws exit code 4 for a folder that is reached through a link, 3 for one that is missing. */
-export async function checkFolder(root: string, path: string): Promise<void> {
+export async function requireFolder(root: string, path: string): Promise<void> {
   const folders = path.split('/').filter(Boolean)
   for (let depth = 1; depth <= folders.length; depth++) {
     const folder = join(root, ...folders.slice(0, depth))

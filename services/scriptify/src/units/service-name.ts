@@ -11,7 +11,7 @@ export function isServiceName(name: string): boolean {
 }
 
 /** Throws exit code 2 for a name that is not safe. */
-export function checkServiceName(name: string): void {
+export function requireServiceName(name: string): void {
   if (isServiceName(name)) return
   throw new CliError(
     `${JSON.stringify(name)} is not a service name: letters, digits, - and _, at most 64, first a letter or digit`,

@@ -27,7 +27,7 @@ import {
   unitFile,
 } from './paths.ts'
 import { removeLeftovers } from './replace-files.ts'
-import { checkServiceName } from './service-name.ts'
+import { requireServiceName } from './service-name.ts'
 
 export interface UninstallOptions {
   readonly name: string
@@ -54,7 +54,7 @@ interface Removal {
  * checked before the first is touched: exit code 4 for a file of someone else, 3 for an unknown service.
  */
 export async function uninstallService(options: UninstallOptions): Promise<string[]> {
-  checkServiceName(options.name)
+  requireServiceName(options.name)
   if (!options.dryRun) requireRoot('uninstall')
   const removal = await planRemoval(options)
   if (options.dryRun) return describe(removal)

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
-import { checkFolder, lstatIfAny } from '../folders.ts'
+import { lstatIfAny, requireFolder } from '../folders.ts'
 import type { ExtraFile, InitSystem } from '../init-system.ts'
 import { type FoundFile, type FoundService, foreignFile, requireMark } from '../inspect-service.ts'
 import { extraPath, ownFolders, SCRIPTIFY_DIR, unitFile, unitFolder } from '../paths.ts'
@@ -28,7 +28,7 @@ export async function claimFiles(
     found,
   }: { systems: readonly InitSystem[]; extras: readonly ExtraFile[]; found: FoundService },
 ): Promise<FoundFile[]> {
-  await checkFolders(request)
+  await requireFolders(request)
   const { name, system, root, force } = request
   const { units, environment, launcher } = found
   const unit = units.find((known) => known.system === system)
@@ -67,10 +67,10 @@ function requireExpectedKind(
   throw new CliError(`${name} is installed ${how} a schedule: uninstall it first`, EXIT.usage)
 }
 
-async function checkFolders({ name, system, root }: InstallRequest): Promise<void> {
-  for (const folder of [unitFolder(system), dirname(SCRIPTIFY_DIR)]) await checkFolder(root, folder)
+async function requireFolders({ name, system, root }: InstallRequest): Promise<void> {
+  for (const folder of [unitFolder(system), dirname(SCRIPTIFY_DIR)]) await requireFolder(root, folder)
   for (const folder of ownFolders(system, name)) {
-    if (await lstatIfAny(join(root, folder))) await checkFolder(root, folder)
+    if (await lstatIfAny(join(root, folder))) await requireFolder(root, folder)
   }
 }
 

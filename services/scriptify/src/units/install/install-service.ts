@@ -3,7 +3,7 @@ import { requireRoot, startService } from '../control-service.ts'
 import type { InitSystem } from '../init-system.ts'
 import { type FoundService, inspectService } from '../inspect-service.ts'
 import { environmentFile } from '../paths.ts'
-import { checkServiceName } from '../service-name.ts'
+import { requireServiceName } from '../service-name.ts'
 import { findAccount } from './account.ts'
 import { claimFiles, findExtras } from './claim-files.ts'
 import {
@@ -78,7 +78,7 @@ async function prepare(
   task: 'install' | 'upgrade',
   { systems, env }: InstallContext,
 ): Promise<Installation> {
-  checkServiceName(given.name)
+  requireServiceName(given.name)
   const found = await inspectService(given.name, { root: given.root, systems })
   const record = given.force ? findRecord(given, found) : undefined
   const request = completeRequest(given, record)
@@ -86,7 +86,7 @@ async function prepare(
   const { interval, ...parsed } = parseService(request, systems)
   const { user, group, environment } = parsed
   if (!request.dryRun) requireRoot(task)
-  checkHost(request)
+  requireHost(request)
   const account = user === undefined ? undefined : await findAccount({ user, group }, root)
   const extras = await findExtras(request)
   const existing = await claimFiles(request, { systems, extras, found })
@@ -120,7 +120,7 @@ function findRecord(
 }
 
 /** Throws exit code 2 where the service could be written, but not started or enabled. */
-function checkHost({ root, system, ...wanted }: InstallRequest): void {
+function requireHost({ root, system, ...wanted }: InstallRequest): void {
   for (const action of ['start', 'enable'] as const) {
     if (!wanted[action]) continue
     const reason = root === '/' ? system.reasonAgainst(action) : 'the host of --root does not run here'

@@ -5,7 +5,7 @@ import { crond } from '../systems/crond.ts'
 import { initd } from '../systems/initd.ts'
 import { systemd } from '../systems/systemd.ts'
 import { upstart } from '../systems/upstart.ts'
-import { checkPath, type ParsedService, parseService, type ServiceRequest } from './parse-service.ts'
+import { type ParsedService, parseService, requirePath, type ServiceRequest } from './parse-service.ts'
 
 const parse = (changes: Partial<ServiceRequest> = {}): ParsedService =>
   parseService(aRequest(changes), INIT_SYSTEMS)
@@ -181,15 +181,15 @@ describe('parseService', () => {
   })
 })
 
-describe('checkPath', () => {
+describe('requirePath', () => {
   it.each(['/srv/a b', '/srv/it\'s 100 % "x" $HOME', '/srv/é', '/srv/a\\b'])('takes %s', (path) => {
-    expect(checkPath('--rootdir', path)).toBe(path)
+    expect(requirePath('--rootdir', path)).toBe(path)
   })
 
   it.each(['/srv/a\nUser=root', '/srv/a\t', '/srv/a ', '/srv/a\\', '/srv/\u2029', '/srv/a\u00a0'])(
     'refuses %j',
     (path) => {
-      expect(() => checkPath('--rootdir', path)).toThrow(refusal('--rootdir'))
+      expect(() => requirePath('--rootdir', path)).toThrow(refusal('--rootdir'))
     },
   )
 })

@@ -2,7 +2,7 @@ import { CliError, EXIT } from '../../io/cli-error.ts'
 import { parseEnvEntries } from '../../io/env-entries.ts'
 import { type InitSystem, type LimitedOption, namesOf } from '../init-system.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
-import { checkServiceName } from '../service-name.ts'
+import { requireServiceName } from '../service-name.ts'
 import { hasControls, hasNoncharacter } from '../text.ts'
 
 /** The options of `install`, as typed. */
@@ -46,10 +46,10 @@ const SHELL_VARIABLES = [
  */
 export function parseService(request: ServiceRequest, systems: readonly InitSystem[]): ParsedService {
   const { name, system, hardening, privateTmp, memoryMax } = request
-  checkServiceName(name)
+  requireServiceName(name)
   if (hasControls(request.class))
     throw invalidOption('--class', request.class, 'contains a control character')
-  checkOptions(request, systems)
+  requireOptions(request, systems)
   const schedule = system.schedule?.parse(request.schedule)
   const daemon = request.daemon ?? schedule === undefined
   return {
@@ -68,7 +68,7 @@ export function parseService(request: ServiceRequest, systems: readonly InitSyst
 }
 
 /** Refuses a path that one of the files could not contain as it is; returns it. */
-export function checkPath(option: string, path: string): string {
+export function requirePath(option: string, path: string): string {
   if (hasControls(path)) throw invalidOption(option, path, 'contains a control character')
   // A unit's values are trimmed, and a backslash at the end continues the line.
   if (/^\s|[\s\\]$/u.test(path))
@@ -77,7 +77,7 @@ export function checkPath(option: string, path: string): string {
 }
 
 /** Throws exit code 2 for an option that the init system does not take. */
-function checkOptions(request: ServiceRequest, systems: readonly InitSystem[]): void {
+function requireOptions(request: ServiceRequest, systems: readonly InitSystem[]): void {
   const { system, schedule, daemon, interval } = request
   const unfit = (option: string, reason: string) =>
     new CliError(`${option} does not fit --template=${system.name}: ${reason}`, EXIT.usage)

@@ -7,7 +7,7 @@ import { SYSTEM_PATH } from '../paths.ts'
 import type { Account } from './account.ts'
 import type { InstallRequest } from './install-request.ts'
 import { type MountedHost, mounted, OWN_HOME, seenFrom, wordsFor, writtenPaths } from './mounted-host.ts'
-import { checkPath } from './parse-service.ts'
+import { requirePath } from './parse-service.ts'
 
 interface CallContext {
   /** Seconds between two calls; undefined for a single call. */
@@ -42,8 +42,8 @@ export async function findServiceCommand(
   const runtime = await loadRuntime(call.reference.runtime)
   if (request.check) await checkMethod(call, runtime, { ...context, env })
   const found = await commandOn(host, { request, call, runtime, env })
-  checkPath('--rootdir', found.rootdir)
-  checkPath('The program', found.command[0])
+  requirePath('--rootdir', found.rootdir)
+  requirePath('The program', found.command[0])
   return found
 }
 

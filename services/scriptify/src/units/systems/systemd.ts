@@ -264,7 +264,7 @@ async function check(service: ServiceDefinition): Promise<void> {
       EXIT.usage,
     )
   }
-  if (schedule !== undefined) await checkEvents(toCalendarEvents(schedule))
+  if (schedule !== undefined) await requireCalendarEvents(toCalendarEvents(schedule))
   if (command[0].includes('$')) {
     throw new CliError(`systemd cannot run a program with $ in its path: ${command[0]}`, EXIT.usage)
   }
@@ -284,7 +284,7 @@ async function check(service: ServiceDefinition): Promise<void> {
 }
 
 /** systemd ignores an event that it cannot read, and the timer would never elapse. Skipped where its tool is missing. */
-async function checkEvents(events: readonly string[]): Promise<void> {
+async function requireCalendarEvents(events: readonly string[]): Promise<void> {
   for (const event of events) {
     const { code, stdout, stderr } = await runCommand(['systemd-analyze', 'calendar', event], {
       timeoutMs: 20_000,
