@@ -48,18 +48,12 @@ export async function withAdminContext<Result>(
   const notify = createNotify(given)
   const scheme = settings.PASSWORD_HASH
   const accepted = [...settings.PASSWORD_HASH_ACCEPTED, ...settings.PASSWORD_HASH_SHARED]
-  let hasher: PasswordHasher | undefined
-  // Created on demand: its threads cost memory and time, and most commands hash nothing.
-  const acquireHasher = () => {
-    hasher ??= createPasswordHasher({
-      scheme,
-      accepted,
-      concurrency: settings.HASH_CONCURRENCY,
-      queueLimit: HASH_QUEUE,
-    })
-    return hasher
-  }
-  const hashPassword: PasswordHasher['hash'] = (password) => acquireHasher().hash(password)
+  const hasher = createPasswordHasher({
+    scheme,
+    accepted,
+    concurrency: settings.HASH_CONCURRENCY,
+    queueLimit: HASH_QUEUE,
+  })
   try {
     return await withDatabase(settings.DATABASE_URL, async (db) => {
       const shared = await createMigrator(db).findSharedAccounts()
@@ -67,14 +61,14 @@ export async function withAdminContext<Result>(
       return work({
         db,
         policy: settings,
-        hashPassword,
+        hashPassword: (password) => hasher.hash(password),
         acceptedSchemes: [scheme, ...accepted],
         clock: Date.now,
         notify,
       })
     })
   } finally {
-    await hasher?.close()
+    await hasher.close()
   }
 }
 
