@@ -15,7 +15,7 @@ export type SqlValue = string | number | boolean | Date | Uint8Array | null
 /** One value; or a list, for `= any($1)` of PostgreSQL and `in ($1)` of MySQL; or the rows of `insertRows`. */
 export type SqlParameter = SqlValue | readonly SqlValue[] | readonly (readonly SqlValue[])[]
 
-/** One kind of database. Its folder has everything that is specific to it, its migrations excepted. */
+/** One kind of database. Its folder has what is specific to it, except its migrations and the texts of statements. */
 export interface Dialect {
   readonly name: DialectName
   /** Schemes of its URLs, without the colon. */

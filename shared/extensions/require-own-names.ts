@@ -41,8 +41,8 @@ const declaredBy = ({ name, settings, mails }: Named): Declared[] => [
 
 /**
  * Throws `ExtensionError` for a setting or a mail template that does not begin with the name of its extension, or that
- * Latchkey or another extension has too. A later release of Latchkey uses no prefix of an extension by accident, since
- * one that begins like a name of today is refused as a whole.
+ * Latchkey or another extension has too. A prefix with which any name of Latchkey begins is refused, because a later
+ * release may add names with it.
  */
 export function requireOwnNames(extensions: readonly Named[]): void {
   const owners = new Map<string, string>()

@@ -66,7 +66,7 @@ export function createHealthLog({ urls, logger, address }: Omit<ReadinessReport,
     const now = JSON.stringify(checks)
     looksSinceLog++
     const isReminder = !isReady && looksSinceLog >= LOOKS_PER_REMINDER
-    // What starts at the same time is seldom there at the first look.
+    // Services that start together seldom reach each other at the first look.
     if ((now !== logged || isReminder) && ((isReady && !isDegraded) || !isFirst)) {
       logged = now
       looksSinceLog = 0

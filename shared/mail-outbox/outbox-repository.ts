@@ -5,10 +5,8 @@ const INSERT: Statement = {
   name: 'outbox-insert',
   text: 'insert into mail_outbox (id, payload, created_at, expires_at) values ($1, $2, $3, $4)',
 }
-/**
- * Both sort in the order of the index, so that each reads no more rows than its limit. `dispatched_at` comes first also where
- * it is always null.
- */
+// These two sort in the order of the index, so that each reads no more rows than its limit: `dispatched_at` comes first also
+// where it is always null.
 const FIND_LEFT_BEHIND: Statement = {
   name: 'outbox-left-behind',
   text: `select id, payload, created_at, expires_at, dispatched_at from mail_outbox
@@ -21,7 +19,7 @@ const FIND_TO_RECHECK: Statement = {
 }
 const FIND: Statement = { name: 'outbox-find', text: 'select 1 as found from mail_outbox where id = $1' }
 const REMOVE: Statement = { name: 'outbox-remove', text: 'delete from mail_outbox where id = $1' }
-/** A decoy has expired before it is written, and is never sent. */
+// A decoy has expired before it is written: `expires_at > created_at` leaves it out.
 const FIND_OLDEST: Statement = {
   name: 'outbox-oldest',
   text: 'select created_at from mail_outbox where expires_at > created_at order by created_at limit 1',

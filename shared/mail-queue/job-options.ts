@@ -5,7 +5,7 @@ const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
 const JITTER = 0.5
 
-/** Half an hour or more: no code lives longer, and a notice that lives for days need not be tried every half minute. */
+/** Attempts with short pauses, for at least half an hour. Most codes have expired by then; a notice may live for days. */
 const FREQUENT_ATTEMPTS = 120
 const LATER_PAUSE_MS = 600_000
 

@@ -9,7 +9,7 @@ interface Parameters {
 
 let library: Promise<typeof import('@node-rs/argon2')> | undefined
 
-/** The native library, which takes memory, is for a process that hashes. */
+/** The first hash loads the native library: it takes memory, and most processes hash nothing. */
 const load = () => (library ??= import('@node-rs/argon2'))
 
 /** `@node-rs/argon2` numbers the algorithms in a `const enum`, which erasable TypeScript cannot import. */

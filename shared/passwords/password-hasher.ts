@@ -10,7 +10,7 @@ export interface PasswordHasherOptions {
   scheme: string
   /** Further schemes of stored hashes, each of which adds its work to every refusal. Default: sha1 and argon2id. */
   accepted?: readonly string[]
-  /** Hashes computed at the same time. At least one thread of libuv's pool is left to DNS, files and WebCrypto. */
+  /** Hashes computed at the same time. It must be less than the threads of libuv's pool, which DNS, files and WebCrypto need too. */
   concurrency: number
   /** Calls that may wait for a free thread; one of any more is refused. With 0 none may wait. */
   queueLimit: number

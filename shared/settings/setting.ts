@@ -65,7 +65,7 @@ export function setting<Value>(
   return { ...about, schema, default: fallback, example: about.isSecret ? undefined : example }
 }
 
-/** `wanted` without a value for the setting is undefined instead of a fault. */
+/** The same setting, but its value is undefined where it is not given, instead of a fault. */
 export const optional = <Value>(wanted: Setting<Value>): Setting<Value | undefined> => ({
   ...wanted,
   schema: wanted.schema.optional(),

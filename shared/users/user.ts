@@ -79,7 +79,7 @@ export const MAX_LENGTH = {
 
 /**
  * The form in which e-mails and usernames are compared: case does not count, accents do. PostgreSQL has an index of the same
- * expression, with the letters of its locale. MySQL and MariaDB compare by their collation. It takes the two small sigmas for
- * one letter too, and also symbols that look alike. This function decides.
+ * expression, with the letters of its locale. MySQL and MariaDB compare by their collation, which takes the two small sigmas for
+ * one letter too, and also symbols that look alike. Where they differ, this function decides.
  */
 export const fold = (text: string): string => text.normalize('NFC').toLowerCase().replaceAll('ς', 'σ')

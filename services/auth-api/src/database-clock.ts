@@ -11,14 +11,14 @@ export type DatabaseClock = ReturnType<typeof createDatabaseClock>
 export function createDatabaseClock(clock: Clock) {
   let aheadMs = 0
   return {
-    /** The time of the database, as far as `compare` has found it. */
+    /** The time of the database, as of the last `synchronise`. */
     now: (): number => clock() - aheadMs,
 
     /**
-     * Returns by how many milliseconds the clock of this process is ahead of that of the database; less than 0 where it is
+     * Sets this clock by that of the database. Returns by how many milliseconds the clock of this process is ahead of that of the database; less than 0 where it is
      * behind. Rejects as `ping` does.
      */
-    async compare(db: Pick<Database, 'transaction'>): Promise<number> {
+    async synchronise(db: Pick<Database, 'transaction'>): Promise<number> {
       const before = clock()
       const time = (await ping(db)).getTime()
       const after = clock()

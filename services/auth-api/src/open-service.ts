@@ -73,7 +73,7 @@ export async function openService(lifecycle: Lifecycle, environment: NodeJS.Proc
     logger,
     address: () => server.listeningOrigin,
   })
-  // They are loaded now and not earlier: they take time and memory. Otherwise the first hash would load them.
+  // Loads the libraries of hashes once the port is open: loading takes time, for which the first login would wait.
   await clients.passwords.start()
 }
 

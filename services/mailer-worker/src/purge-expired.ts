@@ -23,8 +23,8 @@ export interface PurgeDependencies {
 
 /**
  * Creates the function that deletes resets and changes of e-mail that expired more than a day ago, revocations and sessions
- * whose tokens have expired, expired sign-ups, and events of the audit trail older than `auditDays`: in batches, and each
- * table although another one fails. It ends early when its signal is aborted.
+ * whose tokens have expired, expired sign-ups, and events of the audit trail older than `auditDays`. It deletes in batches; a
+ * table that fails does not stop the others. It ends early when its signal is aborted.
  */
 export function createPurge({ registry, auditDays, ...dependencies }: PurgeDependencies) {
   const purged = new Counter({
@@ -34,17 +34,17 @@ export function createPurge({ registry, auditDays, ...dependencies }: PurgeDepen
     registers: [registry],
   })
   const tables = [
-    createTable(dependencies, 'password_reset', 'expires_at', KEEP_REQUESTS_MS),
-    createTable(dependencies, 'email_change', 'expires_at', KEEP_REQUESTS_MS),
-    createTable(dependencies, 'token_revocation', 'expires_at', REVOCATION_LEEWAY_MS),
+    createExpiringTable(dependencies, 'password_reset', 'expires_at', KEEP_REQUESTS_MS),
+    createExpiringTable(dependencies, 'email_change', 'expires_at', KEEP_REQUESTS_MS),
+    createExpiringTable(dependencies, 'token_revocation', 'expires_at', REVOCATION_LEEWAY_MS),
     // A sign-up contains the hash of a password: it is not kept.
-    createTable(dependencies, 'sign_up', 'expires_at', CLOCK_LEEWAY_MS),
-    createTable(dependencies, 'user_session', 'expires_at', CLOCK_LEEWAY_MS),
-    createTable(dependencies, 'audit_event', 'created_at', auditDays * DAY_MS),
+    createExpiringTable(dependencies, 'sign_up', 'expires_at', CLOCK_LEEWAY_MS),
+    createExpiringTable(dependencies, 'user_session', 'expires_at', CLOCK_LEEWAY_MS),
+    createExpiringTable(dependencies, 'audit_event', 'created_at', auditDays * DAY_MS),
   ]
   registerOverdue(registry, tables)
 
-  async function purgeTable({ table, findDue, remove }: Table, signal: AbortSignal): Promise<void> {
+  async function purgeTable({ table, findDue, remove }: ExpiringTable, signal: AbortSignal): Promise<void> {
     let due: DueRow[]
     let from = new Date(0)
     do {
@@ -67,10 +67,10 @@ interface DueRow {
   at: Date
 }
 
-type Table = ReturnType<typeof createTable>
+type ExpiringTable = ReturnType<typeof createExpiringTable>
 
 /** A table whose rows are due when `column` is older than `keepMs`. */
-function createTable(
+function createExpiringTable(
   { db, clock }: Pick<PurgeDependencies, 'db' | 'clock'>,
   table: string,
   column: string,
@@ -107,7 +107,7 @@ function createTable(
 }
 
 /** What is due goes at the next run, ten minutes later at most: a value that grows says that the purge fails, or is too slow. */
-function registerOverdue(registry: Registry, tables: readonly Table[]): void {
+function registerOverdue(registry: Registry, tables: readonly ExpiringTable[]): void {
   new Gauge({
     name: 'latchkey_purge_overdue_seconds',
     help: 'For how long the oldest row that is to be deleted has been due; NaN while the database is unavailable',

@@ -26,7 +26,7 @@ export interface AuditTrailDependencies {
   clock: Clock
   /** Time between two writes, in milliseconds. Default 1,000. */
   flushMs?: number
-  /** Equal events within this time are written once, with their count; in milliseconds. Default 60,000. */
+  /** Length of a window, in milliseconds: the first of equal events is written at once, the others at its end as one row. Default 60,000. */
   windowMs?: number
 }
 

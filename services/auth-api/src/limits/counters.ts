@@ -10,7 +10,7 @@ export interface Counted {
   retryAfterSeconds: number
 }
 
-/** Counts events by a key in windows of fixed length. A window begins with the first event of its key, in Redis with the first question. */
+/** Counts events by a key in windows of fixed length. A window begins with the first event of its key; in Redis, also with the first read. */
 export interface Counter {
   count(key: string): Promise<Counted>
   /** Reads a count without adding to it. */
@@ -66,7 +66,7 @@ export function openCounters(redis: RedisClient | undefined, logger: LimitLogger
 export function boundKeys(limiter: RateLimiterMemory): (key: string) => void {
   const keys = new LRUCache<string, true>({
     max: KEYS_IN_MEMORY,
-    // A key that is counted again keeps its value.
+    // It is not called for a key that is set to the value it has.
     dispose: (_value, key) => void limiter.delete(key),
   })
   return (key) => void keys.set(key, true)

@@ -81,7 +81,7 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
       const addressCount = await addresses.read(address)
       // No more run at once than may still fail: forty concurrent guesses gain nothing over forty sequential ones.
       allow(limit - addressCount.count)
-      // Guesses from many addresses at once then fail less often than twice the account's limit, and once for each address.
+      // Of each address, one guess at an account runs at a time: after the account has reached its limit, each can fail once more.
       return queueByPair(keys.pair, async () => {
         const reached = await findReached(keys, addressCount)
         if (reached.length > 0) throw tooManyRequests(lastToEnd(reached))

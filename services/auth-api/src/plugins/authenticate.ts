@@ -28,7 +28,7 @@ export interface RouteRequirements {
   maxAgeSeconds?: number
 }
 
-/** A user whose role needs a second factor may call such a route, to add one or to log out. */
+/** The guard of routes that a user whose role needs a second factor may call without one: to add one, or to log out. */
 export const FACTOR_NOT_YET_REQUIRED = { secondFactor: 'enrolling' } as const
 
 declare module 'fastify' {

@@ -10,7 +10,7 @@ import { z } from 'zod'
 import type { RequestAudit, RequestEvent } from '../audit/request-audit.ts'
 import { trackMethods } from './allowed-methods.ts'
 
-/** Imported, node:http would load its WebSocket, and with it all of undici: 14 MiB of memory. */
+/** An import of node:http would also load its WebSocket, and with it all of undici: 14 MiB of memory. */
 export const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 export const PROBLEMS = {

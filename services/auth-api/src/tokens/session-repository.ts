@@ -49,7 +49,7 @@ const FIND: Statement = { name: 'user_session-find', text: `${SELECT_OPEN} and i
 
 export type SessionRepository = ReturnType<typeof createSessionRepository>
 
-/** Creates the repository of the sessions that were not ended one by one; the user's valid-from time may have ended more. */
+/** Creates the repository of the sessions that no logout has ended. The user's valid-from time may have ended more. */
 export function createSessionRepository(db: Queryable) {
   const find = async (statement: Statement, userid: string, id: string, now: Date): Promise<UserSession[]> =>
     (await db.query<SessionRow>(statement, [db.toUuidValue(userid), now, id])).map((row) => ({
@@ -72,7 +72,7 @@ export function createSessionRepository(db: Queryable) {
       await db.execute(STORE, [id, user, createdAt, jti, validFrom, refreshedAt, expiresAt, address, agent])
     },
 
-    /** The hundred newest sessions of a user, after that with the id `currentId`. */
+    /** The sessions of a user, at most a hundred: first `currentId`, then the newest. */
     list: (userid: string, currentId: string, now: Date) => find(LIST, userid, currentId, now),
 
     find: async (userid: string, id: string, now: Date) => (await find(FIND, userid, id, now))[0],

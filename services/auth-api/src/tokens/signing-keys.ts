@@ -42,7 +42,7 @@ type TokenSettings = Config['tokens']
 
 /** Imports the keys once, so that no request pays for it. */
 export async function importSigningKeys(settings: TokenSettings): Promise<SigningKeys> {
-  const secrets = await Promise.all(secretsIn(settings).map(importSecret))
+  const secrets = await Promise.all(hmacSecretsIn(settings).map(importSecret))
   const pairs = await Promise.all(privateKeysIn(settings).map(importPair))
   const accepted = signingFirst(
     settings,
@@ -53,13 +53,13 @@ export async function importSigningKeys(settings: TokenSettings): Promise<Signin
 }
 
 /**
- * The secrets from which keys of other purposes are derived, such as those of the hashes of codes: the one of the key that
- * signs tokens first, then those of the other keys, with which pending codes stay valid during a rotation.
+ * The secrets from which keys of other purposes are derived, such as the one that hashes codes. The first belongs to the key
+ * that signs tokens. The others keep pending codes valid during a rotation.
  */
 export type Secrets = readonly [current: Uint8Array, ...others: Uint8Array[]]
 
 export const secretsOf = (settings: TokenSettings): Secrets =>
-  signingFirst(settings, secretsIn(settings), privateKeysIn(settings).map(privatePartOf))
+  signingFirst(settings, hmacSecretsIn(settings), privateKeysIn(settings).map(privatePartOf))
 
 /** Joins secrets and private keys: first those of the algorithm that signs, then the others. */
 function signingFirst<Key>(
@@ -73,7 +73,7 @@ function signingFirst<Key>(
   return [first, ...others]
 }
 
-const secretsIn = ({ secret, previousSecret }: TokenSettings): Uint8Array[] =>
+const hmacSecretsIn = ({ secret, previousSecret }: TokenSettings): Uint8Array[] =>
   [secret, previousSecret].filter((each) => each !== undefined)
 
 const privateKeysIn = (given: TokenSettings): PrivateKey[] =>

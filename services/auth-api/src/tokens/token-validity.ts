@@ -84,7 +84,10 @@ export function createTokenValidity({
     /** Returns the number of checks so far, by where the status was found. */
     checks: (): Readonly<typeof checks> => checks,
 
-    /** Resolves with the current claims; throws `invalid_token` when the token was revoked. */
+    /**
+     * Resolves with the current claims. Throws `invalid_token` when the token was revoked; a token that is used again after
+     * its refresh ends its session too.
+     */
     async check(claims: Claims, audit: RequestAudit): Promise<Claims> {
       const status = await find(claims)
       const { role } = status

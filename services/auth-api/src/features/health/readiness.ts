@@ -24,7 +24,7 @@ export interface AppReadinessDependencies {
   refuse?: ((reason: Error) => void) | undefined
   failures: DependencyFailures
   clock: Clock
-  databaseClock: Pick<DatabaseClock, 'compare'>
+  databaseClock: Pick<DatabaseClock, 'synchronise'>
 }
 
 const QUEUE_CHECK_HOLDS_MS = 5_000
@@ -39,7 +39,7 @@ export function createAppReadiness(config: Config, dependencies: AppReadinessDep
   return createReadiness(
     {
       async database() {
-        clockOutcome = describeClock(await databaseClock.compare(db))
+        clockOutcome = describeClock(await databaseClock.synchronise(db))
         return judgeDatabase()
       },
     },
@@ -60,7 +60,10 @@ function describeClock(aheadMs: number): string {
   return `${aheadMs > 0 ? 'ahead of' : 'behind'} the clock of the database; synchronise both (NTP)`
 }
 
-/** Passes when the database has every migration of this release and, asked once, is accepted. */
+/**
+ * Creates the check of the database: every migration of this release is applied, no account is shared, and none has a
+ * published password. Once it has passed, it reads nothing more.
+ */
 function createDatabaseCheck(config: Config, dependencies: AppReadinessDependencies) {
   const { db, refuse } = dependencies
   const migrator = createMigrator(db)
@@ -76,23 +79,23 @@ function createDatabaseCheck(config: Config, dependencies: AppReadinessDependenc
 
   return async (): Promise<string> => {
     if (isAccepted) return 'ok'
-    refuseFor(await findSharedAccounts(migrator))
+    refuseFor(await findSharedAccountsFault(migrator))
     const isMigrated = (await migrator.status()).every(({ appliedAt }) => appliedAt !== undefined)
     if (!isMigrated) return 'migrations pending'
-    refuseFor(await findDemoUsers(config, dependencies))
+    refuseFor(await findPublishedPasswordsFault(config, dependencies))
     isAccepted = true
     return 'ok'
   }
 }
 
 /** Describes accounts that one login opens. */
-async function findSharedAccounts(migrator: Migrator): Promise<string | undefined> {
+async function findSharedAccountsFault(migrator: Migrator): Promise<string | undefined> {
   const shared = await migrator.findSharedAccounts()
   return shared.length === 0 ? undefined : describeSharedAccounts(shared)
 }
 
 /** Describes accounts whose password everybody can read. */
-async function findDemoUsers(
+async function findPublishedPasswordsFault(
   { environment }: Config,
   { db, passwords }: AppReadinessDependencies,
 ): Promise<string | undefined> {

@@ -17,8 +17,8 @@ export interface LogOutDependencies {
 }
 
 /**
- * Ends the session of a token; with `everywhere`, every token that was issued to the user so far, and throws
- * `invalid_token` when the token has ended itself.
+ * Ends the session of a token. With `everywhere`, ends every token issued to the user so far, and throws `invalid_token` when
+ * the caller's own token has ended.
  */
 export function createLogOut(dependencies: LogOutDependencies) {
   const { revokeSession, validity, transaction, usersIn, lockUser, clock } = dependencies

@@ -61,8 +61,8 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     databaseTime,
   } = dependencies
 
-  /** Refuses what it can before the password is hashed, which is expensive. */
-  async function findUsable(email: string, token: string): Promise<Reset> {
+  /** Returns the reset that may set a password. Refuses what it can before the password is hashed, which is expensive. */
+  async function getUsable(email: string, token: string): Promise<Reset> {
     const [reset] = await resets.find(email)
     if (!reset) throw resetRefused()
     // All are computed: a decoy, which is never confirmed, takes the same work. The user is read for confirmed resets only.
@@ -97,7 +97,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     { email, token, password }: NewPassword,
     audit: Pick<RequestAudit, 'write' | 'address'>,
   ): Promise<string> {
-    const reset = await findUsable(email, token)
+    const reset = await getUsable(email, token)
     const { userid } = reset
     requirePolicy(password, policy)
     const passwordHash = await hashCounted(reset, password, audit.address)
