@@ -17,7 +17,7 @@ export interface HttpRow {
 
 const PEER = 'fastify + @fastify/jwt + pg'
 const CONNECTIONS = 64
-/** Each connection has more tokens than it can use, so that each is sent once. */
+/** Tokens signed for each second of a load: more than its requests use, so that each is sent once. */
 const FRESH_A_SECOND = 40_000
 /** A rate below saturation, at which a latency is that of the service and not of its queue. */
 const STEADY_RATE = 1_000

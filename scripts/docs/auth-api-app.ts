@@ -12,7 +12,7 @@ import { openAuditTrail } from '../../services/auth-api/src/audit/audit-trail.ts
 import { parseConfig } from '../../services/auth-api/src/config.ts'
 import { createHashWaits } from '../../services/auth-api/src/service-metrics.ts'
 
-/** auth-api, built and not started: its parts connect to nothing until a request needs them. */
+/** Returns the OpenAPI document and the metrics of auth-api, which is built and connects to nothing. */
 export async function describeAuthApi(issuer = 'http://localhost:8080') {
   const config = parseConfig({
     API_SERVER: issuer,

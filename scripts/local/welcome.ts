@@ -57,7 +57,7 @@ function describeUsers(published: readonly User[]): string {
 const formatRows = (rows: string[][]): string =>
   rows.map(([label = '', text]) => `  ${label.padEnd(14)}${text}`).join('\n')
 
-/** What `npm start` provides for a trial and no one should run an installation with: each setting and why. */
+/** The settings that are good enough for a trial only, each with the reason. */
 function findMissing(given: Environment, { HOST = '', API_SERVER = '' }: Environment): string[][] {
   return [
     ...(given.DATABASE_URL

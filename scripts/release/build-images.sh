@@ -10,7 +10,7 @@ fi
 
 # In an archive without a repository the labels stay empty, and the revision is unknown.
 if REVISION=$(git rev-parse --verify HEAD 2> /dev/null); then
-  # Of what is in an image: not .env, which says what an installation is, and no backup beside it.
+  # Only changes of files that an image contains count: not .env, and not a backup beside it.
   [ -z "$(git status --porcelain -- '*/*' 'package*.json' .npmrc)" ] || REVISION=$REVISION-dirty
   CREATED=$(git log -1 --format=%cI)
   # Without the user and the password that a URL may contain.

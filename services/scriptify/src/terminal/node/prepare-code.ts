@@ -5,7 +5,7 @@ import { findUnsupported } from '../../classes/node/unsupported-syntax.ts'
 import { isParseError, type Program, parseProgram } from './parse-code.ts'
 import { IMPORT, META } from './session-globals.ts'
 
-/** When a statement's value is shown: always, unless it is null or undefined, or never. */
+/** `value` always shows a statement's value, `non-null` shows it unless it is null or undefined, `nothing` never shows it. */
 export type Shows = 'value' | 'non-null' | 'nothing'
 
 export interface PreparedCode {

@@ -13,8 +13,8 @@ const NAMED: Readonly<Record<string, string>> = {
 }
 const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
-/** systemd.time(7), "Calendar Events": weekdays, date, time and zone, or one of the names. */
 const DAY = '[A-Za-z]{3,9}(?:(?:\\.\\.|-)[A-Za-z]{3,9})?'
+/** systemd.time(7), "Calendar Events": weekdays, date, time and zone, or one of the names. */
 const EVENT = new RegExp(
   `^(?:(?:${DAY})(?:,${DAY})*,? +)?(?:[\\d*,./~-]+)?(?: *[\\d*,./]+(?::[\\d*,./]+){1,2})?(?: +[A-Za-z_+/-]+)?$`,
 )
