@@ -56,9 +56,9 @@ export async function startCluster(kind: ClusterKind, silenceSeconds = 20): Prom
         () => true,
         () => false,
       )
-    await waitFor(answers, 120_000)
+    await waitFor(answers)
     await join(node, as)
-    await waitFor(node.isSynced, 120_000)
+    await waitFor(node.isSynced)
   }
 
   async function startNode(name: string, index: number): Promise<void> {
@@ -83,7 +83,7 @@ export async function startCluster(kind: ClusterKind, silenceSeconds = 20): Prom
     ...node,
     async start() {
       await node.start()
-      await waitFor(node.isSynced, 120_000)
+      await waitFor(node.isSynced)
     },
     async unpause() {
       await node.unpause()
