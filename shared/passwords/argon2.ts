@@ -9,7 +9,7 @@ interface Parameters {
 
 let library: Promise<typeof import('@node-rs/argon2')> | undefined
 
-/** The first hash loads the native library: it takes memory, and most processes hash nothing. */
+/** Loads the native library where it is needed: it takes memory, and most processes hash nothing. */
 const load = () => (library ??= import('@node-rs/argon2'))
 
 /** `@node-rs/argon2` numbers the algorithms in a `const enum`, which erasable TypeScript cannot import. */

@@ -2,7 +2,7 @@ import { type PasswordScheme, spellingsOf } from './scheme.ts'
 
 let library: Promise<typeof import('@node-rs/bcrypt')> | undefined
 
-/** The first hash loads the native library: it takes memory, and most processes hash nothing. */
+/** Loads the native library where it is needed: it takes memory, and most processes hash nothing. */
 const load = () => (library ??= import('@node-rs/bcrypt'))
 
 /** PHP's since 8.4; 10 before. */

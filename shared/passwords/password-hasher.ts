@@ -10,7 +10,7 @@ export interface PasswordHasherOptions {
   scheme: string
   /** Further schemes of stored hashes, each of which adds its work to every refusal. Default: sha1 and argon2id. */
   accepted?: readonly string[]
-  /** Hashes computed at the same time. It must be less than the threads of libuv's pool, which DNS, files and WebCrypto need too. */
+  /** Hashes computed at the same time: fewer than libuv's pool has threads, since DNS, files and WebCrypto need some. */
   concurrency: number
   /** Calls that may wait for a free thread; one of any more is refused. With 0 none may wait. */
   queueLimit: number

@@ -15,8 +15,8 @@ export function createDatabaseClock(clock: Clock) {
     now: (): number => clock() - aheadMs,
 
     /**
-     * Sets this clock by that of the database. Returns by how many milliseconds the clock of this process is ahead of that of the database; less than 0 where it is
-     * behind. Rejects as `ping` does.
+     * Sets this clock by that of the database. Returns by how many milliseconds the clock of this process is ahead of it; less
+     * than 0 where it is behind. Rejects as `ping` does.
      */
     async synchronise(db: Pick<Database, 'transaction'>): Promise<number> {
       const before = clock()

@@ -26,7 +26,10 @@ export interface AuditTrailDependencies {
   clock: Clock
   /** Time between two writes, in milliseconds. Default 1,000. */
   flushMs?: number
-  /** Length of a window, in milliseconds: the first of equal events is written at once, the others at its end as one row. Default 60,000. */
+  /**
+   * Length of a window, in milliseconds. Default 60,000. The first of equal events is written at once, the others at the end of
+   * the window as one row.
+   */
   windowMs?: number
 }
 

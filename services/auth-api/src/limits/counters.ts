@@ -10,7 +10,10 @@ export interface Counted {
   retryAfterSeconds: number
 }
 
-/** Counts events by a key in windows of fixed length. A window begins with the first event of its key; in Redis, also with the first read. */
+/**
+ * Counts events by a key in windows of fixed length. A window begins with the first event of its key; in Redis, also with the
+ * first read.
+ */
 export interface Counter {
   count(key: string): Promise<Counted>
   /** Reads a count without adding to it. */
