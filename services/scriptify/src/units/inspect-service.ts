@@ -59,8 +59,8 @@ export async function inspectUnit(
   const file = await inspectFile(join(root, unitFile(system, name)), { name, systems })
   if (file === undefined) return undefined
   const mark = readMark(file.text, systems)
-  const isOthers = mark !== undefined && mark.system !== system
-  return { ...file, system, owner: isOthers ? 'foreign' : file.owner }
+  const belongsToOtherSystem = mark !== undefined && mark.system !== system
+  return { ...file, system, owner: belongsToOtherSystem ? 'foreign' : file.owner }
 }
 
 /** Looks at one path that a service of this name uses; undefined where nothing is. */

@@ -107,7 +107,7 @@ export const systemd: InitSystem = {
   },
   // systemd takes the time of the last run from it, and catches up on the next one.
   stateFiles: (name, root) =>
-    isTheirs(`${name}.timer`, root) ? [] : [`/var/lib/systemd/timers/stamp-${name}.timer`],
+    isForeignUnit(`${name}.timer`, root) ? [] : [`/var/lib/systemd/timers/stamp-${name}.timer`],
   forget: (name) => [...forgetUnit(name), ...(runsSystemd() ? removeCache(name) : [])],
   verify,
   state,
@@ -144,11 +144,11 @@ export const daemonReload = (): ControlCommand[] =>
 /** Stops what still runs of a unit whose file is gone, unless another of its name takes its place. */
 export const stopGoneUnit = (name: string): ControlCommand[] =>
   [`${name}.timer`, `${name}.service`]
-    .filter((unit) => !isTheirs(unit))
+    .filter((unit) => !isForeignUnit(unit))
     .map((unit) => optionalCommand('systemctl', 'stop', unit))
 
 /** Whether a unit of this name exists that scriptify did not write. */
-const isTheirs = (unit: string, root = '/'): boolean =>
+const isForeignUnit = (unit: string, root = '/'): boolean =>
   SEARCH_PATH.map((folder) => join(root, folder, 'systemd/system', unit)).some((path) => {
     const stats = lstatSync(path, { throwIfNoEntry: false })
     if (stats === undefined) return false
@@ -159,7 +159,7 @@ const isTheirs = (unit: string, root = '/'): boolean =>
 
 /** Whether the process of the service that this one hides still runs: systemd keeps it under the unit of that name. */
 async function runsNamesake(name: string): Promise<boolean> {
-  if (!isTheirs(`${name}.service`)) return false
+  if (!isForeignUnit(`${name}.service`)) return false
   const pid = (await propertiesOf(`${name}.service`, ['MainPID'])).get('MainPID') ?? '0'
   const commandLine = commandLineOf(pid)
   return commandLine !== '' && !commandLine.includes('{"task":"call"')
