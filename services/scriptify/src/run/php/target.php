@@ -52,15 +52,15 @@ final class Target
     }
 
     /** Throws a CliError for a method that could not be called with this many arguments; constructs nothing. */
-    public function demandCallable(int $arguments, bool $loose): void
+    public function requireCallable(int $arguments, bool $loose): void
     {
         if ($this->method->isAbstract()) {
             throw new CliError("{$this->name()} is abstract", CliError::USAGE);
         }
         if (!$this->method->isStatic()) {
-            $this->demandConstructible();
+            $this->requireConstructible();
         }
-        $this->demandArgumentCount($arguments, $loose);
+        $this->requireArgumentCount($arguments, $loose);
     }
 
     /** @return callable-string|array{object|string, string} */
@@ -77,7 +77,7 @@ final class Target
         return $this->class->getName() . '::' . $this->method->getName();
     }
 
-    private function demandArgumentCount(int $count, bool $loose): void
+    private function requireArgumentCount(int $count, bool $loose): void
     {
         $least = $this->method->getNumberOfRequiredParameters();
         $most = $this->method->isVariadic() || $loose ? PHP_INT_MAX : $this->method->getNumberOfParameters();
@@ -94,7 +94,7 @@ final class Target
         throw new CliError("{$this->name()} takes {$takes} {$noun}, not {$count}{$parameters}", CliError::USAGE);
     }
 
-    private function demandConstructible(): void
+    private function requireConstructible(): void
     {
         $class = $this->class->getName();
         if (!$this->class->isInstantiable()) {

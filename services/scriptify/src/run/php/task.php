@@ -60,7 +60,7 @@ final class Task
             echo Docs::of($target->method, $options->text);
             return;
         }
-        $target->demandCallable(count($options->arguments), $options->isLoose);
+        $target->requireCallable(count($options->arguments), $options->isLoose);
         $arguments = self::arguments($target->method);
         if ($options->task === 'check') {
             return;
