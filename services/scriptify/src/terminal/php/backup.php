@@ -64,11 +64,11 @@ final class Backup
     /** @param resource $pair */
     private static function sleepUntilDeath($pair, int $worker, int $terminal): string
     {
-        $words = '';
+        $reason = '';
         while (posix_getppid() === $worker && self::isAlive($terminal)) {
             [$readable, $none] = [[$pair], null];
             if (@stream_select($readable, $none, $none, 0, self::CHECK_MICROSECONDS) === 1) {
-                $words .= (string) fread($pair, 4096);
+                $reason .= (string) fread($pair, 4096);
                 if (feof($pair)) {
                     break;
                 }
@@ -80,9 +80,9 @@ final class Backup
             self::killSelf();
         }
         stream_set_blocking($pair, false);
-        $words .= (string) @stream_get_contents($pair);
+        $reason .= (string) @stream_get_contents($pair);
         fclose($pair);
-        return $words;
+        return $reason;
     }
 
     /** A session that has changed its user may not send a signal to the terminal. */
