@@ -26,12 +26,12 @@ Generates missing secrets. With the MySQL profile the service is secrets-mysql.
   --change-database   switch the services from MySQL to PostgreSQL, or back; no data is copied
   --help              show this help
 
-scripts/release/rotate-secret.sh uses these, and restarts what has to know:
+scripts/release/rotate-secret.sh uses these, and restarts the services:
 
-  --introduce <name>  generate the next secret, which is accepted and not used yet; exit code 3 after --switch
-  --switch <name>     use the next secret; the current one is still accepted
-  --forget <name>     end the one that was used before
-  --abandon <name>    end those that are not used: the next one, which a thief has too, and the one before
+  --introduce <name>  generate the next secret, which is accepted but not used yet; exit code 3 between --switch and --forget
+  --switch <name>     use the next secret; the former one is still accepted
+  --forget <name>     end the former secret
+  --abandon <name>    end the next and the former secret; the one in use stays
   --kind <kind>       kind of a new jwt-key: ed25519, es256 or rs256; by default that of the key in use
   --mail-url          keep the MAIL_URL that is read from standard input
 
@@ -71,7 +71,7 @@ const kept = keptSecrets(`${ROOT}/kept`)
 await requireSameEnvironment(environment)
 if (!options['change-database']) await requireSameDatabase(engine)
 await kept.write(ENVIRONMENT, environment)
-/** The key that signs tokens. Without one JWT_SECRET does, and beside one JWT_SECRET may have been forgotten. */
+/** The private key that signs tokens; empty while JWT_SECRET signs them. "--forget jwt-key" ends JWT_SECRET. */
 const currentKey = await kept.find('jwt_key')
 await requireRotatableKey()
 const created = Object.entries(ROTATED).filter(([name]) => name !== (currentKey ? 'jwt-secret' : 'jwt-key'))
@@ -82,12 +82,12 @@ if (options['mail-url']) await kept.write(MAIL_URL, await readMailUrl())
 await publish(environment, engine)
 if (!isIntroduced) process.exit(EXIT_SWITCHED)
 
-/** Returns false where a secret is to be introduced whose rotation has come further. */
+/** Runs the requested steps of a rotation; returns false if the secret to introduce was switched before. */
 async function rotate(): Promise<boolean> {
   const { abandon = '', introduce = '', switch: switched = '', forget = '' } = options
   for (const name of Object.keys(ROTATED[abandon] ?? {})) await kept.abandon(name)
   const introduced = Object.entries(ROTATED[introduce] ?? {})
-  // A killed step may have come to one of several files.
+  // A killed step may have switched some of the files only.
   for (const [name] of introduced) if (await kept.isSwitched(name)) return false
   for (const [name, generate] of introduced) await kept.introduce(name, generate)
   for (const name of Object.keys(ROTATED[switched] ?? {})) await kept.switchTo(name)

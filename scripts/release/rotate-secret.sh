@@ -7,11 +7,11 @@ usage() {
 Usage: scripts/release/rotate-secret.sh <secret> [--forget | --end-all-tokens | --switch | --es256 | --rs256]
 
   jwt-secret         signs tokens. Former tokens stay valid; end them with --forget, TOKEN_LIFETIME later
-  jwt-key            signs tokens with a private key, for verifiers that have the public one: publishes the next key (Ed25519, or
-                     as --es256 or --rs256 says); --switch signs with it, ten minutes later; --forget ends the former key or
-                     JWT_SECRET, TOKEN_LIFETIME later
-  mail-secret        seals queued mail. Former mail can still be sent; --forget when it is, RESET_TTL later
-  factor-secret      seals the secrets of second factors. --forget seals those of before again, and ends the former one
+  jwt-key            signs tokens with a private key; others verify them with the public one. Publishes the next key (Ed25519, or
+                     with --es256 or --rs256 another). Ten minutes later, --switch signs with it. TOKEN_LIFETIME later, --forget
+                     ends the former key or JWT_SECRET
+  mail-secret        seals queued mail. Already queued mail can still be sent. RESET_TTL later, --forget ends the former secret
+  factor-secret      seals the secrets of second factors. --forget seals all of them with the new secret, then ends the former one
   database-password  the logins of the services and of the owner; the former ones end
   redis-password     the former one ends
   mail-url           read from standard input: smtps://user:password@smtp.example.com
@@ -38,7 +38,7 @@ engine=$(docker compose config --services | sed -n 's/^secrets-//p')
 
 secrets() {
   docker compose run --rm --no-deps -T "secrets-$engine" node scripts/release/compose-secrets.ts "$@" || return
-  # The servers accept what is next, and what was before.
+  # The servers accept the next and the former password.
   case $secret in *-password) docker compose run --rm --no-deps -T "prepare-$engine" > /dev/null ;; esac
 }
 
@@ -62,7 +62,7 @@ load_redis_users() {
     'REDISCLI_AUTH=$(cat /run/secrets/password) redis-cli ACL LOAD' | grep -qx OK
 }
 
-# The owner connects with the next password from now on, which is the service migrate only.
+# From now on the owner connects with the next password. Only the service migrate connects as the owner.
 change_owner_password() {
   if [ "$engine" = postgres ]; then
     docker compose exec -T postgres sh -c \
@@ -78,7 +78,7 @@ change_owner_password() {
   fi
 }
 
-# What an earlier interruption has left is dropped too.
+# Drops the logins that an interrupted run has left, too.
 drop_former_logins() {
   current=$(docker compose run --rm --no-deps -T "prepare-$engine" \
     "cut -d: -f1 /secrets/kept/auth_api_login /secrets/kept/mailer_worker_login" | sed "s/.*/'&'/" | paste -sd,)
@@ -133,7 +133,7 @@ if [ "$option" = --forget ]; then
   exit
 fi
 
-# Verifiers fetch the next key before it signs, so its steps are commands.
+# Verifiers fetch the next key before it signs, so each step is a command of its own.
 if [ "$secret" = jwt-key ] && [ "$option" != --end-all-tokens ]; then
   case $option in
     --switch) secrets --switch jwt-key ;;
@@ -152,7 +152,7 @@ if [ "$secret" = jwt-key ] && [ "$option" != --end-all-tokens ]; then
   exit
 fi
 
-# After a rotation that is not finished, the secret in use would stay, or the next one be used, which was known before.
+# An unfinished rotation would keep the stolen secret in use, or switch to a next one that may be stolen too.
 if [ "$option" = --end-all-tokens ]; then secrets --abandon "$secret"; fi
 code=0
 secrets --introduce "$secret" || code=$?
@@ -170,14 +170,14 @@ case $code in
     esac
     secrets --switch "$secret"
     ;;
-  3) secrets --switch "$secret" ;; # An earlier run has come to here.
+  3) secrets --switch "$secret" ;; # An earlier run was interrupted after its switch.
   *) exit "$code" ;;
 esac
 if [ "$option" = --end-all-tokens ]; then secrets --forget "$secret"; fi
 restart_all
 
 case "$secret $option" in
-  *\ --end-all-tokens) echo "$secret is new, and no token of before is valid." ;;
+  *\ --end-all-tokens) echo "$secret is new, and all earlier tokens are invalid." ;;
   database-password*)
     drop_former_logins
     secrets --forget "$secret"
