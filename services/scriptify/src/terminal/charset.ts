@@ -4,7 +4,7 @@ import { CliError, EXIT } from '../io/cli-error.ts'
 const REPLACEMENT = '\ufffd'
 
 /** Why typed text cannot be run; undefined for text that arrived whole. What is not UTF-8 would be stored in another form. */
-export const describeForeignText = (text: string): string | undefined =>
+export const describeInvalidText = (text: string): string | undefined =>
   text.includes(REPLACEMENT)
     ? 'The input has a character that is not UTF-8, and was not run; set the terminal to UTF-8, and LANG to C.UTF-8'
     : undefined

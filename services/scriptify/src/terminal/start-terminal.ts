@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { chooseTerminalRuntime, type RuntimeName } from '../classes/choose-runtime.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import type { BackendOptions, TerminalBackend } from './backend.ts'
-import { decodeScript, describeForeignText } from './charset.ts'
+import { decodeScript, describeInvalidText } from './charset.ts'
 import { nodeBackend } from './node/backend.ts'
 import { phpBackend } from './php/backend.ts'
 import { findPreload, getPreload } from './preload.ts'
@@ -48,7 +48,7 @@ export async function startTerminal(
   const environment = await readTerminalEnvironment(service, options.env ?? [])
   const setup = await prepareSession(options, { ownEnv, environment })
   if (options.execute !== undefined) {
-    const refusal = describeForeignText(options.execute)
+    const refusal = describeInvalidText(options.execute)
     if (refusal !== undefined) throw new CliError(refusal, EXIT.usage)
     return runAsScript(options.execute, { ...setup, stdin: 'inherit' }, { ...options, print: true })
   }

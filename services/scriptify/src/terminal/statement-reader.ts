@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { describeForeignText } from './charset.ts'
+import { describeInvalidText } from './charset.ts'
 import { isDotCommand, runDotCommand } from './dot-commands.ts'
 import type { History } from './history.ts'
 import type { Session, StatementOutcome } from './session.ts'
@@ -57,7 +57,7 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
       lines.length = 0
     },
     async read(entry, signal) {
-      const refusal = describeForeignText(entry)
+      const refusal = describeInvalidText(entry)
       if (refusal !== undefined) {
         lines.length = 0
         process.stderr.write(`${refusal}\n`)
