@@ -48,8 +48,8 @@ export async function replaceFiles(
 }
 
 /**
- * Removes the files that a killed `replaceFiles` left beside these paths; gives their paths. Another one may be at work, and
- * remove its own at the same time.
+ * Removes the files that a killed `replaceFiles` left beside these paths; gives their paths. Another `replaceFiles` may
+ * remove its own files at the same time.
  */
 export async function removeLeftovers(paths: readonly string[]): Promise<string[]> {
   const leftovers = (await Promise.all(paths.map(findLeftovers))).flat()

@@ -4,15 +4,15 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Run;
 
-/** A value of the command line, as the type of its parameter demands it. */
+/** Converts an argument of the command line to the type of its parameter. */
 final class Argument
 {
     private const BOOLEANS = ['true' => true, '1' => true, 'false' => false, '0' => false];
     private const MAX_SHOWN = 40;
 
     /**
-     * A text is read by the type; what came as JSON, its objects as such, has to fit it. Throws a CliError (2) for a value
-     * that does not fit.
+     * Converts a text as the type says; a value of `--json-arg`, whose objects are stdClass, has to be of the type. Throws
+     * a CliError (2) for a value that does not fit.
      *
      * @param int $number the place of the argument, from 1
      */
@@ -137,7 +137,7 @@ final class Argument
         return [];
     }
 
-    /** What an enum takes; for a class, that it takes nothing. */
+    /** What an enum or a class takes, as the end of the error message; empty for another type. */
     private static function choices(\ReflectionType $type): string
     {
         if (!$type instanceof \ReflectionNamedType || $type->isBuiltin()) {
@@ -148,6 +148,6 @@ final class Argument
             $names = array_map(static fn (\UnitEnum $case): string => (string) ($case instanceof \BackedEnum ? $case->value : $case->name), $name::cases());
             return ': give ' . implode(', ', $names);
         }
-        return is_a($name, \DateTimeInterface::class, true) ? ': give a date' : ': no text makes such an object';
+        return is_a($name, \DateTimeInterface::class, true) ? ': give a date' : ': such an object cannot be given';
     }
 }

@@ -35,7 +35,7 @@ export async function putInPlace(installation: Installation, operations?: FileOp
 
 function reasonOf(error: unknown, { request: { name } }: Installation): string {
   const { code, syscall }: NodeJS.ErrnoException = error instanceof Error ? error : new Error()
-  // The first to finish removes what it takes for the leftovers of an earlier one: the staged files of this one.
+  // Another installation that finished meanwhile has taken the staged files of this one for leftovers, and removed them.
   const isTaken = code === 'EEXIST' || (code === 'ENOENT' && ['link', 'rename'].includes(syscall ?? ''))
   return isTaken
     ? `another installation of ${name} has finished first; see scriptify services`

@@ -78,7 +78,10 @@ function absence(): string | undefined {
     : 'cron does not run here; on Debian: apt-get install cron'
 }
 
-/** systemd-cron makes timers of the jobs, and has no process. A user may be kept from seeing those of others. */
+/**
+ * Whether cron runs here; true where /proc hides the processes of other users. systemd-cron has no process: it turns the
+ * jobs into timers.
+ */
 const runsCron = (): boolean =>
   !existsSync('/proc/1/comm') ||
   globSync('/proc/[0-9]*/comm').some((file) => /^(?:cron|crond|busybox)$/.test(firstLine(file))) ||
