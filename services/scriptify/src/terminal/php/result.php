@@ -27,12 +27,12 @@ final class Result
             return ['code' => $code, 'shows' => 'nothing'];
         }
         $cuts = self::topLevelCuts($code);
-        if (self::hasInteriorSemicolon($code, $cuts) === false && self::returns('', $code)) {
+        if (!self::hasInteriorSemicolon($code, $cuts) && self::returns('', $code)) {
             return self::returning('', $code);
         }
         foreach (array_reverse($cuts) as $cut) {
             [$head, $tail] = [substr($code, 0, $cut), substr($code, $cut)];
-            if (Tokens::significant($tail) !== [] && self::returns($head, $tail)) {
+            if (self::returns($head, $tail)) {
                 return self::returning($head, $tail);
             }
         }
@@ -42,7 +42,7 @@ final class Result
 
     private static function returns(string $head, string $tail): bool
     {
-        return trim($tail) !== '' && Tokens::significant($tail) !== [] && Tokens::parseError("{$head}return {$tail}\n;") === null;
+        return Tokens::significant($tail) !== [] && Tokens::parseError("{$head}return {$tail}\n;") === null;
     }
 
     /** @return array{code: string, shows: 'value'|'non-null'|'nothing'} */
