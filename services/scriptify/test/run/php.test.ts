@@ -60,6 +60,14 @@ describe.skipIf(!(await hasDocker())).concurrent('a method in php', () => {
     expect((await php.run(['\\App\\Typed::nested', ...words])).stdout).toBe('"array stdClass"\n')
   })
 
+  it('says what a stdClass takes, with 2', async () => {
+    expect(await php.run(['\\App\\Typed::standard', '--arg', '[1]'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'Argument 1, "[1]", does not fit <value: stdClass>: give a JSON object\n',
+    })
+  })
+
   it('gets arrays for objects where any value fits', async () => {
     const words = ['--json-arg', '{"b":{"c":{}}}', '--print']
     expect((await php.run(['\\App\\Typed::arrays', ...words])).stdout).toBe('"array"\n')

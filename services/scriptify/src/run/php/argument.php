@@ -148,6 +148,10 @@ final class Argument
             $names = array_map(static fn (\UnitEnum $case): string => (string) ($case instanceof \BackedEnum ? $case->value : $case->name), $name::cases());
             return ': give ' . implode(', ', $names);
         }
-        return is_a($name, \DateTimeInterface::class, true) ? ': give a date' : ': such an object cannot be given';
+        return match (true) {
+            $name === \stdClass::class => ': give a JSON object',
+            is_a($name, \DateTimeInterface::class, true) => ': give a date',
+            default => ': such an object cannot be given',
+        };
     }
 }

@@ -46,6 +46,11 @@ final class Typed
         return $value;
     }
 
+    public function standard(\stdClass $value): \stdClass
+    {
+        return $value;
+    }
+
     public function nested(object $value): string
     {
         return get_debug_type($value->a) . ' ' . get_debug_type($value->b->c);
