@@ -80,7 +80,7 @@ describe.skipIf(!hasDocker()).each(inject('combinations'))('a forgotten password
     await hanging.ready()
     const user = await flow.newUser()
     await flow.request(user.email)
-    await waitFor(() => mailbox.hanging > 0)
+    await waitFor(() => mailbox.hangingMails > 0)
     expect(await hanging.kill('SIGTERM')).toBe(0)
     mailbox.hangs = false
     flow.worker = await flow.startWorker()

@@ -14,9 +14,10 @@ export interface Mailbox {
   answers: Map<string, number[]>
   /** How long the server takes to accept a mail, in milliseconds. */
   delayMs: number
-  /** Whether it stops answering once it has received the recipient, and for how many mails it has. */
+  /** Whether the server stops answering once it has received the recipient. */
   hangs: boolean
-  hanging: number
+  /** How many mails the server has left unanswered because it hangs. */
+  hangingMails: number
   goDown(): Promise<void>
   comeUp(): Promise<void>
   to(address: string): Email[]
@@ -37,7 +38,7 @@ export async function openMailbox(host = '127.0.0.1'): Promise<Mailbox> {
       closeTimeout: CLOSE_TIMEOUT_MS,
       onRcptTo: ({ address }, _session, callback) => {
         if (mailbox.hangs) {
-          mailbox.hanging++
+          mailbox.hangingMails++
           return
         }
         const code = mailbox.answers.get(address)?.shift() ?? 250
@@ -72,7 +73,7 @@ export async function openMailbox(host = '127.0.0.1'): Promise<Mailbox> {
     answers: new Map(),
     delayMs: 0,
     hangs: false,
-    hanging: 0,
+    hangingMails: 0,
     goDown: () => new Promise((resolve) => server.close(() => resolve())),
     async comeUp() {
       if (!server.server.listening) server = await listen()
