@@ -1,12 +1,12 @@
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Database, Statement } from '@latchkey/shared/database/database.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
-import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { TOTP } from 'otpauth'
 import { HTTP_ROWS, type HttpRow } from './rows.ts'
 import type { HostName } from './run/hosts.ts'
 import { signTokens } from './run/load.ts'
+import { storeUser } from './run/store-user.ts'
 import { PASSWORD, type Target } from './run/target.ts'
 
 /** A request, and the status of its answer. */
@@ -164,18 +164,10 @@ function toRoundTripRow({ name, path, order }: HttpRow, target: Target): RoundTr
 }
 
 /** What rows need before a request: a user that no other request has changed, and the code of a mail. */
-function createSteps(db: Database, { jwtSecret, mailSecret, issuer }: Target) {
-  const sealer = createSealer(Buffer.from(mailSecret, 'base64'))
+function createSteps(db: Database, target: Target) {
+  const sealer = createSealer(Buffer.from(target.mailSecret, 'base64'))
   return {
-    /** Stores a user with the password `PASSWORD`; resolves with its e-mail and the header of a token. */
-    async aUser() {
-      const username = randomName()
-      const email = `${username}@example.com`
-      const passwordHash = hash('sha1', PASSWORD)
-      const userid = await createUserRepository(db).insert({ username, email, passwordHash })
-      const [authorization] = signTokens({ secret: jwtSecret, issuer, userids: [userid], count: 1 })
-      return { email, authorization }
-    },
+    aUser: () => storeUser(db, target),
     async codeTo(email: string): Promise<string | undefined> {
       const [mail] = await db.query<{ id: unknown; payload: string }>(FIND_MAIL, [`%${email}%`])
       if (!mail) throw new Error(`No mail to ${email} was accepted`)

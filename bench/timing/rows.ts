@@ -1,7 +1,5 @@
-import { hash, randomUUID } from 'node:crypto'
 import type { Database } from '@latchkey/shared/database/database.ts'
-import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { signTokens } from '../run/load.ts'
+import { storeUser } from '../run/store-user.ts'
 import { PASSWORD, type Target } from '../run/target.ts'
 
 /** What an e-mail may be. Requests about all kinds of a row must take the same time. */
@@ -140,7 +138,7 @@ function createChangeRow(
     status,
     lanes: 4,
     async prepare() {
-      authorization = await storeUser(db, target)
+      authorization = (await storeUser(db, target)).authorization
     },
     request: (email) => ({
       method: 'PUT',
@@ -161,7 +159,7 @@ function createConfirmChangeRow(db: Database, target: Target): Row {
     lanes: 1,
     async prepare(emails, send) {
       await forEachEmail(emails, async (email) => {
-        const authorization = await storeUser(db, target)
+        const { authorization } = await storeUser(db, target)
         authorizations.set(email, authorization)
         const body = { email, currentPassword: PASSWORD }
         await send({ method: 'PUT', path: '/profile', body, authorization })
@@ -181,15 +179,6 @@ async function forEachEmail({ unknown, known }: Emails, work: (email: string) =>
     for (const email of emails) await work(email)
   }
   await Promise.all(Array.from({ length: PREPARED_TOGETHER }, lane))
-}
-
-/** Stores a user with the password `PASSWORD`; resolves with the Authorization header of its token. */
-async function storeUser(db: Database, { jwtSecret, issuer }: Target): Promise<string | undefined> {
-  const username = randomUUID().slice(0, 18)
-  const user = { username, email: `${username}@example.com`, passwordHash: hash('sha1', PASSWORD) }
-  const userid = await createUserRepository(db).insert(user)
-  const [authorization] = signTokens({ secret: jwtSecret, issuer, userids: [userid], count: 1 })
-  return authorization
 }
 
 const post = (path: string, body: object): TimedRequest => ({ method: 'POST', path, body })
