@@ -20,7 +20,7 @@ const EVERY_FEATURE = {
   FACTOR_SECRET: randomBytes(32).toString('base64'),
 }
 
-/** What is measured: Latchkey, its peer, and the limit of what both are made of. */
+/** The servers that are measured: Latchkey, its peer, and plain Fastify, on which both are built. */
 export const HOSTS = {
   latchkey: { file: LATCHKEY, settings: { PASSWORD_HASH: 'argon2id' } },
   'latchkey, PASSWORD_HASH=sha1': { file: LATCHKEY, settings: { PASSWORD_HASH: 'sha1' } },

@@ -9,16 +9,16 @@ export interface Run {
   number: number
   /** The moment after which the windows of the limits may end; later steps do nothing. */
   endsAt: number
-  /** New passwords so far: each is another. */
+  /** How many new passwords the run has used so far; each password is new. */
   passwords: number
 }
 
-/** E-mails that the steps name: the first belong to the users, the others are unknown at first. */
+/** How many e-mails the steps name; the first ones belong to the users, the others are unknown at first. */
 const EMAILS = 5
 export const USERS = 3
 const CLIENTS = 4
 
-/** Wrong codes before the right one: none, or as many as may be tried. */
+/** Returns how many wrong codes a step sends before the right one: none, or as many as may be tried. */
 export const guessesBefore = ({ choice }: Pick<Given, 'choice'>): number =>
   choice % 5 ? 0 : SETTINGS.resetAttempts
 
@@ -55,7 +55,7 @@ export function stepContext(model: AccountModel, run: Run, values: Given) {
     model,
     replicas,
     email: isUpperCase ? plain.toUpperCase() : plain,
-    /** One that nobody has. */
+    /** An e-mail that no user has. */
     freeEmail:
       range(EMAILS + 2)
         .map((index) => emailOf(number, index))

@@ -18,7 +18,7 @@ export const post = (app: Pick<TestApp, 'server'>, url: string, payload: object,
 
 export interface Enrolled {
   secret: string
-  /** The token that was won by the first code. */
+  /** The access token that the confirmation of the factor returned. */
   token: string
   recoveryCodes: string[]
 }

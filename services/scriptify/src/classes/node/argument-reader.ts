@@ -7,7 +7,7 @@ export type ArgumentReader = (argument: unknown) => [value: unknown] | []
 /** The types that a file declares, by their names. */
 export type DeclaredTypes = ReadonlyMap<string, Node>
 
-/** Takes every value, and a text as it is, where nothing tells the type, as with an imported one. */
+/** Accepts every value, and returns a text as it is: for parameters whose type is unknown, such as an imported one. */
 export const readAnything: ArgumentReader = (argument) => [argument]
 
 const check = (fits: boolean, value: unknown): [unknown] | [] => (fits ? [value] : [])
@@ -52,7 +52,7 @@ const readExactly =
   (argument) =>
     check(argument === value || argument === text, value)
 
-/** The first that fits; a text stays one where that is allowed. */
+/** Reads by the first reader that fits; a text stays a text where a string is allowed. */
 const readFirst =
   (readers: readonly ArgumentReader[]): ArgumentReader =>
   (argument) => {
