@@ -36,8 +36,11 @@ export interface NewPassword {
   password: string
 }
 
-/** New passwords that a reset may have hashed. One is enough; the others are for calls that fail after the hash. */
-const MAX_HASHES = 5
+/**
+ * How many new passwords may be hashed beyond the attempts, which a code may have used up. One is enough: the others are
+ * for calls that fail after the hash.
+ */
+const HASHES_BEYOND_ATTEMPTS = 5
 
 const TOKEN_REFUSED = { code: 'reset_refused', name: 'reset.refused', reason: 'token' } as const
 
@@ -79,7 +82,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
 
   /** The database counts before the password is hashed, so that concurrent calls cannot exceed the maximum. */
   async function hashCounted(reset: Reset, password: string, address: string): Promise<string> {
-    if (!(await resets.countHash(reset.id, attempts + MAX_HASHES, new Date(databaseTime()))))
+    if (!(await resets.countHash(reset.id, attempts + HASHES_BEYOND_ATTEMPTS, new Date(databaseTime()))))
       throw resetRefused()
     // The token of a confirmed reset came from the owner's mailbox.
     return passwords.hash(password, { address, trust: 'known' })
