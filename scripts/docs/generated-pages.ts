@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { registerDependencyGauge } from '@latchkey/shared/health/dependency-gauge.ts'
 import { registerDispatchAge, registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
 import { Registry } from 'prom-client'
 import { readAlerts, renderPrometheusRule } from '../../monitoring/rules.ts'
@@ -69,6 +70,7 @@ function workerRegistry(): Registry {
     outbox: { findOldestUndispatched: async () => undefined },
     clock: Date.now,
   })
+  registerDependencyGauge(registry, { read: () => Promise.reject(new Error('not connected')) })
   registerQueueGauges(registry, {
     counts: () => Promise.reject(new Error('not connected')),
     memory: () => Promise.reject(new Error('not connected')),
