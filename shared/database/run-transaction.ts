@@ -47,20 +47,20 @@ async function repeatOnConflict<Result>(work: () => Promise<Result>, errors: Dri
 }
 
 /**
- * Why a transaction takes no further statement: the first one that failed, or its end. A later statement would run outside
- * of the transaction, or in that of another request.
+ * Creates the state of a transaction: open until its first statement that fails, or its end. A later statement would run
+ * outside of the transaction, or in that of another request.
  */
-export function createRefusal() {
-  let reason: { error: unknown } | undefined
+export function createTransactionState() {
+  let ended: { reason: unknown } | undefined
   return {
     /** Keeps the first reason, and returns it. */
-    refuse(error: unknown): unknown {
-      reason ??= { error }
-      return reason.error
+    end(reason: unknown): unknown {
+      ended ??= { reason }
+      return ended.reason
     },
-    /** Throws once there is a reason. */
-    check(): void {
-      if (reason) throw reason.error
+    /** Throws the reason once the transaction has ended. */
+    requireOpen(): void {
+      if (ended) throw ended.reason
     },
   }
 }

@@ -8,7 +8,12 @@ import {
   type SqlValue,
 } from '../database.ts'
 import { createQueryable, type Driver } from '../queryable.ts'
-import { createRefusal, repeatingStatements, runTransaction, transactionEnd } from '../run-transaction.ts'
+import {
+  createTransactionState,
+  repeatingStatements,
+  runTransaction,
+  transactionEnd,
+} from '../run-transaction.ts'
 import { toAppError, toFinalError, translating } from '../to-app-error.ts'
 import { openPool, type Pool, SESSION, type Step } from './pool.ts'
 import { LOCK_TIMEOUT_SECONDS, lockNotFree, withRowLock } from './row-lock.ts'
@@ -103,15 +108,15 @@ function toPositional(text: string, values: readonly SqlParameter[]): [sql: stri
 
 const transact = <Result>(pool: Pool, work: (step: Step) => Promise<Result>): Promise<Result> =>
   pool.use(async (step) => {
-    const refusal = createRefusal()
+    const state = createTransactionState()
     await step((connection) => connection.beginTransaction())
     try {
-      const result = await work(inOrder(step, refusal))
-      refusal.refuse(transactionEnd())
+      const result = await work(inOrder(step, state))
+      state.end(transactionEnd())
       await step((connection) => connection.commit())
       return result
     } catch (error) {
-      refusal.refuse(transactionEnd())
+      state.end(transactionEnd())
       // A broken connection cannot roll back, and need not: the server does.
       await step((connection) => connection.rollback()).catch(() => undefined)
       throw error
@@ -122,14 +127,14 @@ const transact = <Result>(pool: Pool, work: (step: Step) => Promise<Result>): Pr
  * Runs the steps of a transaction one after the other, and none after one that failed or after the end: a deadlock ends the
  * transaction on the server, and a later statement would be a transaction by itself.
  */
-function inOrder(step: Step, { check, refuse }: ReturnType<typeof createRefusal>): Step {
+function inOrder(step: Step, { requireOpen, end }: ReturnType<typeof createTransactionState>): Step {
   let previous: Promise<unknown> = Promise.resolve()
   return (work) => {
     const result = previous.then(() => {
-      check()
+      requireOpen()
       return step(work)
     })
-    previous = result.catch(refuse)
+    previous = result.catch(end)
     return result
   }
 }

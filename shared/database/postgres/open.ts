@@ -9,7 +9,12 @@ import {
 } from '../database.ts'
 import { readOnlyServer } from '../ping.ts'
 import { createQueryable, type Driver } from '../queryable.ts'
-import { createRefusal, repeatingStatements, runTransaction, transactionEnd } from '../run-transaction.ts'
+import {
+  createTransactionState,
+  repeatingStatements,
+  runTransaction,
+  transactionEnd,
+} from '../run-transaction.ts'
 import { endsConnection, toAppError, toFinalError, translating } from '../to-app-error.ts'
 import { postgresErrors } from './errors.ts'
 import { IS_READ_ONLY, isDirect, withStartUp } from './start-up.ts'
@@ -56,12 +61,12 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
         (afterCommit) =>
           withConnection(pool, (connection) =>
             connection.tx(async (task) => {
-              const refusal = createRefusal()
+              const state = createTransactionState()
               try {
-                const driver = createDriver(sendIn(task, refusal))
+                const driver = createDriver(sendIn(task, state))
                 return await work({ ...createQueryable(dialect, driver, toAppError), afterCommit })
               } finally {
-                refusal.refuse(transactionEnd())
+                state.end(transactionEnd())
               }
             }),
           ),
@@ -184,12 +189,12 @@ function collectTurns(pool: IDatabase<object>): Send {
 
 /** Runs a statement in a transaction, and none after one that failed or after the end. */
 const sendIn =
-  (task: ITask<object>, { check, refuse }: ReturnType<typeof createRefusal>): Send =>
+  (task: ITask<object>, { requireOpen, end }: ReturnType<typeof createTransactionState>): Send =>
   async (query) => {
-    check()
+    requireOpen()
     return task.result(query).catch((error) => {
       // What was sent behind a statement that failed fails with "current transaction is aborted".
-      throw refuse(error)
+      throw end(error)
     })
   }
 
