@@ -17,7 +17,7 @@ async function addAuthenticate(
 ): Promise<void> {
   await app.register(authenticate, {
     verifier: { verify: async (token) => claimsOf(token) },
-    validity: { check: async (claims) => claims },
+    validity: { requireValid: async (claims) => claims },
     auditOf: () => aClient().audit,
     roles: ['user', 'admin'],
     requireLogin: () => undefined,
@@ -117,7 +117,7 @@ describe('the token of a request', () => {
     await using app = Fastify()
     let required: unknown
     await addAuthenticate(app, {
-      validity: { check: async () => claimsOf(role) },
+      validity: { requireValid: async () => claimsOf(role) },
       requireLogin: (_claims, given) => {
         required = given
       },

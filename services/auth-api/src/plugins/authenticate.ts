@@ -52,7 +52,7 @@ declare module 'fastify' {
 
 export interface AuthenticateOptions {
   verifier: TokenVerifier
-  validity: Pick<TokenValidity, 'check'>
+  validity: Pick<TokenValidity, 'requireValid'>
   auditOf: (request: FastifyRequest) => RequestAudit
   /** The roles that a route may require. */
   roles: readonly string[]
@@ -83,7 +83,7 @@ export const authenticate = fp<AuthenticateOptions>(
       const roles = role === undefined ? undefined : [role].flat()
       return async (request) => {
         const signed = await verifier.verify(bearerToken(request))
-        const claims = required === 'signed' ? signed : await validity.check(signed, auditOf(request))
+        const claims = required === 'signed' ? signed : await validity.requireValid(signed, auditOf(request))
         if (roles && !roles.includes(claims.data.role))
           throw new AppError('forbidden', `The role ${formatRoles(roles)} is required`)
         const isOfRole = required !== 'signed' && secondFactorRoles.includes(claims.data.role)

@@ -55,17 +55,17 @@ const REVOKED = { code: 'invalid_token', message: 'The token was revoked' }
 describe('the validity of a token', () => {
   it('is read once per REVOCATION_CACHE, however many requests need it at the same time', async () => {
     const { validity, findStatus, deleteUser, passSeconds } = aValidity(5)
-    await Promise.all(Array.from({ length: 20 }, () => validity.check(CLAIMS, audit)))
+    await Promise.all(Array.from({ length: 20 }, () => validity.requireValid(CLAIMS, audit)))
     expect(findStatus).toHaveBeenCalledTimes(1)
     deleteUser()
     passSeconds(5)
-    expect(await validity.check(CLAIMS, audit)).toBe(CLAIMS)
+    expect(await validity.requireValid(CLAIMS, audit)).toBe(CLAIMS)
     expect(findStatus).toHaveBeenCalledTimes(1)
     expect(validity.checks()).toEqual({ memory: 20, database: 1 })
 
     passSeconds(0.001)
-    await expect(validity.check(CLAIMS, audit)).rejects.toMatchObject(REVOKED)
-    await expect(validity.check(CLAIMS, audit)).rejects.toMatchObject(REVOKED)
+    await expect(validity.requireValid(CLAIMS, audit)).rejects.toMatchObject(REVOKED)
+    await expect(validity.requireValid(CLAIMS, audit)).rejects.toMatchObject(REVOKED)
     expect(findStatus).toHaveBeenCalledTimes(2)
   })
 
@@ -76,12 +76,12 @@ describe('the validity of a token', () => {
       await isRead
       return { user: undefined, refreshedUntil: undefined, isSessionRevoked: false }
     })
-    const earlier = validity.check(CLAIMS, audit)
+    const earlier = validity.requireValid(CLAIMS, audit)
     validity.forget(CLAIMS)
-    expect(await validity.check(CLAIMS, audit)).toBe(CLAIMS)
+    expect(await validity.requireValid(CLAIMS, audit)).toBe(CLAIMS)
     end()
     await expect(earlier).rejects.toMatchObject(REVOKED)
-    expect(await validity.check(CLAIMS, audit), 'as it was read last').toBe(CLAIMS)
+    expect(await validity.requireValid(CLAIMS, audit), 'as it was read last').toBe(CLAIMS)
     expect(findStatus).toHaveBeenCalledTimes(2)
   })
 
@@ -89,12 +89,12 @@ describe('the validity of a token', () => {
     const { validity, findStatus } = aValidity(5)
     const { promise: isDown, reject: end } = Promise.withResolvers<never>()
     findStatus.mockImplementationOnce(() => isDown)
-    const earlier = validity.check(CLAIMS, audit)
+    const earlier = validity.requireValid(CLAIMS, audit)
     validity.forget(CLAIMS)
-    await validity.check(CLAIMS, audit)
+    await validity.requireValid(CLAIMS, audit)
     end(new Error('down'))
     await expect(earlier).rejects.toThrow('down')
-    await validity.check(CLAIMS, audit)
+    await validity.requireValid(CLAIMS, audit)
     expect(findStatus).toHaveBeenCalledTimes(2)
   })
 
@@ -104,19 +104,19 @@ describe('the validity of a token', () => {
       { ...CLAIMS, jti: 'two' },
       { ...CLAIMS, jti: 'three', sid: 'another' },
     ]
-    for (const claims of [CLAIMS, later, elsewhere]) await validity.check(claims, audit)
+    for (const claims of [CLAIMS, later, elsewhere]) await validity.requireValid(claims, audit)
     revokeSession()
     validity.forgetSession(sessionIdOf(CLAIMS))
     for (const claims of [CLAIMS, later])
-      await expect(validity.check(claims, audit)).rejects.toMatchObject(REVOKED)
-    expect(await validity.check(elsewhere, audit)).toBe(elsewhere)
+      await expect(validity.requireValid(claims, audit)).rejects.toMatchObject(REVOKED)
+    expect(await validity.requireValid(elsewhere, audit)).toBe(elsewhere)
   })
 
   it('is read again after a read that failed', async () => {
     const { validity, findStatus } = aValidity(5)
     findStatus.mockRejectedValueOnce(new Error('down'))
-    await expect(validity.check(CLAIMS, audit)).rejects.toThrow('down')
-    expect(await validity.check(CLAIMS, audit)).toBe(CLAIMS)
+    await expect(validity.requireValid(CLAIMS, audit)).rejects.toThrow('down')
+    expect(await validity.requireValid(CLAIMS, audit)).toBe(CLAIMS)
     expect(findStatus).toHaveBeenCalledTimes(2)
   })
 
@@ -127,41 +127,41 @@ describe('the validity of a token', () => {
       passSeconds(4)
       return status
     })
-    await validity.check(CLAIMS, audit)
+    await validity.requireValid(CLAIMS, audit)
     passSeconds(1)
-    await validity.check(CLAIMS, audit)
+    await validity.requireValid(CLAIMS, audit)
     expect(findStatus).toHaveBeenCalledTimes(2)
     passSeconds(0.001)
-    await validity.check(CLAIMS, audit)
+    await validity.requireValid(CLAIMS, audit)
     expect(findStatus).toHaveBeenCalledTimes(3)
   })
 
   it('ends with the grace after its refresh, and a use after that ends its session once', async () => {
     const { validity, refreshUntil, revokeReused, passSeconds } = aValidity(5)
     refreshUntil(1_002_000)
-    expect(await validity.check(CLAIMS, audit)).toBe(CLAIMS)
+    expect(await validity.requireValid(CLAIMS, audit)).toBe(CLAIMS)
     passSeconds(1.999)
-    expect(await validity.check(CLAIMS, audit), 'within the grace').toBe(CLAIMS)
+    expect(await validity.requireValid(CLAIMS, audit), 'within the grace').toBe(CLAIMS)
     expect(revokeReused).not.toHaveBeenCalled()
     passSeconds(0.001)
     for (const attempt of ['first', 'second'])
-      await expect(validity.check(CLAIMS, audit), attempt).rejects.toMatchObject(REVOKED)
+      await expect(validity.requireValid(CLAIMS, audit), attempt).rejects.toMatchObject(REVOKED)
     expect(revokeReused).toHaveBeenCalledExactlyOnceWith({ claims: CLAIMS, audit })
   })
 
   it('of one token says nothing about another token of the user', async () => {
     const { validity, revokeSession } = aValidity(5)
-    await validity.check(CLAIMS, audit)
+    await validity.requireValid(CLAIMS, audit)
     revokeSession()
-    await expect(validity.check({ ...CLAIMS, jti: 'two' }, audit)).rejects.toMatchObject(REVOKED)
-    expect(await validity.check(CLAIMS, audit)).toBe(CLAIMS)
+    await expect(validity.requireValid({ ...CLAIMS, jti: 'two' }, audit)).rejects.toMatchObject(REVOKED)
+    expect(await validity.requireValid(CLAIMS, audit)).toBe(CLAIMS)
   })
 
   it('is read for each request when REVOCATION_CACHE is 0', async () => {
     const { validity, findStatus, deleteUser } = aValidity(0)
-    await validity.check(CLAIMS, audit)
+    await validity.requireValid(CLAIMS, audit)
     deleteUser()
-    await expect(validity.check(CLAIMS, audit)).rejects.toMatchObject(REVOKED)
+    await expect(validity.requireValid(CLAIMS, audit)).rejects.toMatchObject(REVOKED)
     expect(findStatus).toHaveBeenCalledTimes(2)
   })
 })

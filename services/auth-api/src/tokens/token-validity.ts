@@ -88,7 +88,7 @@ export function createTokenValidity({
      * Resolves with the current claims. Throws `invalid_token` when the token was revoked; a token that is used again after
      * its refresh ends its session too.
      */
-    async check(claims: Claims, audit: RequestAudit): Promise<Claims> {
+    async requireValid(claims: Claims, audit: RequestAudit): Promise<Claims> {
       const status = await find(claims)
       const { role } = status
       if (role === undefined) throw revokedToken()
