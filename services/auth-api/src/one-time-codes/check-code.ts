@@ -1,6 +1,5 @@
 import type { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
-import { z } from 'zod'
 import type { CodeRepository, StoredCode } from './code-repository.ts'
 import type { CodeSecrets } from './code-secrets.ts'
 
@@ -43,14 +42,3 @@ export function createCheckCode<Code extends StoredCode & { tokenHash?: string }
     return stored
   }
 }
-
-/** The schema of the token that a request for a code was answered with. It is not an access token. */
-export const requestToken = () =>
-  z.string('must be a string').min(1, 'must not be empty').max(256, 'is too long')
-
-/** The schema of a code that was mailed. */
-export const sixDigitCode = () =>
-  z
-    .string('must be a string of six digits')
-    .regex(/^[0-9]{6}$/, 'must be six digits')
-    .describe('The code of the mail.')
