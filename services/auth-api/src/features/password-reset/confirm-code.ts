@@ -2,13 +2,13 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Client } from '../../client.ts'
 import type { AttemptCode } from '../../one-time-codes/attempt-code.ts'
-import type { CheckCode } from '../../one-time-codes/check-code.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
+import type { RequireCode } from '../../one-time-codes/require-code.ts'
 import type { Reset, ResetRepository } from './reset-repository.ts'
 
 export interface ConfirmCodeDependencies {
   attemptCode: AttemptCode
-  checkCode: CheckCode<Reset>
+  requireCode: RequireCode<Reset>
   resets: Pick<ResetRepository, 'confirm'>
   secrets: Pick<CodeSecrets, 'newToken' | 'hash'>
   databaseTime: Clock
@@ -29,10 +29,10 @@ const CODE_REFUSED = { code: 'reset_refused', name: 'reset.refused', reason: 'co
  * every fault, and `rate_limited`.
  */
 export const createConfirmCode =
-  ({ attemptCode, checkCode, resets, secrets, databaseTime }: ConfirmCodeDependencies) =>
+  ({ attemptCode, requireCode, resets, secrets, databaseTime }: ConfirmCodeDependencies) =>
   (given: CodeConfirmation, client: Client): Promise<string> =>
     attemptCode(client, given.email, CODE_REFUSED, async () => {
-      const { id, userid } = await checkCode(given.email, given)
+      const { id, userid } = await requireCode(given.email, given)
       const token = given.token ?? secrets.newToken()
       if (!(await resets.confirm(id, new Date(databaseTime()), secrets.hash(id, token)))) throw resetRefused()
       client.audit.report({ name: 'reset.confirmed', userid })

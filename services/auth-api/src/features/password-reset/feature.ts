@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
-import { createCheckCode } from '../../one-time-codes/check-code.ts'
+import { createRequireCode } from '../../one-time-codes/require-code.ts'
 import { createResetCounter } from '../../service-metrics.ts'
 import { createConfirmCode, resetRefused } from './confirm-code.ts'
 import { createRequestReset } from './request-reset.ts'
@@ -28,8 +28,14 @@ export async function addPasswordReset(app: FastifyInstance, config: Config, cor
     ttlSeconds,
     databaseTime,
   })
-  const checkCode = createCheckCode({ codes: resets, secrets, attempts, refusal: resetRefused, databaseTime })
-  const confirmCode = createConfirmCode({ attemptCode, checkCode, resets, secrets, databaseTime })
+  const requireCode = createRequireCode({
+    codes: resets,
+    secrets,
+    attempts,
+    refusal: resetRefused,
+    databaseTime,
+  })
+  const confirmCode = createConfirmCode({ attemptCode, requireCode, resets, secrets, databaseTime })
   const setPassword = createSetPassword({
     attemptCode,
     transaction,

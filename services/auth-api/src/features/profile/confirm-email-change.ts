@@ -5,7 +5,7 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { LoggedInClient } from '../../client.ts'
 import type { AttemptCode } from '../../one-time-codes/attempt-code.ts'
-import type { CheckCode } from '../../one-time-codes/check-code.ts'
+import type { RequireCode } from '../../one-time-codes/require-code.ts'
 import type { LockUser } from '../../tokens/token-validity.ts'
 import type { ApplyEmailChange } from './apply-email-change.ts'
 import type { EmailChange, EmailChangeRepository } from './email-change-repository.ts'
@@ -15,7 +15,7 @@ export interface ConfirmEmailChangeDependencies {
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'findById'>
   changesIn: (transaction: Queryable) => Pick<EmailChangeRepository, 'use'>
-  checkCode: CheckCode<EmailChange>
+  requireCode: RequireCode<EmailChange>
   lockUser: LockUser
   applyEmailChange: ApplyEmailChange
   databaseTime: Clock
@@ -29,7 +29,7 @@ export type ConfirmEmailChange = (code: string, client: LoggedInClient) => Promi
  * `rate_limited`.
  */
 export function createConfirmEmailChange(dependencies: ConfirmEmailChangeDependencies): ConfirmEmailChange {
-  const { attemptCode, checkCode, transaction, usersIn, changesIn } = dependencies
+  const { attemptCode, requireCode, transaction, usersIn, changesIn } = dependencies
   const { lockUser, applyEmailChange, databaseTime } = dependencies
 
   return (code, client) => {
@@ -40,7 +40,7 @@ export function createConfirmEmailChange(dependencies: ConfirmEmailChangeDepende
       userid: claims.sub,
     } as const
     return attemptCode(client, claims.sub, refusal, async () => {
-      const change = await checkCode(claims.sub, { code })
+      const change = await requireCode(claims.sub, { code })
       return transaction(async (db) => {
         const user = await lockUser(db, claims)
         if (!(await changesIn(db).use(change.id, new Date(databaseTime())))) throw emailChangeRefused()

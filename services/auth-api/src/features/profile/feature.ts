@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
-import { createCheckCode } from '../../one-time-codes/check-code.ts'
+import { createRequireCode } from '../../one-time-codes/require-code.ts'
 import { createApplyEmailChange } from './apply-email-change.ts'
 import { createChangeEmail } from './change-email.ts'
 import { createConfirmEmailChange, emailChangeRefused } from './confirm-email-change.ts'
@@ -47,7 +47,7 @@ function createEmailChange({ profile, reset }: Config, core: Core) {
   const changesIn = createEmailChangeRepository
   const secrets = core.codeSecretsFor('email')
   const apply = createApplyEmailChange({ usersIn, notify, databaseTime })
-  const checkCode = createCheckCode({
+  const requireCode = createRequireCode({
     codes: changesIn(db),
     secrets,
     attempts,
@@ -77,7 +77,7 @@ function createEmailChange({ profile, reset }: Config, core: Core) {
       transaction,
       usersIn,
       changesIn,
-      checkCode,
+      requireCode,
       lockUser,
       applyEmailChange: apply,
       databaseTime,

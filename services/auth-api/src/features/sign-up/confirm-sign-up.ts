@@ -6,7 +6,7 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { Client } from '../../client.ts'
 import type { AttemptCode } from '../../one-time-codes/attempt-code.ts'
-import type { CheckCode } from '../../one-time-codes/check-code.ts'
+import type { RequireCode } from '../../one-time-codes/require-code.ts'
 import type { IssuedToken, IssueToken, TokenUser } from '../../tokens/issue-token.ts'
 import type { SignUp, SignUpRepository } from './sign-up-repository.ts'
 
@@ -15,7 +15,7 @@ export interface ConfirmSignUpDependencies {
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'insert' | 'setProperty'>
   signUpsIn: (transaction: Queryable) => Pick<SignUpRepository, 'use'>
-  checkCode: CheckCode<SignUp>
+  requireCode: RequireCode<SignUp>
   issueToken: IssueToken
   clock: Clock
   /** The clock of the database, by which another replica may have stored when the code ends. */
@@ -38,7 +38,7 @@ export interface SignUpConfirmation {
  * `rate_limited`.
  */
 export function createConfirmSignUp(dependencies: ConfirmSignUpDependencies) {
-  const { attemptCode, checkCode, transaction, usersIn, signUpsIn } = dependencies
+  const { attemptCode, requireCode, transaction, usersIn, signUpsIn } = dependencies
   const { issueToken, clock, databaseTime } = dependencies
 
   const createUser = (pending: SignUp, username: string, audit: Pick<RequestAudit, 'write'>) =>
@@ -58,7 +58,7 @@ export function createConfirmSignUp(dependencies: ConfirmSignUpDependencies) {
   return (given: SignUpConfirmation, client: Client): Promise<IssuedToken> =>
     attemptCode(client, given.email, { code: 'signup_refused', name: 'signup.refused' }, async () => {
       const { audit } = client
-      const pending = await checkCode(given.email, given)
+      const pending = await requireCode(given.email, given)
       const readAt = toNumericDate(clock())
       const username = given.username ?? pending.username
       const user = await createUser(pending, username, audit).catch(asRefusal)

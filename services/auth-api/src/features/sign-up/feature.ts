@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
-import { createCheckCode } from '../../one-time-codes/check-code.ts'
+import { createRequireCode } from '../../one-time-codes/require-code.ts'
 import { createConfirmSignUp, signUpRefused } from './confirm-sign-up.ts'
 import { createRequestSignUp } from './request-sign-up.ts'
 import { signUpRoutes } from './routes.ts'
@@ -28,7 +28,7 @@ export async function addSignUp(app: FastifyInstance, config: Config, core: Core
     ttlSeconds,
     databaseTime,
   })
-  const checkCode = createCheckCode({
+  const requireCode = createRequireCode({
     codes: signUpsIn(db),
     secrets,
     attempts,
@@ -41,7 +41,7 @@ export async function addSignUp(app: FastifyInstance, config: Config, core: Core
     transaction,
     usersIn,
     signUpsIn,
-    checkCode,
+    requireCode,
     issueToken,
     clock,
     databaseTime,

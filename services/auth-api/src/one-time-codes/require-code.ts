@@ -3,7 +3,7 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { CodeRepository, StoredCode } from './code-repository.ts'
 import type { CodeSecrets } from './code-secrets.ts'
 
-export interface CheckCodeDependencies<Code> {
+export interface RequireCodeDependencies<Code> {
   codes: Pick<CodeRepository<Code>, 'find' | 'countAttempt'>
   secrets: Pick<CodeSecrets, 'isHashOf'>
   /** Number of codes that may be tried. */
@@ -20,16 +20,19 @@ export interface GivenCode {
   token?: string | undefined
 }
 
-export type CheckCode<Code> = (key: string, given: GivenCode) => Promise<Code>
+export type RequireCode<Code> = (key: string, given: GivenCode) => Promise<Code>
 
-/** Creates the function that checks a mailed code, and returns its row. The caller then marks the row as used. */
-export function createCheckCode<Code extends StoredCode & { tokenHash?: string }>({
+/**
+ * Creates the function that counts an attempt at a mailed code, and returns its row. It throws what `refusal` creates unless
+ * the code is right. The caller then marks the row as used.
+ */
+export function createRequireCode<Code extends StoredCode & { tokenHash?: string }>({
   codes,
   secrets,
   attempts,
   refusal,
   databaseTime,
-}: CheckCodeDependencies<Code>): CheckCode<Code> {
+}: RequireCodeDependencies<Code>): RequireCode<Code> {
   return async (key, { code, token }) => {
     const found = await codes.find(key)
     const stored = found.find(
