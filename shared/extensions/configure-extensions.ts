@@ -15,7 +15,7 @@ export function configureExtensions(
   extensions: readonly LoadedExtension[],
   environment: Environment,
 ): ConfiguredExtension[] {
-  const faults: string[] = extensions.flatMap((extension) => findMisspeltNames(extension, environment))
+  const faults: string[] = extensions.flatMap((extension) => findNameFaults(extension, environment))
   const configured = extensions.map((extension) => {
     const read = Object.entries(extension.settings).map(
       ([name, setting]) => [name, readSetting(name, setting, environment)] as const,
@@ -27,8 +27,8 @@ export function configureExtensions(
   return configured
 }
 
-/** Finds misspelt names of settings, in the process environment too, since the prefix belongs to the extension. */
-function findMisspeltNames({ name, settings }: LoadedExtension, environment: Environment): string[] {
+/** Describes each misspelt name of a setting, in the process environment too, since the prefix belongs to the extension. */
+function findNameFaults({ name, settings }: LoadedExtension, environment: Environment): string[] {
   const given = Object.keys(environment).filter((each) => each.startsWith(settingPrefix(name)))
   return given.flatMap((each) => {
     const meant = findMisspelt(each, Object.keys(settings))

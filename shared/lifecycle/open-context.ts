@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { findMisspeltNames, loadConfig } from '../settings/environment.ts'
+import { findNameFaults, loadConfig } from '../settings/environment.ts'
 import type { Environment } from '../settings/setting.ts'
 import { SettingsError } from '../settings/settings-error.ts'
 import { createLogger } from '../telemetry/logger.ts'
@@ -42,16 +42,16 @@ export async function openContext<Settings extends { config: CommonConfig }>(
   lifecycle: Lifecycle,
   { name, processEnvironment, readSettings, timeoutMessage }: ServiceOptions<Settings>,
 ): Promise<Settings & ServiceContext> {
-  const misspelt = findMisspeltNames(processEnvironment, 'the environment')
+  const nameFaults = findNameFaults(processEnvironment, 'the environment')
   const { environment, config: settings } = await loadConfig(readSettings, processEnvironment)
   if (process.argv.includes(CHECK_SETTINGS)) {
-    if (misspelt.length > 0) throw new SettingsError(misspelt)
+    if (nameFaults.length > 0) throw new SettingsError(nameFaults)
     process.exit()
   }
   const { log, shutdown } = settings.config
   let tracing: Tracing | undefined
   const logger = createLogger(name, log.level, undefined, () => tracing?.logFields() ?? {})
-  for (const fault of misspelt) logger.warn(fault)
+  for (const fault of nameFaults) logger.warn(fault)
   const timeoutMs = ((shutdown.delaySeconds ?? 0) + shutdown.graceSeconds) * 1000
   lifecycle.configureStop({ logger, timeoutMs, timeoutMessage })
   tracing = await lifecycle.open(

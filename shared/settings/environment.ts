@@ -115,7 +115,7 @@ function readExtensionFile({ name, dir }: ExtensionFolder, environment: string):
 function readOwnFile(...file: Parameters<typeof readFile>): Read {
   const [, shownAs] = file
   const read = readFile(...file)
-  return { ...read, faults: [...read.faults, ...findMisspeltNames(read.environment, shownAs)] }
+  return { ...read, faults: [...read.faults, ...findNameFaults(read.environment, shownAs)] }
 }
 
 function readFile(path: string, shownAs: string, { isOptional = false } = {}): Read {
@@ -131,8 +131,8 @@ function readFile(path: string, shownAs: string, { isOptional = false } = {}): R
 /** Shorter names have too many neighbours. */
 const LONG_NAMES = Object.keys(SETTINGS).filter((name) => name.length >= 6)
 
-/** What is wrong with the names in `source` that are almost those of settings. */
-export const findMisspeltNames = (environment: Environment, source: string): string[] =>
+/** Describes each name in `source` that is almost the name of a setting. */
+export const findNameFaults = (environment: Environment, source: string): string[] =>
   Object.keys(environment).flatMap((name) => {
     const meant = findMisspelt(name, LONG_NAMES)
     return meant ? [`${name} in ${source} is not a setting. Did you mean ${meant}?`] : []
