@@ -11,7 +11,7 @@ import type { RequestEmailChange } from './request-email-change.ts'
 
 export interface ChangeEmailDependencies {
   /** Whether another mailbox has to be confirmed by a code: EMAIL_CHANGE is `confirmed`. */
-  isConfirmed: boolean
+  requiresConfirmation: boolean
   db: Queryable
   getTokenUser: GetTokenUser
   /** Throws for a user with a second factor who has not logged in with it recently. */
@@ -26,10 +26,11 @@ export type ChangeEmail = ReturnType<typeof createChangeEmail>
 
 /** Creates the functions that change an e-mail: at once, or by the code of a mail to the new address. */
 export function createChangeEmail(dependencies: ChangeEmailDependencies) {
-  const { isConfirmed, db, getTokenUser, requireFreshFactor } = dependencies
+  const { requiresConfirmation, db, getTokenUser, requireFreshFactor } = dependencies
   const { requireCurrentPassword, limits, requestEmailChange, applyEmailChange } = dependencies
 
-  const needsCode = (user: User, email: string): boolean => isConfirmed && !isSameMailbox(user, email)
+  const needsCode = (user: User, email: string): boolean =>
+    requiresConfirmation && !isSameMailbox(user, email)
 
   /**
    * Changes the e-mail, or mails a code that confirms it; throws `email_taken`. Decides by the user that the transaction has
@@ -52,7 +53,7 @@ export function createChangeEmail(dependencies: ChangeEmailDependencies) {
     update: () => Promise<Result>,
   ): Promise<Result> {
     const { request, claims } = client
-    if (!isConfirmed) return limits.limitTakenEmails(request, claims.sub, update)
+    if (!requiresConfirmation) return limits.limitTakenEmails(request, claims.sub, update)
     const user = await getTokenUser(db, claims)
     if (!needsCode(user, email)) return update()
     if (currentPassword === undefined)

@@ -56,7 +56,7 @@ function createEmailChange({ profile, reset }: Config, core: Core) {
   })
   return {
     ...createChangeEmail({
-      isConfirmed: profile.emailChange === 'confirmed',
+      requiresConfirmation: profile.emailChange === 'confirmed',
       db,
       getTokenUser,
       requireFreshFactor,
