@@ -1,10 +1,10 @@
-import type { Queryable } from '@latchkey/shared/database/database.ts'
+import type { Queryable, Transaction } from '@latchkey/shared/database/database.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoggedInClient } from '../../client.ts'
 import type { Limits } from '../../limits/limits.ts'
 import { type RequireCurrentPassword, wrongPassword } from '../../require-current-password.ts'
 import { roundUpDuration } from '../../round-up-duration.ts'
-import type { Claims } from '../../tokens/claims.ts'
+import type { Caller, Claims } from '../../tokens/claims.ts'
 import type { GetTokenUser } from '../../tokens/token-validity.ts'
 import { type ApplyEmailChange, isSameMailbox } from './apply-email-change.ts'
 import type { RequestEmailChange } from './request-email-change.ts'
@@ -36,7 +36,12 @@ export function createChangeEmail(dependencies: ChangeEmailDependencies) {
    * Changes the e-mail, or mails a code that confirms it; throws `email_taken`. Decides by the user that the transaction has
    * locked: the e-mail may have changed since the guards.
    */
-  const changeEmail: ApplyEmailChange = async (transaction, user, email, caller) => {
+  async function changeEmail(
+    transaction: Transaction,
+    user: User,
+    email: string,
+    caller: Caller,
+  ): Promise<void> {
     requireFreshFactor(user, caller.claims)
     await (needsCode(user, email)
       ? requestEmailChange(transaction, user, email, caller.audit)
