@@ -16,7 +16,7 @@ import { createUpdateProfile } from './update-profile.ts'
 export async function addProfile(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { db, transaction, usersIn, databaseClock, callerOf } = core
   const databaseTime = databaseClock.now
-  const { changeEmail, guardEmailChange, confirmEmailChange } = createEmailChange(config, core)
+  const { changeEmail, guardEmailChange, confirmEmailChange } = createEmailChangeSteps(config, core)
   const getProfile = createGetProfile({ profiles: createProfileRepository(db), databaseTime })
   const updateProfile = createUpdateProfile({
     transaction,
@@ -36,8 +36,8 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
   })
 }
 
-/** Creates the functions that change an e-mail: at once, or by the code of a mail to the new address where EMAIL_CHANGE says so. */
-function createEmailChange({ profile, reset }: Config, core: Core) {
+/** Creates the steps of a change of e-mail: its guard, the change at once or the mail with a code, and the confirmation. */
+function createEmailChangeSteps({ profile, reset }: Config, core: Core) {
   const { db, transaction, usersIn, mails, notify, limits, attemptCode } = core
   const { requireFreshFactor, requireCurrentPassword } = core
   // One replica stores when a code ends, and another one may check it.
