@@ -8,8 +8,9 @@ import { printable } from '@latchkey/text/printable.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { formatTable } from '../console/columns.ts'
 import { requireNoFaults } from '../fault.ts'
-import { changeAccount, recordEvent } from './find-account.ts'
+import { recordEvent } from './record-event.ts'
 import { createSealedTextRepository, FIRST, SEALED, type SealedText } from './sealed-text-repository.ts'
+import { withLockedAccount } from './with-locked-account.ts'
 
 /** The width of the column in the audit trail. */
 const MAX_REASON = 100
@@ -24,7 +25,7 @@ export async function removeAccountFactors(
   reason: string,
 ): Promise<User> {
   requireNoFaults('No factor was removed', findReasonFaults(reason))
-  return changeAccount(db, login, async (users, user, transaction) => {
+  return withLockedAccount(db, login, async (users, user, transaction) => {
     const { userid } = user
     const factors = createFactorRepository(transaction)
     if (factorKindsOf(user).length === 0 && (await factors.find(userid)).length === 0)

@@ -5,8 +5,9 @@ import { printable } from '@latchkey/text/printable.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { requireNoFaults } from '../fault.ts'
 import { findPropertyFaults, findRoleFaults, findUnknownRoleFault } from './account-fields.ts'
-import { changeAccount, recordEvent } from './find-account.ts'
 import { findPasswordFaults } from './password-faults.ts'
+import { recordEvent } from './record-event.ts'
+import { withLockedAccount } from './with-locked-account.ts'
 
 /**
  * Sets the role, or removes it if empty. Revokes every token issued so far. `known` are the roles that routes may require;
@@ -21,7 +22,7 @@ export function setAccountRole(
     ...findRoleFaults(role),
     ...(known ? findUnknownRoleFault(role, known) : []),
   ])
-  return changeAccount(db, login, async (users, user, transaction) => {
+  return withLockedAccount(db, login, async (users, user, transaction) => {
     const { userid } = user
     await users.setRole(userid, role || null)
     await revokeUserTokens(users, user, clock())
@@ -38,7 +39,7 @@ export async function setAccountPassword(
 ): Promise<User> {
   requireNoFaults('The password was not set', findPasswordFaults(password, policy))
   const passwordHash = await hashPassword(password)
-  return changeAccount(db, login, async (users, user, transaction) => {
+  return withLockedAccount(db, login, async (users, user, transaction) => {
     const { userid } = user
     await users.setPassword(userid, passwordHash)
     await revokeUserTokens(users, user, clock())
@@ -56,7 +57,7 @@ export function setAccountProperty(
   value: string,
 ): Promise<User> {
   requireNoFaults('The property was not set', findPropertyFaults(name, value))
-  return changeAccount(db, login, async (users, { userid }) => {
+  return withLockedAccount(db, login, async (users, { userid }) => {
     await users.setProperty(userid, name, value === '' ? null : value)
     await users.touch(userid)
   })
@@ -64,7 +65,7 @@ export function setAccountProperty(
 
 /** Marks the user as deleted. Its tokens and codes stay ended: a restored user has to log in again. */
 export function deleteAccount({ db, clock }: AdminContext, login: string): Promise<User> {
-  return changeAccount(db, login, async (users, user, transaction) => {
+  return withLockedAccount(db, login, async (users, user, transaction) => {
     if (user.deletedAt) throw new Error(`${printable(user.username)} is deleted already`)
     await users.softDelete(user.userid)
     await revokeUserTokens(users, user, clock())
@@ -74,7 +75,7 @@ export function deleteAccount({ db, clock }: AdminContext, login: string): Promi
 }
 
 export function restoreAccount({ db, clock }: AdminContext, login: string): Promise<User> {
-  return changeAccount(db, login, async (users, user, transaction) => {
+  return withLockedAccount(db, login, async (users, user, transaction) => {
     if (!user.deletedAt) throw new Error(`${printable(user.username)} is not deleted`)
     await users.restore(user.userid)
     await endCodes(transaction, user.userid, new Date(clock()))
@@ -84,7 +85,7 @@ export function restoreAccount({ db, clock }: AdminContext, login: string): Prom
 
 /** Ends every token and every mailed code of the user; the password stays. */
 export function revokeTokens({ db, clock }: AdminContext, login: string): Promise<User> {
-  return changeAccount(db, login, async (users, user, transaction) => {
+  return withLockedAccount(db, login, async (users, user, transaction) => {
     const { userid } = user
     await revokeUserTokens(users, user, clock())
     await endCodes(transaction, userid, new Date(clock()))

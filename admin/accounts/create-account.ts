@@ -2,8 +2,8 @@ import { createUserRepository, type UserRepository } from '@latchkey/shared/user
 import type { AdminContext } from '../admin-context.ts'
 import { type Fault, requireNoFaults } from '../fault.ts'
 import { type AccountFields, findAccountFaults } from './account-fields.ts'
-import { recordEvent } from './find-account.ts'
 import { findPasswordFaults } from './password-faults.ts'
+import { recordEvent } from './record-event.ts'
 
 /** Stores a new user and returns its id; throws one error with every fault of the fields. */
 export async function createAccount(

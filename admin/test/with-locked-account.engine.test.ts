@@ -2,7 +2,7 @@ import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../services/test/support/test-database.ts'
-import { changeAccount } from '../accounts/find-account.ts'
+import { withLockedAccount } from '../accounts/with-locked-account.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -29,7 +29,7 @@ it('decides on the user as it is once its row is locked', async () => {
   const userid = await users.insert({ username: 'ada', email: 'ada@example.com', passwordHash: '' })
   const db = withChangeBeforeLock(database.db, async () => void (await users.softDelete(userid)))
   let isDeleted: boolean | undefined
-  await changeAccount(db, 'ada', async (_users, user) => {
+  await withLockedAccount(db, 'ada', async (_users, user) => {
     isDeleted = user.deletedAt !== null
   })
   expect(isDeleted).toBe(true)
@@ -43,5 +43,5 @@ it('refuses a login that names another user by then', async () => {
     async () => void (await users.setEmail(userid, 'hopper@example.com')),
   )
   const work = async () => expect.unreachable('The account was changed')
-  await expect(changeAccount(db, 'grace@example.com', work)).rejects.toThrow('No user has')
+  await expect(withLockedAccount(db, 'grace@example.com', work)).rejects.toThrow('No user has')
 })
