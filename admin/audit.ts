@@ -1,6 +1,6 @@
 import { createAuditRepository, type StoredEvent } from '@latchkey/shared/audit/audit-repository.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { getAccount } from './accounts/find-account.ts'
+import { getAccount } from './accounts/get-account.ts'
 import { withAdminContext } from './admin-context.ts'
 import { formatTable } from './console/columns.ts'
 import { parseWholeNumber } from './fault.ts'

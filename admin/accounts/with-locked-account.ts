@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '@latchkey/shared/database/database.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { getAccount } from './find-account.ts'
+import { getAccount } from './get-account.ts'
 
 /** Runs `work` on a user in a transaction that holds the lock of the user's row; returns the user as before. */
 export async function withLockedAccount(
