@@ -34,11 +34,11 @@ const KEYS_IN_MEMORY = 100_000
 const OPTIONS = { keyPrefix: 'latchkey-limit', points: Number.MAX_SAFE_INTEGER, duration: 60 }
 
 /**
- * Opens counters. All replicas count together in Redis, if there is one. Each process counts in memory too, and the larger
- * count is the answer: nothing that a process has counted is reset when Redis is emptied, hangs or refuses to write, as it
- * would be with the library's `insuranceLimiter`, which counts only then.
+ * Creates the function that creates counters. All replicas count together in Redis, if there is one. Each process counts in
+ * memory too, and the larger count is the answer: nothing that a process has counted is reset when Redis is emptied, hangs or
+ * refuses to write, as it would be with the library's `insuranceLimiter`, which counts only then.
  */
-export function openCounters(redis: RedisClient | undefined, logger: LimitLogger): CreateCounter {
+export function createCounterFactory(redis: RedisClient | undefined, logger: LimitLogger): CreateCounter {
   const memory = new RateLimiterMemory(OPTIONS)
   const boundKey = boundKeys(memory)
   const shared =

@@ -5,7 +5,7 @@ import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import Fastify from 'fastify'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Config } from '../config.ts'
-import { openCounters } from './counters.ts'
+import { createCounterFactory } from './counters.ts'
 import { addressKey, createAccountKey } from './limit-keys.ts'
 import { createLimits } from './limits.ts'
 import { createRequestLimiter } from './request-limiter.ts'
@@ -48,7 +48,7 @@ function stopClock(): { pass(seconds: number): void } {
 describe('a counter', () => {
   it('begins its window with an event, not with a question, and again when the window has ended', async () => {
     const clock = stopClock()
-    const counter = openCounters(undefined, logger)('failures', 60)
+    const counter = createCounterFactory(undefined, logger)('failures', 60)
     expect(await counter.read('key')).toMatchObject({ count: 0 })
     clock.pass(30)
     expect(await counter.count('key')).toEqual({ count: 1, retryAfterSeconds: 60 })
@@ -60,7 +60,7 @@ describe('a counter', () => {
   })
 
   it('remembers a key among tens of thousands, and not among any number', async () => {
-    const counter = openCounters(undefined, logger)('failures', 60)
+    const counter = createCounterFactory(undefined, logger)('failures', 60)
     await counter.count('victim')
     for (let key = 0; key < 20_000; key++) await counter.count(`invented-${key}`)
     expect(await counter.read('victim')).toMatchObject({ count: 1 })

@@ -1,6 +1,6 @@
 import type { RedisClient } from '@latchkey/shared/redis/open-redis.ts'
 import type { Config } from '../config.ts'
-import { type LimitLogger, openCounters } from './counters.ts'
+import { createCounterFactory, type LimitLogger } from './counters.ts'
 import { createFactorLimiter } from './factor-limiter.ts'
 import { createFailureLimiter } from './failure-limiter.ts'
 import { createKnownClients } from './known-clients.ts'
@@ -27,7 +27,7 @@ export function createLimits(
   { secret, limitStore, logger }: LimitsDependencies,
 ) {
   const { requestsPerMinute } = limits
-  const createCounter = openCounters(limitStore, logger)
+  const createCounter = createCounterFactory(limitStore, logger)
   const accountKey = createAccountKey(secret)
   const knownClients = createKnownClients(limitStore, accountKey)
   const options = { ...limits, createCounter, accountKey, knownClients }

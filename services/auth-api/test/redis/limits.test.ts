@@ -5,7 +5,7 @@ import { openBullQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.ts'
-import { openCounters } from '../../src/limits/counters.ts'
+import { createCounterFactory } from '../../src/limits/counters.ts'
 import { createKnownClients } from '../../src/limits/known-clients.ts'
 import { openLimitStore } from '../../src/limits/limit-store.ts'
 import { createLimits } from '../../src/limits/limits.ts'
@@ -174,7 +174,7 @@ describe('limits in Redis', () => {
       expect(await ofAnother.has(clientOf(24_999), 'ada')).toBe(true)
       expect(await ofAnother.has(clientOf(0), 'ada'), 'the oldest').toBe(false)
       expect((await queue.add('mail', {})).id).toBeDefined()
-      const counter = openCounters(store, {
+      const counter = createCounterFactory(store, {
         info: () => undefined,
         warn: (details) => expect.fail(JSON.stringify(details)),
       })

@@ -10,7 +10,7 @@ import {
   startRedisServers,
   TOPOLOGIES,
 } from '../../../test/support/redis-servers.ts'
-import { openCounters } from '../../src/limits/counters.ts'
+import { createCounterFactory } from '../../src/limits/counters.ts'
 import { createKnownClients } from '../../src/limits/known-clients.ts'
 import { openLimitStore } from '../../src/limits/limit-store.ts'
 
@@ -54,7 +54,9 @@ describe.each(EACH)('a $topology of $image', ({ image, topology }) => {
         commandTimeout: 20_000,
       })
       const warn = (details: object) => expect.fail(JSON.stringify(details))
-      const counters = [1, 2].map(() => openCounters(store, { info: () => undefined, warn })('failures', 60))
+      const counters = [1, 2].map(() =>
+        createCounterFactory(store, { info: () => undefined, warn })('failures', 60),
+      )
       // Keys in many slots, and others at each try.
       const keys = Array.from({ length: 50 }, () => randomUUID())
       for (const key of keys)
