@@ -21,7 +21,7 @@ export async function addLogin(app: FastifyInstance, config: Config, core: Core)
     passwords,
     reportUnusableHash: (userid, reason) =>
       logger.warn({ userid }, `stored hash cannot be verified: it ${reason}`),
-    notifyFailedLogins(username, userid, address) {
+    countFailedLogin(username, userid, address) {
       if (config.notices.failedLogins === 'on')
         notifyFailedLogins({ account: accountKey(username), userid, address })
     },
