@@ -177,7 +177,7 @@ export const problemDetails = fp<ProblemDetailsOptions>(
       if (error instanceof AppError && error.retryAfterSeconds)
         reply.header('retry-after', error.retryAfterSeconds)
       if (problem.status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', 1)
-      if (problem.status === 401 || problem.status === 403) challenge(request, reply, problem)
+      if (problem.status === 401 || problem.status === 403) setAuthenticateHeader(request, reply, problem)
       return sendProblem(request, reply, problem)
     })
 
@@ -205,15 +205,16 @@ const limitReached = ({ method, routeOptions, jwt }: FastifyRequest): RequestEve
  * readiness says when an outage begins and ends.
  */
 function logFailure(request: FastifyRequest, error: Error): void {
-  const isMany = error instanceof AppError && (error.code === 'overloaded' || error.dependency !== undefined)
-  request.log[isMany ? 'debug' : 'error']({ err: error }, 'the request failed')
+  const comesInFloods =
+    error instanceof AppError && (error.code === 'overloaded' || error.dependency !== undefined)
+  request.log[comesInFloods ? 'debug' : 'error']({ err: error }, 'the request failed')
 }
 
 /**
  * RFC 6750 §3: the scheme that is required, and what is wrong with the token if one was sent in that scheme. RFC 9470 §3: how
  * the user has to log in.
  */
-function challenge(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
+function setAuthenticateHeader(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
   const isAboutToken =
     request.routeOptions.config.isProtected && /^Bearer( |$)/i.test(request.headers.authorization ?? '')
   const { acr_values, max_age } = problem
