@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { RequestListener } from 'node:http'
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyBaseLogger,
@@ -10,9 +10,6 @@ import Fastify, {
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { createClientErrorHandler } from './plugins/client-errors.ts'
 import { fromStatus, sendProblem } from './plugins/problem-details.ts'
-
-// It is not imported, to save the memory that problem-details.ts names.
-const { createServer: createHttpServer } = process.getBuiltinModule('node:http')
 
 const MAX_BODY_BYTES = 16 * 1024
 const REQUEST_TIMEOUT_MS = 30_000

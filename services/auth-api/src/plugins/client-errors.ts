@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import fp from 'fastify-plugin'
-import { fromStatus, type Problem, STATUS_CODES } from './problem-details.ts'
+import { fromStatus, type Problem } from './problem-details.ts'
 
 /** The statuses of Node's HTTP server for these errors; any other request that cannot be parsed is a 400. */
 const STATUS: Readonly<Record<string, number>> = {

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
 import { ProblemError, type ProblemType } from '@latchkey/shared/extensions/problem-type.ts'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
@@ -9,9 +10,6 @@ import {
 import { z } from 'zod'
 import type { RequestAudit, RequestEvent } from '../audit/request-audit.ts'
 import { trackMethods } from './allowed-methods.ts'
-
-/** An import of node:http would also load its WebSocket, and with it all of undici: 14 MiB of memory. */
-export const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 export const PROBLEMS = {
   invalid_credentials: { status: 401, title: 'Wrong username or password' },

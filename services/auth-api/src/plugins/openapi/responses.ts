@@ -1,6 +1,7 @@
+import { STATUS_CODES } from 'node:http'
 import type { RouteOptions } from 'fastify'
 import { z } from 'zod'
-import { type Problem, ProblemBody, STATUS_CODES } from '../problem-details.ts'
+import { type Problem, ProblemBody } from '../problem-details.ts'
 import type { NamedSchemas } from './named-schemas.ts'
 import { protocolRefusals, refusalsOf } from './refusals.ts'
 
