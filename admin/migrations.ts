@@ -61,7 +61,7 @@ export class Migrations {
     })
     if (differences.length === 0) return
     console.log(`\nThe database differs from the specification:\n\n${describeDifferences(differences)}`)
-    throw new Error(`Migrations refuse to run on this database: it has ${differences.length} differences.`)
+    throw new Error(`Migrations refuse to run on this database. Number of differences: ${differences.length}`)
   }
 }
 

@@ -157,10 +157,10 @@ export class Users {
     const { resealed, lost } = await withAdminContext((context) =>
       resealFactors(context, { secret, previousSecret }),
     )
-    console.log(`Sealed ${resealed} secrets again.`)
+    console.log(`Secrets sealed again: ${resealed}`)
     if (lost > 0)
       throw new Error(
-        `${lost} secrets open with neither FACTOR_SECRET nor FACTOR_SECRET_PREVIOUS; set the one that sealed them as FACTOR_SECRET_PREVIOUS`,
+        `Secrets that open with neither FACTOR_SECRET nor FACTOR_SECRET_PREVIOUS: ${lost}; set the one that sealed them as FACTOR_SECRET_PREVIOUS`,
       )
   }
 

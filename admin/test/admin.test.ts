@@ -491,7 +491,7 @@ describe('the other classes', () => {
     )
     expect(status).toMatchObject({
       code: 1,
-      stderr: 'Migrations refuse to run on this database: it has 2 differences.\n',
+      stderr: 'Migrations refuse to run on this database. Number of differences: 2\n',
     })
 
     const plan = await call(() => migrations.up('--adopt', '--dry-run'), { env })
