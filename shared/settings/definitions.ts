@@ -135,16 +135,22 @@ export const SETTINGS = {
     privateKey('Private key that signs tokens: Ed25519 for EdDSA, P-256 for ES256, RSA for RS256.'),
   ),
   JWT_PRIVATE_KEY_FILE: optional(
-    privateKeyFile('Path of a file with the key instead; only its user may read it.'),
+    privateKeyFile(
+      'Path of a file with the private key that signs tokens, in place of `JWT_PRIVATE_KEY`; must not be readable by every user of the system.',
+    ),
   ),
   JWT_PRIVATE_KEY_NEXT: optional(
     privateKey('Key that will sign later: its public key is published, and its tokens are accepted.'),
   ),
-  JWT_PRIVATE_KEY_NEXT_FILE: optional(privateKeyFile('Path of a file with the key instead.')),
+  JWT_PRIVATE_KEY_NEXT_FILE: optional(
+    privateKeyFile('Path of a file with the key that will sign later, in place of `JWT_PRIVATE_KEY_NEXT`.'),
+  ),
   JWT_PRIVATE_KEY_PREVIOUS: optional(
     privateKey('Key that signed before: its public key is published, and its tokens are accepted.'),
   ),
-  JWT_PRIVATE_KEY_PREVIOUS_FILE: optional(privateKeyFile('Path of a file with the key instead.')),
+  JWT_PRIVATE_KEY_PREVIOUS_FILE: optional(
+    privateKeyFile('Path of a file with the key that signed before, in place of `JWT_PRIVATE_KEY_PREVIOUS`.'),
+  ),
   TOKEN_LIFETIME: seconds({ description: 'Lifetime of an access token.', minimum: 2, default: 3600 }),
   REFRESH_WINDOW: seconds({
     description: 'Time before its expiry in which a token can be refreshed; less than `TOKEN_LIFETIME`.',
@@ -204,19 +210,19 @@ export const SETTINGS = {
     default: 12,
   }),
   REQUIRE_UPPERCASE: wholeNumber({
-    description: 'Least number of upper-case letters.',
+    description: 'Least number of upper-case letters in a password.',
     default: 1,
   }),
   REQUIRE_LOWERCASE: wholeNumber({
-    description: 'Least number of lower-case letters.',
+    description: 'Least number of lower-case letters in a password.',
     default: 1,
   }),
   REQUIRE_SYMBOLS: wholeNumber({
-    description: 'Least number of symbols.',
+    description: 'Least number of symbols in a password.',
     default: 1,
   }),
   REQUIRE_NUMBERS: wholeNumber({
-    description: 'Least number of digits.',
+    description: 'Least number of digits in a password.',
     default: 1,
   }),
   ALLOW_WHITESPACE: wholeNumber({
@@ -224,11 +230,11 @@ export const SETTINGS = {
     default: 0,
   }),
   ALLOW_SEQUENTIAL: wholeNumber({
-    description: 'Whether it may contain sequences such as `abc` or `321`.',
+    description: 'Whether a password may contain sequences such as `abc` or `321` (1) or not (0).',
     default: 0,
   }),
   ALLOW_REPEATED: wholeNumber({
-    description: 'Whether it may contain repetitions such as `aaa` or `ababab`.',
+    description: 'Whether a password may contain repetitions such as `aaa` or `ababab` (1) or not (0).',
     default: 0,
   }),
 
@@ -329,14 +335,14 @@ export const SETTINGS = {
   AUTH_API_DATABASE_URL: optional(
     url(DATABASE_PROTOCOLS, {
       findFault: findDatabaseFault,
-      description: 'Address for auth-api, to whose login a migration gives its rights.',
+      description: 'Address of the database for auth-api, to whose login a migration gives its rights.',
       example: 'postgres://latchkey_auth_api:password@db.example.com:5432/latchkey',
     }),
   ),
   MAILER_WORKER_DATABASE_URL: optional(
     url(DATABASE_PROTOCOLS, {
       findFault: findDatabaseFault,
-      description: 'Address for mailer-worker, likewise.',
+      description: 'Address of the database for mailer-worker, to whose login a migration gives its rights.',
       example: 'postgres://latchkey_mailer_worker:password@db.example.com:5432/latchkey',
     }),
   ),
@@ -499,7 +505,8 @@ export const SETTINGS = {
     default: 0,
   }),
   SHUTDOWN_GRACE: seconds({
-    description: 'Time after that to complete requests and mails in progress.',
+    description:
+      'Time after SIGTERM, and in auth-api after `SHUTDOWN_DELAY`, to complete requests and mails in progress.',
     minimum: 1,
     maximum: LONGEST_TIMER_SECONDS,
     default: 10,
