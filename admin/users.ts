@@ -76,7 +76,7 @@ export class Users {
 
   /**
    * Sets a user's password. Without a password, one is generated and printed; `-` reads it from standard input. Revokes
-   * all tokens issued so far.
+   * all tokens issued so far, and ends open password resets and changes of e-mail.
    */
   async setPassword(login: string, password = ''): Promise<void> {
     await withAdminContext(async (context) => {
@@ -106,7 +106,7 @@ export class Users {
     report(await withAdminContext((context) => restoreAccount(context, login)), 'is restored')
   }
 
-  /** Revokes all tokens issued to a user so far. */
+  /** Revokes all tokens issued to a user so far, and ends open password resets and changes of e-mail. */
   async revoke(login: string): Promise<void> {
     const user = await withAdminContext((context) => revokeTokens(context, login))
     report(user, 'has to log in again; tokens issued so far are revoked')
