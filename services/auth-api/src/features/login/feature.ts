@@ -20,7 +20,10 @@ export async function addLogin(app: FastifyInstance, config: Config, core: Core)
     replaceHash: users.replaceHash,
     passwords,
     reportUnusableHash: (userid, reason) =>
-      logger.warn({ userid }, `stored hash cannot be verified: it ${reason}`),
+      logger.warn(
+        { userid },
+        `stored hash cannot be verified: it ${reason}; the user can reset the password, or Users::setPassword sets one`,
+      ),
     countFailedLogin(username, userid, address) {
       if (config.notices.failedLogins === 'on')
         notifyFailedLogins({ account: accountKey(username), userid, address })
