@@ -10,6 +10,9 @@ import { ROOT } from './terminal-docker.ts'
 const PROJECT = join(import.meta.dirname, 'run/node')
 const TERMINAL = 'scriptify terminal --runtime node --no-preload'
 const RUN = 'scriptify run src/probe.ts#Probe::'
+const TERMINAL_WITHOUT_ROOT = 'scriptify_without_root terminal --runtime node --no-preload'
+const CLOSED_FOLDER = 'd=$(mktemp -d) && chmod 0 $d && scriptify_without_root terminal --rootdir $d -x 1'
+const CLOSED_FILE = 'f=$(mktemp --suffix .ts) && chmod 0 $f &&'
 const method = (name: string, ...args: string[]) => [
   ...['run', '--rootdir', PROJECT, `src/probe.ts#Probe::${name}`],
   ...args,
@@ -45,7 +48,11 @@ const casesOf = (server: string): Record<string, Case[]> => ({
     { code: 3, command: `SCRIPTIFY_BOOTLOADER=nope.ts ${TERMINAL} -x 1` },
     { code: 3, command: method('still'), env: { SCRIPTIFY_BOOTLOADER: 'nope.ts' } },
   ],
-  '4': [{ code: 4, command: ['run', '/etc/nope.ts#run'] }],
+  '4': [
+    { code: 4, command: ['run', '/etc/nope.ts#run'] },
+    { code: 4, command: CLOSED_FOLDER },
+    { code: 4, command: `${CLOSED_FILE} SCRIPTIFY_BOOTLOADER=$f ${TERMINAL_WITHOUT_ROOT} -x 1` },
+  ],
   '5': [{ code: 5, command: 'SCRIPTIFY_PHP_BINARY=/nope scriptify terminal --runtime php -x 1' }],
   '124': [{ code: 124, command: `${RUN}forever --timeout 100ms` }],
   '128 + n': [{ code: 143, command: `${RUN}dieBy --arg 15` }],

@@ -1,11 +1,11 @@
-import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { CliError, EXIT } from '../io/cli-error.ts'
+import { findStats, requireReadable } from '../io/require-path.ts'
 import { namedBootloader, type RuntimeName, runtimeOfFile } from './choose-runtime.ts'
 
 /**
  * The file that SCRIPTIFY_BOOTLOADER names, relative to rootdir; undefined when unset. Throws a CliError: 3 if it does not
- * exist, 2 if it is of another language.
+ * exist, 4 if this user may not read it, 2 if it is of another language.
  */
 export function findBootloader(
   rootdir: string,
@@ -15,12 +15,15 @@ export function findBootloader(
   const named = namedBootloader(env)
   if (named === undefined) return undefined
   const path = resolve(rootdir, named)
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) {
+  if (!findStats(path, 'The bootstrap')?.isFile()) {
     throw new CliError(`SCRIPTIFY_BOOTLOADER names ${path}, which does not exist`, EXIT.notFound)
   }
-  if ((runtimeOfFile(path) ?? runtime) === runtime) return path
-  throw new CliError(
-    `SCRIPTIFY_BOOTLOADER names ${path}, which ${runtime} cannot load; unset it, or name another`,
-    EXIT.usage,
-  )
+  if ((runtimeOfFile(path) ?? runtime) !== runtime) {
+    throw new CliError(
+      `SCRIPTIFY_BOOTLOADER names ${path}, which ${runtime} cannot load; unset it, or name another`,
+      EXIT.usage,
+    )
+  }
+  requireReadable(path, 'The bootstrap')
+  return path
 }

@@ -74,6 +74,7 @@ function unreadable(path: string, error: unknown): CliError {
   const code = errorCode(error)
   if (code === 'ENOENT' || code === 'ENOTDIR')
     return new CliError(`The body file ${path} does not exist`, EXIT.notFound)
-  if (code === 'EACCES') return new CliError(`No permission to read the body file ${path}`, EXIT.notPermitted)
+  if (code === 'EACCES')
+    return new CliError(`The body file ${path} may not be read by this user`, EXIT.notPermitted)
   return new CliError(`The body file ${path} cannot be read (${code})`, EXIT.failed)
 }

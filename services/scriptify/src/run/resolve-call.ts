@@ -1,7 +1,6 @@
-import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { RuntimeName } from '../classes/choose-runtime.ts'
-import { CliError, EXIT } from '../io/cli-error.ts'
+import { requireEnterableFolder, requireFile } from '../io/require-path.ts'
 import type { MethodCall } from './method-call.ts'
 import { resolveReference } from './resolve-reference.ts'
 import type { Runtime } from './runtime.ts'
@@ -27,7 +26,8 @@ export interface CallOptions extends Omit<MethodCall, 'reference' | 'rootdir' | 
 
 /**
  * Finds the method that a reference names and the files that its call needs; runs none of the project's code.
- * Throws a CliError: 2 for an invalid reference, 3 for a folder, bootstrap or module that does not exist.
+ * Throws a CliError: 2 for an invalid reference, 3 for a folder, bootstrap or module that does not exist, 4 for one that this
+ * user may not look at.
  */
 export async function resolveCall(
   text: string,
@@ -35,9 +35,7 @@ export async function resolveCall(
   env: NodeJS.ProcessEnv,
 ): Promise<MethodCall> {
   const rootdir = resolve(folder)
-  if (!statSync(rootdir, { throwIfNoEntry: false })?.isDirectory()) {
-    throw new CliError(`The root directory ${rootdir} does not exist`, EXIT.notFound)
-  }
+  requireEnterableFolder(rootdir, 'The root directory')
   // Checked before the reference, because without it the class is unknown too.
   const named = bootstrap === undefined ? undefined : getBootstrap(resolve(rootdir, bootstrap))
   const reference = resolveReference(text, { rootdir, runtime, allowOutside, bootstrap: named, env })
@@ -47,6 +45,6 @@ export async function resolveCall(
 }
 
 function getBootstrap(path: string): string {
-  if (statSync(path, { throwIfNoEntry: false })?.isFile()) return path
-  throw new CliError(`The bootstrap ${path} does not exist`, EXIT.notFound)
+  requireFile(path, 'The bootstrap')
+  return path
 }

@@ -15,7 +15,8 @@ const TIMEOUT_MS = 30_000
 
 /**
  * Runs the command of a runtime's task `check`. Throws a CliError: 3 for a class or method that does not
- * exist, 2 for arguments that the method does not take, 1 for a bootstrap or class that fails to load.
+ * exist, 4 for a folder or file without permission, 2 for arguments that the method does not take, 1 for a bootstrap or
+ * class that fails to load.
  */
 export async function runCheckCommand(command: CommandWords, options: CheckOptions): Promise<void> {
   const child = startCheck(command, options)

@@ -1,8 +1,8 @@
-import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { chooseTerminalRuntime, type RuntimeName } from '../classes/choose-runtime.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
+import { requireEnterableFolder } from '../io/require-path.ts'
 import type { BackendOptions, TerminalBackend } from './backend.ts'
 import { decodeScript, describeInvalidText } from './charset.ts'
 import { nodeBackend } from './node/backend.ts'
@@ -80,8 +80,8 @@ const permissions = ({ sandbox, write }: { sandbox: boolean; write: boolean }): 
 
 function getFolder(path: string): string {
   const absolute = resolve(path)
-  if (statSync(absolute, { throwIfNoEntry: false })?.isDirectory()) return absolute
-  throw new CliError(`The root directory ${absolute} does not exist`, EXIT.notFound)
+  requireEnterableFolder(absolute, 'The root directory')
+  return absolute
 }
 
 const runAsScript = (

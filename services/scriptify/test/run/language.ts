@@ -12,7 +12,7 @@ export interface Language {
   /**
    * Runs a script of sh on the machine, in the project's folder, in which `scriptify` is the command; with
    * `become_scriptify … &`, $! is its own pid and not that of a shell around it; `wait_for WORD FILE` gives up after a
-   * minute, and ends it.
+   * minute, and ends it; `scriptify_without_root` is the command of a user whose permissions the system checks.
    */
   sh(script: string): Promise<Ended>
   /** `scriptify run` with these words; here only the method has a process. */
@@ -36,6 +36,10 @@ export async function startLanguage(name: 'php' | 'node'): Promise<Language> {
     scriptify() { "${node}" ${MAIN} "$@"; }
     node_script() { script=$1; shift; "${node}" ${HERE}/../$script "$@"; }
     become_scriptify() { exec "${node}" ${MAIN} "$@"; }
+    scriptify_without_root() {
+      if [ "$(id -u)" != 0 ]; then scriptify "$@"; return; fi
+      setpriv --reuid=65534 --regid=65534 --clear-groups "${node}" ${MAIN} "$@"
+    }
     wait_for() {
       n=0
       until grep -q "$1" "$2"; do sleep 0.05; n=$((n + 1)); [ $n -lt 1200 ] || { kill $!; exit 99; }; done

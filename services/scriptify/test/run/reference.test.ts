@@ -251,6 +251,22 @@ describe.each(languages)('the check of install in $name', ({ name, isThere }) =>
     const before = `rm -rf ${secret}; mkdir -m 755 ${secret}; cp -r . ${secret}/p; chmod -R go-rwx ${secret}/p/src; chmod 755 ${secret}/p`
     const rootdir = `${secret}/p`
     expect(await check('\\App\\Probe::still', { rootdir, before })).toBe('fine\n')
-    expect(await check('\\App\\Probe::still', { rootdir, uid: '65534', before })).toMatch(/^[13] .*probe/i)
+    expect(await check('\\App\\Probe::still', { rootdir, uid: '65534', before })).toMatch(
+      name === 'php' ? /^[13] .*probe/i : /^4 The module \S+probe.ts may not be read by this user$/m,
+    )
+  })
+
+  it.skipIf(!isThere || process.getuid?.() !== 0).each([
+    { what: 'the folder', closed: '.', says: /^4 The root directory \S+ may not be entered by this user$/m },
+    {
+      what: 'the bootstrap',
+      closed: 'bootstrap.*',
+      says: /^4 The bootstrap \S+ may not be read by this user$/m,
+    },
+  ])('ends with 4 where $what is not for that user', async ({ closed, says }) => {
+    const rootdir = '/tmp/scriptify-root-folder'
+    const before = `rm -rf ${rootdir}; cp -r . ${rootdir}; chmod go-rwx ${rootdir}/${closed}
+      export SCRIPTIFY_BOOTLOADER=bootstrap.${name === 'php' ? 'php' : 'ts'}`
+    expect(await check('\\App\\Probe::still', { rootdir, uid: '65534', before })).toMatch(says)
   })
 })

@@ -402,6 +402,35 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
     })
   })
 
+  describe.skipIf(!isThere)('a call without permission', () => {
+    const bootstrap = `bootstrap.${name === 'php' ? 'php' : 'ts'}`
+
+    it.each([
+      {
+        what: 'the folder',
+        closed: '/p',
+        says: 'The root directory DIR/p may not be entered by this user\n',
+      },
+      {
+        what: 'a folder above',
+        closed: '',
+        says: 'The root directory DIR/p may not be entered by this user\n',
+      },
+      {
+        what: 'the bootstrap',
+        closed: `/p/${bootstrap}`,
+        says: `The bootstrap DIR/p/${bootstrap} may not be read by this user\n`,
+      },
+    ])('for $what ends with 4', async ({ closed, says }) => {
+      const { code, stdout, stderr } = await language.sh(
+        `d=$(mktemp -d); cp -r . $d/p; chmod 755 $d $d/p; chmod 0 $d${closed}; echo $d
+         scriptify_without_root run --rootdir $d/p --bootstrap ${bootstrap} '\\App\\Probe::still'
+         code=$?; chmod 755 $d $d/p; rm -rf $d; exit $code`,
+      )
+      expect({ code, stderr }).toEqual({ code: 4, stderr: says.replace('DIR', stdout.trim()) })
+    })
+  })
+
   describe.skipIf(!isThere)('a bootstrap', () => {
     const extension = name === 'php' ? 'php' : 'ts'
 

@@ -1,6 +1,7 @@
-import { globSync, realpathSync, statSync } from 'node:fs'
+import { globSync, realpathSync } from 'node:fs'
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
+import { findStats } from '../../io/require-path.ts'
 import type { ClassFile } from '../namespace-folders.ts'
 import { isNamespaceFolders, type NamespaceFolders } from '../namespace-folders.ts'
 import { readProjectSetting } from '../project-settings.ts'
@@ -132,4 +133,4 @@ function realPath(path: string): string {
   }
 }
 
-const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true
+const isFile = (path: string): boolean => findStats(path, 'The module')?.isFile() === true

@@ -1,6 +1,6 @@
-import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
+import { findStats } from '../../io/require-path.ts'
 import { findBootloader } from '../bootloader.ts'
 
 const DEFAULT = 'vendor/autoload.php'
@@ -10,7 +10,7 @@ export function findAutoloader(rootdir: string, env: NodeJS.ProcessEnv): string 
   const named = findBootloader(rootdir, env, 'php')
   if (named !== undefined) return named
   const path = resolve(rootdir, DEFAULT)
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ? path : undefined
+  return findStats(path, 'The bootstrap')?.isFile() ? path : undefined
 }
 
 /** The autoloader; throws a CliError (3) if there is none. */

@@ -1,7 +1,7 @@
-import { statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { importModule, useProjectSyntax } from '../../classes/node/project-syntax.ts'
-import { CliError, EXIT, errorCode, errorMessage } from '../../io/cli-error.ts'
+import { CliError, EXIT, errorMessage } from '../../io/cli-error.ts'
+import { requireEnterableFolder, requireReadableFile } from '../../io/require-path.ts'
 import { exitOnFailedOutput } from '../../io/standard-streams.ts'
 import type { CallerOptions } from '../method-call.ts'
 import { callRepeatedly } from './daemon.ts'
@@ -28,7 +28,8 @@ async function loadAndRun(
   { exits, debug }: { exits: ExitWatcher; debug: boolean },
 ): Promise<void> {
   const { task, bootstrap, module = '', className } = options
-  enterFolder(options.rootdir)
+  requireEnterableFolder(options.rootdir, 'The root directory')
+  process.chdir(options.rootdir)
   await useProjectSyntax(options.rootdir)
   if (bootstrap !== undefined) {
     exits.forbidExit(`The bootstrap ${bootstrap}`)
@@ -53,24 +54,13 @@ async function loadAndRun(
   await callTarget(target, args, { ...options, debug })
 }
 
-function enterFolder(rootdir: string): void {
-  try {
-    process.chdir(rootdir)
-  } catch (error) {
-    const isForbidden = errorCode(error) === 'EACCES'
-    const reason = isForbidden ? 'may not be entered by this user' : 'does not exist'
-    throw new CliError(`The root directory ${rootdir} ${reason}`, EXIT.notFound)
-  }
-}
-
 async function load(
   file: string,
   kind: 'bootstrap' | 'module',
   debug: boolean,
 ): Promise<Record<string, unknown>> {
-  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) {
-    throw new CliError(`The ${kind} ${file} does not exist`, EXIT.notFound)
-  }
+  // The error of an import does not tell an unreadable file from one whose own code was denied something.
+  requireReadableFile(file, `The ${kind}`)
   try {
     return await importModule(pathToFileURL(file).href)
   } catch (error) {

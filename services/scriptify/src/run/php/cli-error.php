@@ -10,6 +10,7 @@ final class CliError extends \Exception
     public const FAILED = 1;
     public const USAGE = 2;
     public const NOT_FOUND = 3;
+    public const NOT_PERMITTED = 4;
 }
 
 /** An error in words. */

@@ -21,9 +21,11 @@ final class Task
     public static function files(): iterable
     {
         foreach (array_filter(['bootstrap' => self::$options->bootstrap, 'file' => self::$options->module]) as $kind => $file) {
+            if (!is_file($file)) {
+                ExitWatcher::exit(CliError::NOT_FOUND, "The {$kind} {$file} does not exist");
+            }
             if (!is_readable($file)) {
-                $reason = is_file($file) ? 'cannot be read' : 'does not exist';
-                ExitWatcher::exit(CliError::NOT_FOUND, "The {$kind} {$file} {$reason}");
+                ExitWatcher::exit(CliError::NOT_PERMITTED, "The {$kind} {$file} may not be read by this user");
             }
             ExitWatcher::forbidExit("The {$kind} {$file}");
             yield "{$kind} {$file}" => $file;
@@ -72,10 +74,14 @@ final class Task
 
     private static function enterFolder(string $rootdir): void
     {
-        if (!@chdir($rootdir)) {
-            $reason = is_dir($rootdir) ? 'may not be entered by this user' : 'does not exist';
-            ExitWatcher::exit(CliError::NOT_FOUND, "The root directory {$rootdir} {$reason}");
+        if (@chdir($rootdir)) {
+            return;
         }
+        // is_dir() does not tell a missing folder from one below a folder that may not be entered.
+        if (str_contains(error_get_last()['message'] ?? '', 'Permission denied')) {
+            ExitWatcher::exit(CliError::NOT_PERMITTED, "The root directory {$rootdir} may not be entered by this user");
+        }
+        ExitWatcher::exit(CliError::NOT_FOUND, "The root directory {$rootdir} does not exist");
     }
 
     /** @return list<mixed> */
