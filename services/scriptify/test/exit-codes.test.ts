@@ -52,6 +52,7 @@ const casesOf = (server: string): Record<string, Case[]> => ({
     { code: 4, command: ['run', '/etc/nope.ts#run'] },
     { code: 4, command: CLOSED_FOLDER },
     { code: 4, command: `${CLOSED_FILE} SCRIPTIFY_BOOTLOADER=$f ${TERMINAL_WITHOUT_ROOT} -x 1` },
+    { code: 4, command: `${CLOSED_FILE} scriptify_without_root terminal --preload $f -x 1` },
   ],
   '5': [{ code: 5, command: 'SCRIPTIFY_PHP_BINARY=/nope scriptify terminal --runtime php -x 1' }],
   '124': [{ code: 124, command: `${RUN}forever --timeout 100ms` }],

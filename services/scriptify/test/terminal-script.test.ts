@@ -224,7 +224,7 @@ describe.concurrent('a node script', () => {
     { why: 'a name that leaves its folder', args: ['../../tmp/x'], code: 2 },
     { why: 'an unknown service', args: ['no-such-service'], code: 3 },
     { why: 'an unknown folder', args: ['--rootdir', '/nonexistent'], code: 3 },
-    { why: 'a preload that is not there', args: ['--preload', 'nope.ts'], code: 1 },
+    { why: 'a preload that is not there', args: ['--preload', 'nope.ts'], code: 3 },
     { why: 'a sandbox that no preload has', args: ['--sandbox'], code: 2 },
     { why: 'to write in a sandbox', args: ['--sandbox', '--write'], code: 2 },
   ])('refuses $why in one line with $code', async ({ args, code }) => {

@@ -1,16 +1,18 @@
 import { existsSync } from 'node:fs'
 import { basename, extname, join, resolve } from 'node:path'
 import { CliError, EXIT } from '../io/cli-error.ts'
+import { findStats, requireReadable } from '../io/require-path.ts'
 import type { TerminalBackend } from './backend.ts'
 
 /** The folder of the preload files that come with scriptify. */
 const SHIPPED_FOLDER = join(import.meta.dirname, '..', '..', '..', '..', 'templates', 'scriptify')
 
-/** The absolute path of the preload file that --preload names, relative to rootdir or to the current folder; throws a CliError (1). */
+/** The absolute path of the preload file that --preload names, relative to rootdir or to the current folder; throws a CliError (3 or 4). */
 export function getPreload(rootdir: string, named: string): string {
   const path = resolve(rootdir, named)
-  const found = [path, resolve(named)].find(existsSync)
-  if (found === undefined) throw new CliError(`The preload file ${path} does not exist`, EXIT.failed)
+  const found = [path, resolve(named)].find((each) => findStats(each, 'The preload file') !== undefined)
+  if (found === undefined) throw new CliError(`The preload file ${path} does not exist`, EXIT.notFound)
+  requireReadable(found, 'The preload file')
   return found
 }
 
