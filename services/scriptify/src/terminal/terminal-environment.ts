@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { CliError, EXIT, errorCode } from '../io/cli-error.ts'
 import { parseEnvEntries } from '../io/env-entries.ts'
 import { parseEnvFile } from '../units/env-file.ts'
-import { isServiceName } from '../units/service-name.ts'
+import { environmentFile } from '../units/paths.ts'
+import { requireServiceName } from '../units/service-name.ts'
 
 /** The named service's stored environment, overridden by --env entries. Throws a CliError for an invalid or unknown service or entry. */
 export async function readTerminalEnvironment(
@@ -14,10 +15,8 @@ export async function readTerminalEnvironment(
 }
 
 async function readServiceEnvironment(service: string): Promise<Record<string, string>> {
-  if (!isServiceName(service)) {
-    throw new CliError(`${JSON.stringify(service)} is not a service name`, EXIT.usage)
-  }
-  const path = `/etc/scriptify/${service}.env`
+  requireServiceName(service)
+  const path = environmentFile(service)
   try {
     return parseEnvFile(await readFile(path, 'utf8'))
   } catch (error) {
