@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import { findStats, requireReadable } from '../io/require-path.ts'
+import { SETTINGS } from '../scriptify-settings.ts'
 import { namedBootloader, type RuntimeName, runtimeOfFile } from './choose-runtime.ts'
 
 /**
@@ -14,13 +15,14 @@ export function findBootloader(
 ): string | undefined {
   const named = namedBootloader(env)
   if (named === undefined) return undefined
+  const { name } = SETTINGS.bootloader
   const path = resolve(rootdir, named)
   if (!findStats(path, 'The bootstrap')?.isFile()) {
-    throw new CliError(`SCRIPTIFY_BOOTLOADER names ${path}, which does not exist`, EXIT.notFound)
+    throw new CliError(`${name} names ${path}, which does not exist`, EXIT.notFound)
   }
   if ((runtimeOfFile(path) ?? runtime) !== runtime) {
     throw new CliError(
-      `SCRIPTIFY_BOOTLOADER names ${path}, which ${runtime} cannot load; unset it, or name another`,
+      `${name} names ${path}, which ${runtime} cannot load; unset it, or name another`,
       EXIT.usage,
     )
   }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { CliError, EXIT } from '../io/cli-error.ts'
+import { SETTINGS } from '../scriptify-settings.ts'
 
 /** The languages, as `--runtime` names them. */
 export const RUNTIME_NAMES = ['php', 'node'] as const
@@ -47,7 +48,7 @@ export function chooseClassRuntime(className: string, context: ClassContext): Ru
 
 /** The file that SCRIPTIFY_BOOTLOADER names, as it is written there; undefined if unset or empty. */
 export const namedBootloader = (env: NodeJS.ProcessEnv): string | undefined =>
-  env.SCRIPTIFY_BOOTLOADER || undefined
+  env[SETTINGS.bootloader.name] || undefined
 
 /** The language of a file by its extension; undefined for another extension. */
 export function runtimeOfFile(file = ''): RuntimeName | undefined {

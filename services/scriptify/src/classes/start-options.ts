@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { CliError, EXIT } from '../io/cli-error.ts'
+import { SETTINGS } from '../scriptify-settings.ts'
 
 const UNLIMITED = '-1'
 const MEGABYTES_PER_UNIT: Record<string, number> = { '': 1 / 1024 ** 2, K: 1 / 1024, M: 1, G: 1024 }
@@ -17,15 +18,15 @@ export interface MemoryLimit {
  * Reads SCRIPTIFY_MEMORY_LIMIT in php's notation: 256M, 1G, bytes, or -1 for unlimited. Undefined when unset; throws a
  * CliError (2) for anything else.
  */
-export function readMemoryLimit({
-  SCRIPTIFY_MEMORY_LIMIT: text,
-}: NodeJS.ProcessEnv): MemoryLimit | undefined {
+export function readMemoryLimit(env: NodeJS.ProcessEnv): MemoryLimit | undefined {
+  const { name } = SETTINGS.memoryLimit
+  const text = env[name]
   if (!text) return undefined
   if (text === UNLIMITED) return { text, megabytes: undefined }
   const [, digits, unit = ''] = /^([1-9]\d{0,14})([KMG]?)$/i.exec(text) ?? []
   if (digits === undefined) {
     throw new CliError(
-      `SCRIPTIFY_MEMORY_LIMIT must be like 256M or 1G, or -1 for unlimited, not ${JSON.stringify(text)}`,
+      `${name} must be like 256M or 1G, or -1 for unlimited, not ${JSON.stringify(text)}`,
       EXIT.usage,
     )
   }
@@ -47,8 +48,8 @@ export const COMPILE_CACHE = [
 ]
 
 /** Output of the project's code goes to stdout, php's own messages go to stderr. */
-const SETTINGS = ['display_errors=stderr', 'log_errors=0', 'html_errors=0']
+const INI_SETTINGS = ['display_errors=stderr', 'log_errors=0', 'html_errors=0']
 
 /** php's options for our ini settings and these, each `name=value`. */
 export const iniOptions = (settings: readonly string[]): string[] =>
-  [...SETTINGS, ...settings].flatMap((setting) => ['-d', setting])
+  [...INI_SETTINGS, ...settings].flatMap((setting) => ['-d', setting])

@@ -4,6 +4,7 @@ import { inspect } from 'node:util'
 import { type Command, CommanderError } from 'commander'
 import type { CliContext } from '../io/cli-context.ts'
 import { CliError, EXIT, errorCode, errorMessage } from '../io/cli-error.ts'
+import { SETTINGS } from '../scriptify-settings.ts'
 
 /**
  * Runs the command in argv; resolves with the exit code, which the command may set itself. A failure is one line on
@@ -37,7 +38,8 @@ export function exitOnOutputError(): void {
 
 function report(error: unknown, { env, stderr }: CliContext): number {
   if (errorCode(error) === 'EPIPE') return EXIT.outputClosed
-  const message = env.SCRIPTIFY_DEBUG ? inspect(error) : errorMessage(error).replaceAll(/\s*\n\s*/g, ' ')
+  const isDebug = Boolean(env[SETTINGS.debug.name])
+  const message = isDebug ? inspect(error) : errorMessage(error).replaceAll(/\s*\n\s*/g, ' ')
   stderr.write(`${message}\n`)
   return error instanceof CliError ? error.exitCode : EXIT.failed
 }

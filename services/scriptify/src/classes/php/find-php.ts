@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process'
 import { accessSync, closeSync, constants, openSync, readSync, realpathSync, statSync } from 'node:fs'
 import { basename, delimiter, resolve } from 'node:path'
 import { CliError, EXIT, errorCode } from '../../io/cli-error.ts'
+import { SETTINGS } from '../../scriptify-settings.ts'
 
-const INSTALL = 'install PHP 8.3 or newer (Debian: apt-get install php-cli) or set SCRIPTIFY_PHP_BINARY'
+const INSTALL = `install PHP 8.3 or newer (Debian: apt-get install php-cli) or set ${SETTINGS.phpBinary.name}`
 // On one line, because a shared library may print a notice at start-up.
 const PROBE = 'echo "\\n", PHP_BINARY, "\\t", PHP_VERSION, "\\t", PHP_VERSION_ID, "\\n";'
 const ELF_MAGIC = '\x7fELF'
@@ -35,7 +36,7 @@ export async function askPhp(env: NodeJS.ProcessEnv): Promise<string> {
   return path
 }
 
-const nameOfPhp = (env: NodeJS.ProcessEnv): string => env.SCRIPTIFY_PHP_BINARY || 'php'
+const nameOfPhp = (env: NodeJS.ProcessEnv): string => env[SETTINGS.phpBinary.name] || 'php'
 
 /** Finds the program; undefined for a script or the program of a version manager, which start a php that only they know. */
 function findProgram(name: string, path = ''): string | undefined {

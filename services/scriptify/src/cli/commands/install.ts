@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import type { CliContext } from '../../io/cli-context.ts'
+import { findKeptSettings } from '../../scriptify-settings.ts'
 import { type InitSystem, namesOf } from '../../units/init-system.ts'
 import type { ServiceOptions } from '../../units/install/kept-options.ts'
 import { collect, parseSeconds } from '../option-values.ts'
@@ -44,18 +45,10 @@ async function install(
     ...rest,
     ...{ name, system, env, enable, start, dryRun, force, root },
     ...(arg === undefined ? {} : { args: arg }),
-    settings: readSettings(context.env),
+    settings: findKeptSettings(context.env),
   }
   for await (const line of installService(given, context)) console.log(line)
 }
-
-/** The variables of scriptify that the command of a service depends on. */
-const readSettings = (env: NodeJS.ProcessEnv): Record<string, string> =>
-  Object.fromEntries(
-    ['SCRIPTIFY_PHP_BINARY', 'SCRIPTIFY_MEMORY_LIMIT', 'SCRIPTIFY_BOOTLOADER'].flatMap((name) =>
-      env[name] ? [[name, env[name]]] : [],
-    ),
-  )
 
 function examplesOf(systems: readonly InitSystem[]): string {
   const examples = systems.flatMap((system) => system.examples)
