@@ -73,6 +73,13 @@ describe.concurrent('the command line', () => {
     expect(stderr).toContain(says)
   })
 
+  it('writes to the streams that it is given', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'scriptify-root-'))
+    const listed = await runInProcess(['services', '--root', root])
+    expect(listed).toEqual({ code: 0, stdout: 'No service is installed\n', stderr: '' })
+    expect((await runInProcess(['completion', 'bash'])).stdout).toContain('complete')
+  })
+
   it('shows what there is when nothing is asked for', async () => {
     const { code, stderr } = await runInProcess([])
     expect(code).toBe(2)

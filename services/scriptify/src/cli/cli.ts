@@ -9,7 +9,10 @@ export interface CliOptions {
   command?: string | undefined
   /** The init systems. Default: those of scriptify. */
   systems?: readonly InitSystem[]
-  /** The streams and the environment of the commands. Default: those of this process. */
+  /**
+   * The streams and the environment of the commands. Default: those of this process. `terminal` and `logs` always use its
+   * streams.
+   */
   context?: CliContext
 }
 
@@ -48,28 +51,34 @@ const COMMANDS: Record<string, (systems: LoadSystems, context: CliContext) => Pr
     (await import('./commands/install.ts')).createInstallCommand(await systems(), context),
   upgrade: async (systems, context) =>
     (await import('./commands/upgrade.ts')).createUpgradeCommand(await systems(), context),
-  uninstall: async (systems) =>
-    (await import('./commands/uninstall.ts')).createUninstallCommand(await systems()),
-  services: async (systems) =>
-    (await import('./commands/services.ts')).createServicesCommand(await systems()),
-  status: async (systems) => (await import('./commands/status.ts')).createStatusCommand(await systems()),
+  uninstall: async (systems, context) =>
+    (await import('./commands/uninstall.ts')).createUninstallCommand(await systems(), context),
+  services: async (systems, context) =>
+    (await import('./commands/services.ts')).createServicesCommand(await systems(), context),
+  status: async (systems, context) =>
+    (await import('./commands/status.ts')).createStatusCommand(await systems(), context),
   logs: async (systems, context) =>
     (await import('./commands/logs.ts')).createLogsCommand(await systems(), context),
-  start: (systems) => loadControl('start', systems),
-  stop: (systems) => loadControl('stop', systems),
-  restart: (systems) => loadControl('restart', systems),
+  start: (systems, context) => loadControl('start', systems, context),
+  stop: (systems, context) => loadControl('stop', systems, context),
+  restart: (systems, context) => loadControl('restart', systems, context),
   endpoint: async (_systems, context) =>
     (await import('./commands/endpoint.ts')).createEndpointCommand(context),
-  completion: async (systems, { env }) =>
+  completion: async (systems, { env, stdout }) =>
     (await import('./commands/completion.ts')).createCompletionCommand({
       systems,
       env,
+      stdout,
       program: async (command) => createCli({ command, systems: await systems() }),
     }),
 }
 
-const loadControl = async (action: ServiceAction, systems: LoadSystems): Promise<Command> =>
-  (await import('./commands/control.ts')).createControlCommand(action, await systems())
+const loadControl = async (
+  action: ServiceAction,
+  systems: LoadSystems,
+  context: CliContext,
+): Promise<Command> =>
+  (await import('./commands/control.ts')).createControlCommand(action, await systems(), context)
 
 /** The commands to load: help, hints and a mistyped command need all of them. */
 const commandsOf = (command = '') =>

@@ -13,4 +13,5 @@ export interface CliContext {
   replace?(command: CommandWords, env: NodeJS.ProcessEnv): Promise<number>
 }
 
-export type Output = Writable & { readonly isTTY?: boolean }
+/** A stream that may be a terminal, which has a width. */
+export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number }

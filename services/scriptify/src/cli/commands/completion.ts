@@ -1,4 +1,5 @@
 import { Argument, Command, Option } from 'commander'
+import type { CliContext } from '../../io/cli-context.ts'
 import type { InitSystem } from '../../units/init-system.ts'
 import { SHELLS, type Shell } from '../completion/shells.ts'
 
@@ -15,15 +16,14 @@ interface Flags {
   wordBreaks: string
 }
 
-interface Completed {
+interface Completed extends Pick<CliContext, 'env' | 'stdout'> {
   /** The command line with one command, if that is known, else with all. */
   program(command: string | undefined): Promise<Command>
   systems(): Promise<readonly InitSystem[]>
-  env: NodeJS.ProcessEnv
 }
 
 /** `scriptify completion`: the script of a shell; with `--line`, which that script passes, what the line may go on with. */
-export function createCompletionCommand({ program, systems, env }: Completed): Command {
+export function createCompletionCommand({ program, systems, env, stdout }: Completed): Command {
   return new Command('completion')
     .description('print the script that completes command lines in a shell')
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
@@ -33,13 +33,13 @@ export function createCompletionCommand({ program, systems, env }: Completed): C
     .action(async (shell: Shell, { line, wordBreaks: breaks }: Flags) => {
       if (line === undefined) {
         const { readCompletionScript } = await import('../completion/shells.ts')
-        process.stdout.write(await readCompletionScript(shell))
+        stdout.write(await readCompletionScript(shell))
         return
       }
       const { completeLine } = await import('../completion/complete-line.ts')
       const { formatReply } = await import('../completion/shells.ts')
       const { createSources } = await import('../completion/sources.ts')
       const candidates = await completeLine(line, program, createSources(systems, env))
-      process.stdout.write(formatReply(shell, candidates, { line, breaks }))
+      stdout.write(formatReply(shell, candidates, { line, breaks }))
     })
 }

@@ -19,22 +19,24 @@ interface Flags extends Omit<ServiceOptions, 'args' | 'settings'> {
 }
 
 /** `scriptify install`: a method as a service of one of `systems`, by default the first. */
-export function createInstallCommand(systems: readonly InitSystem[], { env }: CliContext): Command {
+export function createInstallCommand(systems: readonly InitSystem[], { env, stdout }: CliContext): Command {
   const command = new Command('install')
     .description('install a method as a system service (as root)')
     .argument('<name>', 'letters, digits, - and _')
     .addHelpText('after', examplesOf(systems))
-    .action((name: string, flags: Flags) => install(name, flags, { systems, env }))
+    .action(async (name: string, flags: Flags) => {
+      for await (const line of install(name, flags, { systems, env })) stdout.write(`${line}\n`)
+    })
   const options = [...methodOptions(systems), ...serviceOptions(systems), ...placeOptions()]
   for (const option of options) command.addOption(option)
   return command
 }
 
-async function install(
+async function* install(
   name: string,
   { template, arg, env = [], enable = false, start = false, dryRun = false, force = false, ...rest }: Flags,
   context: { systems: readonly InitSystem[]; env: NodeJS.ProcessEnv },
-): Promise<void> {
+): AsyncGenerator<string> {
   const { installService } = await import('../../units/install/install-service.ts')
   const { chooseSystem } = await import('../../units/install/choose-system.ts')
   const { resolveRoot } = await import('../../units/folders.ts')
@@ -47,7 +49,7 @@ async function install(
     ...(arg === undefined ? {} : { args: arg }),
     settings: findKeptSettings(context.env),
   }
-  for await (const line of installService(given, context)) console.log(line)
+  yield* installService(given, context)
 }
 
 function examplesOf(systems: readonly InitSystem[]): string {

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander'
+import type { CliContext } from '../../io/cli-context.ts'
 import type { InitSystem } from '../../units/init-system.ts'
 import type { ListedService } from '../../units/list-services.ts'
 
@@ -17,22 +18,25 @@ interface Flags {
 }
 
 /** `scriptify services`: what scriptify has installed for one of `systems`. */
-export function createServicesCommand(systems: readonly InitSystem[]): Command {
+export function createServicesCommand(systems: readonly InitSystem[], { stdout }: CliContext): Command {
   return new Command('services')
     .description('list the installed services')
     .option('--only-names', 'only names, one per line')
     .addOption(new Option('--json', 'as JSON').conflicts('onlyNames'))
     .option('--root <dir>', 'look below this folder, where another host’s files are mounted', '/')
     .addHelpText('after', EXAMPLES)
-    .action((flags: Flags) => list(flags, systems))
+    .action(async (flags: Flags) => {
+      for (const line of await list(flags, systems)) stdout.write(`${line}\n`)
+    })
 }
 
-async function list({ onlyNames, json, root }: Flags, systems: readonly InitSystem[]): Promise<void> {
+/** The lines of the list. */
+async function list({ onlyNames, json, root }: Flags, systems: readonly InitSystem[]): Promise<string[]> {
   const { listServices } = await import('../../units/list-services.ts')
   const { resolveRoot } = await import('../../units/folders.ts')
   const services = await listServices({ root: await resolveRoot(root), systems })
-  if (json) console.log(JSON.stringify(services, undefined, 2))
-  else for (const line of onlyNames ? namesOf(services) : describe(services, systems)) console.log(line)
+  if (json) return [JSON.stringify(services, undefined, 2)]
+  return onlyNames ? namesOf(services) : describe(services, systems)
 }
 
 const namesOf = (services: readonly ListedService[]): string[] => services.map(({ name }) => name)

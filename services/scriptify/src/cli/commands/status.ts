@@ -1,5 +1,7 @@
 import { Command } from 'commander'
+import type { CliContext } from '../../io/cli-context.ts'
 import type { InitSystem } from '../../units/init-system.ts'
+import type { ServiceStatus } from '../../units/service-status.ts'
 
 const EXAMPLES = `
 A dash stands for what the init system does not tell; the memory of a service and a journal may be visible to root only.
@@ -10,23 +12,30 @@ Examples:
   scriptify status --json        an array, for programs`
 
 /** `scriptify status`: what the init systems tell about the installed services. */
-export function createStatusCommand(systems: readonly InitSystem[]): Command {
+export function createStatusCommand(systems: readonly InitSystem[], { stdout }: CliContext): Command {
   return new Command('status')
     .description('show the state, uptime, restarts, memory and last log line of services')
     .argument('[service]', 'as it was installed')
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES)
-    .action((name: string | undefined, { json = false }: { json?: boolean }) => show(name, json, systems))
+    .action(async (name: string | undefined, { json = false }: { json?: boolean }) => {
+      const { formatStatus } = await import('../../units/service-status.ts')
+      const services = await readStatusOf(name, systems)
+      const lines = json
+        ? [JSON.stringify(services, undefined, 2)]
+        : formatStatus(services, stdout.columns ?? Number.POSITIVE_INFINITY)
+      for (const line of lines) stdout.write(`${line}\n`)
+    })
 }
 
-async function show(name: string | undefined, json: boolean, systems: readonly InitSystem[]): Promise<void> {
+/** The status of the named service, else of all; throws a CliError (3) for an unknown one. */
+async function readStatusOf(
+  name: string | undefined,
+  systems: readonly InitSystem[],
+): Promise<ServiceStatus[]> {
   const { findServiceSystem } = await import('../../units/control-service.ts')
-  const { readStatus, formatStatus } = await import('../../units/service-status.ts')
+  const { readStatus } = await import('../../units/service-status.ts')
   if (name !== undefined) await findServiceSystem(name, systems)
   const services = await readStatus(systems)
-  const chosen = name === undefined ? services : services.filter((service) => service.name === name)
-  if (json) console.log(JSON.stringify(chosen, undefined, 2))
-  else
-    for (const line of formatStatus(chosen, process.stdout.columns ?? Number.POSITIVE_INFINITY))
-      console.log(line)
+  return name === undefined ? services : services.filter((service) => service.name === name)
 }

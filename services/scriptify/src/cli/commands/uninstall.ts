@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import type { CliContext } from '../../io/cli-context.ts'
 import type { InitSystem } from '../../units/init-system.ts'
 
 const EXAMPLES = `
@@ -7,7 +8,7 @@ Examples:
   scriptify uninstall importer --dry-run      shows what would be stopped and removed`
 
 /** `scriptify uninstall`: stops and disables a service of one of `systems`, and removes all its files. */
-export function createUninstallCommand(systems: readonly InitSystem[]): Command {
+export function createUninstallCommand(systems: readonly InitSystem[], { stdout }: CliContext): Command {
   return new Command('uninstall')
     .description('stop, disable and remove an installed service (as root)')
     .argument('<name>', 'as it was installed')
@@ -18,6 +19,6 @@ export function createUninstallCommand(systems: readonly InitSystem[]): Command 
       const { resolveRoot } = await import('../../units/folders.ts')
       const { uninstallService } = await import('../../units/uninstall-service.ts')
       const lines = await uninstallService({ name, dryRun, root: await resolveRoot(root), systems })
-      for (const line of lines) console.log(line)
+      for (const line of lines) stdout.write(`${line}\n`)
     })
 }

@@ -17,7 +17,7 @@ interface Flags {
 }
 
 /** `scriptify upgrade`: renders an installed service again, from what it was installed with. */
-export const createUpgradeCommand = (systems: readonly InitSystem[], { env }: CliContext): Command =>
+export const createUpgradeCommand = (systems: readonly InitSystem[], { env, stdout }: CliContext): Command =>
   new Command('upgrade')
     .description('write the files of an installed service again (as root)')
     .argument('<service>', 'as it was installed')
@@ -26,18 +26,20 @@ export const createUpgradeCommand = (systems: readonly InitSystem[], { env }: Cl
     .option('--no-check', 'do not check whether the class and the method exist')
     .option('--root <dir>', 'upgrade below this folder, where another host’s files are mounted', '/')
     .addHelpText('after', EXAMPLES)
-    .action((name: string, flags: Flags) => upgrade(name, flags, { systems, env }))
+    .action(async (name: string, flags: Flags) => {
+      for await (const line of upgrade(name, flags, { systems, env })) stdout.write(`${line}\n`)
+    })
 
-async function upgrade(
+async function* upgrade(
   name: string,
   { restart = false, dryRun = false, check, root: folder }: Flags,
   context: { systems: readonly InitSystem[]; env: NodeJS.ProcessEnv },
-): Promise<void> {
+): AsyncGenerator<string> {
   const { findServiceSystem } = await import('../../units/control-service.ts')
   const { upgradeService } = await import('../../units/install/install-service.ts')
   const { resolveRoot } = await import('../../units/folders.ts')
   const root = await resolveRoot(folder)
   const system = await findServiceSystem(name, context.systems, root)
   const given = { name, system, root, check, dryRun, start: restart, force: true, env: [], enable: false }
-  for await (const line of upgradeService(given, context)) console.log(line)
+  yield* upgradeService(given, context)
 }
